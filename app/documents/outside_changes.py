@@ -1,4 +1,4 @@
-"""Notices what other programs do to the patch's file, and asks the person what is to be done about it."""
+"""Notices when other programs change the patch's file, and asks the person what to do."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from engine.patch.comparison import describe_difference
 from engine.patch.document import Patch
 from engine.patch.files import digest, read_patch
 
-#: A look at the file's times and size; it works on network drives too, where changes are not announced.
+#: How often the file's times and size are checked. Network drives don't announce changes.
 _INTERVAL_MS = 500
 _GONE = b"no file"
 
 
 @dataclass(frozen=True)
 class Outside:
-    """What a patch's file is now, when that is not what was read or written here last.
+    """What a patch's file holds now, when that is not what was last read or written here.
 
     `patch` is what it holds, None when it is gone or no patch; `lines` say what differs, or why it can't be read.
     """
@@ -39,7 +39,7 @@ class Outside:
 
 
 def look_outside(patch: Patch) -> Outside | None:
-    """Return what other programs have made of a patch's file, or None when it is as it was, or was never there."""
+    """Return how other programs have changed a patch's file; None if they have not, or if it was never saved."""
     path = patch.path
     if path is None or not patch.file_digest:
         return None
@@ -69,7 +69,7 @@ def look_outside(patch: Patch) -> Outside | None:
 
 
 class OutsideChanges(QObject):
-    """Looks at the file of the session's patch, and asks by a notice."""
+    """Watches the file of the session's patch, and asks with a notice."""
 
     #: What to ask; `NO_NOTICE` when there is nothing, or it was answered.
     noticed = Signal(Notice)
@@ -84,7 +84,7 @@ class OutsideChanges(QObject):
         self._timer.start()
 
     def look(self) -> None:
-        """Look whether the file has changed, and is at rest again; ask if it has."""
+        """Ask what to do if the file has changed and is no longer being written."""
         patch = self._session.patch
         before, self._stamp = self._stamp, _stamp(patch.path) if patch is not None and patch.path is not None else None
         seen = (patch and patch.path, patch and patch.file_digest, self._stamp)
@@ -104,7 +104,7 @@ class OutsideChanges(QObject):
         return Notice(outside.text, outside.lines, (*reload, *keep))
 
     def _reload(self, outside: Outside) -> None:
-        """Take over what the file holds now, as one edit that can be undone."""
+        """Load what the file holds now, as one edit that can be undone."""
         patch = self._session.patch
         newest = look_outside(patch) if patch is not None else None
         if newest is not None and newest.patch is not None:

@@ -1,4 +1,4 @@
-"""What the person trusts: folders of blocks and patches, for good, kept in the state folder, or until the program ends.
+"""What the person trusts: folders of blocks, and patches. Answers hold until the program ends, or for good.
 
 The files of a trusted folder may run; a trusted patch may write files outside its folder and listen to the network.
 """
@@ -17,7 +17,7 @@ _FILE = "trusted.json"
 
 
 class Trust(Enum):
-    """An answer to whether the files of a folder may run, or a patch may do more than others."""
+    """An answer to whether the files of a folder may run, or whether a patch is trusted."""
 
     NO = "no"
     ONCE = "once"
@@ -25,7 +25,7 @@ class Trust(Enum):
 
 
 class TrustedPaths:
-    """The decisions about folders and patches, by path; `state_folder` keeps those for good."""
+    """The decisions about folders and patches, by path; permanent ones are kept in `state_folder`."""
 
     def __init__(self, state_folder: Path) -> None:
         self._file = state_folder / _FILE
@@ -37,7 +37,7 @@ class TrustedPaths:
         return True if str(path) in self._always() else self._decided.get(path)
 
     def decide(self, path: Path, answer: Trust) -> None:
-        """Remember an answer; OSError when one for good can't be written."""
+        """Remember an answer; OSError when a permanent one can't be written."""
         path = path.resolve()
         self._decided[path] = answer is not Trust.NO
         always = [name for name in self._always() if name != str(path)]

@@ -10,13 +10,13 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePol
 
 from engine.figures import plural
 
-#: So many lines of details are shown, and the rest as a tooltip.
+#: How many lines of details are shown; the tooltip has more.
 LINES_SHOWN = 5
 
 
 @dataclass(frozen=True)
 class Notice:
-    """What a banner says: one sentence, lines of details, and the answers, of which each has its button.
+    """What a banner says: one sentence, lines of details, and the answers, each with its button.
 
     `state` is "error" or "warning".
     """
@@ -57,7 +57,7 @@ class Banner(QFrame):
         return self.notice.text
 
     def show_notice(self, notice: Notice) -> None:
-        """Show a notice in place of the one before."""
+        """Show a notice instead of the previous one."""
         self.notice = notice
         for button in self.buttons:
             button.deleteLater()
@@ -79,7 +79,7 @@ class Banner(QFrame):
 
 
 def shorten(lines: Sequence[str], most: int) -> list[str]:
-    """Return at most so many lines; the last one counts those that were left out."""
+    """Return at most `most` lines; if there are more, the last one counts those left out."""
     if len(lines) <= most:
         return list(lines)
     return [*lines[: most - 1], f"and {plural(len(lines) - most + 1, 'more line')}"]

@@ -1,4 +1,4 @@
-"""What a block's author may pass: each check returns the value as plain data, or says what it must be."""
+"""Checks of what a block's author passes: each returns the value as plain data, or raises an error with the rule."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class BlockCallError(WarploomError, ValueError):
 
 
 def refuse(where: str, what: str, rule: str, value: object) -> BlockCallError:
-    """Return the error that `what`, in a call of the block `where`, must obey a rule."""
+    """Return the error that says which rule `what`, passed by the block `where`, must obey."""
     return BlockCallError(f"{where}: {what} must {rule}, got {shown(value)}")
 
 
 def shown(value: object) -> str:
-    """Return a value as a message shows it: in short, and also when it can't be printed."""
+    """Return a value as a message shows it: shortened, and also when its repr raises."""
     try:
         text = repr(value)
     except Exception:  # noqa: BLE001 - the value may be of a class of the user's
@@ -105,7 +105,7 @@ def texts(where: str, what: str, value: object) -> tuple[str, ...]:
 
 @contextmanager
 def declaring(what: str = "") -> Iterator[str]:
-    """Give the class whose body calls a function such as `port`, for messages; what is wrong is its definition."""
+    """Name the class whose body calls a function such as `port`, for messages; an error is one in its definition."""
     frame = sys._getframe(3) if what else None
     name = frame.f_code.co_qualname.rpartition(".")[2] if frame is not None else ""
     try:

@@ -1,4 +1,4 @@
-"""Runs the code of blocks on a thread that can be given up, so code that never returns stops nothing else."""
+"""Runs the code of blocks on a thread that can be abandoned, so code that never returns blocks nothing else."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ F = TypeVar("F")
 LIMIT_S = 2.0
 #: How long it may take in all, if it waits or sleeps.
 WALL_LIMIT_S = 10.0
-#: A call that goes on so long after it was stopped is left behind on its thread.
+#: A call that still runs this long after it was stopped is abandoned, with its thread.
 GRACE_S = 0.3
-#: How often a call under way is looked at.
+#: How often a running call is checked.
 _POLL_S = 0.05
 
 
@@ -43,15 +43,15 @@ def stop_thread(ident: int) -> None:
 
 
 class _Batch:
-    """Calls to be made one after the other, and the results of those that have returned."""
+    """Calls to make one after the other, and the results of those that have returned."""
 
     def __init__(self, calls: Sequence[Callable[[], Any]]) -> None:
         self.calls = calls
-        #: How many of the calls are to be made; less than all once one was stopped.
+        #: How many of the calls to make: fewer than all once one was stopped.
         self.count = len(calls)
         self.results: list[Any] = []
         self.failure: BaseException | None = None
-        #: The call that was stopped; what it returns nevertheless doesn't count.
+        #: The call that was stopped; if it returns a result after all, the result is ignored.
         self.stopped = -1
         self.done = threading.Lock()
         self.done.acquire()
@@ -61,7 +61,7 @@ class _Batch:
         return len(self.results) >= self.count or self.failure is not None
 
     def go_on(self, thread: _Thread) -> None:
-        """Make the calls that are left, unless the thread is ended."""
+        """Make the remaining calls, unless the thread is to end."""
         calls, results = self.calls, self.results
         try:
             while len(results) < self.count and not thread.ended:
@@ -84,17 +84,17 @@ class _Thread:
         self._thread.start()
 
     def begin(self, batch: _Batch) -> None:
-        """Make the calls of a batch; the one before is done."""
+        """Make the calls of a batch; the previous batch must be done."""
         self.batch = batch
         self._wake.release()
 
     def end(self) -> None:
-        """End the thread after the call under way."""
+        """End the thread after the current call."""
         self.ended = True
         self._wake.release()
 
     def join(self) -> None:
-        """Wait for the end, unless a call is under way."""
+        """Wait for the end, unless a call is running."""
         if self.batch is None or self.batch.is_over:
             self._thread.join(GRACE_S)
 
@@ -110,7 +110,7 @@ class _Thread:
         return self._thread.ident
 
     def own_s(self) -> float:
-        """Return how long the thread has computed; a platform that doesn't tell counts all time."""
+        """Return how long the thread has computed; all its time where the platform cannot tell."""
         try:
             return time.clock_gettime(time.pthread_getcpuclockid(self.ident))
         except (AttributeError, OSError):
@@ -122,7 +122,7 @@ class _Thread:
         return traceback.extract_stack(frame) if frame is not None else ()
 
     def _run(self) -> None:
-        # TookTooLong may come at any point, also after the call that it was meant for.
+        # TookTooLong may be raised at any point, also after the call that it was meant for.
         with suppress(TookTooLong):
             while not self.ended:
                 batch = self.batch
@@ -139,8 +139,8 @@ class _Thread:
 class BlockCode:
     """Makes calls of block code for one thread at a time; it starts a thread of its own when it is first used.
 
-    A call that takes longer than its limit is stopped by an exception and, if that doesn't help, left behind: later
-    calls are made by a new thread. Any thread may close it.
+    A call that takes longer than its limit is stopped by an exception. If that doesn't help, its thread is abandoned,
+    and later calls are made by a new thread. Any thread may close it.
     """
 
     def __init__(self, limit_s: float = LIMIT_S, wall_limit_s: float = WALL_LIMIT_S) -> None:
@@ -150,7 +150,7 @@ class BlockCode:
         self._closed = False
 
     def run(self, call: Callable[[], T], failed: Callable[[BaseException], F], *, ours: bool) -> T | F:
-        """Return what a call returns, or what `failed` makes of whatever it raises and of its not returning.
+        """Return what a call returns. If it raises or doesn't return in time, return what `failed` makes of that.
 
         Code that is `ours` runs at once, on the caller's thread.
         """
@@ -171,9 +171,10 @@ class BlockCode:
         return self.call_all([attempt], lambda _, problem: failed(problem))[0]
 
     def call_all(self, calls: Sequence[Callable[[], T]], late: Callable[[int, TookTooLong], T]) -> list[T]:
-        """Make calls, which must raise nothing, and return their results.
+        """Make calls, which must not raise, and return their results.
 
-        `late` gives the result of a call that didn't return in time, by its index. Once this is closed, no call does.
+        `late` gives the result of a call that didn't return in time, by its index; after `close`, of every call that
+        was not made.
         """
         results: list[T] = []
         while len(results) < len(calls) and not self._closed:
@@ -195,7 +196,7 @@ class BlockCode:
         return results + [late(index, closed) for index in range(len(results), len(calls))]
 
     def close(self) -> None:
-        """Make no more calls, and don't wait for the one under way; safe to call again."""
+        """Make no more calls, and don't wait for the current one; safe to call again."""
         self._closed = True
         thread, self._thread = self._thread, None
         if thread is not None:
@@ -203,7 +204,7 @@ class BlockCode:
             thread.join()
 
     def _watch(self, thread: _Thread, batch: _Batch) -> dict[int, Sequence[traceback.FrameSummary]]:
-        """Wait until a batch is done or its thread is left behind; return where calls were that took too long."""
+        """Wait until a batch is done or its thread is abandoned; return where the calls were that took too long."""
         late: dict[int, Sequence[traceback.FrameSummary]] = {}
         seen, since_s, since_own_s = -1, 0.0, 0.0
         while not batch.done.acquire(timeout=_POLL_S) and not batch.is_over:

@@ -1,4 +1,4 @@
-"""Comparing two patches: the changes that lead from one to the other, and what differs in words."""
+"""Compares two patches: the changes that lead from one to the other, and a description of the differences in words."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def difference(before: PatchContents, after: PatchContents) -> list[Change]:
     kept = {node for node in old.keys() & new.keys() if _is_same_block(old[node], new[node])}
     stay = {c for c in before.connections if c.source.node in kept and c.target.node in kept} & set(after.connections)
     changes: list[Change] = [Disconnected(c) for c in before.connections if c not in stay]
-    # On the way, no block lies in a region that is gone or not there yet, or in one that lies in it.
+    # In between, every block must lie in a region of the patch, and no region inside itself.
     moving = [
         n for n in kept if old[n].region != new[n].region or (old[n].region and region_of(old[n].region) not in kept)
     ]
@@ -48,7 +48,7 @@ def difference(before: PatchContents, after: PatchContents) -> list[Change]:
 
 
 def describe_difference(before: PatchContents, after: PatchContents) -> list[str]:
-    """Return what `after` has that `before` has not, and the other way round: a line for each block and connection."""
+    """Return what only `after` or only `before` has, and what differs: a line for each block and connection."""
     old, new = before.nodes, after.nodes
     lines = [f"added: {_name(after, node)}" for node in new if node not in old]
     lines += [f"removed: {_name(before, node)}" for node in old if node not in new]
@@ -96,7 +96,7 @@ def _settings(old: Node, new: Node) -> Iterator[Change]:
 
 
 def _is_same_block(old: Node, new: Node) -> bool:
-    """True when changes of settings lead from one to the other; a parameter that is null in a file is not one."""
+    """True when the blocks differ in settings at most. A parameter that is null in a file is no setting."""
     nulls = [{name for name, value in node.parameters.items() if value is None} for node in (old, new)]
     return same((old.type, old.version, old.extra, nulls[0]), (new.type, new.version, new.extra, nulls[1]))
 

@@ -1,7 +1,7 @@
-"""What a patch may do only after somebody has vouched for it, since it is a document that may come from anywhere.
+"""What a patch may do only when it is trusted, since a patch is a document that may come from anywhere.
 
 A patch that isn't trusted (`Patch.trusted`) writes files in its own folder or in the one that the person names, and
-listens to this machine only. Block files beside it are another question: `catalogue.trust_blocks`.
+listens to this machine only. Block files beside it are trusted separately: `catalogue.trust_blocks`.
 """
 
 import os
@@ -24,7 +24,7 @@ def asks_for_trust(diagnostic: Diagnostic) -> bool:
 def refuse_file(node: str, path: Path, folder: Path) -> Diagnostic | None:
     """Return why a node of an untrusted patch may not write a file, or None when it lies in `folder`.
 
-    Symbolic links count as what they lead to.
+    Symbolic links are followed.
     """
     real = Path(os.path.realpath(path))
     if real.is_relative_to(os.path.realpath(folder)):

@@ -1,4 +1,4 @@
-"""The pool of worker processes: compiles run in them, so that they can be killed, and their crashes harm nobody."""
+"""The pool of worker processes. Compiles run in them, so they can be killed, and a crash ends only one compile."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from engine.processes.worker import Outcome
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
-#: Idle processes that are kept: one for the next compile, one for the save that overtakes it.
+#: Idle processes that are kept: one for the next compile, one for a later save that must not wait for it.
 KEPT_IDLE = 2
-#: When a job takes longer than this, another process is started, for the save that may overtake it.
+#: When a job takes longer than this, another process is started for the next job.
 LONG_S = 0.5
-#: How long a program that ends waits for jobs under way: so a short one leaves the next a kernel that is optimised.
+#: How long a program that ends waits for running jobs. So a short run, too, puts its optimised kernels in the cache.
 GRACE_S = 1.0
 
 
@@ -56,7 +56,8 @@ class Worker(Killable):
     """One worker process."""
 
     def __init__(self, modules: tuple[str, ...]) -> None:
-        # Found as here: the engine may have been imported from a folder that only this program knows of.
+        # The worker searches the same folders: the engine may have been imported from one that only this program knows
+        # of.
         folders = dict.fromkeys([str(Path(__file__).parents[2]), *filter(None, sys.path)])
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "engine.processes.worker", *modules],
@@ -79,7 +80,7 @@ class Worker(Killable):
     def send(self, job: bytes) -> None:
         """Give it a job."""
         assert self._process.stdin is not None
-        with suppress(OSError):  # it has died, as `receive` says
+        with suppress(OSError):  # it has died; `receive` reports that
             pickle.dump(job, self._process.stdin)
             self._process.stdin.flush()
 
@@ -150,11 +151,11 @@ class WorkerPool:
         with self._lock:
             self._modules |= dict.fromkeys(modules)
             if not self._idle and not self._is_closed:
-                with suppress(OSError):  # the next job says what is wrong
+                with suppress(OSError):  # the next job reports what is wrong
                     self._idle.append(Worker(tuple(self._modules)))
 
     def close(self) -> None:
-        """Begin nothing more, and kill processes that don't end soon; who waits for one gets `Cancelled`."""
+        """Start no more jobs, and kill processes that don't end soon; their callers get `Cancelled`."""
         with self._lock:
             self._is_closed = True
             idle, self._idle = self._idle, []
@@ -196,7 +197,7 @@ class WorkerPool:
         worker.end()
 
     def _death(self, worker: Worker, scopes: tuple[Scope, ...]) -> Exception:
-        """Return what to raise for a process that has died."""
+        """Return the exception for a process that has died."""
         status = worker.end()
         if self._is_closed or any(scope.is_cancelled for scope in scopes):
             return Cancelled()
@@ -212,7 +213,7 @@ _of_parent: WorkerPool | None = None
 def _begin_anew() -> None:
     """Leave the workers to the process that has forked this one."""
     global _pool, _of_parent
-    _pool, _of_parent = WorkerPool(), _pool  # kept: what is collected would be closed
+    _pool, _of_parent = WorkerPool(), _pool  # kept, since collecting them would close their pipes
 
 
 os.register_at_fork(after_in_child=_begin_anew)

@@ -1,4 +1,4 @@
-"""Scopes: what compiles inside one can be cancelled from any thread."""
+"""Scopes: compiles inside a scope can be cancelled from any thread."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Cancelled(WarploomError):
 
 
 class Killable(Protocol):
-    """What a scope ends when it is cancelled."""
+    """Something that a scope kills when it is cancelled."""
 
     def kill(self) -> None: ...
 
@@ -27,7 +27,7 @@ class Killable(Protocol):
 class Scope:
     """Jobs that `run` starts inside `with scope.entered()` are killed by `scope.cancel()`, and later ones refused.
 
-    Scopes nest. A thread starts outside of all; `contextvars.copy_context` hands scopes on.
+    Scopes nest. A new thread is in no scope; `contextvars.copy_context` passes scopes on.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class Scope:
         self.is_cancelled = False
 
     def cancel(self) -> None:
-        """Kill what runs in it; safe to call again."""
+        """Kill what runs in the scope; safe to call again."""
         with self._lock:
             self.is_cancelled = True
             for item in tuple(self._held):
@@ -49,7 +49,7 @@ class Scope:
 
     @contextmanager
     def entered(self) -> Iterator[None]:
-        """Be inside the scope."""
+        """Enter the scope for the time of a `with` block."""
         self.check()
         token = _scopes.set((*_scopes.get(), self))
         try:

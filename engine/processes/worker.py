@@ -1,7 +1,7 @@
 """The program of a worker process: `python -m engine.processes.worker [MODULE...]`, started by the pool.
 
 It runs functions that arrive on standard input, one after the other, and writes what they return or raise to standard
-output. It ends when its input does, also in the middle of a function: nobody waits for the result any more.
+output. It ends when its input does, even while a function runs: nobody waits for the result any more.
 """
 
 import os
@@ -15,19 +15,19 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import IO
 
-#: How a result or an exception is told: what was returned; or the exception, with its traceback as text.
+#: What is sent back: the value returned; or the exception, with its traceback as text.
 Outcome = tuple[object, Exception | None, str]
 
 
 def main() -> None:
     """Import the modules named on the command line, then run functions until standard input ends."""
-    # Libraries may print to standard output, or read what is meant for this program.
+    # Keeps libraries from printing to standard output, and from reading the jobs on standard input.
     source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     jobs: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_read, args=(source, jobs), daemon=True).start()
-    with suppress(OSError):  # when memory runs out, a compile is to be killed and not the engine
+    with suppress(OSError):  # when memory runs out, the system should kill a compile and not the engine
         Path("/proc/self/oom_score_adj").write_text("800")
     for name in sys.argv[1:]:
         with suppress(Exception):  # a job that needs the module will raise the same

@@ -1,6 +1,6 @@
-"""Whether what somebody posts is a message: every field holds a value of its type.
+"""Checks of posted messages: every field must hold a value of its type.
 
-A pipe's decoder sees to that for another process; here the structs come as they were made, and nothing checks those.
+For another process, the pipe's decoder checks that. In this process the structs arrive unchecked, as they were made.
 """
 
 from collections.abc import Callable
@@ -15,14 +15,14 @@ from engine.diagnostics import WarploomError
 from engine.patch.changes import ParameterChanged
 from engine.protocol.messages import Message
 
-#: Returns what is wrong with a value, which goes by a name; "" when it is of the type.
+#: Returns what is wrong with a value, given with its name; "" when it is of the type.
 _Check = Callable[[object, str], str]
 
 
 def check_message(message: object) -> None:
-    """Raise WarploomError, which names the field, unless this is a message whose fields hold values of their types."""
+    """Raise WarploomError, naming the field, unless this is a message whose fields hold values of their types."""
     if type(message) is ParameterChanged and type(message.node) is type(message.parameter) is str:
-        return  # a slider sends a thousand of them
+        return  # a slider sends thousands of them
     if not isinstance(message, Message):
         raise WarploomError(f"message must be one of engine.protocol.messages, got {shown(message)}")
     problem = _check_of(type(message))(message, type(message).__name__)
@@ -32,7 +32,7 @@ def check_message(message: object) -> None:
 
 @cache
 def _check_of(hint: Any) -> _Check:
-    """Return what checks values of a type."""
+    """Return the check for values of a type."""
     origin, arguments = get_origin(hint), get_args(hint)
     if hint is Any:
         return lambda value, name: ""

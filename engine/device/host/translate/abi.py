@@ -1,9 +1,9 @@
-"""What the launcher, translated code and its runtime (runtime/runtime.h) agree on: the layouts of their records."""
+"""The layouts of the records that the launcher, translated code and its runtime (runtime/runtime.h) share."""
 
 import math
 import struct
 
-# The launch record: 64-bit fields, read-only while a kernel runs but for NEXT.
+# The launch record: 64-bit fields, read-only while a kernel runs, except NEXT.
 GRID = (0, 1, 2)
 THREAD_BLOCK = (3, 4, 5)
 SHARED_BYTES = 6
@@ -29,10 +29,10 @@ CACHE_BASE = 9  # the range that held the last address looked up
 CACHE_SIZE = 10
 ARGUMENTS = 11  # address of the argument block
 LOCAL_TOP = 12  # where the next device function's local memory begins
-POINT_LINE = 13  # the line of the point after which the last phase began, 0 before the first
+POINT_LINE = 13  # PTX line of the suspension point from which the current phase continues; 0 in the first phase
 WORKER_FIELDS = 14
 
-# The services record: the function that prints and gives memory, and the device heap, zeros while there is none.
+# The services record: the function that prints and allocates, then the device heap (zeros until there is one).
 # `HEAP_MAP` is the address of one byte for every 16 of the heap: how many of them a kernel may access.
 SERVE, HEAP_FIRST, HEAP_MAP = 0, 1, 2
 HEAP_STEP = 16
@@ -61,14 +61,15 @@ FREE = 4
 
 MAX_THREADS = 1024
 ARRAY_BYTES = 4 * MAX_THREADS
-# The scratch memory of a worker: arrays with one element for each thread, the thread's state first. Exchange arrays are
-# for operands (as many as the largest fragments need), then the barrier's number and count; a warp's member mask is
-# where a barrier's count is. Result arrays follow, then counters of threads that only arrive at a barrier.
+# The scratch memory of a worker: arrays with one element for each thread, the thread's state first. Exchange arrays
+# follow: for operands (as many as the largest fragments need), then for a barrier's number and count; the member mask
+# of a warp operation takes the place of the count. Then come the result arrays, and a counter for each barrier of
+# threads that arrive without waiting.
 EXCHANGES, RESULTS = 36, 16
 NUMBER, COUNT, MEMBERS = 34, 35, 35
 BARRIERS = 17
 LAST_BARRIER = 15  # that PTX may name; one more is for clusters
-#: The number of a barrier for threads that wait elsewhere.
+#: Takes the place of a barrier's number at suspension points that are no barriers.
 NO_BARRIER = 1 << 30
 ARRIVED = ARRAY_BYTES * (1 + EXCHANGES + RESULTS)
 #: Where saved registers begin.
@@ -78,7 +79,8 @@ EXITED = -1
 
 #: CUDA's bound on the local memory of one thread.
 MAX_LOCAL_BYTES = 512 << 10
-#: How deep device functions may call each other: less than the smallest stack of a thread that runs kernels.
+#: The bytes of stack that nested calls of device functions may use: less than the smallest stack of a thread that runs
+#: kernels.
 STACK_LIMIT = 3 << 20
 #: Local memory of all device functions that are running in one thread; it follows the scratch memory.
 CALL_BYTES = 1 << 20

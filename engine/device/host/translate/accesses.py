@@ -37,7 +37,7 @@ def space_of(instruction: Instruction) -> str:
 
 @dataclass(frozen=True)
 class _Span:
-    """Hoisted accesses from one base: its range, the bytes from `first` to `end` after it, the largest size."""
+    """Hoisted accesses from one base: its range, the bytes covered (`first` to `end` from it), the largest size."""
 
     range: Range
     first: int
@@ -137,7 +137,7 @@ class Accesses:
             yield code.value(pointer)
 
     def require(self, instruction: Instruction, check: str, value: str, kind: int) -> None:
-        """Write a check that is no access: where it fails, the thread ends with a fault about an i64 value."""
+        """Write a check that belongs to no access; where it fails, the thread ends and the fault reports `value`."""
         if self.branch_free:
             self._record(instruction, check, value, kind)
         else:
@@ -285,7 +285,7 @@ class Accesses:
         return check, address, f"getelementptr i8, ptr %params, i64 {address}"
 
     def _parameter_of_caller(self, instruction: Instruction, address: str, size: int) -> tuple[str, str, str]:
-        """Return the same for a computed address of a device function's parameter: it lies in a caller's frame."""
+        """Return check, byte and pointer of an access to a device function's parameter, which lies in its caller."""
         code = self._body.code
         if instruction.opcode != "ld":
             raise unsupported(instruction, "store to a .param variable by its name")
@@ -323,7 +323,8 @@ class Accesses:
             return self._check_cached(address, size, space), f"inttoptr i64 {address} to ptr"
         base, limit, pointer = self._limit(root, size)
         distance = code.value(f"sub i64 {address}, {base}")
-        # Relative to a pointer, because the optimiser sees neighbours in offsets but not in casts from integers.
+        # An offset from a pointer: the optimiser recognises adjacent accesses by their offsets, but not through casts
+        # from integers.
         return code.value(f"icmp ule i64 {distance}, {limit}"), f"getelementptr i8, ptr {pointer}, i64 {distance}"
 
     def _limit(self, root: Root, size: int) -> tuple[str, str, str]:
@@ -393,7 +394,7 @@ class Accesses:
         heap = code.value(f"load i64, ptr {code.value(f'getelementptr i64, ptr {record}, i64 {abi.HEAP_FIRST}')}")
         in_heap, elsewhere = code.name("heap"), code.name("elsewhere")
         code.branch(code.value(f"icmp eq i64 {first}, {heap}"), in_heap, elsewhere, ", !prof !3")
-        code.label(in_heap)  # never remembered, because a block may be freed at any time
+        code.label(in_heap)  # never cached, because a block may be freed at any time
         code.do(f"store i1 {self._in_block(address, size, heap, record)}, ptr {result}")
         code.jump(done)
         code.label(elsewhere)
@@ -428,9 +429,9 @@ class Accesses:
         return code.value(f"and i1 {starts}, {ends}")
 
     def _record(self, instruction: Instruction, check: str, address: str, kind: int) -> None:
-        """Fold a failed check into the thread's fault number: site and address, the site more significant.
+        """Fold a failed check into the thread's fault number: the site in the upper 16 bits, the address in the others.
 
-        Of the address 48 bits are kept, which is all that one in memory has; the report repeats their top bit.
+        Addresses in memory have no more than 48 significant bits; the report extends their sign.
         """
         code = self._body.code
         site = min(len(self.sites), LAST_SITE)

@@ -1,6 +1,6 @@
-"""The errors of whoever wrote the PTX: each names the line and the remedy.
+"""Errors in the PTX: each names the line and the remedy.
 
-What else is raised while PTX is translated, an AssertionError for example, is a bug of the translator.
+Any other exception during translation, such as an AssertionError, is a bug of the translator.
 """
 
 from collections.abc import Iterator
@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from engine.diagnostics import KernelError
 from engine.ptx.tree import Instruction
 
-#: What unpacking an instruction's operands or types raises where they are missing, too many or of another kind.
+#: What unpacking an instruction's operands or types raises when there are too few, too many or the wrong kind.
 _MALFORMED = (AttributeError, LookupError, StopIteration, TypeError, ValueError)
 
 
 class OperandError(ValueError):
-    """What is wrong with an operand; `reading` adds the line and the instruction."""
+    """An operand is wrong; `reading` adds the line and the instruction to the message."""
 
 
 def error_at(line: int, text: str) -> KernelError:
@@ -29,7 +29,7 @@ def unsupported(instruction: Instruction, instead: str) -> KernelError:
 
 @contextmanager
 def reading(instruction: Instruction) -> Iterator[None]:
-    """Blame the instruction when its operands or types are not those that are read inside."""
+    """Report operands or types that the code inside cannot read as errors of the instruction."""
     try:
         yield
     except OperandError as reason:

@@ -81,7 +81,7 @@ def translate_kernel(
 
 
 def _with_lockstep_loops(kernel: Function, layout: MemoryLayout) -> Function:
-    """Return a kernel whose loops are cut where its threads go round them together."""
+    """Return a kernel with suspension points in the loops that its threads go round together."""
     known = provenance(kernel, layout)
     return with_lockstep_loops(kernel, lambda instruction: parallel.is_simple(instruction, known))
 
@@ -95,7 +95,7 @@ def _plain(kernel: Function, layout: MemoryLayout, callees: dict[str, Function],
     body = Body(kernel, layout, kernel.name, known, callees=callees)
     blocks.translate(body, flow, 0, "thread.exit")
     _check_local(kernel, body)
-    # Memory that a function may be given the address of lies where a bad address cannot reach the stack.
+    # Local memory whose address may be passed on lies apart from the stack, which a bad address must not reach.
     is_given = bool(callees) or any(
         item.opcode == "call" or (item.opcode == "cvta" and "local" in item.modifiers) for item in kernel.instructions
     )
@@ -174,9 +174,9 @@ def _device_function(function: Function, layout: MemoryLayout, kernel: str, call
 
 
 def _frame(function: Function, size: int, callees: dict[str, Function]) -> tuple[str, str]:
-    """Return the text that takes a device function's local memory, and the text that gives it back.
+    """Return the text that allocates a device function's local memory, and the text that frees it.
 
-    A function that may call itself, directly or not, also looks how deep the stack is.
+    A function that may call itself, directly or not, also checks the depth of the stack.
     """
     is_recursive = any(entry.opcode == "call" for entry in function.instructions) and (
         any(target_of(entry) for item in callees.values() for entry in item.instructions)

@@ -26,9 +26,9 @@ class MemoryLayout:
     flushes: bool = False
 
     def formal(self, parameters: str) -> str:
-        """Return the parameters of an LLVM function with the bytes that the kernel's arguments have for certain.
+        """Return the parameters of an LLVM function, with the size of the kernel's arguments as an attribute.
 
-        They let the optimiser read an argument before it is known whether any thread needs it.
+        It lets the optimiser read an argument before it is known whether any thread needs it.
         """
         size = self.parameter_bytes
         return parameters.replace("%params", f"dereferenceable({size}) %params") if size else parameters

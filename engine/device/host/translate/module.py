@@ -20,7 +20,7 @@ from engine.ptx.tree import Float, InitialValue, PtxModule, SymbolValue, Variabl
 FIRST_FUNCTION = 0x10000
 FUNCTION_STEP = 16
 GRID_BARRIER_BYTES = 64
-#: A module variable is part of the object code.
+#: The largest module variable: variables are part of the object code.
 MAX_VARIABLE_BYTES = 256 << 20
 
 
@@ -86,10 +86,10 @@ def _with_grid_barrier(module: PtxModule) -> PtxModule:
 def _metadata(features: str) -> str:
     """Return the metadata that translated code refers to.
 
-    0: loads of constants; 1: accesses of different threads, which do not depend on each other; 2, 3: rare paths;
-    10: the loop over threads that run at once, sixteen of them, so that a row of sixteen fills the loop once; 20: the
-    loop over threads that run one after the other. A width of vectors is not asked for: LLVM would print a remark for
-    each loop that it leaves as it is.
+    0: loads of constants; 1: accesses of different threads, which do not depend on each other; 2, 3: rare paths; 10:
+    the loop over threads that run at once, sixteen of them, so that a row of sixteen fills the loop once; 20: the loop
+    over threads that run one after the other. No vector width is requested: LLVM would print a remark for each loop
+    that it does not vectorise.
     """
     vectors = 1 if "+avx512f" in features else 2
     return f"""
@@ -106,7 +106,7 @@ def _metadata(features: str) -> str:
 
 
 def _variable(variable: Variable, variables: Mapping[str, Variable], addresses: Mapping[str, int]) -> tuple[str, str]:
-    """Return a variable's definition, and what stands for it in text that is linked with that definition."""
+    """Return a variable's definition, and its declaration for text that is linked with the definition."""
     if variable.linkage == "extern":
         raise error_at(variable.line, f"variable {variable.name} must be defined in this module, got .extern")
     if variable.size_bytes > MAX_VARIABLE_BYTES:
@@ -147,13 +147,13 @@ def _variable(variable: Variable, variables: Mapping[str, Variable], addresses: 
     alignment = max(variable.alignment, 16)
     name = f"@{quoted(variable.name)}"
     definition = f"{name} = global {kind} {content}, align {alignment}"
-    if not size:  # nothing can be read of it
+    if not size:  # it has no bytes, so each text may define its own
         return definition, definition
     return definition, f"{name} = external global {kind}, align {alignment}"
 
 
 def _whole_addresses(variable: Variable) -> list[InitialValue]:
-    """Return the initial values with eight bytes of one address, as masks select them, put together again."""
+    """Return the initial values; eight bytes that masks select from one address become the whole address again."""
     values = list(variable.initial)
     found: list[InitialValue] = []
     while values:

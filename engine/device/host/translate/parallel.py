@@ -26,7 +26,7 @@ _ORDERED = frozenset(("volatile", "acquire", "release", "relaxed", "mmio"))
 def is_parallel(flow: ControlFlow, pieces: Iterable[int], provenance: Provenance) -> bool:
     """Whether blocks may run for many threads at once: no loop, call or atomic, and every address has a known root.
 
-    Threads that do not wait for each other must not depend on each other either, so their accesses may be mixed.
+    Threads that do not wait for each other must not depend on each other either, so their accesses may interleave.
     """
     pieces = list(pieces)
     if has_loop(flow, pieces):
@@ -39,7 +39,7 @@ def is_parallel(flow: ControlFlow, pieces: Iterable[int], provenance: Provenance
 
 
 def has_loop(flow: ControlFlow, pieces: list[int]) -> bool:
-    """Whether a thread may loop without waiting: blocks are left after removing those that lead to no other."""
+    """Whether a thread may loop without waiting: whether blocks remain when those without successors are removed."""
     left = {index: set(() if flow.blocks[index].suspends else flow.blocks[index].successors) for index in pieces}
     while True:
         ended = [index for index, following in left.items() if not following & left.keys()]
@@ -145,7 +145,7 @@ VECTORS, UNROLLED = ", !llvm.loop !10", ", !llvm.loop !20"
 TWIN = "noinline cold minsize optsize"
 
 #: The parameters of a piece that runs a range of threads of one thread block; `%together` when those are all threads
-#: and none has parted from the others so far.
+#: and none has diverged so far.
 FRAME = (
     "ptr %launch, ptr %params, ptr %worker, ptr %scratch, i32 %ctaid.x, i32 %ctaid.y, i32 %ctaid.z, "
     "i32 %x0, i32 %x1, i32 %y0, i32 %y1, i32 %z0, i32 %z1, i1 %together"

@@ -25,7 +25,7 @@ def candidates(
     targets: Mapping[str, Sequence[str]],
     functions: Mapping[str, Function],
 ) -> list[str]:
-    """Return the names of the functions that an indirect call may reach: those listed, or all of its shape."""
+    """Return the names of the functions that an indirect call may reach: the listed ones, or all that fit."""
     last = call.operands[-1]
     if not isinstance(last, Symbol):
         return []
@@ -36,7 +36,7 @@ def candidates(
 
 
 def fitting(results: Sequence[Variable], parameters: Sequence[Variable], functions: Iterable[Function]) -> list[str]:
-    """Return the names of the functions with bodies that give and take variables of these sizes."""
+    """Return the names of the functions with bodies whose results and parameters have the same sizes as these."""
     wanted = _sizes(results, parameters)
     return [item.name for item in functions if item.body and _sizes(item.results, item.parameters) == wanted]
 

@@ -25,16 +25,16 @@ _ARITHMETIC = frozenset(
     )
 )
 _DIRECTED = frozenset(("rz", "rm", "rp"))
-_UNEVEN = frozenset(("rm", "rp", "rmi", "rpi"))  # a subnormal decides
+_UNEVEN = frozenset(("rm", "rp", "rmi", "rpi"))  # whether a value is 0 or subnormal changes the result
 #: Opcodes that only move bits, whatever their types.
 _BITWISE = frozenset(("ld", "ldu", "st", "mov", "selp", "shfl", "call", "copysign"))
-#: The function attribute of a module that flushes in hardware: what LLVM computes itself is flushed as well.
+#: The function attribute of a module that flushes in hardware. It makes LLVM's constant folding flush as well.
 ATTRIBUTE = '"denormal-fp-math-f32"="preserve-sign,preserve-sign"'
 _MXCSR_FLUSH = 0x8040  # FTZ for results and DAZ for operands
 
 
 def is_arithmetic(instruction: Instruction) -> bool:
-    """Whether an instruction gives an f32 whose NaN is the GPU's one."""
+    """Whether an instruction computes an f32 that, as a NaN, must be the GPU's NaN."""
     kinds = types_of(instruction)
     if instruction.opcode == "cvt":
         return len(kinds) == 2 and kinds[0] == "f32" and kinds[1] not in ("f64", "bf16")
@@ -54,7 +54,7 @@ def flushed(function: Function) -> set[str]:
 
 
 def _only_written_by(function: Function, is_source: Callable[[Instruction], bool]) -> set[str]:
-    """Return the registers that some instructions write, and otherwise only copies of such registers and of numbers."""
+    """Return the registers that are only written by such instructions, or by copies of such registers or numbers."""
     found, others = set[str](), set[str]()
     copies: list[tuple[str, list[str]]] = []
     for instruction in function.instructions:
@@ -100,7 +100,7 @@ def _is_number(operand: Operand) -> bool:
 def canonicalised(code: Code, value: str, *, flush: bool) -> str:
     """Return an f32 with the GPU's NaN in the place of any other, and with zeros for subnormals if `flush`.
 
-    In integers, since LLVM counts all NaNs as one float.
+    This is done on integers, since LLVM treats all NaNs as the same float.
     """
     if flush:
         value = code.value(f"call float @llvm.canonicalize.f32(float {value})")
@@ -122,10 +122,10 @@ def flushes_in_hardware(functions: Iterable[Function], triple: str) -> bool:
 
 
 def _allows_flushing(instruction: Instruction) -> bool:
-    """Whether an instruction gives what it must while the processor flushes subnormals."""
+    """Whether an instruction gives the right result while the processor flushes subnormals."""
     name, modifiers = instruction.opcode, set(instruction.modifiers)
     if any(isinstance(item, Float) and not _is_number(item) for item in instruction.operands):
-        return False  # LLVM computes with constants and does not always flush them
+        return False  # LLVM folds constants and does not always flush them
     if name in _BITWISE:
         return True
     if name == "cvt":
@@ -135,7 +135,7 @@ def _allows_flushing(instruction: Instruction) -> bool:
     if name in ("atom", "red"):
         return "f32" not in modifiers or not any(item.startswith("shared") for item in modifiers)
     if name == "tanh":
-        return True  # it gives small numbers back bit by bit
+        return True  # it returns small numbers unchanged
     return "f32" not in modifiers or ("ftz" in modifiers and not _DIRECTED & modifiers)
 
 

@@ -187,11 +187,11 @@ Fact = TypeVar("Fact")
 
 
 def fact(compute: Callable[[ptx.Function], Fact]) -> Callable[[ptx.Function], Fact]:
-    """Memoise an analysis of a PTX function in the function itself; nobody may change the result."""
+    """Memoise an analysis of a PTX function in the function itself; callers must not change the result."""
     name = f"{compute.__module__}.{compute.__qualname__}"
 
     def get(function: ptx.Function) -> Fact:
-        kept = vars(function)  # where cached properties lie as well: a PTX function is never changed
+        kept = vars(function)  # as for a cached property: PTX functions are never changed
         if name not in kept:
             kept[name] = compute(function)
         found: Fact = kept[name]

@@ -42,7 +42,7 @@ class Guards:
                         self._before[following].add(index)
 
     def of_blocks(self) -> dict[int, tuple[Comparison, ...]]:
-        """Return what holds in each of the pieces; nothing where several ways lead to one."""
+        """Return the comparisons that hold in each piece; none for a piece with several predecessors."""
         found: dict[int, tuple[Comparison, ...]] = {}
 
         def known(index: int, depth: int = 0) -> tuple[Comparison, ...]:
@@ -56,7 +56,7 @@ class Guards:
         return {index: known(index) for index in self._before}
 
     def comparison(self, taken: Guard) -> Comparison | None:
-        """Return the one comparison that a guard is, in the sense in which the guarded instruction runs."""
+        """Return a comparison that holds when an instruction with this guard runs; None if none is known."""
         setter = self._setters.get(taken.register.name)
         if setter is None or setter.opcode != "setp":
             return None
@@ -83,7 +83,7 @@ class Guards:
 
 @fact
 def _setters(function: Function) -> dict[str, Instruction]:
-    """Return the instruction that writes each register which is written once; not the second result of one."""
+    """Return the instruction that writes each register, for those written once and as the first result."""
     return {
         name: items[0]
         for name, items in writes(function).items()
@@ -120,7 +120,7 @@ def _holds(
 
 
 def _typed(operand: Operand, bits: int, *, is_unsigned: bool) -> Operand:
-    """Return an operand as a comparison of a type reads it: 0xFFFFFFFF is -1 to one of signed 32-bit numbers."""
+    """Return an operand as a comparison of a type reads it: to one of s32, 0xFFFFFFFF is -1."""
     if not isinstance(operand, Integer):
         return operand
     value = operand.value & ((1 << bits) - 1)

@@ -60,7 +60,7 @@ Permutation = Sequence[Sequence[tuple[int, int]]]
 
 @dataclass(frozen=True)
 class Product:
-    """One D = A B + C; `batch` of them are stacked in A, C and D, and in B, as further rows."""
+    """A product D = A B + C, or `batch` of them: each matrix then has the rows of all, one product after the other."""
 
     a: Matrix
     b: Matrix

@@ -43,7 +43,7 @@ def provenance(function: Function, layout: MemoryLayout) -> Provenance:
     pointers = _converted_parameters(function, parameters) if only_converted else None
     found: dict[str, Root] = {}
     _spread(function, parameters, variables, pointers, found, is_final=False)
-    # Only now is it known which values have no root: where those meet pointers, they may be pointers as well.
+    # Which values have no root is known only now. Where such a value meets a pointer, it may be a pointer as well.
     _spread(function, parameters, variables, pointers, found, is_final=True)
     return Provenance({name: root for name, root in found.items() if root != _UNKNOWN}, variables)
 
@@ -102,7 +102,7 @@ def _computed(
 def _loaded(instruction: Instruction, parameters: dict[str, int], pointers: set[int] | None) -> Root | None:
     operand = instruction.operands[1]
     if "param" not in instruction.modifiers:
-        # Where any argument of 64 bits may be an offset, what is loaded may be the pointer that it is added to.
+        # If any 64-bit argument may be an offset, a loaded value may be the pointer that the offset is added to.
         is_wide = any(TYPES.get(item) == 64 for item in instruction.modifiers)
         return _UNKNOWN if pointers is None and is_wide else None
     if isinstance(operand, Address) and isinstance(operand.base, Symbol):

@@ -90,7 +90,7 @@ class Ranges:
         if have is None or bound is None or not bound.is_single or have.is_single:
             del self.conditions[conditions:]
             return None
-        if is_unsigned:  # the same order as that of signed numbers where none is negative
+        if is_unsigned:  # the order is that of signed numbers if none is negative
             self._at_least_zero(have)
             if bound.constant is None or bound.constant < 0:
                 self._at_least_zero(bound)
@@ -102,7 +102,7 @@ class Ranges:
             first = bound.low if comparison != "gt" else self.value(f"add i64 {bound.low}, 1")
             low = self.value(f"call i64 @llvm.smax.i64(i64 {low}, i64 {first})")
             return Range(low, high, 1, have.slope)
-        if have.granule > 1:  # the highest value is a multiple away from the lowest too
+        if have.granule > 1:  # the highest value, too, is a multiple of the granule above the lowest
             above = self.value(f"and i64 {self.value(f'sub i64 {high}, {low}')}, {-have.granule}")
             high = self.value(f"add i64 {low}, {above}")
         return Range(low, high, have.granule, have.slope)
@@ -118,7 +118,7 @@ class Ranges:
     def require(self, text: str) -> None:
         """Add a condition: an instruction whose i64 result must not be negative."""
         if self._row:
-            return  # the thread block's ranges require it
+            return  # the ranges of the whole thread block require it already
         condition = self.value(text)
         if condition not in self.conditions:
             self.conditions.append(condition)
@@ -162,7 +162,7 @@ class Ranges:
     def clipped(self, comparison: Comparison, first: str, end: str) -> tuple[str, str] | None:
         """Return the i64 bounds, within given ones, of the threads of a row that pass a comparison.
 
-        None when they are not neighbours, or unknown.
+        None when these threads are not consecutive, or not known.
         """
         register, order, other, _ = comparison
         found, bound = self.of(register), self.of(other)
@@ -327,7 +327,7 @@ class Ranges:
             if all(item.is_single and item.slope == 0 for item in values):
                 single = self.value(f"call i64 @llvm.s{opcode}.i64(i64 {values[0].low}, i64 {values[1].low})")
                 return Range(single, single, _ANY)
-            # Only where it changes nothing: an index that is clamped to an image, away from the image's edge.
+            # Require that it changes nothing, as for an index that is clamped to an image but lies inside it.
             kept, bound = values
             if kept.is_single and kept.slope == 0 and not (bound.is_single and bound.slope == 0):
                 kept, bound = bound, kept

@@ -20,7 +20,7 @@ class Reachability:
         return self._reachable[start]
 
     def _spread(self, start: int, within: int) -> int:
-        """Return the blocks of `within` that paths inside it reach from some blocks, including these."""
+        """Return the blocks that can be reached from `start` on paths inside `within`, including `start`."""
         found, pending = 0, start & within
         while pending:
             low = pending & -pending

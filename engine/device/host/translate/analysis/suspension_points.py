@@ -46,7 +46,7 @@ class SuspensionPoint:
 
     @property
     def is_idle(self) -> bool:
-        """Whether a thread that comes to the point leaves nothing there."""
+        """Whether an arriving thread writes nothing to the exchange arrays."""
         return self.is_plain_barrier or self.kind in (YIELD, LOCKSTEP)
 
     @property
@@ -143,7 +143,7 @@ def _elect(instruction: Instruction) -> SuspensionPoint:
 
 
 def _members(instruction: Instruction, operands: tuple[Operand, ...]) -> Operand:
-    """Return the member mask; the forms without .sync, of before PTX 6, take whoever is there."""
+    """Return the member mask; the forms without .sync, from before PTX 6, take all threads that arrive."""
     return operands[-1] if "sync" in instruction.modifiers else _EVERYONE
 
 

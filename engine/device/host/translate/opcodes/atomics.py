@@ -31,7 +31,8 @@ def _atomic(body: Body, instruction: Instruction) -> None:
         target, operands = operands[0], operands[1:]
     given = [elements_of(operand) for operand in operands[1 : 3 if name == "cas" else 2]]
     size, count = bits(kind) // 8, len(given[0])
-    # Each element is an access of its own: only they are atomic, and vectors need not be aligned as a whole here.
+    # Elements are accessed one by one: only each element is atomic, and here the vector need not be aligned to its
+    # size.
     values = [[body.read(element, kind) for element in elements] for elements in given]
     with body.accesses.at(instruction, operands[0], size * count) as pointer:
         old = []
@@ -61,7 +62,7 @@ def _modify(body: Body, instruction: Instruction, name: str, kind: str, pointer:
 
 
 def _retried(body: Body, instruction: Instruction, name: str, kind: str, pointer: str, values: list[str]) -> str:
-    """Compute and compare-and-swap until no other thread came between."""
+    """Compute and compare-and-swap until no other thread has changed the value in between."""
     code, llvm, raw = body.code, llvm_type(kind), f"i{bits(kind)}"
     size = bits(kind) // 8
     slot = code.slot(raw, "seen")

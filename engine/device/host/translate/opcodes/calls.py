@@ -83,7 +83,7 @@ def _serve(body: Body, wanted: int, a: str, b: str) -> str:
     return code.value(f"call i64 {function}(i64 {worker}, i64 {wanted}, i64 {block}, i64 {thread}, i64 {a}, i64 {b})")
 
 
-#: The parameters that every device function has, as they are both declared and passed.
+#: The parameters that every device function has, written as in its declaration and in its calls.
 FRAME = (
     "ptr %launch, ptr %params, ptr %worker, ptr %shared, i64 %shared.bytes, "
     "i32 %tid.x, i32 %tid.y, i32 %tid.z, i32 %ctaid.x, i32 %ctaid.y, i32 %ctaid.z"
@@ -91,7 +91,7 @@ FRAME = (
 
 
 def function_name(kernel: str, name: str) -> str:
-    """Return the LLVM name of a device function as one kernel uses it; parts of kernels have a single bar."""
+    """Return the LLVM name of a kernel's copy of a device function. The names of a kernel's parts have a single bar."""
     return f"@{quoted(f'{kernel}||{name}')}"
 
 
@@ -186,7 +186,7 @@ def _indirect(
     arguments: OperandList,
     rest: list[Operand],
 ) -> None:
-    """Call the function of a fitting shape that the register's number stands for; any other number is a fault."""
+    """Call the function whose number the register holds. A number of no function that fits the prototype is a fault."""
     code = body.code
     last = rest[-1] if rest else None
     prototype = body.function.prototypes.get(last.name) if isinstance(last, Symbol) else None

@@ -42,7 +42,7 @@ class SmallFloat:
 
     @property
     def bias(self) -> int:
-        """What the exponent field has at 2^0."""
+        """The exponent field of 2^0."""
         return (1 << (self.exponent - 1)) - 1
 
     @property
@@ -275,7 +275,7 @@ def _to_float(body: Body, instruction: Instruction, value: str, have: str, wante
         value = code.value(f"fpext float {value} to double")
     elif have == "f64" and wanted == "f32":
         single = narrow(body, value, mode)
-        if "ftz" in modifiers:  # what rounds up to the least normal only for lack of bits is flushed, too
+        if "ftz" in modifiers:  # what rounds up to normal only because subnormals have fewer bits, too
             double = code.value(f"fadd double {value}, {value}")
             single = flush(body, single, 2.0**-125, narrow(body, double, mode))
         return single
@@ -328,7 +328,7 @@ def _integer_to_integer(body: Body, instruction: Instruction, value: str, have: 
 
 
 def limit(body: Body, value: str, have: str, size: int, signed: bool) -> str:
-    """Return an integer limited to what `size` bits hold, still in its own type."""
+    """Return an integer limited to the range of `size` bits, still in its own type."""
     code, llvm = body.code, llvm_type(have)
     low, high = limits(size, signed)
     have_low, have_high = limits(bits(have), is_signed(have))
@@ -341,7 +341,7 @@ def limit(body: Body, value: str, have: str, size: int, signed: bool) -> str:
 
 
 def _pack_small(body: Body, instruction: Instruction) -> None:
-    """cvt.pack.sat: two integers limited to a narrow type, side by side, below the upper bits of a third."""
+    """cvt.pack.sat: two integers limited to a narrow type and packed, with bits of a third above them."""
     code, modifiers = body.code, instruction.modifiers
     narrow_type = modifiers[modifiers.index("pack") + 2]
     have = modifiers[modifiers.index("pack") + 3]

@@ -48,8 +48,8 @@ def _root(body: Body, instruction: Instruction, kind: str, values: list[str]) ->
     code, root = body.code, square_root(body, kind, values[0], rounding(instruction))
     if kind == "f32":
         return root
-    # LLVM takes any NaN for any other, and for the root's own what a program selects when the root is none. Setting the
-    # bit that a quiet NaN has anyway hides from LLVM that this is a root.
+    # LLVM treats all NaNs as equal, so it drops a program's choice of another NaN for the root of a negative number.
+    # Setting a bit that every quiet NaN has set hides from LLVM that this is a root.
     word = code.value(f"bitcast double {root} to i64")
     is_nan = code.value(f"icmp ugt i64 {code.value(f'and i64 {word}, {2**63 - 1}')}, {0x7FF << 52}")
     quiet = code.value(f"select i1 {is_nan}, i64 {1 << 51}, i64 0")
@@ -119,7 +119,7 @@ _PI = (3.140625, 0.0009675025939941406, 1.509957990978376e-07)
 
 
 def constant(value: float) -> str:
-    """Return the f32 next to a number as a constant."""
+    """Return the f32 nearest to a number as a constant."""
     return double_constant(struct.unpack("<f", struct.pack("<f", value))[0])
 
 
@@ -211,7 +211,7 @@ def tanh(body: Body, x: str) -> str:
     small = code.value(f"fcmp olt float {size}, {constant(0.25)}")
     value = code.value(f"select i1 {small}, float {near}, float {far}")
     value = code.value(f"call float @llvm.copysign.f32(float {value}, float {x})")
-    # Without arithmetic, which may flush subnormals; below 2^-13 the cube is less than a step.
+    # Below 2^-13 the cubic term is less than one unit in the last place. No arithmetic here: it may flush subnormals.
     raw = code.value(f"bitcast float {size} to i32")
     tiny = code.value(f"icmp ult i32 {raw}, {(127 - 13) << 23}")
     return code.value(f"select i1 {tiny}, float {x}, float {value}")
@@ -235,9 +235,9 @@ def _approximate(body: Body, instruction: Instruction) -> None:
         return
     if kind != "f32":
         raise unsupported(instruction, "use the .f32 form")
-    # A tiny tanh is its argument, bit by bit.
+    # tanh of a tiny number is that number, bit for bit.
     x = (body.read if name == "tanh" else body.read_noncanonical)(instruction.operands[1], kind)
     if name == "lg2" and "ftz" in instruction.modifiers:
-        x = flush(body, x)  # the others give the same for a subnormal as for zero once their result is flushed
+        x = flush(body, x)  # for the others, a subnormal gives the same flushed result as zero
     value = sine(body, x, shifted=name == "cos") if name in ("sin", "cos") else _FUNCTIONS[name](body, x)
     finish(body, instruction, kind, value)

@@ -99,7 +99,7 @@ _DOUBLED = {"mul": (2.0, 1.0), "fma": (2.0, 1.0, 2.0), "mad": (2.0, 1.0, 2.0), "
 
 
 def _flushed(body: Body, instruction: Instruction, kind: str, compute: Compute, values: list[str], value: str) -> str:
-    """Return a result with zeros in the place of what a GPU counts as subnormal.
+    """Return a result with zeros in place of the values that a GPU counts as subnormal.
 
     A GPU rounds to the precision of normal numbers first. So a result that rounds up to the least normal number only
     because subnormals have fewer bits is flushed, too. An f16 `value` is not rounded yet; for f32 the same operation is

@@ -17,10 +17,10 @@ from engine.ptx.tree import Instruction
 
 
 def binary(body: Body, kind: str, name: str, a: str, b: str, mode: str = "") -> str:
-    """Return fadd, fsub, fmul or fdiv, of f32 for halves so that one more rounding gives the correct half."""
+    """Return fadd, fsub, fmul or fdiv; for halves an f32 that one more rounding makes the correct half."""
     code, llvm = body.code, llvm_type(wide(kind))
     if kind == "bf16" and name == "fmul":
-        # A product below the least f32 would be rounded twice at the same place.
+        # A product below the least normal f32 is inexact in f32, so it would be rounded twice.
         wide_a, wide_b = (code.value(f"fpext float {value} to double") for value in (a, b))
         return narrow(body, code.value(f"fmul double {wide_a}, {wide_b}"), "odd")
     if not mode:

@@ -35,7 +35,7 @@ def shrink(body: Body, value: str, kind: str, mode: str = "", *, finite: bool = 
 
 
 def limit_magnitude(body: Body, raw: str, integer: str, highest: int) -> str:
-    """Return the bits of a float, its magnitude limited to that with the bits `highest`."""
+    """Return the bits of a float whose magnitude is limited to that of the float with the bits `highest`."""
     code, sign = body.code, 1 << (width(integer) - 1)
     magnitude = code.value(f"and {integer} {raw}, {sign - 1}")
     limited = code.value(f"call {integer} @llvm.umin.{integer}({integer} {magnitude}, {integer} {highest})")
@@ -113,9 +113,9 @@ def whole(body: Body, values: list[str], element: str, kind: str) -> str:
 
 
 def library(triple: str, features: str) -> str:
-    """Return the functions that LLVM calls where the processor does not convert f16: none, or both ways in integers.
+    """Return the functions that LLVM calls to convert f16 where the processor cannot; "" where it can.
 
-    They must hold while the processor flushes subnormal f32, and every NaN is made one later.
+    They must be right while the processor flushes subnormal f32. NaNs are canonicalised later.
     """
     if "+f16c" in features.split(",") or not triple.startswith("x86_64"):
         return ""

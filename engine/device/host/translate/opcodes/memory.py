@@ -77,7 +77,7 @@ def _store(body: Body, instruction: Instruction) -> None:
     kind, code = type_of(instruction), body.code
     llvm, size = llvm_type(kind), max(bits(kind) // 8, 1)
     elements, order = elements_of(instruction.operands[1]), _ordering(instruction)
-    # Shared memory is read back by arithmetic, and stored to in the hottest loops: NaNs stay there as they are.
+    # Shared memory is read by arithmetic and written in the hottest loops, so NaNs are not canonicalised there.
     read = body.read_noncanonical if space_of(instruction) == "shared" and not body.layout.flushes else body.read
     values = [read(element, kind) for element in elements]
     with body.accesses.at(instruction, instruction.operands[0], size * len(elements)) as pointer:
@@ -100,7 +100,7 @@ def _store(body: Body, instruction: Instruction) -> None:
 
 @opcode("createpolicy")
 def _policy(body: Body, instruction: Instruction) -> None:
-    """A policy is only ever handed on to hints."""
+    """Only cache hints use a policy, and the host ignores them."""
     body.write(instruction.operands[0], "b64", "0")
 
 

@@ -1,4 +1,4 @@
-"""Rounding: directed modes, flushing of subnormals, saturation, and sums that keep what they round away.
+"""Rounding: directed modes, flushing of subnormals, saturation, and sums with their rounding errors.
 
 f32 goes through f64, where the error of an operation is at hand, so loops stay vectorisable. f64 has no wider type:
 `rounded64` calls small functions that set the processor's rounding mode for one operation.
@@ -27,7 +27,7 @@ def rounding(instruction: Instruction) -> str:
 
 
 def flush(body: Body, value: str, least: float = 2.0**-126, judged: str = "", kind: str = "f32") -> str:
-    """Return a float with zeros of the same sign for values below `least`, or where `judged` is below it instead."""
+    """Return a float, or zero of the same sign where its magnitude (or that of `judged`) is below `least`."""
     code, llvm = body.code, llvm_type(kind)
     magnitude = code.value(f"call {llvm} @llvm.fabs.{kind}({llvm} {judged or value})")
     tiny = code.value(f"fcmp olt {llvm} {magnitude}, {double_constant(least)}")
@@ -56,7 +56,7 @@ def relu(body: Body, value: str, kind: str) -> str:
 def truncate(body: Body, value: str, have: str, wanted: str) -> str:
     """Return an f32 or f64 cut to an integer and clamped to its range, NaN becoming 0.
 
-    Clamped in floating point first: LLVM's own saturating conversion is not done on vectors.
+    The value is clamped in floating point first, because LLVM does not vectorise its own saturating conversion.
     """
     code, llvm, size, signed = body.code, llvm_type(have), bits(wanted), is_signed(wanted)
     low, high = limits(size, signed)
@@ -82,11 +82,11 @@ def truncate(body: Body, value: str, have: str, wanted: str) -> str:
 
 
 def stepped(body: Body, value: str, kind: str, below: str, above: str, mode: str) -> str:
-    """Return an f16, f32 or f64 moved by one step at most to round in `mode`, from whether the exact value is below it.
+    """Return a nearest f16, f32 or f64 moved by one step at most, so that it is rounded in `mode`.
 
-    "odd" makes the last bit of all inexact values one. Floats of one sign are ordered as their bits are, so a step is
-    an integer step: an infinity that finite values were rounded to steps back to the greatest finite value, and a zero
-    steps up to the least subnormal.
+    `below` and `above` say on which side of it the exact value lies. "odd" makes the last bit of all inexact values
+    one. Floats of one sign are ordered as their bits are, so a step is an integer step: an infinity that finite values
+    were rounded to steps back to the greatest finite value, and a zero steps up to the least subnormal.
     """
     code, llvm, integer = body.code, _FLOATS[kind], f"i{bits(kind)}"
     raw = code.value(f"bitcast {llvm} {value} to {integer}")
@@ -107,10 +107,10 @@ def stepped(body: Body, value: str, kind: str, below: str, above: str, mode: str
 
 
 def narrow(body: Body, value: str, mode: str, error: str = "") -> str:
-    """Return an f64 as f32, rounded in `mode`: "" for to nearest even, "odd" to keep a trace of what was cut.
+    """Return an f64 as f32, rounded in `mode`: "" for to nearest even, "odd" to let the last bit show what was cut off.
 
-    `error` is what the f64 itself lacks to the exact value; it decides where the f64 falls on an f32. A value rounded
-    to odd may be rounded once more, to two bits less or fewer, and gives what one rounding of the exact value gives.
+    `error` is the exact value minus the f64; it decides where the f64 is exactly an f32. A value rounded to odd may be
+    rounded again, to at least two bits less, with the same result as one rounding of the exact value.
     """
     code = body.code
     nearest = code.value(f"fptrunc double {value} to float")
@@ -129,7 +129,7 @@ def _corrected(body: Body, nearest: str, kind: str, error: str, mode: str) -> st
 
 
 def sum_with_error(body: Body, a: str, b: str) -> tuple[str, str]:
-    """Return the f64 sum of two f64 and exactly what the sum lacks, as Knuth's two-sum gives it."""
+    """Return the f64 sum of two f64, and the exact value minus the sum, by Knuth's two-sum."""
     code = body.code
     total = code.value(f"fadd double {a}, {b}")
     t = code.value(f"fsub double {total}, {a}")
@@ -168,7 +168,7 @@ def rounded64(body: Body, name: str, values: list[str], mode: str) -> str:
 def rounded64_functions(target: str) -> str:
     """Return the text of the functions that `rounded64` calls, with the function attributes `target`.
 
-    To their callers they are pure: the rounding mode is back before they return.
+    To their callers they are pure: they restore the rounding mode before they return.
     """
     parts = []
     for name, count in _COUNTS.items():

@@ -36,7 +36,7 @@ def _mbarrier(body: Body, instruction: Instruction) -> None:
 
 
 def _changed(body: Body, instruction: Instruction, word: str, values: list[str]) -> tuple[str, str, str]:
-    """Return what becomes of a barrier object, and the type and value of the result."""
+    """Return the new value of a barrier object, and the type and value of the result."""
     code, modifiers = body.code, instruction.modifiers
     arrivals, drops, change = "0", "0", "0"
     match modifiers[0]:
@@ -46,7 +46,7 @@ def _changed(body: Body, instruction: Instruction, word: str, values: list[str])
         case "inval":
             return "0", "b64", "0"
         case "test_wait" | "try_wait":
-            # The phase that a state or a parity names is over when the present one is the other.
+            # The phase that a state or a parity names is complete when the current phase has the other parity.
             now = code.value(f"lshr i64 {word}, 63")
             then = f"and i64 {values[0]}, 1" if "parity" in modifiers else f"lshr i64 {values[0]}, 63"
             return word, "pred", code.value(f"icmp ne i64 {now}, {code.value(then)}")
@@ -91,7 +91,7 @@ def _arrive_at_barrier(body: Body, instruction: Instruction) -> None:
     counters = code.value(f"getelementptr i8, ptr %scratch, i64 {abi.ARRIVED}")
     place = code.value(f"getelementptr i32, ptr {counters}, i32 {index}")
     arrived = code.value(f"add i32 {code.value(f'load i32, ptr {place}')}, 1")
-    # A barrier that only arrivals complete begins anew.
+    # A barrier that is complete without any waiting thread starts again at 0.
     complete = code.value(f"icmp uge i32 {arrived}, {count}")
     rest = code.value(f"select i1 {complete}, i32 0, i32 {arrived}")
     code.do(f"store i32 {rest}, ptr {place}")

@@ -36,7 +36,7 @@ def opcode(*names: str) -> Callable[[Emit], Emit]:
 
 
 def emit(body: Body, instruction: Instruction) -> None:
-    """Write an instruction, whose guard has been written already; to be called while `errors.reading` it."""
+    """Write an instruction whose guard is already written; must be called inside `errors.reading`."""
     if instruction.opcode in _INSTEAD:
         raise unsupported(instruction, _INSTEAD[instruction.opcode])
     function = OPCODES.get(instruction.opcode)

@@ -112,7 +112,7 @@ def _finish(body: Body, instruction: Instruction, wanted: str, value: str) -> No
 
 @opcode("vmad")
 def _multiply_add(body: Body, instruction: Instruction) -> None:
-    """a * b + c with one optional negation, one more (.po), a shift to the right and a limit."""
+    """a * b + c, with an optional negation, plus one (.po), shift to the right and limit."""
     code, modifiers, operands = body.code, instruction.modifiers, instruction.operands
     wanted, *kinds = types_of(instruction)
     negative = [isinstance(item, Part) and item.negative for item in operands[1:4]]
@@ -138,8 +138,8 @@ def _multiply_add(body: Body, instruction: Instruction) -> None:
 
 
 # -- two half words or four bytes at once: vadd2, vadd4 and the like -------------------------------------------------
-# Each element is computed in 64 bits from elements that the sources select from both registers; then the elements are
-# put beside each other, or with .add are added to the third operand.
+# Each element is computed in 64 bits from elements that the sources select from both registers. The results are packed,
+# or with .add added to the third operand.
 
 
 _NAMES = ("add", "sub", "avrg", "absdiff", "min", "max", "set")

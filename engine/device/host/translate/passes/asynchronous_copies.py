@@ -96,7 +96,7 @@ def _bulk(rewriter: Rewriter, instruction: Instruction) -> None:
         _masked(rewriter, spaces, target, source, size, mask)
     else:
         done = rewriter.label("other")
-        if mask is not None:  # of the thread blocks that receive a copy; the only one there is has rank 0
+        if mask is not None:  # selects the thread blocks that receive a copy; the only one has rank 0
             here = rewriter.value("and.b32", rewriter.value("cvt.u32.u16", mask), 1)
             rewriter.jump(done, Guard(rewriter.value("setp.eq.u32", here, 0), False))
         words = Vector(tuple(rewriter.register("b32") for _ in range(4)))

@@ -13,7 +13,7 @@ from engine.ptx import tree as ptx
 def inline_suspending(
     kernel: ptx.Function, functions: Mapping[str, ptx.Function]
 ) -> tuple[ptx.Function, dict[str, ptx.Function]]:
-    """Return the kernel with functions that may wait inlined, and all functions, of which those have empty bodies now.
+    """Return the kernel with functions that may wait inlined, and all functions; the inlined ones have empty bodies.
 
     Guards of waiting instructions and of inlined calls become branches around them. A call through a pointer first
     compares the pointer with each function that may wait.

@@ -83,7 +83,7 @@ def moved(address: ptx.Operand, offset: int) -> ptx.Address:
     return ptx.Address(address.base, address.offset + offset, address.coordinates)
 
 
-#: How many operands the analyses read of an instruction, whether they are there or not.
+#: How many operands an instruction must have, because the analyses read them without checking.
 _LEAST_OPERANDS = {"mov": 2, "ld": 2, "ldu": 2, "st": 2, "atom": 3, "selp": 4}
 
 

@@ -16,12 +16,12 @@ def _barrier(rewriter: Rewriter, instruction: ptx.Instruction) -> None:
             _check_barrier(instruction)
         rewriter.done.append(instruction)
     elif "wait" in modifiers:
-        # Every thread of the thread block has arrived when all wait.
+        # When all threads of the thread block wait, all have arrived.
         rewriter.emit("barrier.sync", _CLUSTER_BARRIER)
 
 
 def _check_barrier(instruction: ptx.Instruction) -> None:
-    """Raise OperandError for a barrier or a number of threads that there cannot be."""
+    """Raise OperandError for an impossible barrier number or count of threads."""
     operands = instruction.operands[1:-1] if "red" in instruction.modifiers else instruction.operands
     numbers = [item.value if isinstance(item, ptx.Integer) else 0 for item in operands]
     if numbers and not 0 <= numbers[0] <= abi.LAST_BARRIER:

@@ -1,8 +1,8 @@
-"""Warp-synchronous code of before Volta: threads of a warp that talk through volatile shared memory, with no barrier.
+"""Warp-synchronous code from before Volta: threads of a warp share values through volatile memory, with no barrier.
 
 Such code expects the threads of a warp to run in step, so that one thread's store comes before another's next load. The
-accesses are volatile; otherwise the compiler would keep values in registers. A `bar.warp.sync` for all threads that are
-there goes between two volatile accesses of which one is a store, unless both are to the same address.
+accesses are volatile; otherwise the compiler would keep values in registers. A `bar.warp.sync` for all active threads
+goes between two volatile accesses if at least one is a store, unless both are to the same address.
 """
 
 from collections.abc import Mapping

@@ -67,7 +67,7 @@ class PhaseEnds:
         )
 
     def points(self, site: BasicBlock) -> tuple[BasicBlock, ...]:
-        """Return the blocks whose points a site leads to: one, or the branch's target and the block behind it."""
+        """Return the blocks whose points a site leads to: one, or the branch's target and the next block."""
         return self._joined(site) or (site,)
 
     def branch(self, site: BasicBlock) -> Instruction | None:
@@ -125,7 +125,7 @@ class PhaseEndWriter:
         code.jump("thread.done")
 
     def uniform_state(self, site: BasicBlock) -> str:
-        """Return the text that yields `%common.now` from the branch of the last thread, as all branch alike.
+        """Return the text that yields `%common.now` from the last thread's branch, since all threads branch alike.
 
         Must be called before the site is written.
         """

@@ -1,8 +1,9 @@
-"""Spills: what a thread keeps while it waits, in one array for each register with one element for each thread.
+"""Spills: the registers that a thread keeps while it waits, each in an array with one element for each thread.
 
-A register that can be computed again is not spilled. Of one that is uniform, or drifts from a base, the uniform part
-is, and threads that go on together read it from the first of them, so that it is one number to the optimiser. Where all
-threads reach one end of a phase, only the first one's element is written; the scheduler copies it when they diverge.
+A register that can be computed again is not spilled. Only the uniform part of a register is spilled if it is uniform or
+drifts from a base. Threads that go on together read it from the first of them, so to the optimiser it is one number.
+Where all threads reach the same end of a phase, only the first thread's element is written; the scheduler copies it
+when they diverge.
 """
 
 from collections.abc import Iterable, Mapping

@@ -27,7 +27,8 @@ class WaitingKernel:
             block.index: suspension_point(block.instructions[-1]) for block in self.waiting
         }
         self.definitions = self._define_collectives()
-        #: Whether threads may only arrive at barriers, or name different ones: then the scheduler looks at each thread.
+        #: Whether threads may arrive at barriers without waiting, or name different ones. Then the scheduler looks at
+        #: each thread.
         self.parts_at_barriers = any(
             item.opcode in ("bar", "barrier") and "arrive" in item.modifiers for item in kernel.instructions
         ) or any(point.kind == BARRIER and point.names_members for point in self.points.values())

@@ -14,7 +14,7 @@ def definition(name: str, matrices: Product | Permutation) -> str:
 
 
 def _permute(name: str, words: Permutation) -> str:
-    """Return the collective that gives each thread words put together from halves of what others handed over."""
+    """Return the collective that gives each thread words, each made of two halves that other threads handed over."""
     table, text = _table(name, "halves", [offset for word in words for pair in word for offset in pair])
     return text + _collective(name, [f"call void @wl.permute(ptr %scratch, i32 %first, ptr {table}, i32 {len(words)})"])
 

@@ -34,8 +34,8 @@ class PhasePlan:
 def text(kernel: str, phases: Sequence[PhasePlan], limits: str, *, parts_at_barriers: bool) -> str:
     """Return the tables of a kernel with suspension points, and its entry.
 
-    `limits` is the text that notes the limits of buffers before any thread block runs. `parts_at_barriers`: threads may
-    be at one barrier instruction without being at one barrier.
+    `limits` is the text that notes the limits of buffers before any thread block runs. `parts_at_barriers`: threads at
+    the same barrier instruction may be at different barriers.
     """
     tables = _Tables(kernel)
     once = dict.fromkeys(array for phase in phases for array in phase.once)
@@ -61,7 +61,7 @@ def text(kernel: str, phases: Sequence[PhasePlan], limits: str, *, parts_at_barr
 def _dispatch(name: str, phases: Sequence[PhasePlan]) -> str:
     """Return the function that runs threads of the thread block `%frame` from the point `%state`.
 
-    It is inlined, so that LLVM sees which phases are called, and drops what they have no use for.
+    It is inlined, so that LLVM sees which phases are called and drops what they don't use.
     """
     block, threads = FRAME.split(", ")[:7], FRAME.split(", ")[7:]
     loads = "".join(
@@ -140,7 +140,7 @@ def _constant(point: SuspensionPoint, place: int) -> int:
 
 
 def _barriers(phases: Sequence[PhasePlan]) -> tuple[int, int]:
-    """Return the first and the end of the barrier numbers in use, as far as they are known."""
+    """Return the first barrier number in use and the end; those of all barriers unless all numbers are constants."""
     points = [phase.point for phase in phases if phase.point is not None and phase.point.kind == BARRIER]
     numbers = [point.operand(abi.NUMBER) for point in points]
     known = [item.value for item in numbers if isinstance(item, Integer)]

@@ -45,9 +45,10 @@ def thread_loop(
 ) -> str:
     """Return the loops over z, y and x around the body.
 
-    `before` runs at the start of each thread, `after` when it exits, `finish` however it leaves the body (a jump to
-    `thread.done` is the other way); `ranges` gives first and last of each axis; control leaves to `done`. `kind` is
-    the metadata of the innermost loop. `bounds` yields `%x.first` and `%x.end` where not all threads of a row need run.
+    `before` runs at the start of each thread and `after` when it exits. `finish` runs last, also after a jump from the
+    body to `thread.done`. `ranges` gives the first thread and the end of each axis; control leaves to `done`. `kind` is
+    the metadata of the innermost loop. `bounds` yields `%x.first` and `%x.end` where some threads of a row need not
+    run.
     """
     (z0, z1), (y0, y1), (x0, x1) = ranges["z"], ranges["y"], ranges["x"]
     lines = "\n".join(body.code.lines)
