@@ -4,8 +4,6 @@ A command imports what it needs itself, so that `warploom --help` loads none of 
 them by the names that are declared here.
 """
 
-from __future__ import annotations
-
 import difflib
 import sys
 from collections.abc import Callable

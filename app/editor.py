@@ -1,7 +1,5 @@
 """`run_editor`: the application around the window."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """`warploom run`, `check`, `trace` and `plan`: patches without a window."""
 
-from __future__ import annotations
-
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Sequence

@@ -3,8 +3,6 @@
 Names are imported when they are first used, so importing one module of the engine, such as its errors, loads no other.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,5 @@
 """What every test gets: caches of its own, a check for threads left behind, and a clean catalogue."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

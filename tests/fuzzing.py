@@ -3,8 +3,6 @@
 WARPLOOM_FUZZ multiplies how many, WARPLOOM_SEED says where the seeds begin. pytest prints both at the start of a run.
 """
 
-from __future__ import annotations
-
 import os
 
 FACTOR = int(os.environ.get("WARPLOOM_FUZZ", "1"))

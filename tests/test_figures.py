@@ -1,7 +1,5 @@
 """Numbers are written with three digits and the unit that fits."""
 
-from __future__ import annotations
-
 import pytest
 
 from engine.figures import format_bytes, format_rate, format_shape, format_time, plural

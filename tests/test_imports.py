@@ -1,7 +1,5 @@
 """How modules import each other, beyond the contracts in pyproject.toml."""
 
-from __future__ import annotations
-
 from graphlib import TopologicalSorter
 
 import grimp

@@ -1,7 +1,5 @@
 """The wheel: what it installs is a complete Warploom, wherever it is started."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

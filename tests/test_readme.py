@@ -1,7 +1,5 @@
 """The README is true: its Python runs."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Without a limit of its own, since the machine may be busy: pytest's (in `pyproject.toml`) ends a test that hangs.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """New, open and save, with unsaved changes, recent files and recovery."""
 
-from __future__ import annotations
-
 from concurrent.futures import Future, wait
 from functools import partial
 from pathlib import Path

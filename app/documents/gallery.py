@@ -1,7 +1,5 @@
 """The example patches: what each is called and what it shows, read from its file."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Notices when other programs change the patch's file, and asks the person what to do."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path

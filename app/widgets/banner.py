@@ -1,7 +1,5 @@
 """`Banner`: a notice above the canvas that waits for an answer without stopping the person."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

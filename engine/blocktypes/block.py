@@ -3,8 +3,6 @@
 A block is passive. It holds parameter values and describes work; it never calls a device.
 """
 
-from __future__ import annotations
-
 import inspect
 import logging
 import re

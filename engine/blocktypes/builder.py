@@ -1,7 +1,5 @@
 """`BlockBuilder` turns the calls of a block's `describe` into a `BlockDescription`."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Checks of what a block's author passes: each returns the value as plain data, or raises an error with the rule."""
 
-from __future__ import annotations
-
 import math
 import operator
 import sys

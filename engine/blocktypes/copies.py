@@ -1,7 +1,5 @@
 """How blocks describe a copy: one kernel for any element type and any strides."""
 
-from __future__ import annotations
-
 from engine.blocktypes.builder import BlockBuilder
 from engine.blocktypes.description import BlockDescription
 from engine.blocktypes.entries import Kernel

@@ -1,7 +1,5 @@
 """Reads the ports and parameters that a block class declares, and checks them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, get_args, get_origin, get_type_hints
 

@@ -1,7 +1,5 @@
 """The parts of a description: launches, fills and copies with their arguments, regions, internal buffers, views."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property

@@ -4,8 +4,6 @@ A *live* parameter is passed to kernels as a scalar, so changing it is one write
 *structural* parameter takes part in the description (a shape, a file), so changing it describes the block again.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 from dataclasses import dataclass, replace

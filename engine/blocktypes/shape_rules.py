@@ -10,8 +10,6 @@ With `data` the block provides the contents and with them the shape; with `view`
 Each rule is parsed once.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Collection
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A value block has parameters and value outputs, and no buffer ports: the compile
 value output leads to a parameter, of another value block or of a block that runs on the device.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """An exception of a user's block code as a diagnostic, with the line to mend."""
 
-from __future__ import annotations
-
 import traceback
 from contextlib import suppress
 from pathlib import Path

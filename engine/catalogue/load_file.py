@@ -1,7 +1,5 @@
 """Runs one block file: its types replace those it had before, or nothing changes and its problem says why."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass

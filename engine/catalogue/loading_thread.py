@@ -1,7 +1,5 @@
 """The thread that runs users' block files, and the time limit for each file."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import deque

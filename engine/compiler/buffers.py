@@ -5,8 +5,6 @@ allocated. A block's result follows from its layouts and from where its inputs l
 the previous plan keeps its result as it is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """The difference between two plans, operation by operation: what an executable graph has to be changed in."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 

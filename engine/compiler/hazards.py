@@ -1,7 +1,5 @@
 """Hazards: what an operation must wait for, by the bytes that it and earlier ones read and write."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 

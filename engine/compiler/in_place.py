@@ -4,8 +4,6 @@ Contents are what an output holds when its block has run. Several outputs share 
 after the other; views look at parts of it. Blocks that touch parts without a common byte need no order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations

@@ -4,8 +4,6 @@ A child is called "glow/blur" after its composite `glow`, at any depth ("a/b/c")
 text before the first one is the node that a person sees.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """`Layout`: how elements lie in a piece of memory."""
 
-from __future__ import annotations
-
 from math import prod
 
 import msgspec

@@ -4,8 +4,6 @@ Connections give most of the order, in-place changes the rest. Within a scope bl
 before them, then by node id: the same description always gives the same order.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain

@@ -1,7 +1,5 @@
 """The pure half of the compiler: from a `GraphDescription` to a `Plan`, with no device."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field

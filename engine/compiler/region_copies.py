@@ -4,8 +4,6 @@ When a region is skipped, its outputs hold their default for readers outside. Su
 outside get a copy that the region makes when it runs, and the copy is an output like any other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from engine.blocktypes.copies import COPY

@@ -5,8 +5,6 @@ write), in the blocks' order. Operations that touch different bytes stay indepen
 is one operation to those around it: it touches what its bodies touch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

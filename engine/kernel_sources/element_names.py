@@ -1,7 +1,5 @@
 """Element types by their names in CUDA C++ and manifests, and what a kernel's pointers point to by those names."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

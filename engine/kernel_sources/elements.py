@@ -3,8 +3,6 @@
 In PTX every pointer is just an address. A `.cu` names the types in its declarations, a `.ptx` in its manifest.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

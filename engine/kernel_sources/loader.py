@@ -1,7 +1,5 @@
 """Loads kernel files: the path of a `.cu` or `.ptx` in, a `KernelImage` out."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Compares two patches: the changes that lead from one to the other, and a description of the differences in words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

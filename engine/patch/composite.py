@@ -5,8 +5,6 @@ with the ports and parameters that it exposes. The compiler replaces it by its c
 a composite adds no work.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 from engine.blocktypes.block import Block

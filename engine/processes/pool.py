@@ -1,7 +1,5 @@
 """The pool of worker processes. Compiles run in them, so they can be killed, and a crash ends only one compile."""
 
-from __future__ import annotations
-
 import concurrent.futures.thread  # noqa: F401 - for the order in which threads are ended
 import os
 import pickle

@@ -1,7 +1,5 @@
 """Scopes: compiles inside a scope can be cancelled from any thread."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

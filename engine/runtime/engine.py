@@ -1,7 +1,5 @@
 """`Engine`: a patch and the engine that runs it in this process; `LocalEngine` is what answers."""
 
-from __future__ import annotations
-
 import logging
 import shlex
 import threading

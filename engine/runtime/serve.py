@@ -1,7 +1,5 @@
 """`serve`: the engine of another process's patch, which hears and answers by frames on two streams."""
 
-from __future__ import annotations
-
 import logging
 import os
 import signal

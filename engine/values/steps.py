@@ -1,7 +1,5 @@
 """Steps: the value blocks of the running value graph, each with its outputs and what they drive."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import partial

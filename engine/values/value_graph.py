@@ -1,7 +1,5 @@
 """`ValueGraph`: the value blocks of a patch, run once a frame on the engine's thread."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Blocks, an engine and reports that the tests make up themselves."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of the editor run on Qt's offscreen platform, with an engine that the test itself speaks for."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Iterator

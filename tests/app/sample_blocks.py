@@ -1,7 +1,5 @@
 """Block types, a patch of them and reports, for the tests of what the editor makes of a patch; without Qt."""
 
-from __future__ import annotations
-
 from engine.api import Moment, Value, ValueBlock, param, value_port
 from engine.blocktypes.block import Block
 from engine.blocktypes.builder import BlockBuilder

@@ -1,7 +1,5 @@
 """`run_editor` in a process of its own, as the command line starts it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What `bench_ui` measures with: it distinguishes waiting for others from own work and from sleep."""
 
-from __future__ import annotations
-
 import ctypes
 import threading
 import time

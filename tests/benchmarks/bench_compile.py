@@ -5,8 +5,6 @@ in a patch that is being edited. On CUDA the bare driver calls for the same node
 beside ours. Descriptions are made anew for each full compile, so that nothing is known of them.
 """
 
-from __future__ import annotations
-
 import argparse
 import gc
 import random

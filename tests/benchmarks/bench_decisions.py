@@ -3,8 +3,6 @@
 Each table holds a decision against its alternatives within one run.
 """
 
-from __future__ import annotations
-
 import argparse
 import gc
 import itertools

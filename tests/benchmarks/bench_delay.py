@@ -5,8 +5,6 @@ A delayed buffer and the buffer it delays change places between frames. Three wa
 executable whose kernel nodes get the other pointers before each launch, and a copy at the end of the frame.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 from collections.abc import Callable

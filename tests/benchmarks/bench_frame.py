@@ -5,8 +5,6 @@
 Times are medians; ratios compare within this one run.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 from collections.abc import Callable

@@ -5,8 +5,6 @@ CUDA the bare driver calls are timed beside ours, with launch and argument addre
 of ours to them is printed.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 from collections.abc import Callable

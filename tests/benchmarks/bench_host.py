@@ -7,8 +7,6 @@ what they cost before is in the second table. Without gcc only the host's own ti
 the command compares one core with one. With NAMEs, only those cases are timed.
 """
 
-from __future__ import annotations
-
 import argparse
 import ctypes
 import importlib.util

@@ -5,8 +5,6 @@
 Needs no device and no patch. Run it on an idle machine: every figure is a time that other processes can spoil.
 """
 
-from __future__ import annotations
-
 import gc
 import sys
 import threading

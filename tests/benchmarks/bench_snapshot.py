@@ -5,8 +5,6 @@ second on a thread of his own: in the size of a dock, in full, and in the way be
 within the frame that finds the last one taken. Times of a frame in milliseconds; ratios are to nobody looking.
 """
 
-from __future__ import annotations
-
 import argparse
 import threading
 import time

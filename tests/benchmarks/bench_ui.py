@@ -15,8 +15,6 @@ prepared: the interpreter's lock is shared evenly between the two.
 `--gestures` times single gestures instead, at 100 and 1000 blocks (`gesture_times.py`).
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

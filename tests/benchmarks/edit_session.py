@@ -1,7 +1,5 @@
 """`EditSession`: a person at work in the editor, as a program: random edits of every kind."""
 
-from __future__ import annotations
-
 import importlib.util
 import random
 import sys

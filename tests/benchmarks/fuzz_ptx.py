@@ -5,8 +5,6 @@ processes, a batch each, so that a crash or a hang is seen too; a batch that die
 The sources are Warploom's own kernels, compiled by NVRTC, and the hand-written PTX below.
 """
 
-from __future__ import annotations
-
 import random
 import resource
 import subprocess

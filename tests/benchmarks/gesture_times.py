@@ -5,8 +5,6 @@ until the canvas was painted too: the median of a gesture's moves, and the slowe
 are those of the editor alone.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from statistics import median

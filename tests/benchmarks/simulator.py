@@ -1,7 +1,5 @@
 """Saxpy in numba's CUDA simulator and on the host device, on the same few elements: prints the ratio of times."""
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -5,8 +5,6 @@
 It fails when memory is more than 2 MB above what it was after the first 30 s, or when the engine stops.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

@@ -1,7 +1,5 @@
 """`StallMeter`: how long Qt's thread did not get to run because of others, and what they were doing then."""
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import os

@@ -1,7 +1,5 @@
 """What the block tests share: a photograph, and a way to run one block."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

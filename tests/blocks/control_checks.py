@@ -1,7 +1,5 @@
 """What the examples with loops, append buffers and feedback must compute, on whichever device: numpy is asked."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the blocks of the loop examples compute, written in numpy; f32 unless said otherwise, each operation rounded."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Running one block, or a small patch, for some frames."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

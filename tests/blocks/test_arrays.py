@@ -1,7 +1,5 @@
 """Arithmetic, copies, fills and views against numpy, and what changing a view in place does."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Every block type of the library says what it is and describes its work."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Regions and what steers them: which blocks ran, how often, and what is left when they did not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The example patches run, show something, compute what numpy does, and stay as the editor writes them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

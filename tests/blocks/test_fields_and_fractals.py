@@ -1,7 +1,5 @@
 """Heat, waves, drops, fractals and their pictures, against numpy."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

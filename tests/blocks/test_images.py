@@ -1,7 +1,5 @@
 """Images: filters, glow and adjustments against scipy and closed forms, and what is generated."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

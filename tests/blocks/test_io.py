@@ -1,7 +1,5 @@
 """What comes in and goes out: image files, arrays, memory of the user's own (io.external), the screen."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The library's kernels compile, and structs that Python and CUDA C++ share have one layout."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Particles, alone and selected into append buffers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """The block that the README tells how to write."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import sys

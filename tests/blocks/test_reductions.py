@@ -1,7 +1,5 @@
 """One number from many, against numpy."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The catalogue finds block types by id and by words, and suggests when it finds none."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

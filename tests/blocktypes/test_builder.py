@@ -1,7 +1,5 @@
 """What `describe` asks for is recorded as plain data, and two records are equal when they give the same graph nodes."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Callable
 from typing import Any

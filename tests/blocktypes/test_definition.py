@@ -1,7 +1,5 @@
 """A block class that lacks something is refused when it is defined, in words that say what."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from inspect import signature
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Ports whose element type or shape a block decides, and what kernels are told of it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What ports may declare beyond type and shape, and views as `describe` makes them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from types import new_class

@@ -1,7 +1,5 @@
 """Shape rules give the shapes that numpy or arithmetic give."""
 
-from __future__ import annotations
-
 import math
 import re
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The texts of small block files, and a folder to save them in."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 HEAD = "from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port\n"

@@ -1,7 +1,5 @@
 """Folders of blocks whose types are gone when a test ends."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A saved block file reaches the running engine: instances are replaced, and what can't be replaced runs on."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Whatever saves and edits came before, a running engine gives what a fresh one gives for the same patch and files."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Value blocks and driven parameters follow block files too."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Users' block files are run as modules of their own, and each counts as a whole or not at all."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import sys

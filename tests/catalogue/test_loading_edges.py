@@ -1,7 +1,5 @@
 """Folders of blocks with odd files, odd names, files that hang, and folders that follow each other."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A port or parameter that says what it `replaces` takes over values and connections, in files and in live patches."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

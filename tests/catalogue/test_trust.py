@@ -1,7 +1,5 @@
 """Blocks beside a patch run only after somebody said so."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable

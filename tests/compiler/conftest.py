@@ -1,7 +1,5 @@
 """Every plan that a test makes, by whatever way, must break no rule; and the devices that plans run on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Delays: an output holds in one frame or turn what its input held at the end of the one before, and nothing else."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What an operation waits for, held against the bytes that operations touch."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """A plan to look at: text that stays the same, graphs that hold every operation, and the memory of each step."""
 
-from __future__ import annotations
-
 import re
 from random import Random
 from xml.etree import ElementTree

@@ -1,7 +1,5 @@
 """Blocks come after what feeds them; one that changes its input in place comes after everything else that reads it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

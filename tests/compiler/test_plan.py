@@ -1,7 +1,5 @@
 """From a description to a plan: buffers, dependencies and launches, with no device."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

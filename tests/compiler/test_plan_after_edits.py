@@ -1,7 +1,5 @@
 """A plan made from the one before an edit is the plan that planning from scratch gives, but for where buffers lie."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Random patches do on a device what a plain interpreter says, however they share memory and were planned."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The verifier finds what is broken in a plan: every rule is broken on purpose, one at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """A host device, and CUDA C++ compiled to PTX for it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

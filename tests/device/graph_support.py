@@ -1,7 +1,5 @@
 """Kernels, and a small way to build graphs with bodies, for the tests of graphs on every device."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Objects that lend their memory as other libraries do, for the tests of adopted arrays on every device."""
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Mapping
 from typing import Any

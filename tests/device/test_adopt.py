@@ -1,7 +1,5 @@
 """Memory of other libraries, used in place on every device."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 

@@ -1,7 +1,5 @@
 """Argument blocks hold what each argument packs to, although all are written in one call."""
 
-from __future__ import annotations
-
 import threading
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Arguments are packed as kernels read them."""
 
-from __future__ import annotations
-
 import struct
 
 import numpy as np

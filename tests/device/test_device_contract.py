@@ -1,7 +1,5 @@
 """What is the same on every device: each test runs on the host and, if there is one, on a CUDA device."""
 
-from __future__ import annotations
-
 import threading
 from contextlib import closing
 

@@ -1,7 +1,5 @@
 """The differential tests' own machinery, on the host device alone: it runs, it names what differs, it can be wrong."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What an array of another library is, told from the protocols alone."""
 
-from __future__ import annotations
-
 import gc
 from typing import Any
 

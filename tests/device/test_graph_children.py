@@ -1,7 +1,5 @@
 """Child graphs: all nodes of another graph as one node, on every device."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

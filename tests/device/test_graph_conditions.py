@@ -1,7 +1,5 @@
 """Conditional nodes: what IF and WHILE do on every device, alone, inside each other and when they are updated."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

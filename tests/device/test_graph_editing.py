@@ -1,7 +1,5 @@
 """Cloning and changing graphs, on every device: changes reach one graph only, and no executable."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

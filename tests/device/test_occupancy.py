@@ -4,8 +4,6 @@ recorded/occupancy.csv holds what `cudaOccMaxActiveBlocksPerMultiprocessor` of c
 kernels with so many registers a thread, launched with so many threads and bytes of shared memory.
 """
 
-from __future__ import annotations
-
 import csv
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Devices are opened by name, and what cannot be opened says why."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

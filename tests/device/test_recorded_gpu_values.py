@@ -1,7 +1,5 @@
 """The host device against results that were recorded from a GPU, with no GPU at hand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Streams wait for events and copy in their order, and events tell whether they are reached; on every device."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

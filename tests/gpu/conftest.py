@@ -1,7 +1,5 @@
 """The two devices that these tests compare."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

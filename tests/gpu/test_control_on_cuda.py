@@ -1,7 +1,5 @@
 """Regions, append buffers, delays, views and conversions on a CUDA device: what numpy gives."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

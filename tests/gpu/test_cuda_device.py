@@ -1,7 +1,5 @@
 """What only a CUDA device has: CUBIN, the driver's limits and errors, page-locked memory, faults."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

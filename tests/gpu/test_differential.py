@@ -4,8 +4,6 @@ DIFFERENTIAL_COUNT (1) multiplies the rounds of inputs and the number of program
 start, DIFFERENTIAL_REPORT names a file for the table.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

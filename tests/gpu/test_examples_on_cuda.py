@@ -1,7 +1,5 @@
 """Both example patches on a CUDA device: the same results as on the host, live edits, kernel reload."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Occupancy as the driver counts it, warnings of launches that leave the GPU idle, and launches that follow a count."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What was compiled once is found again, and a damaged or full cache does no harm."""
 
-from __future__ import annotations
-
 import os
 import random
 from pathlib import Path

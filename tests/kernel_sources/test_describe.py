@@ -1,7 +1,5 @@
 """Directions, names and types of a kernel's parameters are found by reading it, and not guessed when they cannot be."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

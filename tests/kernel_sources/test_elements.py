@@ -1,7 +1,5 @@
 """What a kernel's pointers point to is told as the CUDA C++ compiler sees it, and structs of another size are found."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Included files are found as the compiler finds them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from engine.kernel_sources.loader import find_includes

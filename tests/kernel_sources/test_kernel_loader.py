@@ -1,7 +1,5 @@
 """A kernel file becomes an image, and every way it can be wrong is told with its place."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A manifest is read with every field, and a wrong one says what is wrong where."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """CUDA C++ becomes PTX and CUBIN, and a mistake becomes an error with its place."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

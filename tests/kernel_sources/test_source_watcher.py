@@ -1,7 +1,5 @@
 """Every way of saving a source file is seen, once, and nothing else is."""
 
-from __future__ import annotations
-
 import os
 import queue
 import threading

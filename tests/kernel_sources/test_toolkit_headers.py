@@ -1,7 +1,5 @@
 """Where toolkit headers come from when NVRTC brings none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Region blocks that the tests of the document place."""
 
-from __future__ import annotations
-
 import pytest
 
 from engine.api import Block, BlockBuilder, In, Out, f32, port, u32

@@ -1,7 +1,5 @@
 """Two patches: the changes between them lead from one to the other, and the words say what differs."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Composites: block types made of others, and what they show of them."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Patch files: what is saved is what is loaded, and a bad file says where it is bad."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

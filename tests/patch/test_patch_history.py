@@ -1,7 +1,5 @@
 """Undo and redo: whatever is done to a patch can be taken back and brought again."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Regions in the document: what may lie where, what that orders, and what happens to it on the way."""
 
-from __future__ import annotations
-
 import json
 import random
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """What the patch refuses, and the words it refuses it with."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Compilers that fail, to be put in the place of real ones before a worker process gets the job."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """Functions for worker processes to run: they do what compilers do when all goes wrong."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

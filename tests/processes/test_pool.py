@@ -1,7 +1,5 @@
 """Functions run in processes that can be killed, that may die, and that end with the program."""
 
-from __future__ import annotations
-
 import contextvars
 import os
 import signal

@@ -1,7 +1,5 @@
 """Averages and percentiles of what is measured every frame."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """An engine in a child process, for tests."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Everything that crosses a pipe comes back as it was."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass

@@ -1,7 +1,5 @@
 """Deadlines of frames: exact, without bursts, and waited for without burning a core."""
 
-from __future__ import annotations
-
 import math
 import threading
 import time

@@ -1,7 +1,5 @@
 """An engine in another process does what one in this process does."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Signatures read without the tree are those of the tree."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Blocks with kernels in files of their own, and a patch of them."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

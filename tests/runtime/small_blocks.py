@@ -1,7 +1,5 @@
 """Blocks that do one small thing each, for patches in which it matters what runs when, and in which memory."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

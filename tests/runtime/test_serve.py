@@ -1,7 +1,5 @@
 """A kernel that breaks the device breaks the engine's process, and nothing else."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A patch that nobody trusts writes in its own folder only, and listens to this machine only."""
 
-from __future__ import annotations
-
 import socket
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The law of the wire: whatever bytes a frame holds, the engine runs on, and what is no message is told, once each."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Random structs, as hypothesis draws them."""
 
-from __future__ import annotations
-
 from types import new_class
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Arrays of booleans and complex numbers go into a patch, through a file, and out again."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """bf16 holds the upper half of an f32, rounded to nearest even."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

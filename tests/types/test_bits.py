@@ -1,7 +1,5 @@
 """Values are the same just when nothing can tell them apart."""
 
-from __future__ import annotations
-
 import math
 import struct
 from typing import Any

@@ -1,7 +1,5 @@
 """Every element type has the size, alignment and offsets that the CUDA C++ compiler gives it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

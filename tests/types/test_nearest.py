@@ -1,7 +1,5 @@
 """Numbers that people give, as element types hold them."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Kernels read and write elements of every kind where numpy has them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

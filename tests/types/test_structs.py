@@ -1,7 +1,5 @@
 """Structs are laid out as C lays them out, fixed arrays and inherited fields included."""
 
-from __future__ import annotations
-
 import ctypes
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Scalars, vectors and shapes: sizes, equality and names."""
 
-from __future__ import annotations
-
 import ctypes
 from typing import Any
 

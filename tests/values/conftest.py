@@ -1,7 +1,5 @@
 """Blocks for value graphs to drive and to run."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Value blocks and value graphs run without an engine: only a clock is needed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

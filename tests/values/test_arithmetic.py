@@ -1,7 +1,5 @@
 """Expressions: what they compute, and what they refuse."""
 
-from __future__ import annotations
-
 import math
 import time
 from typing import Any

@@ -1,7 +1,5 @@
 """Driving: how values are converted, what is reported, and which value returns after disconnecting."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Keys and mouse: the table of inputs, and the blocks that read it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

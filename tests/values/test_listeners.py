@@ -1,7 +1,5 @@
 """Listeners: how their threads begin and end, and what they are asked for."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

@@ -1,7 +1,5 @@
 """OSC over the loopback and MIDI over a device of the test's own: what comes, what is missing, and what is left."""
 
-from __future__ import annotations
-
 import socket
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Random edits of values: an engine that followed them is where one that starts with the patch is."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

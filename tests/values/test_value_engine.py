@@ -1,7 +1,5 @@
 """Values in an engine: their cost, their reports, and that a driven parameter equals one set by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The value graph: order, rounding and bounds, failing blocks, and no allocation in steady state."""
 
-from __future__ import annotations
-
 import gc
 import random
 import time

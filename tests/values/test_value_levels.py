@@ -1,7 +1,5 @@
 """What values cost in an engine: parameter writes, never a rebuild, and none that is not needed."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Any

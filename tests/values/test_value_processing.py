@@ -1,7 +1,5 @@
 """Smooth, Map, Slider, Switch and Counter against their laws."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import example, given

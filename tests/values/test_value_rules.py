@@ -1,7 +1,5 @@
 """Value connections in the document: what may drive what, undo, files, composites, declarations."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """LFO, Ramp, Random and Time against closed forms."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

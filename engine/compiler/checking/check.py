@@ -4,8 +4,6 @@ A block with an error gets no layouts, and what depends on it no errors that fol
 description and input layouts are as in the previous result keeps its layouts as they are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass

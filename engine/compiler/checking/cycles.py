@@ -1,7 +1,5 @@
 """Cycles: blocks that would depend on themselves, each named as a way round."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

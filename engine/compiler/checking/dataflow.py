@@ -1,7 +1,5 @@
 """The dataflow of a patch: which block feeds which, and everything that is wrong before shapes are known."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """What must be true of a block's inputs once their layouts are known."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from engine.blocktypes.entries import CopyEntry, DelayEntry, Entry, buffer_arguments

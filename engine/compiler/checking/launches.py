@@ -6,8 +6,6 @@ a launch would cost what the capacity is. Grids that kernels set on the device (
 allowed in the bodies of conditional nodes, and there are none on the host.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import lru_cache
 

@@ -4,8 +4,6 @@ All of it follows from the block's description and the layouts of its inputs, so
 its result.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping
 from typing import Any

@@ -5,8 +5,6 @@ buffers that come into it are tried, each followed round the loop until it comes
 lead to one answer, that is the layout of the loop.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from engine.compiler.checking.dataflow import Dataflow

@@ -3,8 +3,6 @@
 One function for each mistake; `dataflow.py` and `check.py` call them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterator
 
 from engine.blocktypes.entries import buffer_arguments

@@ -3,8 +3,6 @@
 Nothing moves: the view's first element lies at an offset from its source's, and strides say where the others are.
 """
 
-from __future__ import annotations
-
 import math
 
 from engine.blocktypes.entries import ReinterpretView, ReshapeView, SliceView, Transform, TransposeView

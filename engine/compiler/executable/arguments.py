@@ -1,7 +1,5 @@
 """Arguments: what each kernel of the graph is given, from shapes, memory and parameter values."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

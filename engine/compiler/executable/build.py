@@ -1,7 +1,5 @@
 """Phase 7, build: a `Plan` becomes a device graph, node by node, with profiling events where they are asked for."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field

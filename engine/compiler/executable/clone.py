@@ -4,8 +4,6 @@ Argument blocks of kernels that stay are shared with the running graph, so live 
 events of spans that stay.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from engine.blocktypes.entries import KernelEntry

@@ -1,7 +1,5 @@
 """Node making: what one operation is on the device: a kernel with its launch and arguments, a fill or a copy."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import msgspec

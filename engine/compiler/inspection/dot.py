@@ -1,7 +1,5 @@
 """A plan in the language of Graphviz: operations as boxes, bodies of regions as clusters."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from engine.compiler.inspection.labels import title, what

@@ -1,7 +1,5 @@
 """What operations and buffers are called, in every form in which a plan is shown."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from engine.blocktypes.entries import CopyEntry, FillEntry, KernelEntry

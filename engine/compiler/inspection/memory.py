@@ -1,7 +1,5 @@
 """The memory timeline: what is in use during each operation, when one runs after the other in the plan's order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Pieces of SVG: a document that carries its own colours, with rectangles, lines and text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from xml.sax.saxutils import escape
 

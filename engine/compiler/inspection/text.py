@@ -1,7 +1,5 @@
 """A plan as text that changes only when the plan does: what golden tests compare and a diff shows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from engine.compiler.inspection.labels import layout_text, names, title, what

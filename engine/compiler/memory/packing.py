@@ -6,8 +6,6 @@ Inference", Pisarchyk and Lee, 2020). Where many earlier ones are in its way, `C
 one size, often all that a patch has, need no search: they lie in columns.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

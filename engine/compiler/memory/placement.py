@@ -5,8 +5,6 @@ block has written it, or when its contents could not be computed again (see `rec
 frame computed can be read after it. All other buffers may reuse memory of buffers that are no longer used.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -5,8 +5,6 @@ that can't be recomputed are found before memory is shared: an operation that ch
 changed later in the frame, runs only once, and what it writes is not overwritten.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 

@@ -4,8 +4,6 @@ Buffer b may follow buffer a when every user of a is an ancestor of b's first wr
 may choose has both in use at once. Sets of buffers are bit masks, one bit a buffer, in the order of first writers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce

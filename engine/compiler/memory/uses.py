@@ -4,8 +4,6 @@ A user inside a region that the buffer outlives stands for the whole region: wha
 reads in the next one, so the buffer is in use until the region is left.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 

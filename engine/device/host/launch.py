@@ -1,7 +1,5 @@
 """Launching one kernel: the checks, the launch record, and faults as exceptions."""
 
-from __future__ import annotations
-
 import struct
 import time
 from math import prod

@@ -1,7 +1,5 @@
 """Checking a patch without a device: would it compile?"""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import closing
 from functools import cache

@@ -3,8 +3,6 @@
 Its phases: read the inbox, update the graph (structure, code, parameters), launch, collect, report.
 """
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from collections.abc import Callable

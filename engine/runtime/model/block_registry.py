@@ -1,7 +1,5 @@
 """The block registry: every node of the patch with its block type, as it was described last."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`CudaContext`: the engine's copy of the patch and the services of its device, wired in one place."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from pathlib import Path

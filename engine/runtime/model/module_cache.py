@@ -3,8 +3,6 @@
 What is wrong with kernels becomes diagnostics on the blocks that use them.
 """
 
-from __future__ import annotations
-
 import contextvars
 import os
 import threading

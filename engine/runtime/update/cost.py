@@ -4,8 +4,6 @@ A small patch is planned as it would be after the edit. A larger one is judged b
 longer in a patch of a thousand blocks; the level is then the highest that it can be.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace

@@ -4,8 +4,6 @@ The worker does this beside the running graph, which it does not touch. What it 
 that is swapped in or abandoned. The swap holds up a frame, so everything that it needs is found out here.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

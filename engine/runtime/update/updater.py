@@ -4,8 +4,6 @@ Slow work is a job for the worker. While a job is under way, live parameters sti
 change waits until the job is done.
 """
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Mapping

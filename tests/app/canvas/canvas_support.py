@@ -1,7 +1,5 @@
 """A hand with a mouse, for the tests of the canvas."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPoint, QPointF, QRectF, Qt

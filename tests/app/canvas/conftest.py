@@ -1,7 +1,5 @@
 """A shown canvas with a small patch: source -> scale, and count beside them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

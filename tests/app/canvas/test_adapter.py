@@ -1,7 +1,5 @@
 """NodeGraphQt stays behind its adapter."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Copying, pasting and duplicating."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 

@@ -1,7 +1,5 @@
 """Every gesture becomes one edit of the patch, and one undo step."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtWidgets import QApplication

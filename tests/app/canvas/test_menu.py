@@ -1,7 +1,5 @@
 """A right click selects what is under the pointer and asks for its menu."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtTest import QTest

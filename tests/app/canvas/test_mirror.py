@@ -1,7 +1,5 @@
 """The canvas shows the patch, whether the user, a script or the engine edits it."""
 
-from __future__ import annotations
-
 from app.canvas.canvas import Canvas
 from engine.catalogue.catalogue import Catalogue
 from engine.patch.changes import Change, Connected, Connection, Node, NodeAdded, PortRef

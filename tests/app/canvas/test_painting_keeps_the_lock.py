@@ -1,7 +1,5 @@
 """The canvas is painted without waiting for the engine."""
 
-from __future__ import annotations
-
 import inspect
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Commands on regions, and what is placed, pasted and connected where regions are."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import QPointF
 

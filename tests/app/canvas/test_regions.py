@@ -1,7 +1,5 @@
 """Regions on the canvas: boxes that follow their blocks, and gestures that put blocks in and take them out."""
 
-from __future__ import annotations
-
 import time
 
 import msgspec

@@ -1,7 +1,5 @@
 """Reports of the engine on the canvas."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

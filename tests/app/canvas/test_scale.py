@@ -1,7 +1,5 @@
 """A large patch stays usable."""
 
-from __future__ import annotations
-
 import time
 
 from pytestqt.qtbot import QtBot

@@ -1,7 +1,5 @@
 """Finding a block type and placing it."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 

@@ -1,7 +1,5 @@
 """Value blocks and driven parameters on the canvas."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

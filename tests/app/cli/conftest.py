@@ -1,7 +1,5 @@
 """The command line, and a patch to run."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """With `--json`, one whole object is printed whatever goes wrong."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

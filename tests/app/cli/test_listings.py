@@ -1,7 +1,5 @@
 """`warploom blocks`, `devices` and `kernel`."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

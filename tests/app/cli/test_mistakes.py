@@ -1,7 +1,5 @@
 """One clear error for each mistake, with the exit status that scripts rely on."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

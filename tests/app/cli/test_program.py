@@ -1,7 +1,5 @@
 """The program as a process: its exit, its output, and what it loads."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

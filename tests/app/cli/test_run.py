@@ -1,7 +1,5 @@
 """`warploom run`, `check`, `plan` and `trace` with patches that work."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """When the frames of `warploom run` begin, and how their time goes on."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

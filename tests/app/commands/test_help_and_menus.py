@@ -1,7 +1,5 @@
 """Help on a block, renaming, and the menus of the canvas, as the window offers them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The menus that put blocks into regions and take them out, as the window offers them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from PySide6.QtGui import QAction

@@ -1,7 +1,5 @@
 """Problems lead to their node; the log says what happened."""
 
-from __future__ import annotations
-
 from pytestqt.qtbot import QtBot
 
 from app.docks.log import _LIMIT, Log

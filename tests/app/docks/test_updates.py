@@ -1,7 +1,5 @@
 """The updates list says why something was rebuilt, by whom, and what it cost."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

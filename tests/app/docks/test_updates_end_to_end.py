@@ -1,7 +1,5 @@
 """The updates list beside a real engine on the host."""
 
-from __future__ import annotations
-
 import numpy as np
 from pytestqt.qtbot import QtBot
 

@@ -7,8 +7,6 @@ each edit, and saves now and then. The next one goes on from what its predecesso
 Prints one JSON object for each kill. What is lost is counted in edits of `EDIT_MS`, so that a busy machine counts not.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

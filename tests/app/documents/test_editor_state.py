@@ -1,7 +1,5 @@
 """What the editor remembers survives a restart, and a damaged file does no harm."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from app.documents.editor_state import RECENT_LIMIT, UserState, load_state, save_state

@@ -1,7 +1,5 @@
 """The editor with an engine in another process."""
 
-from __future__ import annotations
-
 import os
 import signal
 from pathlib import Path

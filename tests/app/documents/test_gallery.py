@@ -1,7 +1,5 @@
 """The examples of the gallery."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

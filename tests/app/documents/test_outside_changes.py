@@ -1,7 +1,5 @@
 """What other programs do to the open file is noticed, told, and never overwritten or taken over unasked."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

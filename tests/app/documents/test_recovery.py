@@ -1,7 +1,5 @@
 """Unsaved work outlives a crash, and only a crash."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from pathlib import Path

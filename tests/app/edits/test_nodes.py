@@ -1,7 +1,5 @@
 """Edits of nodes, and nodes as text."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

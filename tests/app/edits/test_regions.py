@@ -1,7 +1,5 @@
 """Edits where regions are, and which connections fit across their borders."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The inspector edits what the block type declares, one undo step for each thing a person does."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

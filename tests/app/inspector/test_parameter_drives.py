@@ -1,7 +1,5 @@
 """Parameters that values drive, in the inspector."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

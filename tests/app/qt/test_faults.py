@@ -1,7 +1,5 @@
 """Faults of the editor, and missing libraries of Qt."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """An error in a method that Qt calls does not end the program."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import subprocess

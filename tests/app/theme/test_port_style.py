@@ -1,7 +1,5 @@
 """Every element type has its row in the table of colours."""
 
-from __future__ import annotations
-
 import pytest
 
 from app.theme.port_style import PortKind, kind_of_port

@@ -1,7 +1,5 @@
 """The look: legible in both themes, and one meaning for each colour."""
 
-from __future__ import annotations
-
 import colorsys
 import itertools
 

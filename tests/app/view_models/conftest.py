@@ -1,7 +1,5 @@
 """A small patch: source -> scale, and count beside them."""
 
-from __future__ import annotations
-
 import pytest
 
 from engine.patch.document import Patch

@@ -1,7 +1,5 @@
 """What is known of a block type."""
 
-from __future__ import annotations
-
 import pytest
 
 from app.view_models.block_help import kernel_files

@@ -1,7 +1,5 @@
 """The text at a dragged connection."""
 
-from __future__ import annotations
-
 import pytest
 
 from app.view_models.connection_preview import changes_of

@@ -1,7 +1,5 @@
 """Numbers as the canvas writes them, and as parameters take them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

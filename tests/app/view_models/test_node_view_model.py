@@ -1,7 +1,5 @@
 """What the canvas shows of a node."""
 
-from __future__ import annotations
-
 from app.theme.port_style import PortKind
 from app.view_models.node_view_model import node_view_model
 from engine.catalogue.catalogue import Catalogue

@@ -1,7 +1,5 @@
 """What the canvas says when the pointer rests on something."""
 
-from __future__ import annotations
-
 import pytest
 
 from app.view_models.tooltips import buffer_text, connection_tooltip, node_tooltip, port_tooltip, time_text

@@ -1,7 +1,5 @@
 """A picture keeps its proportions, zooms about the pointer and reports its pixels."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt

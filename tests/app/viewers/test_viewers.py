@@ -1,7 +1,5 @@
 """Viewers ask for what they can show, report pixels that they don't hold, and save the whole picture."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A patch file, and a window that has it open."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A kernel that ruins the device: the editor says what happened where, and the patch goes on in a fresh engine."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The window and its engine: reports, playing, and engines that fail."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The badge says what runs, how fast, and at what cost."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

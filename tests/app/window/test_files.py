@@ -1,7 +1,5 @@
 """Opening, saving, closing, and what is left of a crash."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

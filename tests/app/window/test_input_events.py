@@ -1,7 +1,5 @@
 """Keys and the mouse as inputs of a patch."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

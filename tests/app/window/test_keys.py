@@ -1,7 +1,5 @@
 """Menus and keys."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The editor follows block files: it asks before it runs them, and shows each node as its file defines it now."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """However many blocks an edit touches, each part of the window follows it once."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Play, pause, step and reset; the choice of pacing; what the transport shows of the patch."""
 
-from __future__ import annotations
-
 import gc
 from typing import Any
 

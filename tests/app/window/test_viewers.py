@@ -1,7 +1,5 @@
 """Viewers: which are observed, and what they show."""
 
-from __future__ import annotations
-
 import numpy as np
 from pytestqt.qtbot import QtBot
 

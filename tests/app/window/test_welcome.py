@@ -1,7 +1,5 @@
 """The first page."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from pytestqt.qtbot import QtBot

@@ -1,7 +1,5 @@
 """The window: what a person does in it, with a patch and without."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The shipped examples in the real window with the real engine, on the host."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

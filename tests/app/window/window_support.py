@@ -1,7 +1,5 @@
 """What tests of the window ask it for."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from app.window.main_window import MainWindow

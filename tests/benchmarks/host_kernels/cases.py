@@ -4,8 +4,6 @@
 references are compiled with `gcc -O3 -march=native -fopenmp`.
 """
 
-from __future__ import annotations
-
 import ctypes
 import subprocess
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A check that has the result of an earlier one looks at what changed, and tells what a whole one tells."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The check of a whole patch: all problems of all phases at once, warnings, and delayed inputs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from engine.blocktypes.entries import ExtentArgument

@@ -1,7 +1,5 @@
 """Regions: which blocks may lie in them, and what may go across their borders."""
 
-from __future__ import annotations
-
 from graphlib import CycleError, TopologicalSorter
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Element types, shapes and strides spread from the contents that blocks provide along connections."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What is wrong with connections, inputs and cycles is found all at once."""
 
-from __future__ import annotations
-
 import itertools
 import sys
 from graphlib import CycleError, TopologicalSorter

@@ -1,7 +1,5 @@
 """A view shows the elements that numpy's view of the same memory shows."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A plan becomes graph nodes with the right arguments, dependencies and events around what is timed."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping
 from typing import Any

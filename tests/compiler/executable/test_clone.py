@@ -1,7 +1,5 @@
 """A graph that is changed after an edit does what one that is built from scratch does, and keeps what it can."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 

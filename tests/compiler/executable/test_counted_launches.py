@@ -1,7 +1,5 @@
 """Launches that follow a count on the device: who is visited, how many thread blocks that takes, and mistakes."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Many buffers of one size: they are packed in columns, which take no more than are in use at once."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

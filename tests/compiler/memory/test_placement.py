@@ -1,7 +1,5 @@
 """Buffers that share memory: never two that are in use at once, and little more memory than the optimum."""
 
-from __future__ import annotations
-
 from itertools import combinations, permutations
 from random import Random
 from typing import Any

@@ -1,7 +1,5 @@
 """A placement holds while every buffer fits where it lies, and buffers that have grown get room to grow again."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

@@ -1,7 +1,5 @@
 """Descriptions made by hand, a check of every plan, and a device that only remembers what was put into a graph."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any

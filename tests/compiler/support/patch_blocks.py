@@ -3,8 +3,6 @@
 All buffers are matrices of u32, and all arithmetic is modulo 2^32, so that every result is exact.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

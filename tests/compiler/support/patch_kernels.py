@@ -1,7 +1,5 @@
 """What the kernels in `patches.cu` do, in numpy, for the interpreter; arguments are those of the kernels."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

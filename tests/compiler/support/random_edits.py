@@ -1,7 +1,5 @@
 """Random edits of plain patches, of the kinds that a person makes; some leave a patch that can't run."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Random patches: nested regions, blocks that work in place, views, fan-out, state, delays and append buffers."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass, field
 

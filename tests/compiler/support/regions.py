@@ -1,7 +1,5 @@
 """Region blocks for patches made by hand, and what a check says of a patch."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from engine.blocktypes.description import BlockDescription

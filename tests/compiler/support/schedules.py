@@ -1,7 +1,5 @@
 """Schedules made by hand or at random, and an interpreter that runs them in shared or in separate memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from random import Random

@@ -1,7 +1,5 @@
 """Which blocks lie in which regions, and what stands for a block in the scopes around it."""
 
-from __future__ import annotations
-
 from engine.compiler.description import GraphDescription
 
 

@@ -1,7 +1,5 @@
 """What a plan's dependencies must say: conflicting accesses are ordered, and every reader sees what its source gave."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import combinations
 

@@ -4,8 +4,6 @@ This knows nothing of live ranges. Branches are taken and loops turn as a random
 what depends on them. What can run at the same time must not lie at the same bytes at all.
 """
 
-from __future__ import annotations
-
 import random
 from itertools import product
 

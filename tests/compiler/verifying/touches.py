@@ -3,8 +3,6 @@
 Both follow from a plan's entries, places and dependencies alone: `verify.py` holds them against what was meant.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 It costs more than planning. Tests of the compiler and of the runtime run it on every plan that they make.
 """
 
-from __future__ import annotations
-
 from engine.blocktypes.entries import CopyEntry, DelayEntry, KernelEntry, StatusKind
 from engine.blocktypes.extents import Extent
 from engine.compiler.buffers import kept_name

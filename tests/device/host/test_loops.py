@@ -1,7 +1,5 @@
 """Graphs of the host device in native code: loops that are stopped, faults, printing, and what a turn costs."""
 
-from __future__ import annotations
-
 import sys
 import threading
 import time

@@ -1,7 +1,5 @@
 """The memory that a container may use, as the system's files tell it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

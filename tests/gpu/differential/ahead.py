@@ -1,7 +1,5 @@
 """Compiles kernels for the host in many processes at once, into the cache on disk that all processes share."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 from collections.abc import Sequence

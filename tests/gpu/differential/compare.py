@@ -1,7 +1,5 @@
 """Compares what two devices gave for the same forms and inputs, and says it in a short table."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field

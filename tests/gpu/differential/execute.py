@@ -1,7 +1,5 @@
 """Runs forms on a device, many in a kernel, and sets aside what the device refuses."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

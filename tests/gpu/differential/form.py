@@ -1,7 +1,5 @@
 """One instruction form under test, and the families that the tables collect."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tests.gpu.differential.kinds import KINDS, Kind

@@ -1,7 +1,5 @@
 """One kernel of many forms: every form takes its own inputs and stores its own results."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

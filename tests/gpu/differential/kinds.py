@@ -1,7 +1,5 @@
 """What an operand holds: its width in registers, and how its bits are read as numbers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -4,8 +4,6 @@ A program works on a few registers of each size. After each statement it stores 
 whose values differ is known. NaNs are made one NaN, since PTX leaves open which one an instruction gives.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

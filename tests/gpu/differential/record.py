@@ -1,7 +1,5 @@
 """Record what a CUDA device gives for every form: `python -m tests.gpu.differential.record --out FILE`."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

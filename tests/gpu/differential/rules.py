@@ -1,7 +1,5 @@
 """When two results agree: bit for bit, up to which NaN it is, or within the error that the PTX manual allows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any

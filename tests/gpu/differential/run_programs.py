@@ -1,7 +1,5 @@
 """Runs random programs on two devices and says which statement first gave different values."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field

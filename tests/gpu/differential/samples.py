@@ -1,7 +1,5 @@
 """Values to try: edges of each kind, random bits, and numbers of everyday size; the same for the same seed."""
 
-from __future__ import annotations
-
 import zlib
 
 import numpy as np

@@ -1,7 +1,5 @@
 """PTX on the GPU as its compiler translates it without optimising: level 0 of the driver's five."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

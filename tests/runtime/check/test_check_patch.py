@@ -1,7 +1,5 @@
 """A patch is checked without a device, and everything that is wrong with it is listed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """What is said of launches that leave a GPU idle, for kernels and a GPU whose numbers are known."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any

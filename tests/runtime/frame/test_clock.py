@@ -1,7 +1,5 @@
 """The patch's time: fixed steps, real time, and what stops it."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import astuple
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The engine on its own thread: it runs, pauses, steps, shows and stops, and nobody waits for it."""
 
-from __future__ import annotations
-
 import threading
 import time
 from pathlib import Path

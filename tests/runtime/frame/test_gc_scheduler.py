@@ -1,7 +1,5 @@
 """When garbage is collected while engines run: in gaps that are long enough, and never without bound."""
 
-from __future__ import annotations
-
 import gc
 import threading
 from collections.abc import Iterator

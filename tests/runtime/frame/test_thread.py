@@ -1,7 +1,5 @@
 """The engine's thread: what it does to the interpreter, and what it leaves alone."""
 
-from __future__ import annotations
-
 import gc
 import sys
 import threading

@@ -1,7 +1,5 @@
 """A trace holds every frame and every launch in it, where and when they were."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a delay remembers survives edits, whichever buffers change places before and after."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Arrays that the user owns as buffers of the graph, and composites that run as one child graph."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Memory as the engine uses it: shared by what is over, looked at in parts, appended to, and given back."""
 
-from __future__ import annotations
-
 import random
 from contextlib import suppress
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What outlives a frame: delays one and more frames behind, through rebuilds, pauses and resets."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

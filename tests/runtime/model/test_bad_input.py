@@ -1,7 +1,5 @@
 """Whatever is wrong with a patch is said on its node, while the last good graph runs on; mending it heals."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Whatever a block's author writes marks that block; the engine and all other blocks go on, and mending it heals."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import threading

@@ -1,7 +1,5 @@
 """Composites run as the blocks that they stand for, and their edits cost what those blocks' edits cost."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

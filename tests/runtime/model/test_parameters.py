@@ -1,7 +1,5 @@
 """Parameters: values that take the short way and values that take the long one come in the order of the edits."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Regions run by the engine: what they compute, what their edits cost, and what is left when they are skipped."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What is in the pictures that viewers get: every pixel, or the means of areas, of one frame."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Viewers get their pictures beside the frame: as often as asked, and never waited for."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

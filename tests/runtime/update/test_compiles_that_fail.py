@@ -1,7 +1,5 @@
 """Compilers that never end, or die: the engine goes on, closes at once, and takes the next save."""
 
-from __future__ import annotations
-
 import os
 import signal
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """What updates cost: told before an edit, and recorded after it."""
 
-from __future__ import annotations
-
 import time
 from contextlib import suppress
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Many edits in a row, each applied to the graph before: the result is that of a fresh engine with the same patch."""
 
-from __future__ import annotations
-
 import random
 from contextlib import suppress
 

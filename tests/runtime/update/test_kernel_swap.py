@@ -1,7 +1,5 @@
 """A saved kernel reaches the running graph; a broken one says where it is broken and changes nothing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

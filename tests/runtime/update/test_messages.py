@@ -3,8 +3,6 @@
 What could not be followed is told, one event each; all else is followed in the order in which it came.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import deque

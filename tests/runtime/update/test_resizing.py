@@ -1,7 +1,5 @@
 """A size that changes while every buffer fits where it lies is followed in place, with the result of a rebuild."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from itertools import pairwise

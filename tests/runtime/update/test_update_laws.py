@@ -1,7 +1,5 @@
 """The law of updates: whatever level an edit costs, the result is what a cold rebuild gives, bit for bit."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

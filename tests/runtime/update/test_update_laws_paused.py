@@ -1,7 +1,5 @@
 """Edits of a paused engine: each is shown at once, and what goes on from frame to frame stands still meanwhile."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Single edits: their update levels and records, edits that fail, cancel each other, or come together."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Updates while the engine runs on its own thread: frames keep coming, and what was edited last runs in the end."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Each edit costs the least update level that is correct, and the result is what the patch says."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

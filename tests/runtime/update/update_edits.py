@@ -1,7 +1,5 @@
 """Random edits of a whole patch, of every kind that costs something, each with the levels that it may cost."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field

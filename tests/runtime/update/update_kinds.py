@@ -1,7 +1,5 @@
 """What random edits choose from: block types with their live parameters, sizes, and versions of kernel files."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import tests.runtime.small_blocks  # noqa: F401  # which defines block types

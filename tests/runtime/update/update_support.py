@@ -1,7 +1,5 @@
 """What updates are held against: engines that build a patch from nothing and go on with the state of those before."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -4,8 +4,6 @@ PTX leaves open which NaN an operation on f32 gives, and devices differ: here it
 them. A NaN that is only moved keeps its bits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Random edits of patches of the library's blocks, whose numbers are of every kind that f32 has."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Mapping
 from typing import Any

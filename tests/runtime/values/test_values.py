@@ -4,8 +4,6 @@ The numbers are of every kind that f32 has: both zeros, denormals, infinities, a
 only moved keeps its bits; which NaN arithmetic gives is left open by PTX, so there any NaN is right.
 """
 
-from __future__ import annotations
-
 from contextlib import closing
 from functools import partial
 

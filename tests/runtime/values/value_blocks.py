@@ -1,7 +1,5 @@
 """An append buffer of floats, a block that reads one, and a block whose output is -0 where it does not run."""
 
-from __future__ import annotations
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port, u32
 
 FILE = "value_blocks.cu"

@@ -4,8 +4,6 @@ Native code runs short kernels, fills and copies; Python runs the rest. Python r
 it takes; if that is short, native code runs it from then on.
 """
 
-from __future__ import annotations
-
 import struct
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping

@@ -1,7 +1,5 @@
 """Approximate instructions with the errors that the PTX manual allows them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Logic, shifts, bit fields, permutations, moves and selections."""
 
-from __future__ import annotations
-
 from tests.gpu.differential.form import Family
 
 FAMILY = Family("bits")

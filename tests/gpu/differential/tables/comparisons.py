@@ -1,7 +1,5 @@
 """setp and set in every type and test, with predicates combined; testp, copysign."""
 
-from __future__ import annotations
-
 from tests.gpu.differential.form import Family
 
 FAMILY = Family("comparisons")

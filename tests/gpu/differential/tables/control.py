@@ -1,7 +1,5 @@
 """Branches, loops, predicated instructions, indexed branches, calls and special registers."""
 
-from __future__ import annotations
-
 from tests.gpu.differential.form import Family
 
 FAMILY = Family("control")

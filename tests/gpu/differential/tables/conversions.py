@@ -1,7 +1,5 @@
 """cvt between every pair of types, in every rounding."""
 
-from __future__ import annotations
-
 from tests.gpu.differential.form import Family
 
 FAMILY = Family("conversions")

@@ -1,7 +1,5 @@
 """f32 and f64 arithmetic whose bits PTX defines: every rounding, flush to zero, saturation; minimum and maximum."""
 
-from __future__ import annotations
-
 from tests.gpu.differential.form import Family
 
 FAMILY = Family("floats")

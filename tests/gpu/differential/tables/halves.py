@@ -1,7 +1,5 @@
 """f16 and bf16 arithmetic, single and packed."""
 
-from __future__ import annotations
-
 from tests.gpu.differential.form import Family
 
 FAMILY = Family("halves")

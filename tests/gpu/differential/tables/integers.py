@@ -1,7 +1,5 @@
 """Integer arithmetic, carry chains, packed 16-bit integers and dot products."""
 
-from __future__ import annotations
-
 from tests.gpu.differential.form import Family
 
 FAMILY = Family("integers")

@@ -3,8 +3,6 @@
 Atomics act on the words of the zone that all threads share, in ways whose final values do not depend on order.
 """
 
-from __future__ import annotations
-
 from tests.gpu.differential.form import Family
 
 FAMILY = Family("memory")

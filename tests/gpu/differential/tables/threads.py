@@ -1,7 +1,5 @@
 """What threads do together: shuffles, votes, matches, reductions, under full masks and after they parted; barriers."""
 
-from __future__ import annotations
-
 from tests.gpu.differential.form import Family
 
 FAMILY = Family("threads")

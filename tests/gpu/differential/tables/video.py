@@ -1,7 +1,5 @@
 """Video instructions: byte and half-word selection, saturation, second operations, scaling, SIMD in a register."""
 
-from __future__ import annotations
-
 from tests.gpu.differential.form import Family
 
 FAMILY = Family("video")
