@@ -42,6 +42,12 @@ class PoolWorker:
         self.record[abi.CACHE_SIZE] = 0
         self.record[abi.ARGUMENTS] = arguments
 
+    @property
+    def was_idle(self) -> bool:
+        """Whether it was stopped before it began a thread block, so that its record doesn't say where."""
+        is_stopped = int(self.record[abi.FAULT_KIND]) & 0xFF == abi.STOPPED
+        return is_stopped and not (self.record[abi.FAULT_LINE] or self.record[abi.POINT_LINE])
+
 
 class _PoolJob:
     """A launch that the workers share: each takes the next chunk of thread blocks until none is left."""
@@ -62,7 +68,7 @@ class _PoolJob:
             if self.failed is not None or self.error is not None:
                 return
             try:
-                if not self.work(worker, limit, self.chunk) and self.failed is None:
+                if not self.work(worker, limit, self.chunk) and (self.failed is None or self.failed.was_idle):
                     self.failed = worker
                     if self.give_up is not None:
                         self.give_up()

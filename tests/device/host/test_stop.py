@@ -8,6 +8,7 @@ import pytest
 
 from engine.device.arguments import pack_arguments
 from engine.device.host import HostDevice
+from engine.device.host.translate import abi
 from engine.device.protocol import LaunchConfig
 from engine.diagnostics import DeviceError, KernelFault
 from tests.waiting import repeated, until
@@ -49,6 +50,24 @@ def test_the_time_limit_ends_a_kernel(ptx, name, grid):
     assert loop in SOURCE.splitlines()[caught.value.source_line - 1]
     device.launch(module.kernel("one"), (1,), (64,), [buffer])
     assert (buffer.download() == 1).all()
+    device.close()
+
+
+def test_a_stop_is_told_by_a_worker_that_ran(ptx):
+    """Not by one that the machine let begin so late that there was nothing left to do."""
+    device, began = HostDevice(cores=2), threading.Barrier(2)
+
+    def work(worker, blocks, chunk):
+        worker.prepare(0, 0, 0)
+        worker.record[abi.FAULT_KIND] = abi.STOPPED
+        worker.record[abi.POINT_LINE] = 0
+        if began.wait():  # one of both
+            until(lambda: device.pool._job.failed)
+            worker.record[abi.FAULT_LINE] = 7
+        return False
+
+    told, _ = device.pool.run(work, 2, is_small=False)
+    assert told.record[abi.FAULT_LINE] == 7
     device.close()
 
 
