@@ -22,12 +22,14 @@ from engine.kernel_sources.nvrtc import (
     CompileCache,
     CompiledSource,
     compile_cuda,
+    compile_kernels,
     must_unpack,
     nvrtc_version,
+    reader_version,
     toolkit_folders,
 )
 from engine.processes.pool import run
-from engine.ptx import parse, read_signatures
+from engine.ptx import parse
 from engine.ptx.tree import KernelSignature
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)', re.MULTILINE)
@@ -76,17 +78,20 @@ def find_kernel(name: str, search: Sequence[Path] = ()) -> Path:
 
 def load_cuda_file(path: Path, architecture: str, cache: CompileCache) -> KernelImage:
     """Compile `path` for `architecture`; KernelError with file and line when it has mistakes or no kernel."""
-    compiled, dependencies = compile_source(read_source(path), path, architecture, cache)
-    signatures = read_signatures(compiled.ptx)
-    if not signatures:
+    compiled, dependencies = compile_source(read_source(path), path, architecture, cache, compile_kernels)
+    if not compiled.signatures:
         raise KernelError(
             f'{path.name} must define a kernel (extern "C" __global__ void name(...)), got none', file=str(path)
         )
-    return KernelImage(path, compiled.ptx, compiled.cubin, signatures, compiled.log, dependencies)
+    return KernelImage(path, compiled.ptx, compiled.cubin, compiled.signatures, compiled.log, dependencies)
 
 
 def compile_source(
-    source: str, path: Path, architecture: str, cache: CompileCache
+    source: str,
+    path: Path,
+    architecture: str,
+    cache: CompileCache,
+    compiler: Callable[[str, Path, str, Sequence[Path]], CompiledSource] = compile_cuda,
 ) -> tuple[CompiledSource, tuple[Path, ...]]:
     """Have a worker process compile `source`, the text of the file `path`, unless the cache has the result.
 
@@ -101,14 +106,16 @@ def compile_source(
         [
             source,
             architecture,
+            compiler.__name__,
             *OPTIONS,
+            reader_version(),
             *map(str, (*nvrtc_version(), path, *folders)),
             *(part for file, text in includes.files.items() for part in (str(file), text)),
         ]
     )
     compiled = cache.get(key)
     if compiled is None:
-        compiled = run(compile_cuda, source, path, architecture, folders)
+        compiled = run(compiler, source, path, architecture, folders)
         cache.put(key, compiled)
     return compiled, (path, *includes.files)
 

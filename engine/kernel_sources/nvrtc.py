@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,9 @@ from typing import Any
 from platformdirs import user_cache_dir
 
 from engine.diagnostics import KernelError
-from engine.disk_cache import DiskCache
+from engine.disk_cache import DiskCache, cache_key
 from engine.kernel_sources.standard_headers import DIGEST, HEADERS
+from engine.ptx import KernelSignature, parser, read_signatures
 
 _HEAD = re.compile(
     r"^(?P<file>.+?)\((?P<line>\d+)\): (?P<kind>(?:catastrophic )?error|warning|remark)[^:]*: (?P<text>.*)$"
@@ -107,11 +108,22 @@ OPTIONS = ("--std=c++17", "-lineinfo", "-default-device", f"-DWARPLOOM_HEADERS=0
 
 @dataclass(frozen=True)
 class CompiledSource:
-    """One compile's results; `cubin` is None for a virtual architecture ("compute_75"), `log` holds the warnings."""
+    """One compile's results; `cubin` is None for a virtual architecture ("compute_75"), `log` holds the warnings.
+
+    `signatures` are those of its kernels, empty where nobody has asked for them: reading the PTX may take longer than
+    compiling.
+    """
 
     ptx: str
     cubin: bytes | None
     log: str
+    signatures: dict[str, KernelSignature] = field(default_factory=dict)
+
+
+@cache
+def reader_version() -> str:
+    """Return a digest of the source that reads signatures: another version of it may read others."""
+    return cache_key(path.read_bytes() for path in sorted(Path(parser.__file__).parent.glob("*.py")))
 
 
 class CompileCache(DiskCache[CompiledSource]):
@@ -156,6 +168,12 @@ def must_unpack() -> bool:
 def warm_up() -> None:
     """Load the library and unpack the headers: a worker process has time for that while it waits."""
     toolkit_folders()
+
+
+def compile_kernels(source: str, path: Path, architecture: str, include_folders: Sequence[Path]) -> CompiledSource:
+    """Compile CUDA C++ as `compile_cuda` does, and read the signatures of its kernels."""
+    compiled = compile_cuda(source, path, architecture, include_folders)
+    return replace(compiled, signatures=read_signatures(compiled.ptx))
 
 
 def compile_cuda(source: str, path: Path, architecture: str, include_folders: Sequence[Path]) -> CompiledSource:

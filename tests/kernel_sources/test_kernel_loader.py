@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from engine.diagnostics import KernelError
-from engine.kernel_sources import loader
+from engine.kernel_sources import loader, nvrtc
 from engine.kernel_sources.image import KERNELS_FOLDER
 from engine.kernel_sources.loader import find_kernel, load_image
 from engine.kernel_sources.nvrtc import CompileCache, CompiledSource
@@ -73,8 +73,9 @@ def test_a_cuda_file_becomes_an_image(scale: Path, cache: CompileCache) -> None:
 
 
 def test_a_second_load_compiles_nothing(scale: Path, cache: CompileCache, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The stored result is the same image."""
+    """The stored result is the same image, signatures included; this process reads no PTX for either."""
     done = compiles(monkeypatch)
+    monkeypatch.setattr(nvrtc, "read_signatures", lambda _ptx: pytest.fail("PTX is read"))
     first = load_image(scale, "compute_75", cache)
     assert load_image(scale, "compute_75", CompileCache(cache.folder)) == first
     assert done == ["compute_75"]

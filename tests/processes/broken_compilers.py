@@ -13,7 +13,7 @@ from engine.device.host.modules.build import translate
 from engine.device.host.modules.cache import CachedModule
 from engine.device.host.translate import module
 from engine.diagnostics import KernelError
-from engine.kernel_sources.nvrtc import CompiledSource, compile_cuda
+from engine.kernel_sources.nvrtc import CompiledSource, compile_kernels
 
 
 def refuse_all(*_: Any, **__: Any) -> NoReturn:
@@ -55,7 +55,7 @@ def process_file(name: str) -> Path:
 def compile_as_told(source: str, *more: Any) -> CompiledSource:
     """Compile CUDA C++ that doesn't name a way to fail."""
     _as_told(source)
-    return compile_cuda(source, *more)
+    return compile_kernels(source, *more)
 
 
 def translate_as_told(ptx: str, processor: tuple[str, str]) -> CachedModule:

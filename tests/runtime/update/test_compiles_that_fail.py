@@ -40,7 +40,7 @@ def patch(kernels: Kernels) -> Patch:
 def fails(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have one of the compilers fail as the names of kernels tell it."""
     if request.param == "nvrtc":
-        monkeypatch.setattr(loader, "compile_cuda", broken_compilers.compile_as_told)
+        monkeypatch.setattr(loader, "compile_kernels", broken_compilers.compile_as_told)
     else:
         monkeypatch.setattr(build, "translate", broken_compilers.translate_as_told)
 
