@@ -125,10 +125,12 @@ class Block:
         if not ports and not cls.is_value:
             raise BlockDefinitionError(f"block {cls.id} must have at least one port, got none")
         cls.ports, cls.parameters, cls.renamed = ports, parameters, {}
-        specs: list[PortSpec | ParameterSpec] = [*ports.values(), *parameters.values()]
+        specs: list[PortSpec | ParameterSpec | ValueSpec]
+        specs = [*ports.values(), *parameters.values(), *cls.values_out.values()]
+        names = {spec.name for spec in specs}
         for spec in specs:
             for old in spec.replaces:
-                if old in ports or old in parameters or old in cls.renamed:
+                if old in names or old in cls.renamed:
                     text = f"{spec.name} must replace a name that nothing else has or replaces, got {old!r}"
                     raise BlockDefinitionError(f"block {cls.id}: {text}")
                 cls.renamed[old] = spec.name

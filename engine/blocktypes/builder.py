@@ -161,6 +161,8 @@ class BlockBuilder:
         contents = np.asarray(array, order="C")
         if contents.dtype.hasobject or not contents.size:
             raise checks.refuse(self._id, "contents", "be an array of numbers, not empty", array)
+        if np.ma.is_masked(array):
+            raise checks.refuse(self._id, "contents", "have no masked elements", array)
         self._contents[name] = contents
 
     def view(self, target: BufferHandle, source: BufferHandle, transform: Transform) -> None:

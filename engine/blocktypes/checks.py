@@ -11,7 +11,7 @@ from engine.diagnostics import WarploomError
 
 T = TypeVar("T")
 #: The most characters of a wrong value that a message shows.
-SHOWN = 120
+SHOWN = 200
 
 
 class BlockDefinitionError(TypeError):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.blocktypes.checks import declaring, flag, number, prose, texts
+from engine.blocktypes.checks import declaring, flag, number, prose, shown, texts
 from engine.diagnostics import PatchError
 
 
@@ -35,8 +35,6 @@ class UserArray:
         return id(self.array)
 
 
-#: How many letters of a value a message shows.
-_MOST_SHOWN = 1000
 TYPES: dict[Any, str] = {
     float: "float",
     int: "int",
@@ -86,15 +84,6 @@ class ParameterSpec:
         raise PatchError(f"parameter {self.name} must be {rule}, got {shown(value)}")
 
 
-def shown(value: object) -> str:
-    """Return a value as a message shows it; its own code may raise anything, and it may be long."""
-    try:
-        text = repr(value)
-    except Exception:  # noqa: BLE001 - see above
-        return f"a {type(value).__name__}"
-    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
-
-
 def _to_float(value: Any) -> float | None:
     if isinstance(value, (bool, str)):
         return None
@@ -111,7 +100,7 @@ def _to_int(value: Any) -> int | None:
 
 def _to_array(value: Any) -> np.ndarray[Any, Any] | None:
     array = np.asarray(value)  # raises ValueError for rows of different lengths
-    if array.dtype.kind not in "biufc" or not array.size:
+    if array.dtype.kind not in "biufc" or not array.size or np.ma.is_masked(value):
         return None
     if array.flags.writeable or array.base is not None or not array.flags.c_contiguous:
         # The caller may change the array later, but the patch's contents must only change by an edit.
@@ -147,7 +136,7 @@ _MUST_BE = {
     "bool": "true or false",
     "str": "text",
     "path": "a file path",
-    "array": "a non-empty numeric array",
+    "array": "a non-empty numeric array with no masked elements",
     "external": f"an array that has one of {', '.join(_INTERFACES)}",
 }
 

@@ -185,14 +185,16 @@ class ValueSpec:
     type: str
     doc: str
     unit: str = ""
+    replaces: tuple[str, ...] = ()
 
 
 class Value(Generic[Number]):
     """A value output of type Number: on a block, an attribute that `update` sets."""
 
-    def __init__(self, doc: str, unit: str) -> None:
+    def __init__(self, doc: str, unit: str, replaces: tuple[str, ...]) -> None:
         self.doc = doc
         self.unit = unit
+        self.replaces = replaces
         self.name = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -207,7 +209,10 @@ class Value(Generic[Number]):
         return self
 
 
-def value_port(*, doc: str, unit: str = "") -> Any:
-    """Declare a value output; its annotation gives the type: `Value[float]`, `Value[int]` or `Value[bool]`."""
+def value_port(*, doc: str, unit: str = "", replaces: tuple[str, ...] = ()) -> Any:
+    """Declare a value output; its annotation gives the type: `Value[float]`, `Value[int]` or `Value[bool]`.
+
+    `replaces` are names that it had before: what it drove by these it drives.
+    """
     with declaring("value_port") as where:
-        return Value[Any](prose(where, "doc", doc), prose(where, "unit", unit))
+        return Value[Any](prose(where, "doc", doc), prose(where, "unit", unit), texts(where, "replaces", replaces))

@@ -136,4 +136,4 @@ def _value_spec(cls: type[Block], declaration: Value[Any], hint: Any) -> ValueSp
         raise BlockDefinitionError(f"{where} must be annotated Value[float], Value[int] or Value[bool], got {hint}")
     if not declaration.doc.strip():
         raise BlockDefinitionError(f"{where} must have a doc, got none")
-    return ValueSpec(declaration.name, _TYPES[arguments[0]], declaration.doc, declaration.unit)
+    return ValueSpec(declaration.name, _TYPES[arguments[0]], declaration.doc, declaration.unit, declaration.replaces)

@@ -155,6 +155,8 @@ def _numbers(array: object) -> np.ndarray[Any, Any]:
         found = np.asarray(array, order="C")
     except Exception as problem:
         raise DeviceError(f"uploaded array must be an array of numbers, got: {problem}") from problem
+    if np.ma.is_masked(array):
+        raise DeviceError("uploaded array must have no masked elements, got some; fill them first")
     if found.dtype.hasobject:
         raise DeviceError(f"uploaded array must be an array of numbers, got {type(array).__name__} of dtype object")
     return found

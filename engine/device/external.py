@@ -118,7 +118,7 @@ def _from_interface(
     interface: Mapping[str, Any], device: str, keep: object, dtype: np.dtype[Any] | None = None
 ) -> ExternalArray:
     """Read an array interface; numpy's and CUDA's have the same entries, which numpy and numba document."""
-    if interface.get("mask") is not None:
+    if interface.get("mask") is not None or np.ma.isMaskedArray(keep):
         raise DeviceError("external array must have no mask, got one; fill the masked elements first")
     data = interface.get("data")
     if not (isinstance(data, tuple) and isinstance(data[0], int)):

@@ -9,7 +9,7 @@ from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
 from engine.diagnostics import Diagnostic, PatchError, warning
 from engine.patch import rules
-from engine.patch.changes import Connection
+from engine.patch.changes import Connection, PortRef
 from engine.types.bits import same
 
 #: Gives a node's block type, or None when it is not known.
@@ -38,10 +38,9 @@ def wire(nodes: Iterable[str], connections: Iterable[Connection], type_of: TypeO
         if source is None or target is None:
             continue
         try:
+            end = rules.require_end(connection.source.node, source, connection.source.port)
             rules.check_types(
-                connection,
-                rules.require_end(connection.source.node, source, connection.source.port),
-                rules.require_end(connection.target.node, target, connection.target.port),
+                connection, end, rules.require_end(connection.target.node, target, connection.target.port)
             )
         except rules.UnknownPort as problem:  # another version of the block type had it
             remedy = f"connect {connection.source} to another parameter, or delete the connection"
@@ -49,7 +48,8 @@ def wire(nodes: Iterable[str], connections: Iterable[Connection], type_of: TypeO
         except PatchError as problem:
             found.problems.append(_left_out(connection, str(problem)))
         else:
-            found.connections.append(connection)
+            # By the name that the output has now.
+            found.connections.append(Connection(PortRef(connection.source.node, end.name), connection.target))
     among = set(nodes := list(nodes))
     while True:
         inner = [c for c in found.connections if c.target.node in among]

@@ -174,7 +174,8 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     (
         "empty array",
         {"x": X, "a": (np.ndarray, param([], doc="A."))},
-        "block test_def.sample: default of parameter a must be a non-empty numeric array, got []",
+        "block test_def.sample: "
+        "default of parameter a must be a non-empty numeric array with no masked elements, got []",
     ),
 ]
 
@@ -354,7 +355,7 @@ DECLARING: dict[str, dict[str, Any]] = {
         "files": "",
         "replaces": ("before",),
     },
-    "value_port": {"doc": "Value.", "unit": "m"},
+    "value_port": {"doc": "Value.", "unit": "m", "replaces": ("said",)},
     "class": {
         "id": "test_def.tried",
         "version": 2,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine import Engine, Patch
-from engine.api import Block, BlockBuilder, In, Kernel, Moment, Out, Value, ValueBlock, f32, param, port, value_port
+from engine.api import Block, BlockBuilder, In, Kernel, Out, Value, ValueBlock, f32, param, port, value_port
 from engine.blocktypes.declarations import BlockDefinitionError
 from engine.diagnostics import Severity
 from engine.patch.changes import BlockTypesChanged, PortRef
@@ -36,18 +36,21 @@ def define(
     type("Renamed", (Block,), names, id="test_renames.made")
 
 
-class Say(ValueBlock, id="test_renames.say"):
-    """Give a number."""
-
-    said: Value[float] = value_port(doc="The number.")
-
-    def update(self, now: Moment) -> None:
-        """Always 7."""
-        self.said = 7.0
+def define_value(output: str = "said", old: tuple[str, ...] = ()) -> None:
+    """Define a value block, or a newer version of it, whose output has this name and is always 7."""
+    names = {
+        "__doc__": "Give a number.",
+        "__annotations__": {output: Value[float]},
+        output: value_port(doc="The number.", replaces=old),
+        "update": lambda self, now: setattr(self, output, 7.0),
+        "__module__": __name__,
+    }
+    type("Say", (ValueBlock,), names, id="test_renames.say")
 
 
 def patch_of(output: str, parameter: str) -> Patch:
     """Return a patch of a block with a value of its own, one that is driven, and a reader of the first."""
+    define_value()
     patch = Patch()
     made = patch.add("test_renames.made", node_id="made", **{parameter: 3.0})
     driven = patch.add("test_renames.made", node_id="driven")
@@ -68,10 +71,11 @@ def test_a_file_with_the_old_names_gives_the_same_numbers(structural: bool) -> N
     define("old_", "old", structural=False)
     text = dump_patch(patch_of("old", "old_"))
     define("new", "result", ("old",))
+    define_value("spoken", ("said",))
     patch = parse_patch(text)
     assert (patch.value("made", "new"), patch.nodes["made"].parameters) == (3.0, {"new": 3.0})
     assert not check_patch(patch)
-    assert "old" not in dump_patch(patch)
+    assert "old" not in dump_patch(patch) and "said" not in dump_patch(patch)
     with Engine(patch, device="host") as engine:
         assert not engine.step().diagnostics
         assert read(engine) == [3.0, 7.0]
@@ -86,8 +90,9 @@ def test_a_running_patch_keeps_its_numbers(is_followed: bool) -> None:
     with Engine(patch, device="host") as engine:
         engine.step()
         define("new", "result", ("old",))
+        define_value("spoken", ("said",))
         if is_followed:
-            patch.restore([BlockTypesChanged(frozenset({"test_renames.made"}))])
+            patch.restore([BlockTypesChanged(frozenset({"test_renames.made", "test_renames.say"}))])
             assert patch.nodes["made"].parameters == {"new": 4.0}
         assert not engine.step().diagnostics
         assert read(engine) == [4.0, 7.0]
@@ -118,11 +123,33 @@ def test_a_value_without_a_home_is_told_and_kept() -> None:
         assert not [item for item in engine.step().diagnostics if item.node == "made"]
 
 
+def test_what_drove_a_parameter_that_is_gone_is_told_once() -> None:
+    """Also when the parameter had a value of its own; the driven block has its default."""
+    define("old_", "old")
+    patch = patch_of("old", "old_")
+    patch.set("driven", old_=9.0)
+    define("new", "old")
+    with Engine(patch, device="host") as engine:
+        for found in (check_patch(patch), engine.step().diagnostics):
+            (told,) = [item for item in found if item.node == "driven"]
+            assert told.message == "port of driven must be one of old, got 'old_': it is left out"
+        assert read(engine)[1] == 2.0
+
+
 def test_a_name_can_be_replaced_once_and_not_while_it_is_there() -> None:
     """Otherwise it would not be clear whose a value is."""
     for old in (("new",), ("old", "old")):
         with pytest.raises(BlockDefinitionError, match="must replace a name that nothing else has or replaces"):
             define("new", "old_", tuple(old)) if old == ("new",) else define("x", "result", old)
+    for taken in ("said", "rate"):
+        with pytest.raises(BlockDefinitionError, match="must replace a name that nothing else has or replaces"):
+
+            class Wrong(ValueBlock, id="test_renames.wrong"):
+                """Replace what is there."""
+
+                said: Value[float] = value_port(doc="A number.")
+                told: Value[float] = value_port(doc="A number.", replaces=(taken,))
+                rate: float = param(1.0, doc="A rate.")
 
 
 class Reader(Block, id="test_renames.reader"):

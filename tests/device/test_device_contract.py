@@ -414,7 +414,10 @@ def test_values_of_wrong_types_are_refused_by_name(device: Device) -> None:
             with pytest.raises(WarploomError, match=r"must|kernel"):
                 device.launch(**{**good, name: value})  # type: ignore[arg-type]
     for call in (
-        *(lambda array=array: device.upload(array) for array in (None, [[1], [1, 2]], np.array([object()]))),
+        *(
+            lambda array=array: device.upload(array)
+            for array in (None, [[1], [1, 2]], np.array([object()]), np.ma.array([1, 2], mask=[0, 1]))
+        ),
         *(lambda array=array: buffer.upload(array) for array in (None, [1.0], np.ones(4), np.ones(5, np.float32))),
         *(lambda size=size: device.allocate(size) for size in (None, 1.5, "4", -1)),
         *(lambda value=value: device.fill(buffer.memory, value) for value in (None, 1.5, 999)),

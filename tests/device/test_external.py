@@ -108,6 +108,7 @@ class Reluctant:
         (np.zeros(3, object), "must be a number .*, got |O"),
         (np.zeros(3, "M8[s]"), "must be a number"),
         (Interface("__cuda_array_interface__", {**GPU, "mask": object()}), "must have no mask"),
+        (np.ma.array([1.0, 2.0], mask=[False, True]), "must have no mask"),
         (Interface("__cuda_array_interface__", {**GPU, "data": None}), "must give the address"),
         (Reluctant(), "must give its memory away, got it takes gradients"),
         (DlpackLender(8, np.dtype("u2"), (1,), kind=4), "must be one of numpy's, got DLPack's type 4 of 16 bits"),

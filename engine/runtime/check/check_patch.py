@@ -45,10 +45,11 @@ def plan_patch(patch: Patch) -> tuple[Plan | None, list[Diagnostic]]:
         described = describe_patch(registry.snapshot(wires), code)
         drives = filter(patch.is_value_connection, patch.connections)
         values = registry.value_blocks
-        found = [*described.problems, *wire(values, drives, registry.type_of).problems]
+        wiring = wire(values, drives, registry.type_of)
+        found = [*described.problems, *wiring.problems]
         settings = {node: read_settings(block, code) for node, block in values.items()}
     found += [told for _, told in settings.values() if told]
-    found += [*parameters.misfits.values(), *described.notices]
+    found += [*parameters.misfits_beside(wiring.problems), *described.notices]
     description = described.inlined.description
     for block in description.nodes:
         found += _check_kernels(block)

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from engine.catalogue.block_code import BlockCode
+from engine.catalogue.block_code import LIMIT_S, BlockCode
 from engine.catalogue.catalogue import Catalogue
 from engine.compiler.frame import Frame
 from engine.device.device import Device
@@ -53,8 +53,6 @@ class DeviceServices:
 #: Who asks for an update: a person who edits or undoes, a saved file, or the engine itself.
 UpdateSource = Literal["edit", "undo", "kernel file", "block file", "engine"]
 FIRST_BUILD = "first build"
-#: How long a frame waits for a value block, however busy the machine is.
-FRAME_LIMIT_S = 4.0
 #: How many causes are named: whoever pastes a hundred blocks doesn't want to read a hundred names.
 CAUSES_TOLD = 4
 
@@ -120,7 +118,7 @@ class CudaContext:
         self.dirty = DirtyTracker()
         self.parameters = ParameterStore(folder)
         #: Runs the code of value blocks; frames wait for it.
-        self.code = BlockCode(wall_limit_s=FRAME_LIMIT_S)
+        self.code = BlockCode(wall_limit_s=LIMIT_S)
         self.registry = BlockRegistry(catalogue, self.parameters, folder, self.code)
         self.value_graph = ValueGraph(self.registry.type_of, self.parameters, self.code)
         self.services = DeviceServices(device)

@@ -10,7 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.blocktypes.parameters import ParameterSpec, shown
+from engine.blocktypes.checks import shown
+from engine.blocktypes.parameters import ParameterSpec
 from engine.compiler.executable.compiled_graph import Write, together
 from engine.compiler.inlining import Place
 from engine.device.arguments import ArgumentError
@@ -109,6 +110,11 @@ class ParameterStore:
                 if not spec.structural and (name not in before or not same(before[name], values[name])):
                     self.changed[node_id, name] = None
         return values
+
+    def misfits_beside(self, told: Iterable[Diagnostic]) -> list[Diagnostic]:
+        """Return the misfits, without parameters that are gone and that `told` speaks of, as drives are left out."""
+        places = {(item.node, item.port) for item in told}
+        return [item for place, item in self.misfits.items() if place not in places or self.spec(*place) is not None]
 
     def remove(self, node_id: str) -> None:
         """Remove a node."""

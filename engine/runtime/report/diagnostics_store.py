@@ -45,7 +45,8 @@ class DiagnosticsStore:
 
     def tell(self) -> None:
         """Put all diagnostics together again."""
-        values, misfits = self._context.value_graph.diagnostics, self._context.parameters.misfits.values()
+        values = self._context.value_graph.diagnostics
+        misfits = self._context.parameters.misfits_beside(values)
         found = (*misfits, *self.blocks, *self.stale, *self._status, *self.launches, *self.refused, *values)
         self.diagnostics = tuple(dict.fromkeys(self.inlined.shown(item) for item in found))
 

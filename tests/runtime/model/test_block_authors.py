@@ -128,6 +128,7 @@ THINGS: list[Action] = [
             *(Extent("out.size"), Extent("out.dim7"), Extent("nobody"), Extent("1 // 0")),
             *(Extent(5), Extent("(" * 250), Kernel("nowhere.cu", "no"), Kernel(str(NOTHING), "no"), object(), print),  # type: ignore[arg-type]
             *(np.ones(3, np.float32), np.ones((0, 2)), np.array([object()]), np.ones(2, "f2"), np.array("text")),
+            np.ma.array([1.0, 2.0, 3.0], "f4", mask=[False, True, False]),
             *(SliceView(0, 1), ReshapeView((-1,)), ReshapeView((-7, 0)), TransposeView((0,)), ReinterpretView(u8)),
             *(StatusKind.APPENDED, "appended", Path("a/b"), Kernel(str(NOTHING), "nothing"), Kernel("k" * 300, "x")),
             *(Block, BlockBuilder.frame),
