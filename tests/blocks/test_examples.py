@@ -14,6 +14,8 @@ from engine.protocol.messages import Reset, SetInput
 from tests.blocks.control_checks import CHECKS, EXAMPLES, example
 
 PHOTO = Path(__file__).parents[2] / "resources" / "media" / "still_life.jpg"
+#: Frames of a whole example take longer than optimising its kernels.
+pytestmark = pytest.mark.usefixtures("optimiser")
 CHECKED = [check.__name__.removeprefix("check_") for check in CHECKS]
 
 

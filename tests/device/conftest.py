@@ -57,6 +57,17 @@ def host() -> Iterator[HostDevice]:
     device.close()
 
 
+@pytest.fixture(scope="session")
+def quick_host() -> Iterator[HostDevice]:
+    """The same with quickly compiled code, which takes a sixth of the time to make; in `make fuzz` it is optimised.
+
+    `test_recorded_gpu_values` has every form in optimised code, and `test_quick` compares both.
+    """
+    device = HostDevice(cores=2, quick_first=FACTOR == 1)
+    yield device
+    device.close()
+
+
 @pytest.fixture(scope="module", params=["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])
 def device(request: pytest.FixtureRequest) -> Iterator[Device]:
     """Each device in turn; the CUDA one is skipped, with the reason, where there is none."""
@@ -68,7 +79,7 @@ def device(request: pytest.FixtureRequest) -> Iterator[Device]:
     opened.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def apply(host: HostDevice) -> Callable[..., np.ndarray[Any, Any]]:
     """Run PTX lines on every element: `apply("add.f32 %d, %a, %b;", "f32", "f32", a, b)`.
 
@@ -115,24 +126,13 @@ def cuda_ptx() -> Callable[..., str]:
 Run = Callable[..., list[np.ndarray[Any, Any]]]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def run(host: HostDevice) -> Run:
     """Compile, launch and return the arrays afterwards: `run(source, name, grid, thread_block, *args)`.
 
     `source` is CUDA C++, or PTX when it starts with `.version`; array arguments become buffers.
     """
-    return _runner(host)
 
-
-@pytest.fixture(scope="session")
-def run_quickly() -> Iterator[Run]:
-    """The same in quickly compiled code, for kernels that take long to optimise; `make fuzz` optimises them too."""
-    device = HostDevice(cores=2, quick_first=FACTOR == 1)
-    yield _runner(device)
-    device.close()
-
-
-def _runner(device: HostDevice) -> Run:
     def call(
         source: str,
         name: str,
@@ -143,10 +143,10 @@ def _runner(device: HostDevice) -> Run:
         dialect: str = "compute_75",
     ) -> list[np.ndarray[Any, Any]]:
         ptx = source if source.lstrip().startswith(".version") else compile_cuda(source, dialect)
-        kernel = device.load_module(ptx).kernel(name)
+        kernel = host.load_module(ptx).kernel(name)
         grids, blocks = ((item,) if isinstance(item, int) else item for item in (grid, block))
-        given = [device.upload(item) if isinstance(item, np.ndarray) else item for item in args]
-        device.launch(kernel, grids, blocks, given, shared_bytes=shared_bytes)  # type: ignore[arg-type]
+        given = [host.upload(item) if isinstance(item, np.ndarray) else item for item in args]
+        host.launch(kernel, grids, blocks, given, shared_bytes=shared_bytes)  # type: ignore[arg-type]
         out = []
         for item in given:
             if hasattr(item, "download"):

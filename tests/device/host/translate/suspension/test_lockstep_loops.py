@@ -9,9 +9,10 @@ from engine.device.host.translate.analysis.uniformity import uniformity
 from engine.diagnostics import KernelFault
 from engine.ptx import parse
 from tests.device.host.translate.control_programs import Program
+from tests.fuzzing import seeds
 
 
-@pytest.mark.parametrize("group", range(6))
+@pytest.mark.parametrize("group", seeds(3))
 def test_random_control_flow_is_what_a_reference_says(run, host, cuda_ptx, group):
     """Nested loops, branches, barriers and shuffles give what threads in step give, at odd sizes."""
     programs = [Program(seed) for seed in range(10 * group, 10 * group + 10)]

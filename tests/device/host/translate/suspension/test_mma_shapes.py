@@ -17,9 +17,9 @@ RNG = np.random.default_rng(11)
 
 
 @pytest.fixture
-def run(run_quickly):
-    """`test_matrices` has optimised kernels."""
-    return run_quickly
+def host(quick_host):
+    """Quick code: `test_matrices` has optimised kernels."""
+    return quick_host
 
 
 def _product(run, shape, kinds, a, b, c, suffix="", row_col=".row.col"):

@@ -22,9 +22,9 @@ COUNTS = {
 
 
 @pytest.fixture
-def run(run_quickly):
-    """`test_matrices` has optimised kernels."""
-    return run_quickly
+def host(quick_host):
+    """Quick code: `test_matrices` has optimised kernels."""
+    return quick_host
 
 
 def _kernel(shape, kind, counts, sums, layouts, strides, operation=""):
