@@ -40,7 +40,7 @@ def test_a_screenshot_shows_the_running_patch_and_leaves_no_trace(tmp_path: Path
     assert not (tmp_path / "warploom").exists()
 
 
-def test_no_display_is_told(tmp_path: Path) -> None:
+def test_a_missing_display_is_reported(tmp_path: Path) -> None:
     """Without a screenshot to take, an editor without a display says so instead of ending the process."""
     code = (
         "from app.editor import run_editor; from engine.diagnostics import WarploomError\n"

@@ -254,7 +254,7 @@ def test_assigning_to_a_slice_changes_the_whole() -> None:
 @pytest.mark.parametrize(
     ("value", "said"), [(np.zeros((4, 3), np.float64), "got f64"), (np.zeros((3, 4), np.float32), "got [3, 4]")]
 )
-def test_what_is_assigned_must_be_like_the_target(value: Any, said: str) -> None:
+def test_an_assigned_array_must_have_the_targets_type_and_shape(value: Any, said: str) -> None:
     """Type and shape."""
     patch = Patch()
     assign = patch.add("buffer.assign")

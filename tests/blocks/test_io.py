@@ -244,13 +244,13 @@ def test_an_external_array_is_not_saved(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", [3, "text", [1, 2], object()])
-def test_what_gives_no_memory_is_refused(value: Any) -> None:
+def test_objects_without_memory_are_refused(value: Any) -> None:
     """When it is set."""
     with pytest.raises(PatchError, match="parameter array must be an array that has one of"):
         Patch().add("io.external", array=value)
 
 
-def test_memory_that_can_t_be_used_is_told() -> None:
+def test_memory_that_can_t_be_used_is_reported() -> None:
     """Read-only memory, with what to do."""
     array = np.ones(10, np.float32)
     array.flags.writeable = False

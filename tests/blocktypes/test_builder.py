@@ -263,7 +263,7 @@ def test_provided_contents_are_contiguous() -> None:
     assert np.array_equal(given, array)
 
 
-def test_what_is_shown_or_saved_is_no_part_of_the_structure() -> None:
+def test_shown_and_saved_ports_are_no_part_of_the_structure() -> None:
     """Another file name costs no rebuild."""
 
     def save(path: str) -> BlockDescription:

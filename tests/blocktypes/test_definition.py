@@ -286,7 +286,7 @@ def test_a_structural_parameter_is_its_value() -> None:
         (Path, "a/b.png", "a/b.png"),
     ],
 )
-def test_what_a_person_types_becomes_a_value_of_the_parameters_type(hint: type, text: str, value: object) -> None:
+def test_typed_text_becomes_a_value_of_the_parameters_type(hint: type, text: str, value: object) -> None:
     """On the command line and in the inspector alike."""
     default: Any = {float: 0.0, int: 0, bool: True, str: "", Path: ""}[hint]
     spec = define(x=X, a=(hint, param(default, doc="A."))).parameters["a"]
@@ -305,7 +305,7 @@ def test_what_a_person_types_becomes_a_value_of_the_parameters_type(hint: type, 
         (np.ndarray, "1", "parameter a must be set from Python, got text"),
     ],
 )
-def test_what_a_person_types_wrongly_is_refused(hint: type, text: str, message: str) -> None:
+def test_typed_text_that_does_not_fit_is_refused(hint: type, text: str, message: str) -> None:
     """The message says what the parameter takes."""
     default: Any = {float: 0.0, int: 0, bool: True, np.ndarray: np.zeros(1)}[hint]
     spec = define(x=X, a=(hint, param(default, doc="A."))).parameters["a"]

@@ -61,7 +61,7 @@ def test_only_an_output_of_any_type_can_be_given_one(name: str, message: str) ->
         (c64, 0),
     ],
 )
-def test_a_kernel_is_told_what_an_element_is(dtype: DType, flags: int) -> None:
+def test_a_kernel_receives_the_size_and_kind_of_its_elements(dtype: DType, flags: int) -> None:
     """Its size in the low 16 bits, and above them what kind of number it is."""
     number = element_number(dtype)
     assert (number & 0xFFFF, number & ~0xFFFF) == (dtype.size_bytes, flags)

@@ -312,7 +312,7 @@ def test_an_output_that_vanished_leaves_the_last_graph_running(live: MakeLive) -
     assert one.engine.read(after["out"]).tolist() == [20, 40, 60]
 
 
-def test_what_runs_after_edits_of_code_is_what_a_fresh_engine_runs(live: MakeLive) -> None:
+def test_after_edits_of_code_an_engine_runs_what_a_fresh_one_runs(live: MakeLive) -> None:
     """Whatever the code went through."""
     texts = [
         block_text(factor="2.0"),

@@ -111,7 +111,7 @@ def test_every_frame_of_a_replaced_block_is_driven(driven: Driven) -> None:
         assert engine.read(port)[0] == 20
 
 
-def test_what_is_set_of_a_driven_parameter_lasts_over_new_versions(driven: Driven) -> None:
+def test_the_stored_value_of_a_driven_parameter_survives_new_versions(driven: Driven) -> None:
     """Also when it had no value, and when the new version is not described yet."""
     for connect, number in ((driven.patch.reset, 7.0), (None, 8.0)):
         if connect is not None:

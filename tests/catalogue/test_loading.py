@@ -362,7 +362,7 @@ def test_a_listener_that_fails_keeps_nothing_from_the_others(
     assert "live.scale could not be followed" in caplog.text
 
 
-def test_a_class_that_is_defined_again_is_told() -> None:
+def test_listeners_hear_of_a_class_that_is_defined_again() -> None:
     """As by running a cell of a notebook again."""
     told: list[frozenset[str]] = []
     stop = block_types.subscribe(told.append)

@@ -149,7 +149,7 @@ def test_files_beside_one_that_hangs_load(folder: BlockFolder, monkeypatch: pyte
     assert not is_there("live.scale")
 
 
-def test_what_was_saved_before_the_watching_began_is_loaded(folder: BlockFolder) -> None:
+def test_saves_before_the_watching_began_are_loaded(folder: BlockFolder) -> None:
     """An engine takes its time from trusting a folder to watching it."""
     folder.write("scale.py", block_text())
     trust_blocks(folder.path)

@@ -107,7 +107,7 @@ def test_a_running_patch_keeps_its_numbers(is_followed: bool) -> None:
         assert read(engine)[1] == 2.0
 
 
-def test_a_value_without_a_home_is_told_and_kept() -> None:
+def test_a_value_without_a_parameter_is_reported_and_kept() -> None:
     """A warning at the node; saving again loses nothing, and resetting it ends the warning."""
     define("old_", "old")
     text = dump_patch(patch_of("old", "old_"))

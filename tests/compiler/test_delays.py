@@ -81,7 +81,7 @@ def test_two_delays_of_one_output_begin_with_their_own_numbers(device: Device, m
     assert frames(device, modules, patch, "b.out") == [2, value(0), value(1), value(2)]
 
 
-def test_what_a_delay_gives_may_be_changed_in_place_and_fed_back(device: Device, modules: ModuleCache) -> None:
+def test_a_delays_output_may_be_changed_in_place_and_fed_back(device: Device, modules: ModuleCache) -> None:
     """A sum over frames: `x = x * 3 + source`."""
     node, wires = delay("d", "sum.out", 5)
     patch = graph(SOURCE, node, BlockNode("sum", blocks.absorb()), wires=[*wires, "d.out sum.x", "s.out sum.y"])

@@ -130,7 +130,7 @@ def test_values_reach_the_children_that_take_them() -> None:
     assert inlined.values["n/c"] == {"p": 0}
 
 
-def test_only_numbers_that_changed_are_told_to_a_running_graph() -> None:
+def test_only_numbers_that_changed_are_passed_to_a_running_graph() -> None:
     """Texts and arrays take part in descriptions and never reach a kernel by themselves."""
     empty = GraphDescription((), ())
     before = Inlined(empty, values={"a": {"gain": 1.0, "mode": "x", "on": True}, "b": {"gain": 2.0}})
@@ -140,7 +140,7 @@ def test_only_numbers_that_changed_are_told_to_a_running_graph() -> None:
     assert changed_values(after, after, {}) == {}
 
 
-def test_exposed_numbers_are_told_as_they_are_now() -> None:
+def test_exposed_numbers_are_passed_on_as_they_are_now() -> None:
     """Not as they were when the children were described; all are told when others than before are exposed."""
     empty, first, second = GraphDescription((), ()), {"gain": 1.0, "bias": 0.0}, {"gain": 2.0, "bias": 0.0}
     gain, bias = {("n", "p"): (("n/a", "gain"),)}, {("n", "p"): (("n/a", "bias"),)}

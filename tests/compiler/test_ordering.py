@@ -135,7 +135,7 @@ def test_blocks_on_parts_without_a_common_byte_need_no_order() -> None:
     ]
 
 
-def test_what_is_read_through_a_view_is_read_before_it_is_changed() -> None:
+def test_a_reader_through_a_view_comes_before_the_writer_in_place() -> None:
     """A view is no copy, however many lie in between."""
     patch = graph(
         BlockNode("s", _MADE["s"]),

@@ -101,7 +101,7 @@ def test_large_random_patches_do_what_the_interpreter_does(device: Device, modul
 
 
 @pytest.mark.parametrize("seed", SEEDS[::2])
-def test_what_shares_memory_can_be_had_after_the_frame(device: Device, modules: ModuleCache, seed: int) -> None:
+def test_buffers_that_share_memory_can_be_read_after_the_frame(device: Device, modules: ModuleCache, seed: int) -> None:
     """It is still there, or is computed again, outside regions and wherever a region leaves a default."""
     patch, plan = planned(seed, size_of(seed))
     filled = {owner for o in plan.operations if is_fill(o) and not o.scope for owner in o.writes}
@@ -152,7 +152,7 @@ def test_a_plan_made_from_the_last_one_is_a_plan_made_anew(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS[::2])
-def test_nothing_waits_without_a_reason(seed: int) -> None:
+def test_operations_wait_only_for_conflicting_accesses(seed: int) -> None:
     """Two operations of one scope are ordered directly only when they, or what is inside them, touch the same bytes."""
     _, plan = planned(seed, size_of(seed))
     reach, touches = Reach(plan.operations, plan.scopes), all_touches(plan)

@@ -222,7 +222,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("harm", "said"), BROKEN, ids=[harm.__name__.removeprefix("break_") for harm, _ in BROKEN])
-def test_each_broken_rule_is_told(harm: Callable[[Plan], Plan], said: str) -> None:
+def test_each_broken_rule_is_reported(harm: Callable[[Plan], Plan], said: str) -> None:
     """The sentence says which rule it is."""
     plan = harm(sample())
     assert any(said in problem for problem in verify(plan)), verify(plan)

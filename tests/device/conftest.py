@@ -41,7 +41,7 @@ def dialect(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep the tests' compiled kernels apart from the user's."""
+    """Keep the kernels that tests compile out of the user's cache."""
     folder = tmp_path_factory.mktemp("host-kernels")
     patch = pytest.MonkeyPatch()
     patch.setattr(cache, "folder", lambda: folder)

@@ -89,6 +89,6 @@ def interface_of(
 
 
 def dlpack_device(device: Device) -> tuple[int, int]:
-    """Return how DLPack numbers a device."""
+    """Return DLPack's number of a device."""
     name = device.info.name
     return (1, 0) if name == "host" else (2, int(name.partition(":")[2]))

@@ -42,8 +42,8 @@ def test_kernels_read_and_write_an_adopted_array_in_place(kernels: Kernels) -> N
 
 
 @pytest.mark.parametrize("versioned", [True, False])
-def test_a_dlpack_tensor_is_given_back_when_it_is_let_go_of(kernels: Kernels, versioned: bool) -> None:
-    """Once, and not before."""
+def test_a_dlpack_tensor_is_given_back_when_it_is_released(kernels: Kernels, versioned: bool) -> None:
+    """It is given back once, and not before that."""
     device = kernels.device
     owned = device.upload(np.array([3], np.int32))
     lender = DlpackLender(owned.pointer, owned.dtype, (1,), device=dlpack_device(device), versioned=versioned)
@@ -62,7 +62,7 @@ def test_a_dlpack_tensor_is_given_back_when_it_is_let_go_of(kernels: Kernels, ve
 
 
 def test_the_array_lives_as_long_as_it_is_adopted(device: Device) -> None:
-    """Even when nobody else refers to it."""
+    """It stays alive even when nothing else refers to it."""
     owned = device.upload(np.zeros(3, np.float32))
     lent = interface_of(device, owned.memory, owned.dtype, (3,))
     alive = weakref.ref(lent)
@@ -85,8 +85,8 @@ def test_a_strided_array_is_adopted_from_its_first_element_to_its_last(device: D
     memory.free()
 
 
-def test_what_cannot_be_adopted_is_given_back(device: Device) -> None:
-    """Read-only arrays, and those of another place."""
+def test_arrays_that_cannot_be_adopted_are_given_back(device: Device) -> None:
+    """These are read-only arrays, and arrays on another device."""
     owned = device.upload(np.zeros(3, np.float32))
     elsewhere = (2, 99) if device.info.name == "host" else (1, 0)
     lender = DlpackLender(owned.pointer, owned.dtype, (3,), device=elsewhere)
@@ -145,7 +145,7 @@ def test_an_array_and_parts_of_it_can_be_adopted_together(host: HostDevice) -> N
     parts[3].free()
 
 
-def test_closing_the_device_lets_go_of_what_was_adopted() -> None:
+def test_closing_the_device_releases_adopted_arrays() -> None:
     """The owner gets its tensor back."""
     device = HostDevice(cores=1)
     array = np.zeros(3, np.float32)

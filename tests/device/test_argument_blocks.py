@@ -1,4 +1,4 @@
-"""Argument blocks hold what each argument packs to, although all are written in one call."""
+"""Argument blocks hold each argument as `pack` gives it, although all are written in one call."""
 
 import threading
 from typing import Any
@@ -72,7 +72,7 @@ def test_a_block_holds_what_each_argument_packs_to(arguments: list[tuple[str | N
             block[parameter.offset : parameter.offset + parameter.size_bytes] = pack(parameter, value)
         return bytes(block)
 
-    for _ in range(2):  # what is kept of the first time is used the second time
+    for _ in range(2):  # the second time uses what was cached the first time
         assert outcome(lambda: pack_arguments(parameters, given_values).block.tobytes()) == outcome(expected)
 
 
@@ -97,7 +97,7 @@ def test_setting_one_argument_is_packing_it(kind: str | None, before: object, af
 
 
 def test_parameters_of_two_kernels_are_told_apart() -> None:
-    """Even when both get the same values, and even when the lists of parameters are new objects each time."""
+    """This holds even when both get the same values, and when the lists of parameters are new objects each time."""
     for kind, expected in (("f32", np.float32(2).tobytes()), ("u32", np.uint32(2).tobytes())):
         for _ in range(3):
             assert pack_arguments([KernelParameter("p", 0, 4, kind)], [2]).block.tobytes()[:4] == expected

@@ -32,7 +32,7 @@ def test_integers_of_every_ptx_type_are_packed_as_c_stores_them(ptx_type: str, d
 
 @given(st.sampled_from(list(FLOATS)), st.floats(width=16, allow_nan=False))
 def test_floats_of_every_ptx_type_are_packed_as_c_stores_them(ptx_type: str, value: float) -> None:
-    """Any half-precision number, infinities included, survives in each float type."""
+    """Any half-precision number, infinities included, is exact in each float type."""
     size = struct.calcsize(FLOATS[ptx_type])
     assert pack(parameter(ptx_type, size), value) == struct.pack("<" + FLOATS[ptx_type], value)
     assert pack(parameter(None, size), np.float32(value)) == struct.pack("<" + FLOATS[ptx_type], value)
@@ -65,7 +65,7 @@ def test_whole_numbers_and_integers_convert_to_the_kernel_parameters_type() -> N
     ],
 )
 def test_values_that_do_not_fit_are_refused(ptx_type: str, size: int, value: object, message: str) -> None:
-    """Overflow and wrong kinds never reach the kernel as other bits."""
+    """Values that overflow or have the wrong kind never reach the kernel."""
     with pytest.raises(ArgumentError) as refused:
         pack(parameter(ptx_type, size), value)
     assert str(refused.value) == message

@@ -101,7 +101,7 @@ DONE:
 
 
 def ramp(data: np.ndarray, factor: float) -> np.ndarray:
-    """What the kernel of that name does, with numpy: one fused multiply-add an element, rounded once."""
+    """Compute with numpy what the kernel of that name does: one fused multiply-add for each element, rounded once."""
     return (data.astype(np.float64) * np.float64(np.float32(factor)) + np.arange(data.size)).astype(np.float32)
 
 
@@ -111,7 +111,7 @@ def linear(n: int) -> LaunchConfig:
 
 
 def test_the_device_says_what_it_is(device: Device) -> None:
-    """Name, title and what to compile for."""
+    """Its info has a name, a title and the architecture to compile for."""
     info = device.info
     assert info.title
     assert info.memory_bytes > 0
@@ -156,7 +156,7 @@ def test_more_than_the_memory_holds_is_refused(device: Device) -> None:
 
 @pytest.mark.parametrize("n", [1, 63, 64, 65, 1000])
 def test_a_launch_does_what_the_kernel_says(device: Device, n: int) -> None:
-    """Against numpy, at sizes around the thread block's."""
+    """Results agree with numpy at sizes around that of a thread block."""
     module = device.load_module(PTX)
     data = np.random.default_rng(n).standard_normal(n).astype(np.float32)
     buffer = device.upload(data)
@@ -176,7 +176,7 @@ def test_dynamic_shared_memory_is_given_to_each_thread_block(device: Device) -> 
 
 
 def test_a_module_tells_its_kernels_and_their_parameters(device: Device) -> None:
-    """With PTX, by name, place and type."""
+    """From PTX, parameters have names, offsets and types."""
     module = device.load_module(PTX)
     assert set(module.kernel_names) == {"ramp", "constant", "reverse"}
     kernel = module.kernel("ramp")
@@ -189,8 +189,8 @@ def test_a_module_tells_its_kernels_and_their_parameters(device: Device) -> None
     ]
 
 
-def test_a_kernel_that_is_not_there_is_an_error(device: Device) -> None:
-    """It is named."""
+def test_an_unknown_kernel_is_an_error(device: Device) -> None:
+    """The error names it."""
     with pytest.raises(WarploomError, match="blur"):
         device.load_module(PTX).kernel("blur")
 
@@ -199,14 +199,14 @@ def test_a_kernel_that_is_not_there_is_an_error(device: Device) -> None:
     "image", ["", "no PTX at all", PTX.replace("fma.rn.f32 %f4, %f2, %f1, %f3;", "frobnicate.f32 %f4;")]
 )
 def test_a_bad_module_is_a_kernel_error(device: Device, image: str) -> None:
-    """And the device works on."""
+    """The device keeps working."""
     with pytest.raises(KernelError):
         device.load_module(image)
     assert device.upload(np.ones(1)).download()[0] == 1
 
 
 def test_wrong_arguments_are_refused(device: Device) -> None:
-    """Too few, or of a kind that does not fit."""
+    """There are too few, or one has a type that does not fit."""
     kernel = device.load_module(PTX).kernel("ramp")
     buffer = device.upload(np.zeros(4, np.float32))
     with pytest.raises(DeviceError, match="kernel takes 3 arguments, got 2"):
@@ -267,7 +267,7 @@ def test_an_update_passes_on_new_values_at_the_next_launch(device: Device) -> No
 
 
 def test_an_update_swaps_the_function(device: Device) -> None:
-    """To a kernel of another module and back, while the graph stays instantiated."""
+    """The node gets a kernel of another module, and its own again, while the graph stays instantiated."""
     module, other = device.load_module(PTX), device.load_module(PTX)
     scene = Scene(device, module.kernel("constant"), 3, 7.0)
     assert scene.run() == [7, 7, 7]
@@ -316,7 +316,7 @@ def test_pinned_arrays_are_read_at_every_launch(device: Device) -> None:
     copied = graph.add_copy(middle, source, 28, [])
     graph.add_copy(target, middle, 28, [copied])
     executable, stream = graph.instantiate(), device.create_stream()
-    executable.upload(stream)  # which does nothing that a launch would not
+    executable.upload(stream)  # does nothing that a launch would not do
     stream.synchronize()
     assert not target.array.any()
     for offset in (0, 10):
@@ -340,7 +340,7 @@ def test_device_to_device_copies_and_partial_fills_touch_only_their_bytes(device
 
 
 def test_copies_and_fills_past_the_end_are_refused(device: Device) -> None:
-    """When the node is added, which is when it can still be mended."""
+    """The error comes when the node is added, while it can still be corrected."""
     memory, pinned = device.allocate(8), device.pinned(np.zeros(4, np.uint8))
     graph = device.create_graph()
     with pytest.raises(DeviceError):
@@ -379,7 +379,7 @@ def test_streams_record_events(device: Device) -> None:
 
 
 def test_memory_is_refused_once_it_was_freed(device: Device) -> None:
-    """Its address may be another buffer's by then."""
+    """Its address may belong to another buffer by then."""
     memory = device.allocate(8)
     memory.free()
     for use in (lambda: memory.pointer, memory.free, lambda: device.fill(memory, 0)):
@@ -387,19 +387,19 @@ def test_memory_is_refused_once_it_was_freed(device: Device) -> None:
             use()
 
 
-def test_nothing_can_be_allocated_that_has_no_bytes(device: Device) -> None:
+def test_empty_allocations_are_refused(device: Device) -> None:
     """The driver has no such allocation either."""
     with pytest.raises(DeviceError, match="at least 1 byte, got 0"):
         device.allocate(0)
 
 
 def test_free_memory_is_part_of_all_memory(device: Device) -> None:
-    """So a person can be told what is needed and what there is."""
+    """A message can then tell how much is needed and how much there is."""
     assert 0 < device.memory_free_bytes <= device.info.memory_bytes
 
 
 def test_values_of_wrong_types_are_refused_by_name(device: Device) -> None:
-    """Nothing is launched or written, and none is taken for something else, such as 1.5 for 1 or "4" for (4,)."""
+    """Nothing is launched or written, and no value is converted, such as 1.5 to 1 or "4" to (4,)."""
     kernel, buffer = device.load_module(PTX).kernel("constant"), device.upload(np.ones(4, np.float32))
     good = {"kernel": kernel, "grid": (1,), "thread_block": (4,), "args": [buffer, 2.0, 4], "shared_bytes": 0}
     wrong = {
@@ -438,6 +438,6 @@ def test_a_kernel_of_another_host_device_is_refused() -> None:
 
 @pytest.mark.parametrize("name", [None, 5, b"host", ["host"], "gpu", ""])
 def test_a_device_has_a_name(name: object) -> None:
-    """Nothing else opens one."""
+    """No other name opens a device."""
     with pytest.raises(DeviceError, match="device must be"):
         open_device(name)  # type: ignore[arg-type]

@@ -40,7 +40,7 @@ def _bfe(a: int, position: int, length: int) -> int:
 
 
 def _bfi(a: int, b: int, position: int, length: int) -> int:
-    # 64-bit fields take the whole of both numbers, as an H200 does; Python's shifts need a bound.
+    # 64-bit fields use all bits of position and length, as on an H200; Python's shifts need a bound.
     position, mask = min(position, 64), (1 << min(length, 64)) - 1
     return b & ~(mask << position) | (a & mask) << position
 
@@ -107,7 +107,7 @@ def runner(host: HostDevice) -> Runner:
 
 
 def test_forms_have_names_of_their_own() -> None:
-    """A name tells one form, and there are very many."""
+    """Each name stands for one form, and there are very many."""
     assert len(BY_NAME) == len(FORMS) > 1500
 
 
@@ -136,7 +136,7 @@ def test_forms_do_not_depend_on_cores_and_thread_blocks(host: HostDevice) -> Non
 
 
 def test_the_same_seed_gives_the_same_inputs() -> None:
-    """So that a failure can be looked at again; another seed gives others."""
+    """So a failure can be reproduced; another seed gives other inputs."""
     form = BY_NAME["fma.rn.f32"]
     np.testing.assert_array_equal(inputs(form, 50, 9), inputs(form, 50, 9))
     assert (inputs(form, 50, 9) != inputs(form, 50, 10)).any()
@@ -191,7 +191,7 @@ def test_encoding_is_undone_by_decoding() -> None:
 
 
 def test_a_form_that_is_refused_leaves_the_others(runner: Runner) -> None:
-    """It is listed with the reason; those beside it in the kernel run."""
+    """It is listed with the reason; the other forms of its kernel run."""
     family = Family("mixed")
     family.add("add.s64", "s64", "s64 s64")
     family.add("frobnicate.b32", "b32", "b32")

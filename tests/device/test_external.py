@@ -1,4 +1,4 @@
-"""What an array of another library is, told from the protocols alone."""
+"""Arrays of other libraries are described from the protocols alone."""
 
 import gc
 from typing import Any
@@ -41,7 +41,7 @@ def test_strided_views_keep_their_strides_and_reach_to_their_last_element(
 
 
 def test_a_gpu_array_is_described_by_its_interface() -> None:
-    """Which GPU, the protocol does not say; the stream is to be waited for."""
+    """The protocol does not say which GPU it is; its stream must be waited for."""
     external = describe_external(Interface("__cuda_array_interface__", {**GPU, "stream": 7}))
     assert (external.pointer, external.dtype, external.shape) == (4096, np.float32, (4, 3))
     assert (external.strides, external.device, external.stream) == (None, "cuda", 7)
@@ -54,7 +54,7 @@ def test_a_gpu_array_is_described_by_its_interface() -> None:
 
 @pytest.mark.parametrize("versioned", [True, False])
 def test_dlpack_tensors_are_taken_and_given_back_once(versioned: bool) -> None:
-    """On request, or when nobody looks at the description any more; the producer deletes it then."""
+    """They are given back on request, or when nothing refers to the description; the producer then deletes them."""
     array = np.arange(6, dtype=np.float64)
     lender = DlpackLender(array.ctypes.data, array.dtype, (2, 2), (3, 2), versioned=versioned)
     external = describe_external(lender)
@@ -70,7 +70,7 @@ def test_dlpack_tensors_are_taken_and_given_back_once(versioned: bool) -> None:
 
 
 def test_dlpack_of_a_gpu_is_asked_for_the_legacy_stream() -> None:
-    """Its number in the protocol is 1; the description says that it is to be waited for."""
+    """Its number in the protocol is 1; the description says that it must be waited for."""
     lender = DlpackLender(4096, np.dtype(np.int32), (5,), device=(2, 3))
     external = describe_external(lender)
     assert (external.device, external.stream, external.strides) == ("cuda:3", 1, None)
@@ -120,8 +120,8 @@ class Reluctant:
         ),
     ],
 )
-def test_what_cannot_be_used_is_refused_and_given_back(array: object, message: str) -> None:
-    """With what is wrong about it."""
+def test_arrays_that_cannot_be_used_are_refused_and_given_back(array: object, message: str) -> None:
+    """The message says what is wrong."""
     with pytest.raises(DeviceError, match=message.replace("|", r"\|")):
         describe_external(array)
     if isinstance(array, DlpackLender):
@@ -129,7 +129,7 @@ def test_what_cannot_be_used_is_refused_and_given_back(array: object, message: s
 
 
 def test_a_capsule_is_taken_once() -> None:
-    """As the protocol says, a capsule that was taken is refused."""
+    """By the protocol, a capsule that was taken is refused."""
 
     class Careless:
         def __init__(self) -> None:
@@ -169,6 +169,6 @@ def test_memory_that_a_device_cannot_use_as_its_own(
         writable_bytes(external, device)
 
 
-def test_one_gpu_array_of_unknown_place_may_be_on_any() -> None:
-    """Then the device asks the driver."""
+def test_a_gpu_array_of_unknown_device_may_be_on_any() -> None:
+    """The device then asks the driver."""
     assert writable_bytes(ExternalArray(64, np.dtype("f4"), (2, 3), None, False, "cuda", None), "cuda:1") == 24

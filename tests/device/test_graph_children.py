@@ -60,7 +60,7 @@ def test_child_graphs_nest_and_hold_every_simple_node(kernels: Kernels) -> None:
 
 
 def test_kernels_of_a_child_graph_can_be_updated(kernels: Kernels) -> None:
-    """Node `i` of the child is node `added + 1 + i`: in each use of it alone, at any depth, in bodies too."""
+    """Node `i` of the child is node `added + 1 + i`; each use of the child is updated alone, at any depth."""
     device, out = kernels.device, kernels.number(0, np.int64)
     inner, child, graph = (device.create_graph() for _ in range(3))
     first = kernels.add(inner, "digit", out, 1)

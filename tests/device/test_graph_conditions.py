@@ -125,7 +125,7 @@ def test_bodies_may_be_empty(kernels: Kernels) -> None:
 
 @pytest.mark.parametrize("beside", [0, 1, 3])
 def test_loops_run_side_by_side(kernels: Kernels, beside: int) -> None:
-    """Also when no node of a body waits for another, which the GPU does not stand for long."""
+    """This holds even when no node of a body waits for another, which faults a GPU after a while."""
     graph = kernels.device.create_graph()
     counters, sums = [kernels.number(0) for _ in range(16)], [kernels.number(0) for _ in range(16 * beside)]
     for index, counter in enumerate(counters):
@@ -198,7 +198,7 @@ def test_a_kernel_in_a_body_is_updated_like_any_other(kernels: Kernels) -> None:
 
 
 def test_values_written_into_an_argument_block_reach_a_body(kernels: Kernels) -> None:
-    """As a slider does it, with the same block and the same kernel."""
+    """A slider does this, with the same block and the same kernel."""
     graph, out, config = kernels.device.create_graph(), kernels.number(0), LaunchConfig((1, 1, 1), (1, 1, 1))
     _, _, (body,) = conditional(graph, IF, default=1)
     kernel, block = kernels.module.kernel("add"), kernels.arguments("add", out, 1)
@@ -254,7 +254,7 @@ def test_a_condition_belongs_to_one_conditional_node(kernels: Kernels) -> None:
 
 
 def test_a_body_is_instantiated_and_destroyed_with_its_graph(kernels: Kernels) -> None:
-    """It cannot be instantiated, destroyed or added as a child alone."""
+    """By itself it cannot be instantiated, destroyed or added as a child."""
     graph, out = kernels.device.create_graph(), kernels.number(0)
     _, _, (body,) = conditional(graph, IF, default=1)
     for use in (body.instantiate, body.destroy, lambda: kernels.device.create_graph().add_child(body, [])):

@@ -40,7 +40,7 @@ def shown(kernels: Kernels, made: object, out: Buffer) -> int:
 
 
 def test_a_clone_runs_as_the_original_and_both_can_be_changed(kernels: Kernels, out: Buffer) -> None:
-    """Nodes added to one are not in the other, and both number them next."""
+    """Nodes added to one are not in the other; both give them the next number."""
     graph = digits(kernels, out, 1, 2)
     clone = graph.clone()
     assert kernels.add(clone, "digit", out, 3, after=[GraphNode(1)]) == 2
@@ -73,7 +73,7 @@ def test_executables_of_the_original_stay_as_they_are(kernels: Kernels, out: Buf
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_any_order_can_be_made_of_the_nodes_of_a_clone(kernels: Kernels, out: Buffer, seed: int) -> None:
+def test_nodes_of_a_clone_can_be_put_in_any_order(kernels: Kernels, out: Buffer, seed: int) -> None:
     """Nodes may wait for later ones; some nodes are removed and some added."""
     chance = random.Random(seed)
     graph = digits(kernels, out, *range(1, 8))
@@ -92,7 +92,7 @@ def test_any_order_can_be_made_of_the_nodes_of_a_clone(kernels: Kernels, out: Bu
         assert shown(kernels, graph, out) == expected
 
 
-def test_a_node_waits_for_what_it_is_told_last(kernels: Kernels, out: Buffer) -> None:
+def test_the_latest_dependencies_of_a_node_count(kernels: Kernels, out: Buffer) -> None:
     """Dependencies may stay or be named twice; a node that waited for a removed one waits for it no longer."""
     graph = digits(kernels, out, 1, 2)
     third = kernels.add(graph, "digit", out, 3, after=[GraphNode(0)])
@@ -218,7 +218,7 @@ def test_child_graphs_are_cloned_with_their_nodes(kernels: Kernels, out: Buffer)
 
 
 def test_a_changed_graph_can_be_a_child(kernels: Kernels, out: Buffer) -> None:
-    """With gaps where nodes were removed, and with nodes that wait for later ones."""
+    """It may have gaps where nodes were removed, and nodes that wait for later ones."""
     child = digits(kernels, out, 1, 2, 3)
     child.remove(GraphNode(1))
     child.set_after(GraphNode(0), [GraphNode(2)])
@@ -233,7 +233,7 @@ def test_a_changed_graph_can_be_a_child(kernels: Kernels, out: Buffer) -> None:
 
 
 def test_fills_copies_and_events_are_cloned(kernels: Kernels) -> None:
-    """They can be removed and waited for."""
+    """The clones can be removed and waited for."""
     device = kernels.device
     memory, pinned = device.upload(np.arange(8, dtype=np.uint8)), device.pinned(np.zeros(8, np.uint8))
     events = device.create_event(), device.create_event()
@@ -277,7 +277,7 @@ def test_nodes_beside_and_in_bodies_can_be_changed(kernels: Kernels) -> None:
     assert kernels.run(graph, number) == [26]
 
 
-def test_what_cannot_be_changed_is_refused_and_stays(kernels: Kernels, out: Buffer) -> None:
+def test_impossible_changes_are_refused_and_change_nothing(kernels: Kernels, out: Buffer) -> None:
     """Unknown nodes, nodes that are no kernels, circles, and removal after instantiating."""
     graph = digits(kernels, out, 1, 2, 3)
     fill = graph.add_memset(out.memory, 0, 0, [])

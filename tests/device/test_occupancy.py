@@ -1,7 +1,7 @@
 """Occupancy against NVIDIA's calculator.
 
-recorded/occupancy.csv holds what `cudaOccMaxActiveBlocksPerMultiprocessor` of cuda_occupancy.h (CUDA 13.0) gives for
-kernels with so many registers a thread, launched with so many threads and bytes of shared memory.
+recorded/occupancy.csv holds the results of `cudaOccMaxActiveBlocksPerMultiprocessor` of cuda_occupancy.h (CUDA 13.0),
+by registers of a thread, size of the thread block and bytes of shared memory.
 """
 
 import csv
@@ -42,7 +42,7 @@ def kernel(registers: int, static_shared_bytes: int = 0) -> KernelResources:
 
 
 @pytest.mark.parametrize("capability", SPECIFICATIONS)
-def test_it_is_what_nvidias_calculator_says(capability: str) -> None:
+def test_occupancy_is_what_nvidias_calculator_says(capability: str) -> None:
     """The same number of thread blocks, for one of the same reasons; static and dynamic shared memory count alike."""
     with (Path(__file__).parent / "recorded" / "occupancy.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["capability"] == capability]
@@ -95,7 +95,9 @@ def test_a_multiprocessor_is_never_promised_more_than_it_has(
 
 
 @given(CAPABILITIES, st.integers(1, 254), SIZES, st.integers(0, 100_000))
-def test_taking_more_never_lets_more_run(capability: str, registers: int, threads: int, shared: int) -> None:
+def test_using_more_resources_never_raises_occupancy(
+    capability: str, registers: int, threads: int, shared: int
+) -> None:
     """One more register, or one more byte, gives at most the same; the shape of a thread block does not matter."""
     has = limits(capability)
     found = occupancy(kernel(registers), has, (threads, 1, 1), shared)

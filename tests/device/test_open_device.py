@@ -32,7 +32,7 @@ def test_a_device_that_cannot_be_used_says_why() -> None:
 
 
 def test_auto_opens_the_first_that_works() -> None:
-    """Which is the host where no GPU is."""
+    """Without a GPU, that is the host."""
     device = open_device("auto")
     try:
         assert device.info.name == next(status.name for status in list_devices() if status.usable)

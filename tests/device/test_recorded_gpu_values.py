@@ -39,5 +39,5 @@ def test_the_host_gives_what_a_gpu_gave(host: HostDevice, recording: Recording, 
 
 
 def test_the_recording_is_of_these_forms(recording: Recording) -> None:
-    """Nine in ten forms are recorded as they are now; else it is time to record again."""
+    """At least nine in ten forms are recorded as they are now; otherwise it is time to record again."""
     assert sum(recording.covers(form) for form in FORMS) > 0.9 * len(FORMS)

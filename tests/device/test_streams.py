@@ -10,7 +10,7 @@ from engine.device.protocol import Event, MemoryPart, Stream
 from engine.diagnostics import DeviceError
 from tests.device.test_device_contract import PTX
 
-# Spins for about `turns` loads, so that what follows in the stream is still to come for a while.
+# Spins for about `turns` loads, so that the work after it in the stream is late.
 SLOW = """.version 7.5
 .target sm_75
 .address_size 64
@@ -64,7 +64,7 @@ def test_an_event_is_reached_when_the_work_before_it_is_done(
 
 
 def test_a_stream_waits_for_an_event_of_another(device: Device, streams: tuple[Stream, Stream, Event]) -> None:
-    """What the second stream copies is what the first one's slow kernel wrote last."""
+    """The second stream copies what the first one's slow kernel wrote last."""
     first, second, event = streams
     buffer, pinned = device.upload(np.zeros(1, np.uint32)), device.pinned(np.zeros(1, np.uint32))
     kernel = device.load_module(SLOW).kernel("slow")
@@ -79,10 +79,8 @@ def test_a_stream_waits_for_an_event_of_another(device: Device, streams: tuple[S
     buffer.free()
 
 
-def test_a_later_record_does_not_hold_up_who_waits_already(
-    device: Device, streams: tuple[Stream, Stream, Event]
-) -> None:
-    """A wait is for the record that was the last one when it was called."""
+def test_a_later_record_does_not_delay_earlier_waits(device: Device, streams: tuple[Stream, Stream, Event]) -> None:
+    """A wait is for the latest record at the time of the call."""
     first, second, event = streams
     slow, buffer = device.upload(np.zeros(1, np.uint32)), device.upload(np.full(1, 5, np.uint32))
     pinned = device.pinned(np.zeros(1, np.uint32))
@@ -117,7 +115,7 @@ def test_a_copy_takes_the_first_bytes_either_way(
 
 
 def test_a_part_is_copied_from_where_it_begins(device: Device, streams: tuple[Stream, Stream, Event]) -> None:
-    """A part can be the target as well."""
+    """The target can be a part as well."""
     stream, _, _ = streams
     buffer, pinned = device.upload(np.arange(100, dtype=np.uint8)), device.pinned(np.zeros(10, np.uint8))
     stream.copy(pinned, MemoryPart(buffer.memory, 33, 10), 10)
@@ -129,7 +127,7 @@ def test_a_part_is_copied_from_where_it_begins(device: Device, streams: tuple[St
 
 
 def test_a_copy_past_an_end_is_refused(device: Device, streams: tuple[Stream, Stream, Event]) -> None:
-    """At either end, with both sizes in the message; memory of another device is refused too."""
+    """Source and target must be large enough; the message has both sizes. Memory of another device is refused too."""
     stream, _, _ = streams
     memory, pinned = device.allocate(8), device.pinned(np.zeros(4, np.uint8))
     with pytest.raises(DeviceError, match="copy target must hold 5 bytes, got 4"):

@@ -52,7 +52,7 @@ def heavy(registers: int, shared_bytes: int, bounds: int = 1024) -> str:
 
 @pytest.mark.parametrize("shared_bytes", [0, 100, 1024, 10_000, 48 << 10])
 @pytest.mark.parametrize("registers", [24, 32, 40, 56, 64, 72, 96, 128, 168, 255])
-def test_it_is_what_the_driver_says(cuda: Device, registers: int, shared_bytes: int) -> None:
+def test_occupancy_is_what_the_driver_says(cuda: Device, registers: int, shared_bytes: int) -> None:
     """As many thread blocks as `cuOccupancyMaxActiveBlocksPerMultiprocessor`, for every size and dynamic memory."""
     from cuda.bindings import driver
 
@@ -77,7 +77,7 @@ def test_it_is_what_the_driver_says(cuda: Device, registers: int, shared_bytes: 
     assert len(seen) > 3
 
 
-def test_a_kernel_with_many_registers_is_told_of(tmp_path: Path) -> None:
+def test_a_kernel_with_many_registers_gets_a_warning(tmp_path: Path) -> None:
     """The warning is on its node and names its registers; small thread blocks let the compiler use 255."""
     (tmp_path / "heavy.cu").write_text(heavy(255, 0, bounds=256))
 

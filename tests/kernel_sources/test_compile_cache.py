@@ -13,7 +13,7 @@ ENTRY = CompiledSource("ptx", b"\x7fELF\0\xff", "a warning")
 
 
 @pytest.mark.parametrize("entry", [ENTRY, CompiledSource("", None, "")])
-def test_what_was_stored_is_found_again(tmp_path: Path, entry: CompiledSource) -> None:
+def test_stored_results_are_found_again(tmp_path: Path, entry: CompiledSource) -> None:
     """CUBIN bytes, a missing CUBIN and the log all come back."""
     CompileCache(tmp_path).put("key", entry)
     assert CompileCache(tmp_path).get("key") == entry
@@ -61,7 +61,7 @@ def test_a_folder_that_cannot_be_written_only_costs_the_cache(tmp_path: Path) ->
     assert cache.get("key") is None
 
 
-def test_keys_keep_parts_apart() -> None:
+def test_different_parts_give_different_keys() -> None:
     """Moving a byte from one part to the next gives another key."""
     keys = {cache_key(parts) for parts in (["ab", "c"], ["a", "bc"], ["abc"], ["abc", ""], ["c", "ab"])}
     assert len(keys) == 5

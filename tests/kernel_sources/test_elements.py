@@ -48,7 +48,7 @@ def sizes(elements: tuple[PointerElement | None, ...]) -> list[tuple[int, bool] 
 
 
 @pytest.mark.parametrize("architecture", ["compute_75", "compute_100", "sm_90"])
-def test_every_kind_of_parameter_is_told(tmp_path: Path, architecture: str) -> None:
+def test_every_kind_of_parameter_is_described(tmp_path: Path, architecture: str) -> None:
     """Includes, typedefs, packing, templates and arrays count as for the compiler; values and void* are nothing."""
     image = image_of(tmp_path, SOURCE, architecture)
     found = pointer_elements(image, "many")
@@ -106,7 +106,7 @@ def test_a_file_that_is_loaded_again_is_looked_at_again(tmp_path: Path) -> None:
     assert (sizes(before), sizes(after)) == ([(16, True)], [(24, True)])
 
 
-def test_entries_that_cannot_be_named_leave_the_others_told(tmp_path: Path) -> None:
+def test_entries_that_cannot_be_named_do_not_hide_the_others(tmp_path: Path) -> None:
     """A kernel in a namespace and an instance of a template are not found by their names."""
     image = image_of(
         tmp_path,
@@ -189,7 +189,7 @@ class Grown(Struct):
 STRUCT = PointerElement(16, "Shape", True)
 
 
-def test_a_struct_of_another_size_is_told_with_both_layouts() -> None:
+def test_a_struct_of_another_size_is_reported_with_both_layouts() -> None:
     """The message names port, kernel and sizes; expected and found are for the diagnostic's fields."""
     (mismatch,) = check_elements([None, ("shapes", Grown)], (None, STRUCT), "draw.cu:draw")
     assert mismatch.port == "shapes"
@@ -238,7 +238,7 @@ def test_elements_of_another_size_or_kind_are_wrong(dtype: DType, element: Point
     assert bool(check_elements([("x", dtype)], [element], "k")) is wrong
 
 
-def test_a_double_under_another_name_is_told_from_a_vector(tmp_path: Path) -> None:
+def test_a_double_under_another_name_is_distinguished_from_a_vector(tmp_path: Path) -> None:
     """Both have 8 bytes; only a vector may stand for several f32."""
     source = "typedef double real; typedef float2 pair;\n"
     image = image_of(tmp_path, source + 'extern "C" __global__ void one(real* x, const pair* y) {}')

@@ -177,7 +177,9 @@ def test_a_manifest_may_say_more_than_the_ptx(tmp_path: Path) -> None:
         (1, {"direction": "in"}, "direction of target must be out, got in"),
     ],
 )
-def test_what_the_ptx_refutes_is_an_error(tmp_path: Path, field: str | int, value: Any, message: str) -> None:
+def test_a_manifest_that_contradicts_the_ptx_is_an_error(
+    tmp_path: Path, field: str | int, value: Any, message: str
+) -> None:
     """It names the file, the field, and both values."""
     wrong = json.loads(json.dumps(AGREES))
     if isinstance(field, str):

@@ -61,7 +61,7 @@ def test_an_error_has_the_message_file_and_line_of_the_first_mistake() -> None:
     assert "detected in the compilation" not in text
 
 
-def test_an_error_in_a_header_is_placed_in_the_header(tmp_path: Path) -> None:
+def test_an_error_in_a_header_has_the_headers_line(tmp_path: Path) -> None:
     """The place to mend is the header's line, not the include."""
     header = tmp_path / "half.cuh"
     header.write_text("inline float half_of(float x) {\n    return x / two;\n}\n")

@@ -73,7 +73,7 @@ def test_a_patch_becomes_another_and_comes_back(seed: int) -> None:
     assert dump_patch(before) == new
 
 
-def test_what_differs_in_words() -> None:
+def test_differences_are_described_in_words() -> None:
     """A line for each block; a connection of a removed block goes without saying."""
     patch = Patch()
     x = patch.add("io.array")

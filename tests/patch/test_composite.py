@@ -138,7 +138,7 @@ def test_live_values_leave_the_description_as_it_is_and_structural_ones_do_not()
     assert [len(part.entries) for part in base.parts()] == [1, 1]
 
 
-def test_shapes_and_types_of_outputs_are_told_in_terms_of_the_inputs() -> None:
+def test_shapes_and_types_of_outputs_are_shown_in_terms_of_the_inputs() -> None:
     """A rule that depends on the inside is shown as "data"; a constant one as it is."""
 
     class Chain(Composite, id="test_composite.chain"):
@@ -159,7 +159,7 @@ def test_shapes_and_types_of_outputs_are_told_in_terms_of_the_inputs() -> None:
     assert total.shape == "data"
 
 
-def test_what_a_patch_feeds_back_can_be_inside_a_composite() -> None:
+def test_feedback_of_a_patch_can_be_inside_a_composite() -> None:
     """An input that is delayed for all of its children is delayed, and says so; one of two sources gives the shape."""
 
     class Trail(Composite, id="test_composite.trail"):

@@ -281,7 +281,7 @@ def test_a_bad_file_says_where_it_is_bad(text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("value", "message"), [("x", "must be a finite number, got 'x'"), (11, "must be at most 10, got 11")]
 )
-def test_a_value_that_its_type_refuses_is_kept_and_told(value: Any, message: str) -> None:
+def test_a_value_that_its_type_refuses_is_kept_and_reported(value: Any, message: str) -> None:
     """Types change: the patch opens, shows the default, and is saved as it was; a check says what is wrong."""
     patch = parse_patch(document(node(parameters={"a": value})), "p")
     assert patch.value("n", "a") == patch.catalogue.require("math.saxpy").parameters["a"].default
@@ -374,7 +374,7 @@ def test_placeholders_can_be_looked_at_moved_and_connected_but_not_set() -> None
         max_leaves=12,
     )
 )
-def test_no_json_whatever_gives_anything_but_a_patch_or_a_patch_error(value: Any) -> None:
+def test_any_json_gives_a_patch_or_a_patch_error(value: Any) -> None:
     """A file made of the right words in the wrong places never ends in another error."""
     text = json.dumps({"schema": 1, **value} if isinstance(value, dict) else value)
     try:

@@ -146,7 +146,7 @@ def test_listeners_can_follow_a_patch_by_its_changes_alone(data: st.DataObject) 
 
 
 @given(st.data())
-def test_what_is_looked_up_is_what_a_walk_over_the_patch_finds(data: st.DataObject) -> None:
+def test_lookups_agree_with_a_walk_over_the_patch(data: st.DataObject) -> None:
     """The connections at a node, the members of a region and all scopes, after edits, undo and redo."""
     patch = Patch()
     for _ in range(8):
@@ -296,7 +296,7 @@ def test_listener_that_fails_does_not_split_an_edit() -> None:
     assert patch.history.names == []
 
 
-def test_the_end_of_an_edit_is_told_once_after_its_changes() -> None:
+def test_the_end_of_an_edit_is_announced_once_after_its_changes() -> None:
     """For an edit of many changes, nested ones, one that fails, undo and redo; an edit without changes says nothing."""
     patch, told = Patch(), []
     end = patch.subscribe(lambda change: told.append(type(change).__name__), lambda: told.append("done"))

@@ -80,7 +80,7 @@ def test_a_process_that_ends_by_itself_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("hang", [jobs.hang, jobs.hang_with_interpreter])
-def test_what_is_cancelled_is_gone(tmp_path: Path, hang: Callable[[Path], None]) -> None:
+def test_cancelled_jobs_are_killed(tmp_path: Path, hang: Callable[[Path], None]) -> None:
     """Whoever waits is told, in whichever scope around it; what comes later in the scope is refused."""
     outer, inner, path = Scope(), Scope(), tmp_path / "started"
 

@@ -101,7 +101,7 @@ def every(union: Any) -> list[type]:
 
 @pytest.mark.parametrize("kind", every(ToEngine), ids=lambda kind: kind.__name__)
 @given(data=st.data())
-def test_what_goes_to_the_engine_comes_back_as_it_was(kind: type[msgspec.Struct], data: st.DataObject) -> None:
+def test_everything_to_the_engine_decodes_as_it_was(kind: type[msgspec.Struct], data: st.DataObject) -> None:
     """Every message and question, with every value that its fields may hold."""
     message = data.draw(of_type(kind))
     assert same(make_decoder(ToEngine).decode(encode(message)), message)
@@ -109,7 +109,7 @@ def test_what_goes_to_the_engine_comes_back_as_it_was(kind: type[msgspec.Struct]
 
 @pytest.mark.parametrize("kind", every(FromEngine), ids=lambda kind: kind.__name__)
 @given(data=st.data())
-def test_what_comes_from_the_engine_comes_back_as_it_was(kind: type[msgspec.Struct], data: st.DataObject) -> None:
+def test_everything_from_the_engine_decodes_as_it_was(kind: type[msgspec.Struct], data: st.DataObject) -> None:
     """Reports, pictures, events and answers."""
     message = data.draw(of_type(kind))
     decoded = make_decoder(FromEngine).decode(encode(message))
@@ -165,7 +165,7 @@ def test_a_value_without_an_encoding_is_refused_by_name(value: object) -> None:
         encode(NodeAdded(Node(id="amp", type="a", parameters={"gain": value})))
 
 
-def test_what_is_no_message_is_refused() -> None:
+def test_invalid_messages_are_refused() -> None:
     """Unknown tags, wrong types and broken bytes, with msgspec's own error."""
     decoder = make_decoder(ToEngine)
     for wrong in ({"type": "Nothing"}, {"type": "SetInput", "name": 3, "value": 1.0}, [1, 2]):

@@ -162,7 +162,7 @@ def test_pictures_and_saved_files_arrive(connected: Connect, tmp_path: Path) -> 
         assert (tmp_path / "board.png").is_file()
 
 
-def test_a_child_that_dies_is_told_in_one_message() -> None:
+def test_the_death_of_a_child_is_reported_in_one_message() -> None:
     """By the last report, one event and whatever is asked from then on; closing is as always."""
     patch = saxpy_patch()
     with in_a_child(patch) as client:

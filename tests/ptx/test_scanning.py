@@ -52,7 +52,7 @@ def test_signatures_of_compiled_kernels(path: Path, architecture: str) -> None:
     assert read_signatures(ptx) == parse(ptx).signatures
 
 
-def test_what_is_named_counts() -> None:
+def test_shared_memory_of_everything_named_counts() -> None:
     """Shared memory of the file, of the kernel and of functions that it calls; statements on several lines."""
     found = read_signatures(SHARED)
     assert found == parse(SHARED).signatures

@@ -63,7 +63,7 @@ def test_a_fault_of_the_device_ends_with_its_process(wild_block: str, device: st
         assert client.read(patch["copy"]["out"]).tolist() == [0, 1, 2, 3]
 
 
-def test_a_change_that_does_not_fit_is_told_and_left_out() -> None:
+def test_a_change_that_does_not_fit_is_reported_and_skipped() -> None:
     """The process goes on with its copy of the patch as it was."""
     patch = Patch()
     made = patch.add("buffer.constant", value=2.0)

@@ -177,7 +177,7 @@ def wire() -> Iterator[Wire]:
     made.close()
 
 
-def test_what_is_no_message_is_told_and_the_engine_runs_on(wire: Wire) -> None:
+def test_invalid_messages_are_reported_and_the_engine_runs_on(wire: Wire) -> None:
     """Unknown tags, wrong types, frames that were cut off or damaged, and structures without end."""
 
     @settings(max_examples=many(100))
@@ -201,9 +201,7 @@ def test_what_is_no_message_is_told_and_the_engine_runs_on(wire: Wire) -> None:
 @pytest.mark.parametrize(
     ("path", "folders"), [(Path("a\0b"), ()), (None, (Path("a\0b"),)), (None, (Path("x" * 9000),))]
 )
-def test_files_with_names_that_no_file_can_have_are_told(
-    wire: Wire, path: Path | None, folders: tuple[Path, ...]
-) -> None:
+def test_impossible_file_names_are_reported(wire: Wire, path: Path | None, folders: tuple[Path, ...]) -> None:
     """The engine runs on with the files that it had."""
     wire.send(encode(UseFiles(path, folders)))
     answer, told = wire.ask(Step())

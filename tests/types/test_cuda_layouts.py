@@ -78,7 +78,7 @@ def test_a_declaration_that_is_changed_does_not_compile() -> None:
         compile_cuda(text, Path("changed.cu"), "compute_75", [])
 
 
-def test_what_cannot_be_declared_is_refused() -> None:
+def test_types_that_cannot_be_declared_are_refused() -> None:
     """A type that is no struct, a word of C++ as a name, and two structs of one name."""
     with pytest.raises(TypeError, match="a declaration must be of a struct, got float3"):
         declaration(float3)

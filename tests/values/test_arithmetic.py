@@ -143,7 +143,7 @@ def test_a_function_used_as_a_number_is_refused() -> None:
         value("sin + 1")
 
 
-def test_every_function_is_told_in_the_help() -> None:
+def test_the_help_names_every_function() -> None:
     """The block's help names each of them."""
     assert all(name in (Expression.__doc__ or "") for name in FUNCTIONS)
 

@@ -39,7 +39,7 @@ def test_a_driven_parameter_takes_the_nearest_value_that_it_may_have(values: lis
         assert not any(same(a, b) for a, b in pairwise(told))
 
 
-def test_what_does_not_fit_is_told_while_it_lasts(target: type[Block]) -> None:
+def test_a_value_out_of_bounds_is_reported_while_it_lasts(target: type[Block]) -> None:
     """The warning is on the driven node and names the source and the remedy."""
     patch = Patch()
     slider = patch.add("value.slider", high=10.0, setting=0.5)
@@ -58,7 +58,7 @@ def test_what_does_not_fit_is_told_while_it_lasts(target: type[Block]) -> None:
     assert running.graph.diagnostics[0].message == "parameter number must be at least -1, got less from slider.value"
 
 
-def test_the_running_graph_is_told_of_changes_only(target: type[Block]) -> None:
+def test_the_running_graph_receives_changes_only(target: type[Block]) -> None:
     """A value that stays costs nothing."""
     patch = Patch()
     slider, driven = patch.add("value.slider"), patch.add("test_values.target", node_id="driven")

@@ -11,7 +11,7 @@ from tests.waiting import until
 
 
 @pytest.mark.parametrize("source", ["osc:9000", "osc:", "osc:127.0.0.1:", "osc:127.0.0.1:http"])
-def test_a_source_that_names_no_port_is_told(source: str) -> None:
+def test_a_source_that_names_no_port_is_reported(source: str) -> None:
     """A block of somebody's own may ask for anything; nothing is opened to the network by mistake."""
     listener = OscListener(source, Inputs())
     listener.start()

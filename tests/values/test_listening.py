@@ -141,7 +141,7 @@ def test_osc_drives_a_patch(port: int) -> None:
     assert listeners() == []
 
 
-def test_a_taken_port_is_told_until_it_is_free(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_taken_port_is_reported_until_it_is_free(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The node says which port and what to do; nothing else stops; it works by itself when the port is free."""
     monkeypatch.setattr(listening, "RETRY_S", 0.01)
     patch = Patch()
@@ -162,7 +162,7 @@ def test_a_taken_port_is_told_until_it_is_free(port: int, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("host", ["nowhere.invalid", "300.1.2.3", ""])
-def test_an_address_that_is_none_is_told(host: str, port: int) -> None:
+def test_an_invalid_address_is_reported(host: str, port: int) -> None:
     """An empty one is not taken as the whole network, as sockets would."""
     patch = Patch()
     patch.add("value.osc_in", port=port, host=host)
@@ -175,7 +175,7 @@ def test_an_address_that_is_none_is_told(host: str, port: int) -> None:
             assert listeners() == []
 
 
-def test_a_bad_osc_address_is_told() -> None:
+def test_a_bad_osc_address_is_reported() -> None:
     """Before anything listens."""
     patch = Patch()
     patch.add("value.osc_in", address="fader")
@@ -196,7 +196,7 @@ def test_a_bad_osc_address_is_told() -> None:
         ),
     ],
 )
-def test_a_missing_library_is_told(
+def test_a_missing_library_is_reported(
     module: str, type_id: str, told: str, remedy: str, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Libraries are imported only by a block that needs them; without them the node says what to install."""

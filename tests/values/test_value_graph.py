@@ -98,7 +98,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("gives", "told"), BAD, ids=[told[:40] for _, told in BAD])
-def test_a_failing_block_is_told_and_the_rest_runs_on(given_block: type[ValueBlock], gives: Any, told: str) -> None:
+def test_a_failing_block_is_reported_and_the_rest_runs_on(given_block: type[ValueBlock], gives: Any, told: str) -> None:
     """Its outputs keep their last values, all of them; when it works again nothing is told any more."""
     patch = Patch()
     node, after = patch.add("test_values.given", node_id="bad"), patch.add("value.expression", text="a + frame")
@@ -121,7 +121,7 @@ def test_a_failing_block_is_told_and_the_rest_runs_on(given_block: type[ValueBlo
     assert running.graph.diagnostics == ()
 
 
-def test_what_changes_in_every_frame_is_told_at_an_interval(
+def test_diagnostics_that_change_in_every_frame_are_sent_at_an_interval(
     target: type[Block], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A value that is out of bounds in every other frame stays told; what is new is told at once."""
@@ -154,7 +154,7 @@ def test_what_changes_in_every_frame_is_told_at_an_interval(
 
 
 @pytest.mark.parametrize("source", [None, 9000, b"osc:127.0.0.1:9000"])
-def test_a_source_that_is_no_text_is_told(
+def test_a_source_that_is_no_text_is_reported(
     given_block: type[ValueBlock], monkeypatch: pytest.MonkeyPatch, source: object
 ) -> None:
     """A block of somebody's own may give anything back; its node says so, and the rest runs."""
@@ -180,7 +180,7 @@ def test_outputs_of_another_type_are_brought_to_their_own(given_block: type[Valu
     assert [type(block.__dict__[name]) for name in ("value", "count", "on")] == [float, int, bool]
 
 
-def test_a_bad_text_is_told_until_it_is_mended() -> None:
+def test_a_bad_expression_is_reported_until_it_is_mended() -> None:
     """The expression is checked when its text changes, not in every frame."""
     patch = Patch()
     node = patch.add("value.expression", text="a +", a=2.0)
@@ -192,7 +192,7 @@ def test_a_bad_text_is_told_until_it_is_mended() -> None:
     assert running.run(1, node["value"]) == 3.0 and running.graph.diagnostics == ()
 
 
-def test_connections_that_no_edit_makes_are_told_and_left_out(target: type[Block]) -> None:
+def test_connections_that_no_edit_could_make_are_reported_and_ignored(target: type[Block]) -> None:
     """A file may hold a circle, an output that is gone, or a structural parameter; everything else runs."""
     patch = Patch()
     for i in range(3):

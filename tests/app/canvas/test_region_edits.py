@@ -106,7 +106,7 @@ def test_taking_out_goes_one_region_up(canvas: Canvas, patch: Patch) -> None:
     assert [patch.nodes[n].region for n in ("choice", "deep")] == ["", "choice"]
 
 
-def test_what_is_placed_in_a_box_lies_in_the_region(canvas: Canvas, hand: Hand, patch: Patch) -> None:
+def test_blocks_placed_in_a_box_lie_in_the_region(canvas: Canvas, hand: Hand, patch: Patch) -> None:
     """Searched and pasted blocks belong to the box under the pointer, and duplicates to that of their originals."""
     canvas.open_search(hand.view.mapFromScene(QPointF(-60, 40)))
     popup = canvas.findChild(SearchPopup)

@@ -262,7 +262,7 @@ def test_numbers_follow_the_reports(hand: Hand, patch: Patch, qtbot: QtBot) -> N
         assert tuple(port.model.live.text(hand.scene.values) for port in ports) == shown
 
 
-def test_only_numbers_that_changed_are_painted_again(hand: Hand, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_numbers_that_changed_are_repainted(hand: Hand, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
     """A report that shows the same digits paints nothing, and another number only its own place."""
     painted: list[QRectF] = []
     monkeypatch.setattr(NodeView, "update", lambda self, *area: painted.append(*area or (QRectF(),)))

@@ -72,7 +72,7 @@ def text_of(window: MainWindow) -> str:
     return dump_patch(window.session.patch)
 
 
-def test_a_file_that_is_as_it_was_is_no_news(file: Path) -> None:
+def test_an_unchanged_file_makes_no_notice(file: Path) -> None:
     """Neither is one that was read, written or accepted here, nor a patch without a file."""
     patch = load_patch(file)
     assert look_outside(patch) is None

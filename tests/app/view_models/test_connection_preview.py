@@ -17,7 +17,7 @@ def patch() -> Patch:
     return patch
 
 
-def test_what_was_picked_up_belongs_to_the_cost(patch: Patch) -> None:
+def test_the_cost_includes_the_connection_that_was_picked_up(patch: Patch) -> None:
     """The end of a connection that is dragged elsewhere leaves its input; back in its place nothing changes."""
     picked = patch.connect(PortRef("wave", "value"), PortRef("blend", "steps"))
     elsewhere = Connection(picked.source, PortRef("blend", "elsewhere"))

@@ -141,7 +141,7 @@ def _loop() -> dict[str, float]:
         (lambda: {"low": None}, "spanning of test_app.says raised TypeError"),
     ],
 )
-def test_what_a_block_says_of_its_range_holds_nothing_up(
+def test_a_wrong_range_of_a_block_is_reported_and_stops_nothing(
     says: Callable[[], Any], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever its code does, it is told."""

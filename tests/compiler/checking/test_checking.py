@@ -69,7 +69,7 @@ def test_problems_of_all_phases_are_found_together() -> None:
     assert checked.errors[-1].message.startswith("thread_block of k must be at most 1024 threads")
 
 
-def test_what_was_expected_and_found_is_told_in_a_few_words() -> None:
+def test_expected_and_found_are_reported_in_a_few_words() -> None:
     """The editor shows them beside each other."""
     patch = graph(
         node("ints", o("out", s32, shape="[4]")), array("a", 4), node("b", i(), i("y"), o()), node("c", i(rank=2)),
@@ -160,7 +160,7 @@ def test_a_delay_whose_shape_comes_from_itself_is_an_error() -> None:
     assert check(straight).layouts[ref("delay.out")].shape == (5,)
 
 
-def test_what_goes_into_a_delay_is_checked_when_it_is_known() -> None:
+def test_the_input_of_a_delay_is_checked_when_it_is_known() -> None:
     """Its rank, and that it is the same size as what comes out."""
     patch = graph(
         array("a", 5),

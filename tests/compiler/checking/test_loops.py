@@ -39,7 +39,7 @@ def loop(kind: str, *, fed: str, late: str, shape: Shape = (600, 800)) -> GraphD
 @pytest.mark.parametrize("kind", _PORTS)
 @pytest.mark.parametrize(("fed", "late"), [("a", "b"), ("b", "a")])
 @pytest.mark.parametrize("shape", [(600, 800), (7,), (1, 1, 3), ()])
-def test_what_comes_into_a_loop_decides(kind: str, fed: str, late: str, shape: Shape) -> None:
+def test_inputs_of_a_loop_decide_its_shape(kind: str, fed: str, late: str, shape: Shape) -> None:
     """Whichever end the source is at; the same as when `like` says it."""
     patch = loop(kind, fed=fed, late=late, shape=shape)
     checked = check(patch)
@@ -88,7 +88,7 @@ def test_a_shape_that_grows_round_the_loop_is_refused() -> None:
     assert [(place, port) for place, port, _ in messages(patch)] == [("d", "x")]
 
 
-def test_an_error_before_a_loop_is_not_told_twice() -> None:
+def test_an_error_before_a_loop_is_not_reported_twice() -> None:
     """The loop has no shape because the source has none."""
     source = node("s", i(), o())
     patch = graph(source, delay(), node("m", *_PORTS["mix"]), wires=["s.out m.b", "d.out m.a", "m.out d.x"])
@@ -175,7 +175,7 @@ def cases(draw: st.DrawFn) -> Case:
 
 
 @given(cases())
-def test_what_is_found_holds_and_the_only_answer_is_found(case: Case) -> None:
+def test_shapes_that_are_found_hold_and_the_only_answer_is_found(case: Case) -> None:
     """Against all shapes tried one after the other."""
     checked = check(case.patch)
     if not checked.errors:

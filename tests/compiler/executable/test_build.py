@@ -129,7 +129,7 @@ def refused(plan: Plan, kernels: TypedKernel | None = None, device: FakeDevice |
     return diagnostic.message
 
 
-def test_what_block_and_kernel_disagree_on_is_an_error_on_the_node() -> None:
+def test_a_disagreement_of_block_and_kernel_is_an_error_on_the_node() -> None:
     """Number and kind of arguments, threads in a thread block."""
     ports = (i(), o(shape="[2]"))
 

@@ -90,7 +90,7 @@ def test_edited_graphs_do_what_the_interpreter_does(device: Device, modules: Mod
 
 
 @pytest.mark.parametrize("seed", SEEDS[::4])
-def test_what_stays_is_used_further(device: Device, modules: ModuleCache, seed: int) -> None:
+def test_objects_of_unchanged_blocks_are_reused(device: Device, modules: ModuleCache, seed: int) -> None:
     """Argument blocks, events and memory of blocks that an edit does not concern are the same objects."""
     running: Running | None = None
     for patch, plan in edits(seed):

@@ -135,7 +135,7 @@ def test_buffers_stay_where_they_were(draft: Draft, seed: int) -> None:
     assert runs[0].read_values == runs[1].read_values
 
 
-def test_an_added_block_moves_nobody() -> None:
+def test_an_added_block_moves_no_other_buffer() -> None:
     """A chain keeps its offsets when it grows by one."""
     old = chain([1, 2, 3, 2, 1, 3]).place()
     new = chain([1, 2, 3, 2, 1, 3, 2]).place(keep=old)
@@ -143,7 +143,7 @@ def test_an_added_block_moves_nobody() -> None:
     assert new.size_bytes == old.size_bytes
 
 
-def test_all_move_when_staying_costs_more_than_a_tenth() -> None:
+def test_all_buffers_move_when_staying_costs_more_than_a_tenth() -> None:
     """Of 20 buffers in a row 18 go away; the rest need not keep the space between them."""
     wide = Draft()
     for index in range(20):
@@ -159,7 +159,7 @@ def test_all_move_when_staying_costs_more_than_a_tenth() -> None:
 # What keeps memory of its own
 
 
-def test_what_is_looked_at_or_lasts_is_not_shared() -> None:
+def test_pinned_and_lasting_buffers_are_not_shared() -> None:
     """Pinned buffers, state, what is read before it is written, and what was computed from such a thing."""
     draft = chain([1] * 6)
     draft.pinned = {b("n2")}
@@ -230,7 +230,7 @@ def test_two_branches_share_memory_and_two_regions_in_a_row_do() -> None:
     assert units(draft.place()) == 3
 
 
-def test_what_a_turn_may_not_write_counts_as_overwritten_wherever_memory_is_shared() -> None:
+def test_buffers_that_a_turn_may_not_write_count_as_overwritten_where_memory_is_shared() -> None:
     """Of two branches in a loop each may have run before the other, in an earlier turn."""
     draft = Draft()
     draft.op("n")
@@ -357,7 +357,7 @@ def test_small_patches_are_within_a_tenth_of_the_optimum(seed: int, sizes: list[
 # Reading after the frame
 
 
-def test_what_was_overwritten_comes_from_its_writers_and_what_they_read() -> None:
+def test_overwritten_buffers_are_computed_again_from_what_their_writers_read() -> None:
     """The first of a chain is run again alone, a later one with those before it as far as they are gone."""
     draft = chain([1] * 5)
     placement = draft.place()
@@ -367,7 +367,7 @@ def test_what_was_overwritten_comes_from_its_writers_and_what_they_read() -> Non
     assert again == [(0,), (0, 1), (0, 1, 2)]
 
 
-def test_what_depends_on_changed_state_keeps_its_memory() -> None:
+def test_buffers_computed_from_changed_state_keep_their_memory() -> None:
     """State that the frame has changed is not as the reader saw it, so the reader can't run again."""
     draft = chain([1] * 6)
     draft.lifetimes[b("state")] = Lifetime.STATE

@@ -1,4 +1,4 @@
-"""The folder of compiled kernels: damage, several processes, and that a kernel comes back from it as it is."""
+"""The folder of compiled kernels: damage, several processes, and kernels that come back unchanged."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -35,7 +35,7 @@ def scaled(ptx):
 
 @pytest.mark.parametrize("damage", ["empty", "cut", "garbage", "flipped", "other"])
 def test_a_damaged_file_counts_as_missing(folder, cuda_ptx, damage):
-    """The module is compiled again and the file replaced, whatever the damage."""
+    """Whatever the damage, the module is compiled again and the file replaced."""
     ptx = cuda_ptx(SOURCE)
     assert (scaled(ptx) == 3).all()
     (path,) = folder.iterdir()
@@ -48,7 +48,7 @@ def test_a_damaged_file_counts_as_missing(folder, cuda_ptx, damage):
 
 
 def test_a_bug_of_the_translator_says_that_it_is_ours(folder, cuda_ptx, monkeypatch, caplog):
-    """With the kernel, what happened and where; other modules load, and nothing of the broken one is kept."""
+    """The error names the kernel and the place in the translator; other modules load, and nothing broken is cached."""
     device, ptx = HostDevice(cores=1), cuda_ptx(SOURCE)
     with monkeypatch.context() as patch, pytest.raises(TranslatorBug) as caught:
         patch.setattr(build, "translate", broken_compilers.with_a_bug)
@@ -81,7 +81,7 @@ def test_a_kernel_from_the_cache_still_knows_its_lines(folder, cuda_ptx):
         device.close()
 
 
-def test_the_second_load_is_only_read(folder, cuda_ptx, monkeypatch):
+def test_a_second_load_only_reads_the_cache(folder, cuda_ptx, monkeypatch):
     """Nothing is parsed, translated or compiled."""
     ptx = cuda_ptx(SOURCE)
     device = HostDevice(cores=1)
@@ -100,7 +100,7 @@ def _store(folder, name):
 
 
 def test_processes_share_the_folder(tmp_path):
-    """Files that others write and delete meanwhile do no harm, and what is there is whole."""
+    """Files that other processes write and delete at the same time do no harm; every file in the folder is complete."""
     with ThreadPoolExecutor(4) as threads:
         assert [*threads.map(run, [_store] * 4, [tmp_path] * 4, "aabc")] == [None] * 4
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 20_000 + 4 * 1200

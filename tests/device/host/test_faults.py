@@ -41,7 +41,7 @@ def module(host, cuda_ptx):
 
 
 def test_an_access_past_the_end_tells_all_that_is_known(host, module):
-    """Kernel, line of the .cu, thread, thread block, address, and how far past which allocation."""
+    """The error names kernel, line of the .cu, thread, thread block, address, and how far past which allocation."""
     buffer = host.upload(np.zeros(1000, np.float32))
     with pytest.raises(KernelFault, match=r"test\.cu:3.*0 bytes past the end of the allocation of 4000") as caught:
         host.launch(module.kernel("fill"), (5,), (250,), [buffer, 1250])

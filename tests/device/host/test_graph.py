@@ -47,7 +47,7 @@ def test_nodes_run_after_those_they_depend_on(host, module):
 
 
 def test_kernels_of_another_device_are_refused(host, module):
-    """In graphs, in their executables and in launches."""
+    """They are refused in graphs, in executables and in launches."""
 
     class Foreign:
         name = "foreign"
@@ -68,7 +68,7 @@ def test_kernels_of_another_device_are_refused(host, module):
 
 
 def test_events_of_another_device_are_refused(host):
-    """In graphs, which stay as they were, and by streams."""
+    """Graphs, which stay as they were, and streams refuse them."""
 
     class Foreign:
         pass

@@ -65,7 +65,7 @@ KINDS = ("empty", "small kernel", "large kernel", "fill", "long copy", "inner lo
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_interruption_ends_a_loop(device: HostDevice, kind: str) -> None:
-    """Whatever is in the body; the error names the loop and the device works on."""
+    """Whatever is in the body, the error names the loop, and the device keeps working."""
     kernels = Kernels(device, SOURCE + MORE)
     graph, node = endless(kernels, kind)
     executable = graph.instantiate()
@@ -94,7 +94,7 @@ def test_the_time_limit_ends_a_loop(kind: str) -> None:
 
 def test_the_time_limit_counts_for_each_outermost_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     """Consecutive loops, each within the limit, may together take longer than it."""
-    # The processor's time stands for the wall clock's: a busy machine makes no loop longer.
+    # Processor time stands in for the wall clock, so that a busy machine makes no loop longer.
     monkeypatch.setattr(host_executable, "time", SimpleNamespace(perf_counter_ns=time.process_time_ns))
     device = HostDevice(cores=2, time_limit_s=2, quick_first=False)
     kernels = Kernels(device, SOURCE + MORE)
@@ -187,7 +187,7 @@ def test_a_turn_of_small_kernels_costs_no_calls_of_python(device: HostDevice) ->
 
 
 def test_a_fault_in_a_loop_names_the_kernel_and_ends_the_launch(device: HostDevice) -> None:
-    """The launch ends in that turn, even after turns that went well."""
+    """The launch ends in that turn, even after turns without a fault."""
     kernels = Kernels(device, SOURCE + MORE)
     graph, _, body, node, out = counted(kernels, 1000)
     small, after = device.upload(np.zeros(10, np.int32)), kernels.number(0)
@@ -202,8 +202,8 @@ def test_a_fault_in_a_loop_names_the_kernel_and_ends_the_launch(device: HostDevi
     assert kernels.run(executable, after) == [1010]
 
 
-def test_what_kernels_print_in_a_loop_comes_in_order(device: HostDevice, capsys: pytest.CaptureFixture[str]) -> None:
-    """Turn by turn, and by thread block in each."""
+def test_output_printed_in_a_loop_comes_in_order(device: HostDevice, capsys: pytest.CaptureFixture[str]) -> None:
+    """Output is in the order of the turns, and of the thread blocks in each."""
     kernels = Kernels(device, SOURCE + MORE)
     graph, _, body, node, out = counted(kernels, 5)
     kernels.add(body, "say", out, after=[node], config=LaunchConfig((3, 1, 1), (1, 1, 1)))
@@ -212,7 +212,7 @@ def test_what_kernels_print_in_a_loop_comes_in_order(device: HostDevice, capsys:
 
 
 def test_memory_that_was_freed_is_not_written(device: HostDevice) -> None:
-    """Small fills and copies in native code notice it too, also for pinned arrays."""
+    """Small fills and copies in native code check this too, also for pinned arrays."""
     memory, pinned = device.allocate(64), device.pinned(np.zeros(64, np.uint8))
     graph, other = device.create_graph(), device.create_graph()
     graph.add_memset(memory, 1, 64, [])
@@ -227,7 +227,7 @@ def test_memory_that_was_freed_is_not_written(device: HostDevice) -> None:
             executable.launch(stream)
 
 
-def test_a_kernel_that_became_slow_is_measured_anew(device: HostDevice) -> None:
+def test_a_kernel_that_became_slow_is_measured_again(device: HostDevice) -> None:
     """Afterwards all workers share its thread blocks again."""
     kernels = Kernels(device, SOURCE + MORE)
     graph, rounds, out = device.create_graph(), kernels.number(1), device.upload(np.zeros(64, np.int32))
@@ -242,8 +242,8 @@ def test_a_kernel_that_became_slow_is_measured_anew(device: HostDevice) -> None:
     assert kernel.block_ns != quick_ns  # type: ignore[attr-defined]
 
 
-def test_a_handle_that_is_none_is_a_fault(device: HostDevice) -> None:
-    """Like a store through a bad pointer: nothing is written outside the memory of the kernel."""
+def test_an_invalid_condition_handle_is_a_fault(device: HostDevice) -> None:
+    """As for a store through a bad pointer, nothing is written outside the kernel's memory."""
     kernels, buffer = Kernels(device), device.upload(np.zeros(4, np.int32))
     for handle in (0, buffer.pointer + 16, buffer.pointer + 2):
         with pytest.raises(KernelFault, match=r"kernel set, PTX line .* for 4 bytes"):
@@ -289,7 +289,7 @@ def test_better_code_takes_over_in_the_middle_of_a_loop(optimiser: None) -> None
     device.close()
 
 
-def test_a_long_fill_after_a_small_kernel_is_not_passed_over(device: HostDevice) -> None:
+def test_a_long_fill_after_a_small_kernel_is_not_skipped(device: HostDevice) -> None:
     """Native code runs the kernel from the second launch on, and leaves the fill to Python."""
     kernels = Kernels(device)
     graph, count, long = device.create_graph(), kernels.number(0), device.upload(np.zeros(4 << 20, np.uint8))

@@ -1,4 +1,4 @@
-"""Parameter space, barriers and the device heap are checked as memory is: at translation, or while a kernel runs."""
+"""Parameter space, barriers and the device heap are checked like memory: at translation, or while a kernel runs."""
 
 import numpy as np
 import pytest
@@ -59,7 +59,7 @@ def test_constant_mistakes_in_parameters_and_barriers_are_refused(host, body, fu
     ],
 )
 def test_computed_mistakes_in_parameters_and_barriers_are_faults(host, body, good, bad, message):
-    """What is computed is checked where it is used, and the device stays usable."""
+    """Computed values are checked where they are used, and the device stays usable."""
     kernel = host.load_module(PARAMETERS.replace("BODY", body).replace("FUNC", "")).kernel("k")
     out = host.upload(np.zeros(64, np.uint32))
     for value in (*bad, *good):
@@ -113,7 +113,7 @@ def test_the_device_heap_is_checked_by_block(host, cuda_ptx, dialect, size, at, 
 
 
 def test_a_block_of_the_heap_lives_from_kernel_to_kernel(host, cuda_ptx, dialect):
-    """Other kernels may use it up to its end, until one frees it."""
+    """Other kernels may use the whole block until one of them frees it."""
     module = host.load_module(cuda_ptx(HEAP, dialect))
     out = host.upload(np.zeros(8, np.int64))
     host.launch(module.kernel("keep"), (1,), (1,), [out])

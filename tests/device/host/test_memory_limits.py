@@ -1,4 +1,4 @@
-"""The memory that a container may use, as the system's files tell it."""
+"""The memory that a container may use, read from the system's files."""
 
 from pathlib import Path
 
@@ -23,7 +23,8 @@ GIB = 1 << 30
 def test_limits_of_all_groups_around_count(
     tmp_path: Path, groups: str, folder: str, names: tuple[str, str, str]
 ) -> None:
-    """Without the file contents that the system can drop; a group without a limit, or out of sight, has none."""
+    """File caches that the system can drop don't count as used; groups that have no limit, or are hidden, don't limit.
+    """
     limit, used, dropped = names
     for group, most in (("a", str(4 * GIB)), ("a/b", "max")):
         path = tmp_path / folder / group
@@ -35,6 +36,6 @@ def test_limits_of_all_groups_around_count(
     assert container_limits(groups, tmp_path / "none") == []
 
 
-def test_what_is_free_is_part_of_all() -> None:
-    """Whatever this machine is."""
+def test_free_memory_is_part_of_all_memory() -> None:
+    """This holds on any machine."""
     assert 0 < free_bytes() <= total_bytes()

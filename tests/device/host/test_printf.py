@@ -15,7 +15,7 @@ extern "C" __global__ void many(int* out) { out[threadIdx.x] = printf("x"); }
 
 
 def test_printf(run, capsys):
-    """Format strings mean what they mean in C; text comes in the order of the threads."""
+    """Format strings work as in C; output comes in the order of the threads."""
     text = np.frombuffer(b"given\0", np.uint8).copy()
     run(PRINT, "k", 1, 64, np.int32(2), np.float64(1234.5678), text)
     first = [f"{t}    -3|7   |0xff -5000000000 q %\n" for t in range(2)]

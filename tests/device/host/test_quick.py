@@ -92,8 +92,8 @@ def test_random_programs_give_the_same_bits_before_and_after(folder, queue, devi
     best.close()
 
 
-def test_what_is_optimised_is_optimised_once(folder, queue, device, cuda_ptx):
-    """The next load finds the optimised code of that kernel, and the quick code and LLVM text of the other."""
+def test_a_kernel_is_optimised_once(folder, queue, device, cuda_ptx):
+    """The next load finds the optimised code of that kernel; of the other one, the quick code and the LLVM text."""
     ptx = cuda_ptx(SOURCE)
     module = device.load_module(ptx)
     assert build.build(ptx).texts.keys() == {"mixed", "other"}
@@ -133,7 +133,7 @@ def test_a_slow_launch_waits_unless_it_is_the_first(folder, queue, device, cuda_
 
 
 def test_a_launch_that_goes_on_changes_to_optimised_code(folder, queue, device, cuda_ptx):
-    """Thread blocks that have not begun when the code is ready run in it."""
+    """Thread blocks that start after the code is ready run the optimised code."""
     kernel = device.load_module(cuda_ptx(SOURCE)).kernel("other")
     quick, job, calls = kernel.function, kernel.job, []
 
@@ -159,8 +159,8 @@ def test_a_kernel_that_cannot_be_optimised_goes_on_as_it_is(folder, queue, devic
     assert sorted(mixed(device, kernel)[1]) == [5, 6, 7, 8, 9]
 
 
-def test_what_nobody_uses_any_more_is_not_optimised(folder, queue, device, cuda_ptx, monkeypatch):
-    """A module that was unloaded costs nothing."""
+def test_unused_kernels_are_not_optimised(folder, queue, device, cuda_ptx, monkeypatch):
+    """The optimiser skips modules that were unloaded."""
     module = device.load_module(cuda_ptx(SOURCE))
     job = module.kernel("mixed").job
     module.unload()
@@ -170,7 +170,7 @@ def test_what_nobody_uses_any_more_is_not_optimised(folder, queue, device, cuda_
 
 
 def test_a_device_may_want_optimised_kernels_only(folder, cuda_ptx):
-    """Then loading waits for the optimiser."""
+    """On such a device, loading waits for the optimiser."""
     device = HostDevice(cores=1, quick_first=False)
     module = device.load_module(cuda_ptx(SOURCE))
     assert [module.kernel(name).job for name in module.kernel_names] == [None, None]

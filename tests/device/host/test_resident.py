@@ -42,8 +42,8 @@ extern "C" __global__ void wait_for_last(int* flag, int* nowhere) {
 }"""
 
 
-def test_waiting_for_a_thread_block_that_failed_ends(cuda_ptx):
-    """The fault is the failed thread block's; without a time limit the others would wait for ever."""
+def test_waiting_ends_when_another_thread_block_fails(cuda_ptx):
+    """The fault reported is that of the failed thread block; the others would wait for ever, without a time limit."""
     host = HostDevice(cores=2, time_limit_s=None)
     kernel = host.load_module(cuda_ptx(FAILING)).kernel("wait_for_last")
     given = [host.upload(np.zeros(4, np.int32)), host.upload(np.zeros(4, np.int32))]

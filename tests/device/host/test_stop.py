@@ -73,7 +73,7 @@ def test_a_stop_is_told_by_a_worker_that_ran(ptx):
 
 @pytest.mark.parametrize("name", ENDLESS)
 def test_an_interruption_ends_a_kernel(ptx, name):
-    """Whatever kind of loop the kernel is in, since each looks at the stop flag."""
+    """This holds for every kind of loop, since each checks the stop flag."""
     device = HostDevice(cores=2, time_limit_s=None)
     module, buffer = device.load_module(ptx), given(device)
     with repeated(device.interrupt), pytest.raises(KernelFault, match="was stopped because that was asked for"):

@@ -70,7 +70,9 @@ def big() -> type[Block]:
 
 @settings(max_examples=many(20))
 @given(st.lists(st.integers(1, 1 << 34), min_size=1, max_size=6), st.integers(0, 1 << 38))
-def test_what_does_not_fit_is_told_at_the_largest_buffers(big: type[Block], counts: list[int], available: int) -> None:
+def test_a_shortage_of_memory_is_reported_at_the_largest_buffers(
+    big: type[Block], counts: list[int], available: int
+) -> None:
     """And only then. Buffers up to 1 GB take the next power of two."""
     patch = Patch()
     block_types.commit({big.id: big}, [])

@@ -88,7 +88,7 @@ def test_a_grid_that_leaves_most_multiprocessors_idle() -> None:
         (10_000, 1024, 128),  # fits not once: the launch is refused, with the reason
     ],
 )
-def test_what_is_worth_no_word(grid: int, threads: int, registers: int) -> None:
+def test_launches_that_get_no_advice(grid: int, threads: int, registers: int) -> None:
     """Launches that run well enough, or are too small to gain anything."""
     assert advice(grid, threads, registers=registers) is None
 
@@ -103,7 +103,7 @@ def test_usual_launches_are_quiet(grid: int, threads: int, registers: int) -> No
 
 
 @given(st.integers(1, 1024), st.integers(1, 255), st.integers(0, 227 << 10))
-def test_a_remedy_is_one(threads: int, registers: int, shared: int) -> None:
+def test_the_suggested_thread_block_is_better(threads: int, registers: int, shared: int) -> None:
     """The thread block that is named lets as many threads run as the text says, and more than now."""
     config = LaunchConfig((1_000_000, 1, 1), (threads, 1, 1), shared)
     resources = KernelResources(registers, 0)
@@ -116,7 +116,7 @@ def test_a_remedy_is_one(threads: int, registers: int, shared: int) -> None:
     assert found.active_threads > occupancy(resources, HOPPER, (threads, 1, 1), shared).active_threads
 
 
-def test_each_node_is_told_once() -> None:
+def test_each_node_gets_a_warning_once() -> None:
     """Two launches of one kernel by one node, one by another; a host has nothing to tell."""
     kernel = SimpleNamespace(name="tile", resources=KernelResources(255, 0))
     config = LaunchConfig((1000, 1, 1), (256, 1, 1))

@@ -66,7 +66,7 @@ def test_a_stall_is_one_step_of_bounded_length() -> None:
 
 
 @pytest.mark.parametrize("how", ["hold", "paused frame", "fixed frame"])
-def test_what_passes_while_nothing_plays_is_not_the_patchs(how: str) -> None:
+def test_the_patchs_time_stands_still_while_nothing_plays(how: str) -> None:
     """The first frame after a pause takes a nominal step."""
     wall = Wall()
     clock = Clock(0.01, now_ns=wall)
@@ -143,7 +143,7 @@ def test_real_time_is_exact_after_a_year() -> None:
 
 
 @pytest.mark.parametrize("step_s", [0.0, -1.0, math.nan, math.inf])
-def test_a_step_that_is_no_time_is_refused(step_s: float) -> None:
+def test_invalid_time_steps_are_refused(step_s: float) -> None:
     """With the rule, the value and a usual one."""
     with pytest.raises(
         WarploomError, match=rf"time step must be a positive number of seconds, got {step_s}; a usual one is 1/60"

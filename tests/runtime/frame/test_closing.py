@@ -101,7 +101,7 @@ def fails_while_preparing(engine: Engine, device: FailingDevice) -> None:
 
 
 @pytest.mark.parametrize("fail", [fails_by_hand, fails_on_its_thread, fails_while_preparing])
-def test_after_a_fault_all_that_can_be_given_back_is(
+def test_after_a_fault_everything_that_can_be_freed_is_freed(
     patch: Patch, device: FailingDevice, fail: Callable[[Engine, FailingDevice], None]
 ) -> None:
     """Closing does not raise what the frame has raised, and doing it again does nothing."""
@@ -115,7 +115,7 @@ def test_after_a_fault_all_that_can_be_given_back_is(
     assert device.is_empty
 
 
-def test_a_device_that_fails_only_when_the_engine_is_closed_is_told_once(
+def test_a_device_that_fails_while_the_engine_closes_is_reported_once(
     patch: Patch, device: FailingDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And everything else is given back, the engine's own device included."""
@@ -132,7 +132,7 @@ def test_a_device_that_fails_only_when_the_engine_is_closed_is_told_once(
 
 
 @pytest.mark.parametrize("state", ["flying", "offered", "reserving"])
-def test_pictures_that_are_under_way_do_not_hold_closing_up(
+def test_closing_does_not_wait_for_pictures(
     patch: Patch, device: FailingDevice, state: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Closing waits neither for copies of pictures, nor for readers to take them, nor for their memory."""
@@ -156,7 +156,7 @@ def test_pictures_that_are_under_way_do_not_hold_closing_up(
     assert device.is_empty
 
 
-def test_a_picture_that_is_just_being_taken_is_whole(
+def test_closing_waits_for_a_picture_that_is_being_read(
     patch: Patch, device: FailingDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Closing waits for the reader."""
@@ -186,7 +186,7 @@ def test_a_picture_that_is_just_being_taken_is_whole(
     assert device.is_empty
 
 
-def test_files_that_are_being_written_are_written(
+def test_closing_waits_for_files_that_are_being_written(
     kernels: Kernels, tmp_path: Path, device: FailingDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Closing waits for what was asked for in a frame before."""

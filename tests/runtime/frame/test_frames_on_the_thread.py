@@ -280,7 +280,7 @@ def test_saving_can_be_asked_of_the_thread_and_answers(patch: Patch, tmp_path: P
         assert "output must be writable as" in event.message
 
 
-def test_a_device_failure_ends_the_thread_with_a_word(patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_device_failure_ends_the_thread_and_is_reported(patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
     """A caller that waits for reports gets an error with the cause, and the engine can still be closed."""
     with Engine(patch, device="host") as engine:
         engine.step()
@@ -299,7 +299,7 @@ def test_a_device_failure_ends_the_thread_with_a_word(patch: Patch, monkeypatch:
             engine.step()
 
 
-def test_any_other_failure_ends_the_thread_with_a_word(patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_other_failure_ends_the_thread_and_is_reported(patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error in the engine itself is reported too, and the engine can be started again."""
     with Engine(patch, device="host") as engine:
         engine.step()

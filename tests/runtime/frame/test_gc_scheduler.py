@@ -98,7 +98,7 @@ def test_collection_is_taken_over_and_given_back(collector: Collector, heap: Fak
     assert not heap.enabled, "somebody else had switched it off"
 
 
-def test_objects_that_somebody_else_set_aside_stay_so(collector: Collector, heap: FakeHeap) -> None:
+def test_objects_set_aside_by_others_stay_so(collector: Collector, heap: FakeHeap) -> None:
     """Then nothing more is set aside, since it could not be taken back alone."""
     heap.frozen = 5
     collector.hold(Gap())
@@ -165,7 +165,7 @@ def test_with_no_gap_ever_small_collections_come_now_and_then(collector: Collect
     assert longest_ns < 6_000_000
 
 
-def test_what_survives_is_collected_as_a_whole_and_set_aside(collector: Collector, heap: FakeHeap, gap: Gap) -> None:
+def test_survivors_are_collected_together_and_set_aside(collector: Collector, heap: FakeHeap, gap: Gap) -> None:
     """In gaps, from ten thousand survivors on."""
     gap.free_until_ns = FOREVER_NS
     for _ in range(25):
@@ -195,14 +195,14 @@ def test_everything_is_looked_at_again_when_memory_has_grown_much(
     assert heap.collected() == ["collect 2"]
 
 
-def test_nobody_collects_by_hand_what_python_collects(collector: Collector, heap: FakeHeap) -> None:
+def test_collect_does_nothing_while_python_collects(collector: Collector, heap: FakeHeap) -> None:
     """Before the first engine and after the last one, `collect` does nothing."""
     heap.young = 10**6
     collector.collect()
     assert heap.collected() == []
 
 
-def test_what_is_finalized_may_hold_and_release_the_collector(
+def test_finalizers_may_hold_and_release_the_collector(
     collector: Collector, heap: FakeHeap, gap: Gap, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In another thread too, which is waited for: so it is when garbage has an engine in it that is closed then."""

@@ -110,7 +110,7 @@ def test_no_collection_begins_in_a_frame_and_garbage_is_bounded(
     assert most < 30_000, "75,000 objects were made"
 
 
-def test_what_the_thread_changes_in_the_interpreter_is_put_back(engine: Engine, kernels: Kernels) -> None:
+def test_the_thread_restores_the_settings_of_the_interpreter(engine: Engine, kernels: Kernels) -> None:
     """Also with two engines that overlap, and when one ends by a failure."""
     before = gc.isenabled(), gc.get_freeze_count(), sys.getswitchinterval()
     with Engine(Patch(), "host") as other:
@@ -128,7 +128,7 @@ def test_what_the_thread_changes_in_the_interpreter_is_put_back(engine: Engine, 
     assert (gc.isenabled(), gc.get_freeze_count(), sys.getswitchinterval()) == before
 
 
-def test_who_adopts_the_collector_has_it_alone(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_adopted_collector_is_not_run_by_the_engine(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """The engine's thread collects nothing then, whatever its frames leave behind, until it is disowned."""
     litter(engine.core, monkeypatch, cycles=500)
     seen: list[str] = []
@@ -153,7 +153,7 @@ def test_who_adopts_the_collector_has_it_alone(engine: Engine, monkeypatch: pyte
             COLLECTOR.disown()
 
 
-def test_a_turn_of_the_thread_keeps_no_objects(engine: Engine) -> None:
+def test_frames_on_the_thread_keep_no_objects(engine: Engine) -> None:
     """A thousand frames leave no more than a handful of objects of the engine's behind, with nothing collected."""
     code = [tracemalloc.Filter(True, str(Path(engine_package.__file__).parent / "**"))]
 

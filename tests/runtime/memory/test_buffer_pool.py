@@ -121,7 +121,7 @@ def test_the_pool_knows_what_is_used_and_what_it_holds(device: Any) -> None:
     assert (pool.used_bytes, pool.allocated_bytes, device.allocated) == (0, 0, [])
 
 
-def test_a_full_device_gets_back_what_is_kept_in_other_sizes() -> None:
+def test_unused_memory_is_freed_before_a_device_counts_as_full() -> None:
     """Memory that lies in the pool unused is given back before the device is said to be full."""
     device: Any = FakeDevice(limit_bytes=4096)
     pool = BufferPool(device)
@@ -187,7 +187,7 @@ def test_a_new_layout_frees_the_old_memory_only_when_it_is_committed(device: Any
     assert content.content == 0
 
 
-def test_dirt_is_taken_once() -> None:
+def test_changes_are_taken_once() -> None:
     """The first frame builds; then each change counts once."""
     dirty = DirtyTracker()
     assert dirty.structure

@@ -58,7 +58,7 @@ def test_the_engine_and_the_user_work_in_the_same_memory() -> None:
         assert engine.read(source["out"]).tolist() == [11, -1, 31]
 
 
-def test_what_was_computed_from_an_array_is_read_as_the_frame_had_it() -> None:
+def test_results_from_an_array_are_read_as_the_frame_had_them() -> None:
     """Though the user has written since, and its memory has been taken by others."""
     mine = floats(1, 2, 3)
     patch = Patch()
@@ -151,7 +151,7 @@ def test_another_array_that_the_device_refuses_in_place_is_followed_by_a_rebuild
         assert engine.read(last["out"]).tolist() == [12, 22]
 
 
-def test_an_array_that_takes_the_place_of_contents_is_looked_at_in_every_frame() -> None:
+def test_an_array_in_place_of_contents_is_read_in_every_frame() -> None:
     """A graph of constants alone need not be launched again; one that reads the user's memory must be."""
 
     class Either(Block, id="test_ext.either"):
@@ -203,7 +203,7 @@ def test_an_array_of_another_layout_is_taken_in_place(other: Array) -> None:
             np.testing.assert_array_equal(engine.read(source["out"]), wanted)
 
 
-def test_what_the_graph_uses_no_more_is_let_go() -> None:
+def test_unused_arrays_are_released() -> None:
     """Rebinding a thousand times keeps no more than the array in use, and closing keeps none."""
     patch = Patch()
     source = lend(patch, floats(0, 0))

@@ -126,7 +126,7 @@ def test_a_chain_shares_memory_and_is_read_all_the_same() -> None:
             assert set(engine.read(node["out"]).tolist()) == {number + 2.0}
 
 
-def test_what_state_gave_is_read_though_it_has_changed_since() -> None:
+def test_values_from_state_are_read_as_the_frame_had_them() -> None:
     """A sum over frames, looked at before and after it is added to; reading does not add."""
     patch = Patch()
     state = patch.add("buffer.state", shape="5", dtype="f32")
@@ -507,7 +507,7 @@ def test_nothing_leaks_over_many_edits(seed: int) -> None:
             assert used_bytes(engine) == used_bytes(empty)
 
 
-def test_what_is_read_before_it_is_written_begins_with_zeros_after_every_edit(device: Device) -> None:
+def test_a_buffer_read_before_it_is_written_begins_with_zeros_after_every_edit(device: Device) -> None:
     """Its memory is not taken over from the graph before, so an edit elsewhere gives what a fresh engine gives."""
     patch = Patch()
     echo = patch.add("test_small.echo")

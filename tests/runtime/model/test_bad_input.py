@@ -173,7 +173,7 @@ def errors_without_a_device(patch: Patch) -> set[str | None]:
 
 
 @pytest.mark.parametrize("make", MISTAKES, ids=lambda make: make.__name__)
-def test_a_mistake_is_told_while_the_good_graph_runs_on(make: Callable[[Patch], Mistake]) -> None:
+def test_a_mistake_is_reported_while_the_good_graph_runs_on(make: Callable[[Patch], Mistake]) -> None:
     """On the right node, with a remedy; frames advance and live values reach the graph; mending it heals."""
     patch, state, scaled = good_patch()
     with Engine(patch, device="host") as engine:
@@ -201,7 +201,7 @@ def test_a_mistake_is_told_while_the_good_graph_runs_on(make: Callable[[Patch], 
         assert engine.read(state["out"]).tolist() == [5] * 3
 
 
-def test_all_mistakes_are_told_at_once() -> None:
+def test_all_mistakes_are_reported_at_once() -> None:
     """One error for each, and nothing else, whatever they are mixed with; then none, as they are mended one by one."""
     patch, state, _ = good_patch()
     makes = [make for make in MISTAKES if make not in (enormous, wide_struct)]
@@ -247,7 +247,7 @@ def break_by_region(patch: Patch, chain: list[NodeRef]) -> Callable[[], None]:
 
 
 @pytest.mark.parametrize("spoil", [break_by_cycle, break_by_type, break_by_size, break_by_shape, break_by_region])
-def test_what_breaks_a_running_block_stops_nothing(
+def test_an_edit_that_breaks_a_running_block_stops_nothing(
     spoil: Callable[[Patch, list[NodeRef]], Callable[[], None]],
 ) -> None:
     """The whole last good graph runs on, with live edits; mended, it goes on with the state it had."""
@@ -271,7 +271,7 @@ def test_what_breaks_a_running_block_stops_nothing(
         assert engine.read(total["out"]).tolist() == [4 * 4 + 5] * 3
 
 
-def test_a_buffer_that_is_too_large_heals_without_a_word_of_the_person() -> None:
+def test_undo_heals_a_buffer_that_is_too_large() -> None:
     """Undo of the edit is enough, and nothing of the attempt stays in memory."""
     patch, _, _ = good_patch()
     with Engine(patch, device="host") as engine:

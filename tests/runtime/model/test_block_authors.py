@@ -232,7 +232,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Action]]] = {
 }
 
 
-def test_every_public_call_is_among_those_that_are_tried() -> None:
+def test_every_public_call_is_tried() -> None:
     """With every argument that it takes."""
     public = {name: call for name, call in inspect.getmembers(BlockBuilder, callable) if not name.startswith("_")}
     for name, call in {**public, "describe_if": describe_if, "describe_for": describe_for}.items():
@@ -403,7 +403,7 @@ def ends_with_the_test() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("act", [_loop, _stubborn, lambda block, build: _over.wait()])
-def test_describe_that_does_not_return_is_given_up_and_named(
+def test_describe_that_does_not_return_is_abandoned_and_reported(
     running: Running, ends_with_the_test: None, act: Action
 ) -> None:
     """Once for all blocks that ask the same; edits of the rest are applied, and another value is tried."""

@@ -227,7 +227,7 @@ def test_a_composite_with_a_loop_runs_inside_a_loop_of_the_patch(power: None) ->
         assert np.array_equal(engine.read(keep["out"]), numbers(64, 128, 192))
 
 
-def test_what_is_wrong_inside_is_told_at_the_composite(composites: None) -> None:
+def test_errors_inside_a_composite_are_reported_at_it(composites: None) -> None:
     """A missing input is one of the node that a person sees, and of the port that it shows."""
     patch = Patch()
     patch.add("test_run.thrice", node_id="alone")
@@ -239,7 +239,7 @@ def test_what_is_wrong_inside_is_told_at_the_composite(composites: None) -> None
         assert [(d.node, d.port) for d in report.diagnostics] == [("alone", "x")]
 
 
-def test_a_broken_kernel_inside_is_told_at_the_composite(composites: None, kernels: Kernels) -> None:
+def test_a_broken_kernel_inside_is_reported_at_the_composite(composites: None, kernels: Kernels) -> None:
     """The last good version runs on."""
     patch = Patch()
     out = thrice(patch)

@@ -116,7 +116,7 @@ class Holding(Composite, id="test_run.holding"):
 
 
 @pytest.mark.parametrize(("kind", "ports"), [("written", ("out",)), ("holding", ("out", "data"))])
-def test_blocks_that_differ_in_a_bit_do_not_share_what_they_do(kind: str, ports: tuple[str, ...]) -> None:
+def test_blocks_that_differ_in_a_bit_do_not_share_a_description(kind: str, ports: tuple[str, ...]) -> None:
     """Two blocks of one type, one with 0.0 and one with -0.0, and after each took the other's number."""
     patch = Patch()
     nodes = [patch.add(f"test_run.{kind}") for _ in VALUES]

@@ -191,7 +191,7 @@ def test_a_default_is_filled_anew_in_each_turn_of_the_loop_around() -> None:
         assert read(engine, store) == [7 + 7 + 1.5] * 3
 
 
-def test_what_must_not_leave_its_region_is_refused() -> None:
+def test_an_output_that_must_not_leave_its_region_is_refused() -> None:
     """With the node, the port and a remedy; inside the region it may be read."""
     patch = Patch()
     choice = patch.add("control.if")
@@ -279,7 +279,7 @@ def test_the_warning_of_a_limit_goes_when_the_loop_is_mended(limit: int) -> None
         assert not engine.step().diagnostics
 
 
-def test_one_stopped_turn_among_many_is_told() -> None:
+def test_one_stopped_turn_among_many_is_reported() -> None:
     """An inner loop that is stopped in the first turn of the outer one only."""
     patch = Patch()
     outer = _loops(patch, [3])
@@ -362,7 +362,7 @@ def test_removing_a_region_leaves_what_was_inside_running() -> None:
         assert read(engine, last) == [4]
 
 
-def test_empty_regions_run_and_are_told() -> None:
+def test_empty_regions_run_with_a_warning() -> None:
     """A For of three turns with nothing inside has an index all the same."""
     patch = Patch()
     loop = _loops(patch, [3])
@@ -387,7 +387,7 @@ def test_both_branches_may_change_the_same_buffer() -> None:
             assert read(engine, first) == read(engine, second) == [expected]
 
 
-def test_what_a_skipped_region_leaves_does_not_depend_on_where_it_comes_from() -> None:
+def test_defaults_of_a_skipped_region_do_not_depend_on_the_source() -> None:
     """Computed buffers, uploaded arrays, the user's own memory and views read as zeros outside, and come back."""
     patch = Patch()
     number = patch.add("buffer.constant", value=0.0)

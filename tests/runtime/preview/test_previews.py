@@ -259,7 +259,7 @@ def test_a_rate_is_a_positive_number(rate: float) -> None:
         Viewing(rate=rate)
 
 
-def test_no_memory_for_a_picture_is_told_and_the_engine_runs_on(patch: Patch, device: LateDevice) -> None:
+def test_a_lack_of_memory_for_a_picture_is_reported_and_the_engine_runs_on(patch: Patch, device: LateDevice) -> None:
     """Once, on the viewer."""
     with Engine(patch, device) as engine:
         engine.step()

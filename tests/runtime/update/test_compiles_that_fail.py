@@ -111,7 +111,7 @@ def test_a_saved_header_overtakes_too(patch: Patch, kernels: Kernels, monkeypatc
 
 
 @pytest.mark.parametrize(("how", "told"), [("CRASH", "SIGSEGV"), ("STARVE", "SIGKILL")])
-def test_a_compiler_that_dies_is_told_on_the_node(
+def test_a_compiler_that_dies_is_reported_on_the_node(
     patch: Patch, kernels: Kernels, fails: None, how: str, told: str
 ) -> None:
     """With the file. The last good kernel runs on, and the next save works."""
@@ -131,7 +131,7 @@ def test_a_compiler_that_dies_is_told_on_the_node(
         assert engine.read(OUT).tolist() == [-1, 0]
 
 
-def test_a_kernel_that_nobody_uses_any_more_is_not_optimised_further(
+def test_optimising_a_kernel_stops_when_nobody_uses_it(
     patch: Patch,
     kernels: Kernels,
     optimiser: None,

@@ -107,7 +107,7 @@ class Drafter(Editor):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_level_told_is_the_level_applied(kernels: Kernels, device: Device, seed: int) -> None:
+def test_the_predicted_level_is_the_level_applied(kernels: Kernels, device: Device, seed: int) -> None:
     """For random edits; where it can only be told at most, it is no more than that, and that is seldom."""
     editor = Drafter(seed)
     patch = Patch()
@@ -236,7 +236,7 @@ def test_asking_takes_less_than_a_millisecond(device: Device) -> None:
 # Recorded after
 
 
-def test_records_say_who_and_what_it_cost(kernels: Kernels, device: Device) -> None:
+def test_records_name_the_author_and_the_cost(kernels: Kernels, device: Device) -> None:
     """A first build, an edit and taking it back, a resize, a saved kernel; a value that is written leaves none."""
     patch = scaled()
     with Engine(patch, device=device) as engine:
@@ -263,7 +263,7 @@ def test_records_say_who_and_what_it_cost(kernels: Kernels, device: Device) -> N
         assert (report.update_level, report.updates) == (HOT, ())
 
 
-def test_a_function_that_the_device_does_not_swap_is_built_in(
+def test_a_function_that_the_device_does_not_swap_causes_a_rebuild(
     kernels: Kernels, device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A refusal makes it COLD, not a failure."""

@@ -104,7 +104,7 @@ def test_a_kernel_that_never_compiled_keeps_its_block_out_until_it_does(patch: P
         assert broken.paths
 
 
-def test_a_bug_of_the_translator_is_told_as_ours_and_stops_nothing_else(
+def test_a_bug_of_the_translator_is_reported_as_ours_and_stops_nothing_else(
     patch: Patch, kernels: Kernels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The node is in error with its kernel's file; the last good kernel and the rest of the patch run on."""
@@ -152,7 +152,7 @@ def test_a_signature_that_the_block_does_not_serve_is_an_error_on_the_node(patch
         assert engine.read(OUT).tolist() == [3, 4]
 
 
-def test_an_entry_point_that_goes_is_missed(patch: Patch, kernels: Kernels) -> None:
+def test_a_missing_entry_point_is_an_error(patch: Patch, kernels: Kernels) -> None:
     """A renamed kernel is an error that lists what the file has."""
     with Engine(patch, device="host") as engine:
         engine.step()

@@ -193,7 +193,7 @@ def test_a_fill_or_a_copy_of_another_size_is_rebuilt(device: Device) -> None:
         assert engine.read(copy["out"]).tolist() == [7.0] * 61
 
 
-def test_what_the_device_refuses_in_place_is_rebuilt(
+def test_updates_that_the_device_refuses_in_place_are_rebuilt(
     kernels: Kernels, device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also when it has taken a part of it, which is taken back first: a graph of two sizes must never run."""

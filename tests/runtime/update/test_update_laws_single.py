@@ -187,7 +187,7 @@ MISTAKES: dict[str, Callable[[Patch, Kernels, Engine], Any]] = {
 
 @pytest.mark.parametrize("was_hot", [False, True])
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_failed_edit_leaves_the_results_and_is_told_at_once(
+def test_a_failed_edit_leaves_the_results_and_is_reported_at_once(
     kernels: Kernels, device: Device, arrays: OwnArrays, name: str, was_hot: bool
 ) -> None:
     """Every output is as in an engine without it, in the same frame and later, live values still come, and it heals."""

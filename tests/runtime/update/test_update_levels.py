@@ -311,7 +311,7 @@ def test_a_first_value_that_a_kernel_cannot_take_can_be_mended(kernels: Kernels)
         assert engine.read(out) == 4
 
 
-def test_times_of_what_is_measured_no_more_are_not_shown(kernels: Kernels) -> None:
+def test_times_that_are_no_longer_measured_are_not_shown(kernels: Kernels) -> None:
     """They come again with the measuring."""
     patch = Patch()
     patch.add("test_run.count", node_id="count")
@@ -324,7 +324,7 @@ def test_times_of_what_is_measured_no_more_are_not_shown(kernels: Kernels) -> No
             assert (report.statistics.launch_ns is not None) is (level >= ProfilingLevel.SUMMARY)
 
 
-def test_profiling_that_is_asked_for_during_an_error_measures_what_runs_on(kernels: Kernels) -> None:
+def test_profiling_during_an_error_measures_the_last_good_graph(kernels: Kernels) -> None:
     """The block with the error runs on as it was, and is measured; so it is when the patch is valid again."""
     patch, out = scaled(numbers(1))
     with Engine(patch, device="host", profiling=ProfilingLevel.NONE) as engine:

@@ -1,10 +1,10 @@
 """Random kernels of nested loops, branches and barriers, as CUDA C++ and as what they compute.
 
-A program works on the integers a, b, c, d of each thread, of which d is only given what all threads know. Its
-conditions are the same in all threads (they come from the parameters p and q and loop indices) or differ between them.
-Only where all threads of a thread block are, they wait and hand values over through shared memory, or within a warp.
-The reference runs all threads of a thread block in step, in numpy, with a mask of those that take part, as a GPU
-without independent threads would.
+A program works on the integers a, b, c, d of each thread; d is only assigned values that all threads share. Its
+conditions are uniform (from the parameters p and q and loop indices) or differ between threads. Threads wait and
+exchange values, through shared memory or within a warp, only where all threads of the thread block arrive. The
+reference runs all threads of a thread block in step, in numpy, with a mask of those that take part, as a GPU without
+independent threads would.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _VARIABLES = "abcd"
 
 @dataclass
 class State:
-    """The variables of one thread block's threads, and what is the same in all of them."""
+    """The variables of one thread block's threads, and their common values."""
 
     values: dict[str, Array]
     uniform: dict[str, int]
@@ -155,7 +155,7 @@ extern "C" __global__ void {self.name}(const int* x, int* out, int p, int q) {{
         return run
 
     def _strided_loop(self, uniform: bool) -> Step:
-        """A loop over the thread block's stride: some threads go round once more than others."""
+        """A loop with the thread block as its stride: some threads do one round more than others."""
         index, extra = self._new("j"), self._random.randint(0, 99)
         self._emit(f"for (int {index} = t; {index} < p + {extra}; {index} += m) {{")
         name = self._random.choice("abc")
@@ -176,7 +176,7 @@ extern "C" __global__ void {self.name}(const int* x, int* out, int p, int q) {{
         return run
 
     def _ragged_loop(self, uniform: bool) -> Step:
-        """A loop that each thread leaves when its own data say."""
+        """A loop that each thread leaves depending on its own data."""
         index, (text, value) = self._new("r"), self._expression()
         self._emit(f"for (int {index} = 0; {index} < (({text}) & 5); {index}++) {{")
         name = self._random.choice(_VARIABLES)
@@ -193,7 +193,7 @@ extern "C" __global__ void {self.name}(const int* x, int* out, int p, int q) {{
         return run
 
     def _mixed_loop(self, uniform: bool) -> Step:
-        """A loop whose start, end and step are each a number, what all threads know, or a thread's own; it reads x."""
+        """A loop whose start, end and step are each a number, a uniform value or a thread's own; it reads x."""
         index, rounds = self._new("i"), self._random.randint(1, 5)
         (start, first), (end, last), (step, by) = self._expression(), self._expression(), self._operand()
         order, test = self._random.choice((("<", np.less), (">=", np.greater_equal), ("!=", np.not_equal)))
@@ -233,7 +233,7 @@ extern "C" __global__ void {self.name}(const int* x, int* out, int p, int q) {{
         return run
 
     def _shuffle(self, uniform: bool) -> Step:
-        """Add up over the warp's threads that are here: only where that is all of them is it a full shuffle."""
+        """Sum over the threads of the warp that are here; it is a full shuffle only where all of them are."""
         name = self._random.choice("abc")
         if not uniform or self._leaves:
             return self._assign(uniform)
@@ -243,7 +243,7 @@ extern "C" __global__ void {self.name}(const int* x, int* out, int p, int q) {{
             value = state.values[name]
             other = state.thread ^ 5
             count = len(value)
-            # A thread whose partner does not exist gets what it gave.
+            # A thread whose partner does not exist gets its own value.
             given = value[np.where(other < count, other, state.thread)]
             state.values[name] = (value + given).astype(np.int32)
 

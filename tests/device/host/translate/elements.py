@@ -17,7 +17,7 @@ def width(kind: str) -> int:
 
 
 def dtype(kind: str) -> np.dtype:
-    """Return the numpy type that a PTX type is read as: bits, where numpy has no such type."""
+    """Return the numpy type for a PTX type: an unsigned integer for its bits where numpy has no such type."""
     letter = {"s": "i", "f": "f"}.get(kind[0], "u") if kind not in _WIDTHS else "u"
     return np.dtype(f"{letter}{width(kind) // 8}")
 

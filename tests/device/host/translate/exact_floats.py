@@ -83,7 +83,7 @@ def is_away(mode: str, sign: int, odd: bool, rest: Fraction) -> bool:
 def encode(value: Fraction, kind: str, mode: str = "rn", *, zero_sign: int = 0, ftz: bool = False) -> int:
     """Return the bits of an exact value rounded once; with `ftz`, zero for what is subnormal after rounding.
 
-    Rounding to the full precision, that is, as if exponents had no end: so x86 processors and GPUs decide.
+    x86 processors and GPUs decide that after rounding to full precision, as if the exponent had no lower end.
     """
     form = FORMATS[kind]
     if value == 0:
@@ -177,7 +177,7 @@ def divide(a: int, b: int, kind: str, mode: str = "rn", *, ftz: bool = False) ->
 
 
 def root(a: int, kind: str, mode: str = "rn") -> int:
-    """Return the square root; a bit below the last one needed stands for what the root of an integer cuts."""
+    """Return the square root; a bit below the last one needed is set when the integer root is not exact."""
     form = FORMATS[kind]
     sign, x = decode(a, kind)
     if x == 0:

@@ -1,4 +1,4 @@
-"""Which element of a matrix each thread of a warp holds for mma.sync, as the figures of the PTX manual have it."""
+"""Which element of a matrix each thread of a warp holds for mma.sync, according to the figures of the PTX manual."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def per_register(kind: str) -> int:
 
 
 def multiplicand_a(rows: int, per: int) -> Place:
-    """Registers go down by 8 rows first where there are 16 rows, then to the next columns."""
+    """With 16 rows, the next register is 8 rows further down; after that, registers go on to the next columns."""
 
     def place(element: int, lane: int) -> tuple[int, int]:
         register, within = divmod(element, per)
@@ -36,7 +36,7 @@ def multiplicand_b(per: int) -> Place:
 
 
 def accumulator() -> Place:
-    """Two neighbours in a row, then the same eight rows further down."""
+    """Two adjacent elements of a row, then the same columns eight rows further down."""
     return lambda element, lane: (lane // 4 + 8 * (element // 2), lane % 4 * 2 + element % 2)
 
 

@@ -55,7 +55,7 @@ def test_structures_tables_and_recursion(run, dialect):
 
 
 def test_registers_and_numbers_as_arguments(run):
-    """Without .param variables around the call, through pointers too, and of a function that waits."""
+    """Calls without .param variables, also through pointers and of a function that waits."""
     out = run(REGISTERS, "k", 1, 32, np.zeros(32, np.int32))[0]
     t = np.arange(32)
     assert np.array_equal(out, t + 5 - 2 - 1 - (t < 16))
@@ -91,6 +91,6 @@ TAKEN = """.version 8.3
     ],
 )
 def test_a_parameter_whose_address_is_taken_is_local(run, read, wait):
-    """It is a copy: what the function writes there, neither its caller nor the next call sees."""
+    """It is a copy: neither the caller nor the next call sees what the function writes there."""
     out = run(TAKEN.replace("READ", read).replace("WAIT", wait), "k", 1, 6, np.zeros((6, 2), np.uint32))[0]
     assert np.array_equal(out, np.array([10, 11, 12, 13, 14, 5])[:, None].repeat(2, 1) + 99)

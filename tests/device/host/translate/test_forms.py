@@ -114,7 +114,7 @@ SPECIAL = """%tid.<x|y|z|w> %ntid.<x|y|z|w> %ctaid.<x|y|z|w> %nctaid.<x|y|z|w> %
 
 @pytest.mark.parametrize("row", SPECIAL.split())
 def test_special_registers_load(row):
-    """Each is read where a register may stand, alone and as a source."""
+    """Each can be read wherever a register can."""
     parts = re.split(r"<([^>]*)>", row)
     names = [parts[0] + item for item in parts[1].split("|")] if len(parts) > 1 else parts
     forms = [text for name in names for text in (f"mov.u32 %r0, {name};", f"add.u32 %r1, {name}, {name};")]
@@ -123,7 +123,7 @@ def test_special_registers_load(row):
 
 @pytest.mark.parametrize("name", ["%clock64", "%globaltimer", "%gridid", "%current_graph_exec", "%pm0_64", "%pm7_64"])
 def test_wide_special_registers_load(name):
-    """Those of 64 bits."""
+    """Registers of 64 bits."""
     native.verified(_translate([f"mov.u64 %x0, {name};", f"add.u64 %x1, %x0, {name};"]))
 
 
@@ -151,7 +151,7 @@ def test_special_registers_of_other_shapes_load():
     ],
 )
 def test_operands_that_are_missing_or_of_another_kind_are_refused(form):
-    """The message has the line and the opcode, whichever part of the translator finds it."""
+    """The message has the line and the opcode, whichever part of the translator finds the mistake."""
     with pytest.raises(KernelError) as caught:
         _translate([form])
     assert caught.value.line == _LINE

@@ -12,7 +12,7 @@ from tests.fuzzing import seeds
 
 @pytest.mark.parametrize("seed", seeds(4))
 def test_mutated_ptx_loads_or_is_refused(seed):
-    """Deleted, doubled, swapped and changed tokens never do anything else, and every refusal names a line."""
+    """Whatever tokens are deleted, doubled, swapped or changed; every refusal names a line."""
     rng = random.Random(seed)
     outcomes = {fuzz_ptx.attempt(fuzz_ptx.mutate(fuzz_ptx.HAND_WRITTEN, rng), is_whole=False) for _ in range(60)}
     assert outcomes <= {"fine", "refused"}
@@ -20,7 +20,7 @@ def test_mutated_ptx_loads_or_is_refused(seed):
 
 
 def test_the_text_that_is_mutated_is_sound():
-    """If it were not, every mutant would be refused for the same reason."""
+    """Otherwise every mutant would be refused for the same reason."""
     assert fuzz_ptx.attempt(fuzz_ptx.HAND_WRITTEN) == "fine"
 
 

@@ -84,7 +84,7 @@ def test_device_functions(run, dialect):
 
 
 def test_a_call_through_a_bad_pointer_is_an_error(run):
-    """A number that stands for no function is a fault, not a jump."""
+    """A number of no function is a fault; nothing is called."""
     source = """typedef float (*Rule)(float); __device__ float half_(float x) { return x / 2; }
     __device__ Rule rules[1] = {half_};
     extern "C" __global__ void k(float* x, unsigned long long* raw) {

@@ -31,7 +31,7 @@ def _load(text: str) -> str:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_legal_modules_load(name):
-    """As they are, and with the line ends of other systems."""
+    """They load as they are, and with the line ends of other systems."""
     text = _load(MODULES[name])
     native.verified(text)
     assert _load(MODULES[name].replace("\n", "\r\n")) == text
@@ -62,7 +62,7 @@ def test_legal_modules_load(name):
     ],
 )
 def test_what_cannot_run_is_refused_with_its_line(host, text, message):
-    """And with a remedy where there is one."""
+    """The message names a remedy where there is one."""
     with pytest.raises(KernelError, match=message):
         host.load_module(text)
 
@@ -91,7 +91,7 @@ STATICS = """.version 2.0
 
 
 def test_variables_inside_functions_and_registers_outside(run):
-    """Globals of two functions with one name are apart; a family of jump targets; registers and locals of a module."""
+    """Globals of one name in two functions are separate; a family of jump targets; registers and locals of a module."""
     out = run(STATICS, "k", 1, 3, np.zeros((3, 2), np.uint32))[0]
     assert (out[:, 0] == 500).all()
     assert list(out[:2, 1]) == [7, 8]

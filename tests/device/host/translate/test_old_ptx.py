@@ -52,8 +52,8 @@ def test_old_forms(run):
         ),
     ],
 )
-def test_what_is_not_run_is_refused_with_its_line(host, line, instead):
-    """And the message says what to use instead."""
+def test_unsupported_forms_are_refused_with_their_line(host, line, instead):
+    """The message says what to use instead."""
     ptx = f""".version 8.6\n.target sm_100a\n.address_size 64\n.visible .entry k() {{
     .reg .f32 %f<4>; .reg .b32 %r<2>; .reg .b64 %rd;
     {line}
@@ -63,6 +63,6 @@ def test_what_is_not_run_is_refused_with_its_line(host, line, instead):
 
 
 def test_addresses_of_32_bits_are_refused(host):
-    """With what to do about it."""
+    """The message says what to do about it."""
     with pytest.raises(KernelError, match=r"line 3.*64"):
         host.load_module(".version 2.0\n.target sm_20\n.address_size 32\n")

@@ -11,7 +11,7 @@ KERNEL = """.visible .entry k(.param .u64 out, .param .u32 n) {
   ld.param.u64 %x, [out]; ld.param.u32 %n, [n]; mov.u32 %t, %tid.x; mad.wide.u32 %x, %t, 4, %x;
   st.param.b32 [given], %n; call (result), FUNCTION, (given); ld.param.b32 %n, [result];
   st.global.u32 [%x], %n; ret; }"""
-# The sum of the numbers up to one, with a placeholder before it goes on.
+# The sum of the numbers up to n, with a placeholder before the recursive call.
 SUM = """.func (.param .b32 result) sum(.param .b32 given) {
   .reg .b32 %n, %less, %rest; .reg .b64 %self; .reg .pred %p; .param .b32 a; .param .b32 b; LOCAL
   ld.param.b32 %n, [given]; setp.eq.u32 %p, %n, 0; @%p bra zero;
@@ -68,7 +68,7 @@ def test_recursion_that_is_too_deep_is_an_error(run, host, way, depth):
 
 @pytest.mark.parametrize("body", ["call f;", "mov.u64 %p, f; s: .callprototype _ (); call %p, (), s;"])
 def test_recursion_without_an_end_is_an_error(run, body):
-    """Even where an optimiser could make a loop of it."""
+    """This holds even where an optimiser could turn the recursion into a loop."""
     ptx = HEAD + f".func f() {{ .reg .b64 %p; {body} ret; }} .visible .entry k(.param .u64 p) {{ call f; ret; }}"
     with pytest.raises(KernelFault, match="deeper than"):
         run(ptx, "k", 1, 1, np.zeros(1))
@@ -77,7 +77,7 @@ def test_recursion_without_an_end_is_an_error(run, body):
 @pytest.mark.parametrize("step", ["bar.sync 0;", "shfl.sync.idx.b32 %n, %n, 0, 31, -1;", "bar.warp.sync -1;"])
 @pytest.mark.parametrize("call", ["call (b), sum, (a);", POINTER])
 def test_recursion_that_waits_for_threads_is_refused(host, step, call):
-    """When the module loads, with the line of the call."""
+    """The error comes when the module loads and names the line of the call."""
     with pytest.raises(KernelError, match=r"PTX line \d+: function sum must not call itself, because it waits"):
         host.load_module(_sum(call, step))
 
@@ -114,7 +114,7 @@ def test_pointers_to_functions_that_wait(run):
 
 
 def test_a_variable_passed_to_functions_that_wait_and_that_do_not(run):
-    """The same .param variables around an inlined and an ordinary call."""
+    """An inlined and an ordinary call share the same .param variables."""
     ptx = DISPATCH.replace(
         "call (r), %f, (a), shape;", "call (r), spread, (a); call (a), plain, (r); call (r), gather, (a);"
     )

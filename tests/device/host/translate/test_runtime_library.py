@@ -1,4 +1,4 @@
-"""The runtime in C: its LLVM text is what the C files say, and its records are those of the translator."""
+"""The runtime in C: its LLVM text matches the C files, and its records match the translator's."""
 
 import re
 import subprocess
@@ -119,7 +119,7 @@ def test_a_module_gets_only_what_it_needs() -> None:
 
 
 def test_the_text_names_no_target() -> None:
-    """It becomes part of modules for every processor."""
+    """It is linked into modules for every processor."""
     text = re.sub(r"^;.*", "", library.PATH.read_text(), flags=re.M)
     assert not re.search(r'target[- ]|x86|"|^attributes|^!', text, re.M)
 

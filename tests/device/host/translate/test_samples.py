@@ -83,7 +83,7 @@ def with_headers():
 
 
 def test_cooperative_groups_and_cub(run, with_headers):
-    """Groups of eight, groups of whoever is there, a scan and a sort of a thread block."""
+    """Groups of eight, coalesced groups, a scan and a sort of a thread block."""
     ptx = with_headers(GROUPS, "compute_75")
     x = np.random.default_rng(1).integers(0, 50, 192).astype(np.int32)
     _, tile, scan, odd = run(ptx, "groups", 1, 64, x, *np.zeros((3, 64), np.int32))

@@ -44,14 +44,14 @@ IN_FUNCTION = (
     [IN_KERNEL.replace("BETWEEN", ""), IN_KERNEL.replace("BETWEEN", "bar.sync 0;"), IN_FUNCTION],
     ids=["kernel", "kernel that waits", "function"],
 )
-def test_blocks_are_apart(run, ptx):
-    """Of each other and of other threads, also across a barrier and in a second call."""
+def test_allocated_blocks_do_not_overlap(run, ptx):
+    """Neither with each other nor with those of other threads, also across a barrier and in a second call."""
     out = run(ptx, "k", 1, 40, np.zeros(40, np.uint32))[0]
     n = np.arange(40) + 1
     assert np.array_equal(out, 101 * (n * (n - 1) // 2))
 
 
-def test_what_is_restored_is_given_again(run):
+def test_restored_stack_memory_is_used_again(run):
     """After stackrestore the next block lies where the first one was, and alignment holds."""
     ptx = (
         HEAD
@@ -65,13 +65,14 @@ def test_what_is_restored_is_given_again(run):
 
 @pytest.mark.parametrize("size", [1 << 20, 2**63, 2**64 - 8])
 def test_a_block_that_does_not_fit_is_an_error(run, size):
-    """As is an access outside every block."""
+    """So is an access outside every block."""
     ptx = HEAD + f".visible .entry k(.param .u64 out) {{ .reg .b64 %a; alloca.u64 %a, {size}; ret; }}"
     with pytest.raises(KernelFault, match="PTX line 4"):
         run(ptx, "k", 1, 1, np.zeros(1))
 
 
-# fma.oob: a factor that a tensor copy filled in out of bounds makes the result zero. Values as on an H200.
+# fma.oob: the result is zero if a factor is the value that tensor copies write for elements out of bounds. Expected
+# values are an H200's.
 
 
 ONE, INFINITE = {"f16": 0x3C00, "bf16": 0x3F80}, {"f16": 0x7C00, "bf16": 0x7F80}
@@ -81,7 +82,7 @@ OUTSIDE = (0x7FF7, 0xFFF7)
 
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
 def test_only_the_nan_of_tensor_copies_counts(host, kind):
-    """All bit patterns as one factor, the other being one: zero for that NaN alone, and for -1 * 1 + 1."""
+    """With every bit pattern as one factor and 1 as the other, only that NaN, and -1 * 1 + 1, give zero."""
     a = np.arange(1 << 16, dtype=np.uint16)
     ones = np.full_like(a, ONE[kind])
     forms = [f"fma.rn{mode}.{kind} %d, {x}, %b;" for mode in ("", ".oob") for x in ("%a, %b", "%b, %a")]
@@ -96,8 +97,8 @@ def test_only_the_nan_of_tensor_copies_counts(host, kind):
 
 
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
-def test_each_element_for_itself_and_never_the_addend(host, kind):
-    """Elements of a pair are judged apart; zero takes the place of NaN and infinity; a NaN addend stays one."""
+def test_each_factor_counts_by_itself_and_the_addend_never(host, kind):
+    """Elements of a pair are independent; zero replaces even NaN and infinity; a NaN addend stays NaN."""
     one, infinite, outside = ONE[kind], INFINITE[kind], OUTSIDE[0]
     a = np.array([outside | one << 16, one | outside << 16, outside | outside << 16, one | one << 16], np.uint32)
     c = np.array([infinite | one << 16, one | infinite << 16, 0x7FFF7FFF, outside | one << 16], np.uint32)

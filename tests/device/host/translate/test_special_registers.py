@@ -25,7 +25,7 @@ def _kernel(names, kind="u32"):
     )
 
 
-def test_places_and_sizes(run):
+def test_thread_and_block_indices_and_sizes(run):
     """Every axis of threads, thread blocks and clusters, where a thread block is a cluster of its own."""
     shapes = ("tid", "ntid", "ctaid", "nctaid", "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid")
     names = [f"%{shape}.{axis}" for shape in shapes for axis in "xyzw"]
@@ -50,7 +50,7 @@ def test_places_and_sizes(run):
 
 
 def test_lanes_and_memory(run):
-    """Lanes and their masks go on over the rows of a thread block; sizes of shared memory in bytes."""
+    """Lanes and their masks continue across the rows of a thread block; sizes of shared memory are in bytes."""
     names = [f"%lanemask_{kind}" for kind in ("eq", "lt", "le", "gt", "ge")]
     names += ["%laneid", "%warpid", "%cluster_ctarank", "%cluster_nctarank", "%dynamic_smem_size", "%total_smem_size"]
     out = run(_kernel(names), "k", 1, (6, 6), np.zeros((36, len(names)), np.uint32), shared_bytes=100)[0]

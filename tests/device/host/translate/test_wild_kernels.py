@@ -79,7 +79,7 @@ def zeros(count: int | tuple[int, ...], dtype: Any = np.int32) -> Array:
 
 @pytest.mark.parametrize("source", [("clamped_reads", OLD), ("clamped_reads", NEW, FAST)])
 def test_filters_that_clamp_their_coordinates(wild, rng, source):
-    """A blur and a median agree with scipy inside the image, at its edges and where thread blocks stick out."""
+    """A blur and a median agree with scipy inside the image, at its edges and where thread blocks extend past it."""
     image = rng.random((43, 61), np.float32)
     grid, size = (4, 3), (image, np.zeros_like(image), 61, 43)
     kernel = np.array([[1, 2, 1], [2, 4, 2], [1, 2, 1]]) / 16
@@ -249,7 +249,7 @@ def test_groups_of_cooperative_groups(wild, rng):
 
 @pytest.mark.parametrize("dialect", [OLD, NEW])
 def test_named_barriers(wild, rng, dialect):
-    """Halves meet by themselves, one arrives without waiting; a warp feeds three others through two stages."""
+    """Each half has its own barrier, and one arrives without waiting; a warp feeds three others through two stages."""
     t = np.arange(128)
     expected = t // 64 * 64 + 63 - t % 64
     expected[64:] += 2 * np.arange(64)
@@ -259,8 +259,8 @@ def test_named_barriers(wild, rng, dialect):
     np.testing.assert_allclose(out, x.sum(0)[::-1], rtol=1e-6)
 
 
-def test_thread_blocks_that_talk(wild):
-    """Two thread blocks hand numbers over; four meet at a barrier over the grid."""
+def test_thread_blocks_that_exchange_values(wild):
+    """Two thread blocks exchange numbers; four meet at a barrier of the grid."""
     out = wild(("talking_blocks", OLD), "hand_over", 2, 32, zeros(1), zeros(1), zeros(30), 30)[2]
     assert out.tolist() == [i * i for i in range(30)]
     x = np.arange(128, dtype=np.int32)
@@ -315,7 +315,7 @@ def test_breadth_first_search_and_components(wild):
 
 
 def test_loops_that_count_do_not_wait(module):
-    """A loop over edges ends whatever its atomics give; one that tries to lock does not."""
+    """A loop over edges ends whatever its atomics return; a loop that tries to take a lock may not."""
     assert not module("graphs", NEW).kernel("expand").spins
     assert module("locks", OLD).kernel("per_bucket").spins
 
@@ -383,7 +383,7 @@ def test_integers_of_128_bits(wild, rng, dialect):
 
 
 def test_virtual_functions_pointers_and_lambdas(wild, rng):
-    """Calls that are decided by data."""
+    """Data decides which function is called."""
     i, source = np.arange(64), ("objects", OLD)
     circle = rng.integers(0, 2, 64).astype(np.int32)
     out = wild(source, "shapes", 1, 64, circle, zeros(64, np.float32))[1]
@@ -395,7 +395,7 @@ def test_virtual_functions_pointers_and_lambdas(wild, rng):
     np.testing.assert_allclose(out, np.choose(which, [i + 3, i * 3, i**3]) + (2.5 + i) * 2.5 + i + 6.5)
 
 
-def test_interpreter(wild):
+def test_an_interpreter_kernel(wild):
     """A switch in a loop over a local stack does what Python does."""
     program = np.array([3, 0, 7, 2, 4, 3, 1, 0, 3, 5, 1, 2, 7, 3, 6, 3, 0, 100, 1, 0, 1, 1], np.uint8)
 

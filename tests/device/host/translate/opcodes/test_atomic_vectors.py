@@ -53,7 +53,7 @@ def _operation(name, kind):
 
 @pytest.mark.parametrize("kind", TYPES)
 def test_vectors_give_old_values_and_take_new_ones(run, kind):
-    """One thread, each length: sums, and but for f32 minima and maxima."""
+    """For one thread and each length: sums, and for all types but f32 minima and maxima."""
     for count in LENGTHS[_bits(kind)]:
         lanes = count * (2 if kind.endswith("x2") else 1)
         x, cell = (RNG.integers(-60, 60, lanes).astype(np.float32) / 4 for _ in range(2))
@@ -70,7 +70,7 @@ def test_vectors_give_old_values_and_take_new_ones(run, kind):
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("count", [1, 4])
 def test_sums_of_many_threads(run, kind, count):
-    """red over thread blocks on two cores: sums of integers that every order adds exactly."""
+    """red over thread blocks on two cores: the sums are exact integers in any order."""
     lanes = count * (2 if kind.endswith("x2") else 1)
     x = RNG.integers(-2, 3, (64, lanes)).astype(np.float32)
     ptx = _kernel(_operation("add", kind), kind, count, returns=False)
@@ -81,7 +81,7 @@ def test_sums_of_many_threads(run, kind, count):
 
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
 def test_subnormal_sums_are_kept(run, kind):
-    """With .noftz, in the only form that PTX has for halves."""
+    """.noftz keeps them; PTX has no other form for halves."""
     for pair in ("", "x2"):
         count = 2 if pair else 1
         cell, x = np.full(count, 3, np.uint16), np.full(count, 4, np.uint16)

@@ -74,7 +74,7 @@ def test_wrapping_counters(run):
     [("add.f32", np.float32, "%f"), ("add.f64", np.float64, "%d"), ("add.noftz.f16", np.float16, "%h")],
 )
 def test_floats(run, operation, dtype, register):
-    """Sums of values that every order adds exactly."""
+    """The sums are exact in any order."""
     x = (np.random.default_rng(2).integers(-64, 64, 90) / 8).astype(dtype)
     expected = x.sum() + dtype(1)
     assert _run(run, operation, register, x, dtype(1)) == [expected, expected]
@@ -105,7 +105,7 @@ def test_128_bits(run):
 
 
 def test_subnormal_sums_flush_in_global_memory_only(run):
-    """As the manual says of atom.add.f32."""
+    """The manual says so of atom.add.f32."""
     tiny = np.array([1e-40], np.float32)
     in_global, in_shared = _run(run, "add.f32", "%f", tiny, np.float32(0))
     assert in_global == 0

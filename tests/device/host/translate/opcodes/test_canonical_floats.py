@@ -27,7 +27,7 @@ SOFTWARE = {"f32": "add.f32 %d, %a, %b;", "f16": "add.f16 %d, %a, %b;"}
 
 @cache
 def operands(kind):
-    """Return three columns; two thirds of the products and quotients of the first two lie next to the least normal."""
+    """Return three columns; in two thirds of the rows, the product or quotient is near the least normal."""
     form, rng = exact.FORMATS[kind], np.random.default_rng(5)
     rows = [(a, b, c) for a in EDGES[kind] for b in EDGES[kind] for c in EDGES[kind][5:9]]
     for index in range(1800):
@@ -36,7 +36,7 @@ def operands(kind):
         value = exact.signed(a, kind)
         b = exact.encode(value / near if index % 3 == 0 else near / value, kind)
         c = EDGES[kind][6 + int(rng.integers(2))]
-        if index % 3 == 1:  # the sum is what the least normal lacks or has too much
+        if index % 3 == 1:  # the sum is near the least normal, above or below it
             a, b = (exact.encode(Fraction(int(rng.integers(-99, 99)), 64) * part, kind) for part in _tiny(kind))
         rows.append((a, b, c))
     return [np.ascontiguousarray(column) for column in np.array(rows, f"u{form.bits // 8}").T]
@@ -96,7 +96,7 @@ def forms(kind, modes):
 
 @pytest.mark.parametrize("where", ["processor", "code"])
 def test_single_precision_next_to_the_least_normal(host, where):
-    """What is below the least normal after rounding to 24 bits becomes zero, whatever rounding subnormals would do."""
+    """A result that is below the least normal after rounding to 24 bits becomes zero."""
     columns = operands("f32")
     chosen = forms("f32", ("rn",) if where == "processor" else ("rn", "rz", "rm", "rp"))
     texts = [*chosen, *([SOFTWARE["f32"]] if where == "code" else [])]
@@ -135,7 +135,7 @@ SEEN = {
 
 @pytest.mark.parametrize("name", SEEN)
 def test_results_that_a_gpu_gave(host, name):
-    """Tiny products and quotients are flushed, and a sum that only lacks a little of the least normal is not."""
+    """Tiny products and quotients are flushed; a sum that rounds up to the least normal is not."""
     a, b, c, wanted = (np.array(column, np.uint32) for column in zip(*SEEN[name], strict=True))
     last = ", %c" if name.startswith("fma") else ""
     half = name.endswith(".f16")
@@ -193,7 +193,7 @@ def test_when_the_processor_flushes(lines, flushes):
     assert not canonical_floats.flushes_in_hardware(functions, "aarch64-unknown-linux-gnu")
 
 
-def test_what_a_flushing_module_leaves_alone(host):
+def test_a_flushing_module_keeps_subnormals_outside_arithmetic(host):
     """Loads, moves, selections, halves and tanh keep subnormals while the processor flushes; arithmetic does not."""
     a = np.array([1, 0x80000001, 0x007FFFFF, 0x00800000, 0x33000001, 0x7FC12345], np.uint32)
     flushed = [exact.flush(int(x), "f32") for x in a[:5]]
@@ -226,7 +226,7 @@ def test_the_processor_flushes_only_while_a_kernel_runs(host):
 
 @pytest.mark.parametrize("end", ["", ".ftz"])
 def test_single_precision_arithmetic_gives_one_nan(host, end):
-    """Whatever NaN goes in, and where there was none before, the result is the NaN that a GPU gives."""
+    """Any NaN result is the one NaN that a GPU gives, whether an operand was NaN or not."""
     a = np.array([0x7FC00001, 0xFFC00000, 0x7F800001, 0x7F800000, 0x7F800000, 0, 0xBF800000], np.uint32)
     b = np.array([0x3F800000, 0x3F800000, 0x3F800000, 0xFF800000, 0, 0x7F800000, 0x7FABCDEF], np.uint32)
     texts = [
@@ -249,7 +249,7 @@ def test_single_precision_arithmetic_gives_one_nan(host, end):
 
 
 def test_moves_keep_the_bits_of_a_nan(host):
-    """Loads, moves and selections are no arithmetic; nor is the sign of copysign, or a double's NaN."""
+    """Loads, moves, selections and copysign keep the bits of a NaN, and so does f64 arithmetic."""
     a = np.array([0x7FC00001, 0xFFC00000, 0x7F800001, 0x7FABCDEF], np.uint32)
     texts = [
         "mov.f32 %d, %a;", "setp.eq.u32 %p, %a, 3; selp.f32 %d, 0f3F800000, %a, %p;",

@@ -44,7 +44,7 @@ def limited(value, bits, is_signed):
 
 @pytest.mark.parametrize("bits", [32, 64])
 def test_carry_chains(host, bits):
-    """add, sub and mad with carries are arithmetic of twice the width."""
+    """add, sub and mad with carries compute in twice the width."""
     a, b, c = columns(bits, 3)
     mask = (1 << bits) - 1
     register = "%t" if bits == 32 else "%x"
@@ -98,7 +98,7 @@ def test_products_of_24_bits(host):
 
 
 def test_dot_products(host):
-    """dp4a and dp2a multiply bytes and half words of every sign and wrap their sum."""
+    """dp4a and dp2a multiply signed and unsigned bytes and half words; their sum wraps."""
     a, b, c = columns(32, 3)
     forms = {}
     for first, second in itertools.product("su", repeat=2):

@@ -72,7 +72,7 @@ def test_selection_by_sign(host):
 
 
 def test_predicates_carried_round_a_loop(host):
-    """setp with two results reads its third source before it writes, turn after turn."""
+    """setp with two results reads its third source before it writes, in every turn."""
     lines = (
         "setp.ne.u32 %p, %a, %a; mov.u32 %t0, 3; mov.u32 %d, 0; again: "
         "setp.lt.or.s32 %p|%q, %a, %b, %p; selp.u32 %t1, 1, 0, %p; selp.u32 %t2, 2, 0, %q; or.b32 %t1, %t1, %t2; "

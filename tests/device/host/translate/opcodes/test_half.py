@@ -58,7 +58,7 @@ def clamped(raw, kind):
 def test_arithmetic_is_rounded_once(host, kind):
     """add, sub, mul and fma give the exact result rounded to the half, subnormal results included."""
     a, b, c = values(kind, 3)
-    # Sums next to the middle of two halves, where a second rounding would show.
+    # Sums near the midpoint of two halves, where a second rounding would show.
     for index in range(0, len(c), 2):
         product = exact.multiply(int(a[index]), int(b[index]), kind)
         c[index] = (product ^ (0x8000 if index % 4 else 0)) if index % 8 else c[index] & 0x80FF
@@ -85,7 +85,7 @@ def test_arithmetic_is_rounded_once(host, kind):
 
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
 def test_fused_results_next_to_a_tie(host, kind):
-    """A product that is half a step and a tiny addend decide the direction together."""
+    """The product is a tie, and a tiny addend decides the direction."""
     one, half_step, tiny = {"f16": (0x3C00, 0x1000, 0x0001), "bf16": (0x3F80, 0x3B80, 0x0001)}[kind]
     a = np.full(4, half_step, np.uint16)
     b = np.array([one, one, one | 0x8000, one + 1], np.uint16)
@@ -235,7 +235,7 @@ def test_comparisons(host, kind):
 @pytest.mark.skipif(not native.triple().startswith("x86_64"), reason="names of x86 processors")
 @pytest.mark.parametrize("end", ["", ".ftz"])
 def test_processors_that_do_not_convert_halves(monkeypatch, end):
-    """Without F16C every half becomes the same float, and floats next to halves and to ties are rounded the same."""
+    """Without F16C, every half converts to the same float, and floats near halves and ties round the same way."""
     monkeypatch.setattr(native, "cpu", lambda: ("x86-64-v2", ""))
     rng = np.random.default_rng(4)
     halves = np.arange(1 << 16, dtype=np.uint16)

@@ -40,7 +40,7 @@ def quotient(a, b):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_binary_arithmetic_wraps_and_never_traps(host, kind):
-    """Every edge pair gives what wrapped integers give, division by zero and the least value by -1 included."""
+    """Every pair of edge values gives the wrapped result, also in division by zero and of the least value by -1."""
     a, b = pairs(kind)
     rules = {
         f"add.{kind} %d, %a, %b;": operator.add, f"sub.{kind} %d, %a, %b;": operator.sub,

@@ -97,7 +97,7 @@ VARIABLES = {"gv": "global", "cv": "const", "lc": "local", "sh": "shared", "give
 
 
 def test_windows_of_generic_addresses(run):
-    """As an H200 has them: parameters of a kernel lie in the window of global memory, and so does the null pointer."""
+    """As on an H200, a kernel's parameters and the null pointer lie in the window of global memory."""
     body, index = [], 0
     for name in (*VARIABLES, "0"):
         space = VARIABLES.get(name)
@@ -151,7 +151,7 @@ READS = {
 
 
 def test_elements_of_arrays_and_variables_without_a_space(run):
-    """An index counts elements as the array declares them; an instruction without a space means the variable's own."""
+    """An index counts elements of the declared type; an instruction without a space uses the variable's space."""
     lines = "\n".join(f"{text} st.global.u32 [%o+{4 * index}], %r;" for index, text in enumerate(READS))
     given = np.frombuffer(np.array([0, 77, 0, 0], np.uint32).tobytes(), "V16")[0]
     out = run(ELEMENTS.replace("LINES", lines), "k", 1, 1, np.zeros(len(READS), np.uint32), given)[0]
@@ -159,7 +159,7 @@ def test_elements_of_arrays_and_variables_without_a_space(run):
 
 
 def test_a_device_function_tells_local_memory_of_its_caller(run):
-    """isspacep inside a function, of addresses that its caller, the function itself and others own."""
+    """isspacep inside a function, for addresses of its caller, of the function itself and of others."""
     ptx = """.version 8.0
     .target sm_80
     .address_size 64

@@ -40,7 +40,7 @@ def test_negated_bytes_and_limited_words(host):
 @pytest.mark.parametrize("relu", ["", ".relu"])
 @pytest.mark.parametrize("kind", ["e4m3x2", "e5m2x2", "e2m3x2", "e3m2x2"])
 def test_small_floats_of_bf16_pairs(host, kind, relu):
-    """From bf16x2 as from two f32 of the same values; to bf16x2 and f16x2 the same numbers, all of them exact."""
+    """bf16x2 converts like two f32 of the same values; to bf16x2 and f16x2, all values are exact."""
     halves = RNG.integers(0, 2**16, 256).astype(np.uint16)
     halves = halves[(halves & 0x7FFF) <= 0x7F80]  # NaN payloads have no single encoding
     low, high = halves[: len(halves) // 2], halves[len(halves) // 2 : len(halves) // 2 * 2]

@@ -64,7 +64,7 @@ def test_two_operands_are_rounded_once(host, kind):
 def test_fused_multiply_add_is_rounded_once(host, kind):
     """fma keeps the product exact in every rounding."""
     a, b, c = edges(kind, 3)
-    # Every third sum nearly cancels, or has its product near the middle of two floats.
+    # In every third row the sum nearly cancels, or the product is near a tie.
     for index in range(0, len(c), 3):
         product = exact.multiply(int(a[index]), int(b[index]), kind)
         c[index] = product ^ (exact.FORMATS[kind].sign if index % 2 else 0)
@@ -89,7 +89,7 @@ def test_roots_and_reciprocals_are_rounded_once(host, kind):
 
 
 def test_rounding_does_not_leak_into_the_next_instruction(host):
-    """An operation to nearest after one with another rounding is to nearest."""
+    """An operation that rounds to nearest still does so after one with another mode."""
     a, b = edges("f64", 2)
     found = evaluate(
         host, ["add.rp.f64 %x2, %a, %b; add.rn.f64 %d, %a, %b;\nxor.b64 %x2, %x2, %x2; or.b64 %d, %d, %x2;"],

@@ -49,7 +49,7 @@ TYPES = list(itertools.product(("s32", "u32"), repeat=3))
 
 
 def some_types(name):
-    """Return three of the eight combinations of types, others for each instruction."""
+    """Return three of the eight combinations of types, different ones for each instruction."""
     start = 3 * list(RULES).index(name)
     return [TYPES[(start + step) % 8] for step in range(3)]
 

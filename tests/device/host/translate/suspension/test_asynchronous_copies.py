@@ -40,7 +40,7 @@ START = "mbarrier.init.shared::cta.b64 [b], 1; mbarrier.arrive.expect_tx.shared:
     ],
 )
 def test_blocks_of_memory_travel_in_and_out(run, copy):
-    """What is copied in is there when the barrier object has seen its bytes."""
+    """Copied data is there when the barrier object has counted its bytes."""
     x = RNG.integers(0, 256, 64).astype(np.uint8)
     y = run(_kernel(START + copy + WAIT + OUT), "k", 1, 1, x, np.zeros(80, np.uint8), np.zeros(4, np.int32))[1]
     assert np.array_equal(y, np.concatenate([x, np.zeros(16, np.uint8)]))

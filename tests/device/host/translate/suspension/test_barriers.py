@@ -108,7 +108,7 @@ extern "C" __global__ void divergent(int* out, int* n) {
 }"""
 
 
-def test_threads_that_part_and_meet_again(run):
+def test_threads_that_diverge_and_meet_again(run):
     """Warps with different trip counts, threads that have ended and two barriers of one number all work together."""
     n = np.array([5, 2], np.int32)
     out = run(DIVERGENT, "divergent", 1, 64, np.full(64, -1, np.int32), n)[0]

@@ -1,4 +1,4 @@
-"""Loops that threads go round together, threads that part and meet again, and what they have in common."""
+"""Lockstep loops, threads that diverge and meet again, and uniform values."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from tests.fuzzing import seeds
 
 @pytest.mark.parametrize("group", seeds(3))
 def test_random_control_flow_is_what_a_reference_says(run, host, cuda_ptx, group):
-    """Nested loops, branches, barriers and shuffles give what threads in step give, at odd sizes."""
+    """Nested loops, branches, barriers and shuffles give the results of threads in lockstep, at odd sizes."""
     programs = [Program(seed) for seed in range(10 * group, 10 * group + 10)]
     module = host.load_module(
         cuda_ptx("".join(item.source for item in programs), ("compute_75", "compute_100")[group % 2])
@@ -39,7 +39,7 @@ extern "C" __global__ void sums(const float* x, float* out, int n) {
 @pytest.mark.parametrize("threads", [1, 7, 32, 100, 256])
 @pytest.mark.parametrize("n", [0, 1, 255, 5000])
 def test_grid_stride_loops_of_any_size(run, threads, n):
-    """Each thread adds up its own elements, also when the last round is only some threads'."""
+    """Each thread adds up its own elements, also when only some threads take part in the last round."""
     x = np.random.default_rng(n).random(max(n, 1), np.float32)
     out = run(STRIDED, "sums", 3, threads, x, np.zeros(3 * threads, np.float32), n)[1]
     padded = np.zeros(-(-max(n, 1) // (3 * threads)) * 3 * threads, np.float32)
@@ -60,7 +60,7 @@ extern "C" __global__ void product(const float* a, const float* b, float* c, int
 @pytest.mark.parametrize("block", [(16, 16), (5, 3), (64, 1)])
 @pytest.mark.parametrize("shape", [(1, 1, 1), (33, 17, 40), (16, 0, 16)])
 def test_a_plain_matrix_product(run, dialect, block, shape):
-    """A loop that all threads go round alike gives numpy's product; thread blocks may reach over the edge."""
+    """A loop with the same rounds in all threads gives numpy's product; thread blocks may extend past the edge."""
     n, m, length = shape
     rng = np.random.default_rng(1)
     a, b = rng.random((n, max(m, 1)), np.float32), rng.random((max(m, 1), length), np.float32)
@@ -70,7 +70,7 @@ def test_a_plain_matrix_product(run, dialect, block, shape):
 
 
 def test_a_fault_in_a_loop_names_the_thread_that_met_it(run):
-    """Going round together, the first thread that leaves its buffer is the one that is named."""
+    """When threads run in lockstep, the error names the first one that leaves its buffer."""
     source = """
 extern "C" __global__ void walk(const int* x, int* out, int n) {
   int sum = 0;
@@ -111,7 +111,7 @@ SKIP:
 }"""
 
 
-def test_what_threads_have_in_common():
+def test_uniform_and_drifting_registers():
     """Loop counters are uniform, an index drifts from its start, and what only some threads change varies."""
     kernel = parse(KINDS).functions["kinds"]
     kinds = uniformity(kernel, control_flow(kernel, is_suspension_point))
@@ -129,8 +129,8 @@ extern "C" __global__ void common(const int* x, int* out, int p, int n) {
 }"""
 
 
-def test_what_threads_have_in_common_is_theirs_when_they_part(run, dialect):
-    """A number that all threads share is right in each of them after only some have waited for each other."""
+def test_uniform_values_are_right_after_threads_diverge(run, dialect):
+    """A number that all threads share is still right in each of them after only some have waited."""
     x = np.arange(64, dtype=np.int32)
     d = 3
     for k in range(4):

@@ -23,7 +23,7 @@ def host(quick_host):
 
 
 def _product(run, shape, kinds, a, b, c, suffix="", row_col=".row.col"):
-    """Return D and what D should be laid out like, given matrices of raw elements."""
+    """Return D and the expected fragments of D, given matrices of raw elements."""
     rows, columns, depth = shape
     d_kind, a_kind, b_kind, c_kind = kinds
     words = depth // 32 if a_kind == "b1" else depth

@@ -24,7 +24,7 @@ def _run(run, lines, x, registers=""):
 
 
 def test_legacy_shuffles_and_votes(run):
-    """The forms without .sync take the threads that are there."""
+    """The forms without .sync take the active threads."""
     x = np.arange(45, dtype=np.uint32) * 3
     r, q = _run(run, "shfl.bfly.b32 %r|%p, %x, 1, 31; setp.gt.u32 %p, %x, 30; vote.ballot.b32 %q, %p;", x)
     t = np.arange(45)
