@@ -1,4 +1,4 @@
-"""Every plan that a test makes, by whatever way, must break no rule; and the devices that plans run on."""
+"""Verifies every plan that a test makes; and the devices that plans run on."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from tests.compiler.support.descriptions import verified_plans
 
 @pytest.fixture(autouse=True)
 def makes_sound_plans(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Verify each plan as it is made; a large one would take longer than the rest of the test."""
+    """Verify each plan as it is made, except large ones, which would take longer than the rest of the test."""
     yield from verified_plans(monkeypatch)
 
 

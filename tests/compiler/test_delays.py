@@ -1,4 +1,4 @@
-"""Delays: an output holds in one frame or turn what its input held at the end of the one before, and nothing else."""
+"""Delays: in each frame or turn, an output holds what its input held at the end of the previous one."""
 
 from collections.abc import Mapping
 
@@ -12,12 +12,12 @@ from tests.compiler.support import patch_blocks as blocks
 from tests.compiler.support.descriptions import graph, ref
 from tests.compiler.support.running import Running
 
-#: One number that goes up by 977 from frame to frame.
+#: One number that grows by 977 from frame to frame.
 SOURCE = BlockNode("s", blocks.fresh(1, 1, 0))
 
 
 def value(frame: int) -> int:
-    """What the source gives in a frame."""
+    """Return the source's value in a frame."""
     return (2654435761 + 977 * frame) % 2**32
 
 
@@ -47,7 +47,7 @@ def delay(name: str, source: str, initial: int, region: str = "", like: str = "s
 
 
 def test_a_delay_gives_the_last_frame(device: Device, modules: ModuleCache) -> None:
-    """And at first what it was told to; nothing is copied, since the two buffers change places."""
+    """At first it gives its initial value; nothing is copied, since the two buffers change places."""
     node, wires = delay("d", "s.out", 7)
     patch = graph(SOURCE, node, wires=wires)
     assert frames(device, modules, patch, "d.out") == [7, value(0), value(1), value(2)]
@@ -57,7 +57,7 @@ def test_a_delay_gives_the_last_frame(device: Device, modules: ModuleCache) -> N
 
 
 def test_a_row_of_delays_is_as_late_as_it_is_long(device: Device, modules: ModuleCache) -> None:
-    """Whatever their names, none sees what another one has kept in the same frame."""
+    """Whatever their names, none sees what another one stores in the same frame."""
     for names in ("abc", "cba", "bca"):
         one, two, three = names
         made = [delay(one, "s.out", 1), delay(two, f"{one}.out", 2), delay(three, f"{two}.out", 3)]
@@ -74,7 +74,7 @@ def test_two_delays_that_feed_each_other_change_places(device: Device, modules: 
 
 
 def test_two_delays_of_one_output_begin_with_their_own_numbers(device: Device, modules: ModuleCache) -> None:
-    """One of them changes places with the output, the other one copies."""
+    """One of them swaps buffers with the output, the other one copies."""
     (a, to_a), (b, to_b) = delay("a", "s.out", 1), delay("b", "s.out", 2)
     patch = graph(SOURCE, a, b, wires=[*to_a, *to_b])
     assert frames(device, modules, patch, "a.out") == [1, value(0), value(1), value(2)]
@@ -92,7 +92,7 @@ def test_a_delays_output_may_be_changed_in_place_and_fed_back(device: Device, mo
 
 
 def test_a_delay_in_a_loop_gives_the_last_turn(device: Device, modules: ModuleCache) -> None:
-    """Of the loop's index, too, which counts on after it was kept; the last turn of a frame is kept as well."""
+    """This holds for the loop's index too, which counts on after it was stored, and for a frame's last turn."""
     node, wires = delay("d", "loop.index", 9, "loop")
     loop = BlockNode("loop", blocks.loop_for())
     patch = graph(SOURCE, loop, node, wires=wires)
@@ -103,7 +103,7 @@ def test_a_delay_in_a_loop_gives_the_last_turn(device: Device, modules: ModuleCa
 
 
 def test_a_delay_in_a_region_that_is_skipped_keeps_what_it_has(device: Device, modules: ModuleCache) -> None:
-    """A frame without it is no frame to it."""
+    """For the delay, only frames in which the region runs count."""
     node, wires = delay("d", "s.out", 4, "choice")
     modulus = 2  # what the source gives divides by it in every other frame
     choice = [BlockNode("flag", blocks.is_rare(modulus)), BlockNode("choice", blocks.when(0, otherwise=False))]
@@ -118,7 +118,7 @@ def test_a_delay_in_a_region_that_is_skipped_keeps_what_it_has(device: Device, m
 
 
 def test_a_region_comes_after_what_feeds_a_delay_inside_it(device: Device, modules: ModuleCache) -> None:
-    """What the delay keeps at the end of a turn is there before the first turn, whatever the blocks are called."""
+    """The delay's input at the end of a turn exists before the first turn, whatever the names of the blocks."""
     for name in ("a", "z"):
         node, wires = delay("d", f"{name}.out", 6, "loop")
         source = BlockNode(name, blocks.mix())

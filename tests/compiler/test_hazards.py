@@ -1,4 +1,4 @@
-"""What an operation waits for, held against the bytes that operations touch."""
+"""The dependencies of operations, compared with the bytes that they touch."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +23,7 @@ def touched(found: list[Place]) -> set[tuple[str, int]]:
 
 @given(accesses)
 def test_operations_wait_for_those_that_touch_the_same_bytes(steps: list[tuple[list[Place], list[Place]]]) -> None:
-    """Two of which one writes bytes of the other's are ordered, directly or through others; only such two directly."""
+    """Two operations are ordered if one writes bytes of the other; only such two are ordered directly."""
     hazards = Hazards()
     before: list[set[int]] = []
     for index, (reads, writes) in enumerate(steps):
@@ -40,7 +40,7 @@ def test_operations_wait_for_those_that_touch_the_same_bytes(steps: list[tuple[l
 
 
 def test_neighbours_do_not_wait_for_each_other() -> None:
-    """Places that meet have no byte in common, whichever comes first."""
+    """Adjacent places share no byte, whichever comes first."""
     low, high = Place(PortRef("a", "out"), 0, 4), Place(PortRef("a", "out"), 4, 4)
     for one, other in ((low, high), (high, low)):
         hazards = Hazards()

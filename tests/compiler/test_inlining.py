@@ -66,7 +66,7 @@ def test_a_graph_without_composites_is_left_as_it_is() -> None:
 
 
 def test_children_take_the_place_of_their_composite() -> None:
-    """Ids tell where a block comes from; what fed the composite feeds each child that shares the input."""
+    """Ids show where a block comes from; the source of the composite's input feeds each child that shares it."""
     glow = composite(
         "gain", "total", connections="gain.out>total.b", inputs="x=gain.x x=total.a", outputs="y=total.out"
     )
@@ -86,7 +86,7 @@ def test_children_take_the_place_of_their_composite() -> None:
 
 
 def test_children_lie_in_the_region_of_their_composite_or_in_one_of_their_own() -> None:
-    """Both branches of a region inside a composite are found again."""
+    """Both branches of a region inside a composite are kept."""
     inner = composite("a", Child("b", LEAF, "loop"), "loop")
     outer = composite("choice", Child("c", inner, "choice.else"), Child("d", LEAF, "choice"))
     nodes = inline(graph(BlockNode("box", LEAF), BlockNode("n", outer, "box.else"))).description.nodes
@@ -110,7 +110,7 @@ def test_the_outermost_composite_that_asks_becomes_one_child_graph() -> None:
 
 
 def test_values_reach_the_children_that_take_them() -> None:
-    """An exposed parameter sets each of its places; what a composite gave its children stays beside it."""
+    """An exposed parameter sets each of its places; other values that a composite gave its children stay."""
     inner = composite("a", "b", parameters="q=a.p q=b.p")
     outer = composite(Child("i", inner, values={"q": 3}), "c", parameters="s=i.q s=c.p")
     inlined = inline(graph(BlockNode("n", outer), BlockNode("m", LEAF)))
@@ -131,7 +131,7 @@ def test_values_reach_the_children_that_take_them() -> None:
 
 
 def test_only_numbers_that_changed_are_passed_to_a_running_graph() -> None:
-    """Texts and arrays take part in descriptions and never reach a kernel by themselves."""
+    """Texts and arrays belong to descriptions and never reach a kernel by themselves."""
     empty = GraphDescription((), ())
     before = Inlined(empty, values={"a": {"gain": 1.0, "mode": "x", "on": True}, "b": {"gain": 2.0}})
     values = {"a": {"gain": 1.0, "mode": "y", "on": False}, "b": {"gain": 3.0}, "c": {"n": 4}}
@@ -141,7 +141,7 @@ def test_only_numbers_that_changed_are_passed_to_a_running_graph() -> None:
 
 
 def test_exposed_numbers_are_passed_on_as_they_are_now() -> None:
-    """Not as they were when the children were described; all are told when others than before are exposed."""
+    """They are not those of the time of the description; all are passed on when other ones than before are exposed."""
     empty, first, second = GraphDescription((), ()), {"gain": 1.0, "bias": 0.0}, {"gain": 2.0, "bias": 0.0}
     gain, bias = {("n", "p"): (("n/a", "gain"),)}, {("n", "p"): (("n/a", "bias"),)}
     before, after = (Inlined(empty, parameters=gain, values={"n/a": given}) for given in (first, second))
@@ -151,7 +151,7 @@ def test_exposed_numbers_are_passed_on_as_they_are_now() -> None:
 
 
 def test_what_is_wrong_with_a_child_is_shown_at_its_composite() -> None:
-    """The port is told when the composite exposes it, and the child is named."""
+    """The error names the port if the composite exposes it, and the child."""
     inner = composite("a", inputs="i=a.x")
     inlined = inline(graph(BlockNode("n", composite(Child("in", inner), inputs="x=in.i")), BlockNode("m", LEAF)))
     shown = inlined.shown(error("input must be connected", node="n/in/a", port="x", remedy="connect it"))
@@ -168,7 +168,7 @@ def test_what_is_wrong_with_a_child_is_shown_at_its_composite() -> None:
 
 
 def test_connections_of_what_could_not_be_described_stay() -> None:
-    """What depends on a block that is missing is known by its connections."""
+    """They show which blocks depend on the missing one."""
     description = graph(
         BlockNode("n", composite("a", inputs="x=a.x", outputs="y=a.o")), connections="gone.o>n.x n.y>off.x"
     )
@@ -177,7 +177,7 @@ def test_connections_of_what_could_not_be_described_stay() -> None:
 
 @dataclass
 class Group:
-    """A composite in the making."""
+    """A composite that is being built."""
 
     leaves: list[str] = field(default_factory=list)
     groups: dict[str, Group] = field(default_factory=dict)
@@ -189,7 +189,7 @@ Edges = list[tuple[str, str]]
 
 @st.composite
 def grouped_graphs(draw: st.DrawFn) -> tuple[Paths, Edges]:
-    """Give leaves with the groups that each lies in, and edges between them, no two from one leaf to another."""
+    """Draw leaves, the groups that each lies in, and edges between leaves, at most one from one leaf to another."""
     path = st.lists(st.sampled_from("GHK"), max_size=3).map(tuple)
     paths = {f"n{n}": draw(path) for n in range(draw(st.integers(1, 7)))}
     pairs = [(a, b) for a in paths for b in paths if a < b]
@@ -197,7 +197,7 @@ def grouped_graphs(draw: st.DrawFn) -> tuple[Paths, Edges]:
 
 
 def draw_with_composites(paths: Paths, edges: Edges, prefix: tuple[str, ...] = ()) -> tuple[list[Child], list[str]]:
-    """Return what lies directly in a group, and the connections there; groups expose what crosses their borders."""
+    """Return the direct members of a group and their connections; groups expose what crosses their borders."""
     depth = len(prefix)
     inside = {leaf: path for leaf, path in paths.items() if path[:depth] == prefix}
 

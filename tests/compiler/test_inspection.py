@@ -1,4 +1,4 @@
-"""A plan to look at: text that stays the same, graphs that hold every operation, and the memory of each step."""
+"""A plan as text that stays the same, as graphs with every operation, and as the memory of each step."""
 
 import re
 from random import Random
@@ -20,7 +20,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def chain(length: int = 4) -> Plan:
-    """Return the plan of a row of blocks behind an array of 100 numbers."""
+    """Return the plan of a row of blocks after an array of 100 numbers."""
     blocks = [node(f"n{index}", i(), o()) for index in range(length)]
     wires = ["a.out n0.x", *(f"n{k}.out n{k + 1}.x" for k in range(length - 1))]
     return make_plan(graph(array("a", 100), *blocks, wires=wires))
@@ -98,7 +98,7 @@ def test_names_are_escaped() -> None:
 
 
 def test_the_memory_of_a_chain_step_by_step() -> None:
-    """What an operation writes and what it reads is in use during it; the last output has memory of its own."""
+    """The buffers that an operation writes and reads are in use; the last output has memory of its own."""
     timeline = memory_timeline(chain())
     live = [[str(owner) for owner in step.buffers] for step in timeline.steps]
     assert live == [["n0.out"], ["n0.out", "n1.out"], ["n1.out", "n2.out"], ["n2.out"]]
@@ -108,13 +108,13 @@ def test_the_memory_of_a_chain_step_by_step() -> None:
 
 
 def test_the_peak_is_the_highest_step() -> None:
-    """In a patch of one piece the arena's least size is what its hungriest step uses."""
+    """In a connected patch, the arena's smallest size is the memory of the step that uses most."""
     plan = chain(9)
     assert max(step.live_bytes for step in memory_timeline(plan).steps) == plan.placement.peak_bytes
 
 
 def test_the_memory_drawing_has_a_bar_for_every_buffer() -> None:
-    """Each tells its name, size, offset and operations."""
+    """Each has its name, size, offset and operations."""
     root = ElementTree.fromstring(memory_svg(chain()))
     tips = [item.text for item in root.iter(f"{SVG}title")]
     assert tips[:3] == [
@@ -149,7 +149,7 @@ def inside(a: Box, b: Box) -> bool:
 
 @given(st.integers(0, 10**9), st.integers(1, 30))
 def test_boxes_never_overlap_and_bodies_hold_what_runs_in_them(seed: int, count: int) -> None:
-    """Arrows go down, past all other boxes of the scope on the way."""
+    """Arrows go down and don't cross other boxes of their scope."""
     draft = random_draft(Random(seed), count)
     operations, scopes = draft.operations, draft.finished_scopes()
     arranged = arrange(operations, scopes, [(90.0 + index % 40, 40.0) for index in range(len(operations))])
@@ -170,7 +170,7 @@ def test_boxes_never_overlap_and_bodies_hold_what_runs_in_them(seed: int, count:
 
 
 def test_arrows_that_others_imply_are_left_out() -> None:
-    """The third of a row waits for the first anyway."""
+    """The third block of a row waits for the first anyway."""
     draft = Draft()
     draft.op("a")
     draft.op("b", ["a"])

@@ -51,7 +51,7 @@ def test_a_writer_in_place_comes_after_all_readers() -> None:
 
 
 def test_two_writers_in_place_are_refused() -> None:
-    """Neither may have the buffer; a copy for one of them helps."""
+    """The buffer can't go to either; a copy for one of them helps."""
     patch = graph(source("s", 4), node("one", *IN_PLACE), node("two", *IN_PLACE), wires=["s.out one.x", "s.out two.x"])
     order, (problem,) = ordered(patch)
     assert order == {}
@@ -77,7 +77,7 @@ def test_a_reader_that_needs_the_writers_result_is_refused() -> None:
 
 
 def test_a_cycle_of_in_place_blocks_is_refused() -> None:
-    """Two writers that each read what the other changes cannot be ordered, although no connections form a cycle."""
+    """Two writers that each read what the other changes have no order, although no connections form a cycle."""
     patch = graph(
         source("s", 4),
         source("t", 4),
@@ -92,7 +92,7 @@ def test_a_cycle_of_in_place_blocks_is_refused() -> None:
 
 
 def test_contents_that_a_block_provides_cannot_be_changed_in_place() -> None:
-    """They are uploaded once: the second frame would start from what the first one left."""
+    """They are uploaded once, so the second frame would start from the first one's result."""
     patch = graph(array("a", 4), node("change", *IN_PLACE), wires=["a.out change.x"])
     _, (problem,) = ordered(patch)
     assert (problem.node, problem.port) == ("change", "x")
@@ -101,7 +101,7 @@ def test_contents_that_a_block_provides_cannot_be_changed_in_place() -> None:
 
 
 def test_a_chain_of_writers_has_an_order() -> None:
-    """Each one changes what the one before left; a reader in the middle sees that step."""
+    """Each one changes the previous one's result; a reader in the middle sees that step."""
     patch = graph(
         source("s", 4),
         node("one", *IN_PLACE),
@@ -136,7 +136,7 @@ def test_blocks_on_parts_without_a_common_byte_need_no_order() -> None:
 
 
 def test_a_reader_through_a_view_comes_before_the_writer_in_place() -> None:
-    """A view is no copy, however many lie in between."""
+    """A view is not a copy, however many views lie in between."""
     patch = graph(
         BlockNode("s", _MADE["s"]),
         _rows("u", 0, 3),
@@ -154,7 +154,7 @@ def test_a_reader_through_a_view_comes_before_the_writer_in_place() -> None:
 
 
 def flag(name: str = "flag") -> BlockNode:
-    """A block that gives one word."""
+    """Return a block that outputs one word."""
     return node(name, o("out", u32, shape="[1]"))
 
 
@@ -191,7 +191,7 @@ def test_a_region_that_changes_a_buffer_comes_after_its_other_readers() -> None:
 
 
 def test_a_connection_between_branches_is_refused() -> None:
-    """They never run in the same frame."""
+    """The two branches never run in the same frame."""
     patch = graph(
         *CHOICE,
         within("choice", node("a", i(), o())),
@@ -206,7 +206,7 @@ def test_a_connection_between_branches_is_refused() -> None:
 
 @pytest.mark.parametrize("name", [str, lambda text: {"read": "z", "change": "a"}[text]], ids=["as it is", "reversed"])
 def test_branches_may_change_the_same_buffer_and_are_one_writer_to_those_outside(name: Callable[[str], str]) -> None:
-    """What one branch leaves is changed by a block outside only when all have read what either leaves."""
+    """A block outside changes the result of one branch only after all readers of either branch's result."""
     read, change = name("read"), name("change")
     patch = graph(
         *CHOICE,
@@ -230,7 +230,7 @@ def test_branches_may_change_the_same_buffer_and_are_one_writer_to_those_outside
 
 
 def test_two_blocks_after_a_region_must_not_change_what_either_branch_left() -> None:
-    """It is one buffer."""
+    """Both branches leave it in one buffer."""
     patch = graph(
         *CHOICE,
         within("choice", node("one", *IN_PLACE)),
@@ -244,7 +244,7 @@ def test_two_blocks_after_a_region_must_not_change_what_either_branch_left() -> 
 
 
 def test_a_loops_counter_stays_as_it_is_inside() -> None:
-    """The loop itself goes on from it; after the loop it may be changed."""
+    """The loop itself counts on from it; after the loop it may be changed."""
     loop = region("loop", RegionKind.WHILE)
     change = node("change", i("x", u32), o("out", u32, inplace="x"))
     wires = ["flag.out loop.condition", "loop.index change.x"]
@@ -258,7 +258,7 @@ def test_a_loops_counter_stays_as_it_is_inside() -> None:
 
 
 def test_a_delay_keeps_what_nobody_changes_afterwards() -> None:
-    """It would keep the changed contents instead."""
+    """Otherwise it would keep the changed contents."""
     patch = graph(
         BlockNode("s", blocks.fresh(1, 4, 0)),
         BlockNode("d", blocks.delay(0)),
@@ -271,7 +271,7 @@ def test_a_delay_keeps_what_nobody_changes_afterwards() -> None:
 
 
 def test_a_connection_into_a_delay_orders_nothing() -> None:
-    """What the delay keeps may follow from what it gave."""
+    """The delay's input may depend on its output."""
     patch = graph(
         BlockNode("s", blocks.fresh(1, 4, 0)),
         BlockNode("d", blocks.delay(0)),

@@ -33,7 +33,7 @@ IN_PLACE = (i(), o(inplace="x"))
 
 
 def after(plan: Plan) -> dict[str, set[str]]:
-    """Return what each block's operations depend on directly, by node id."""
+    """Return the direct dependencies of each block's operations, by node id."""
     found: dict[str, set[str]] = {}
     for operation in plan.operations:
         found.setdefault(operation.node, set()).update(plan.operations[d].node for d in operation.after)
@@ -44,7 +44,7 @@ def after(plan: Plan) -> dict[str, set[str]]:
 
 
 def test_inputs_and_in_place_outputs_share_memory() -> None:
-    """Only what has no owner yet is allocated."""
+    """Only buffers without an owner are allocated."""
     patch = graph(
         source("s", 4),
         node("one", *IN_PLACE),
@@ -59,7 +59,7 @@ def test_inputs_and_in_place_outputs_share_memory() -> None:
 
 
 def test_lifetimes_follow_from_declarations() -> None:
-    """State outlives the frame, contents come from the host, the rest is made anew in every frame."""
+    """State outlives the frame, contents come from the host, and other buffers are made anew in every frame."""
     kept = node(
         "k", i(), o(state=True), buffers=[InternalBuffer("a", f32, "[2]", True), InternalBuffer("b", f32, "[3]")]
     )
@@ -77,7 +77,7 @@ def test_lifetimes_follow_from_declarations() -> None:
 
 
 def test_independent_branches_do_not_depend_on_each_other() -> None:
-    """A diamond's sides may run at the same time; its end waits for both."""
+    """The two sides of a diamond may run at the same time; its end waits for both."""
     patch = graph(
         source("s", 4),
         node("left", i(), o()),
@@ -161,7 +161,7 @@ def test_every_order_that_dependencies_allow_computes_the_same(patch: GraphDescr
     done: set[int] = set()
 
     def value(name: str) -> tuple[Any, ...]:
-        """What a block computes, as a term over the blocks before it: each has memory of its own here."""
+        """Return what a block computes, as a term over the blocks before it, each with memory of its own."""
         sources = [c for c in patch.connections if c.target.node == name]
         return (name, *(value(c.source.node) for c in sorted(sources, key=lambda c: c.target.port)))
 
@@ -179,7 +179,7 @@ def test_every_order_that_dependencies_allow_computes_the_same(patch: GraphDescr
 
 @given(random_patches())
 def test_operations_depend_only_on_earlier_ones_that_touch_the_same_buffer(patch: GraphDescription) -> None:
-    """No dependency is there without a reason, so nothing waits for nothing."""
+    """So nothing waits without a reason."""
     try:
         plan = make_plan(patch)
     except GraphValidationError:
@@ -268,7 +268,7 @@ def test_a_new_block_without_input_is_left_out_with_what_depends_on_it() -> None
 
 
 def test_a_running_block_that_can_run_no_more_stops_nothing() -> None:
-    """There is no plan, so the last good graph goes on; the block says why."""
+    """There is no plan, so the last good graph runs on; the error is on the block."""
     patch = graph(array("a", 4), node("ok", i(), o()))
     partial = plan_what_can_run(inline(patch), [], frozenset({"a", "ok"}))
     assert partial.plan is None
@@ -288,7 +288,7 @@ def test_errors_found_before_keep_their_block_out() -> None:
 
 
 def test_errors_of_several_phases_are_all_reported() -> None:
-    """A missing input, a shape that cannot be and a launch without threads are found together."""
+    """A missing input, an impossible shape and a launch without threads are found together."""
     patch = graph(
         array("a", 4),
         node("open", i(), o()),

@@ -1,4 +1,4 @@
-"""A plan made from the one before an edit is the plan that planning from scratch gives, but for where buffers lie."""
+"""A plan made from the one before an edit equals a plan from scratch, except for where buffers lie."""
 
 import random
 
@@ -20,17 +20,17 @@ EDITS = 12
 
 
 def again(description: GraphDescription) -> GraphDescription:
-    """Return the same description as a new object, of which nothing is known yet."""
+    """Return the same description as a new object, for which nothing is memoised."""
     return GraphDescription(description.nodes, description.connections)
 
 
 def plan_of(seed: int, size: int) -> tuple[RandomPatch, Plan]:
-    """Return a random plain patch, without the blocks that are in each other's way, and its plan."""
+    """Return a random plain patch without conflicting blocks, and its plan."""
     return sound_part(random_patch(seed, size, plain=True))
 
 
 def sound_part(patch: RandomPatch) -> tuple[RandomPatch, Plan]:
-    """Return what of a patch can run, and its plan."""
+    """Return the part of a patch that can run, and its plan."""
     while True:
         try:
             return patch, make_plan(patch.description)
@@ -40,7 +40,7 @@ def sound_part(patch: RandomPatch) -> tuple[RandomPatch, Plan]:
 
 
 def assert_same(made: Plan, anew: Plan) -> None:
-    """Everything that can be told of the two plans, but the placement, is the same."""
+    """Assert that two plans are the same, except for the placement."""
     assert made.order == anew.order
     assert made.buffers.allocations == anew.buffers.allocations
     assert made.buffers.places == anew.buffers.places
@@ -53,7 +53,7 @@ def assert_same(made: Plan, anew: Plan) -> None:
 
 
 def assert_told(now: Plan, before: Plan) -> None:
-    """What the difference does not name is in the plan as it was before, but for indices."""
+    """Assert that everything the difference does not name is as it was in the plan before, except for indices."""
     changes = difference(before, now)
     places, old_places = now.buffers.places, before.buffers.places
     for index, operation in enumerate(now.operations):
@@ -73,7 +73,7 @@ def assert_told(now: Plan, before: Plan) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_edits_give_what_planning_from_scratch_gives(seed: int) -> None:
-    """One after the other, each from the plan before; what can't run is refused for the same reasons."""
+    """Edits follow each other, each from the previous plan; patches that can't run are refused for the same reasons."""
     chance = random.Random(seed)
     patch, plan = plan_of(seed, 5 + seed % 60)
     for _ in range(EDITS):
@@ -94,7 +94,7 @@ def test_random_edits_give_what_planning_from_scratch_gives(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_patches_with_regions_and_delays_are_planned_again_as_from_scratch(seed: int) -> None:
-    """A block or a connection is taken out, or a connection is led elsewhere."""
+    """A block or a connection is removed, or a connection moved."""
     chance = random.Random(seed)
     patch, plan = sound_part(random_patch(seed, 5 + seed % 40))
     for _ in range(EDITS // 2):
@@ -128,7 +128,7 @@ def connected(patch: GraphDescription, *wires: str) -> GraphDescription:
 
 
 def test_one_connection_concerns_one_operation() -> None:
-    """All others are the same objects, and no buffer that another block does not read longer moves."""
+    """All others are the same objects, and buffers move only if another block now reads them longer."""
     patch = chain(60)
     before = make_plan(patch)
     after = make_plan(connected(patch, "n010.out n012.y"), previous=before)
@@ -169,7 +169,7 @@ def test_an_edit_of_very_many_blocks_gives_the_same_plan() -> None:
 
 
 def test_a_connection_may_put_one_row_of_blocks_after_another() -> None:
-    """What was before by chance comes after now, and the way back would be a circle."""
+    """An operation that came earlier by chance now comes later, and the reverse connection would be a cycle."""
     rows = [[node(f"{row}{k}", i(), i("y", optional=True), o()) for k in range(1, 6)] for row in "ab"]
     wires = [f"{row}{k}.out {row}{k + 1}.x" for row in "ab" for k in range(5)]
     patch = graph(array("a0", 8), array("b0", 8), *rows[0], *rows[1], wires=wires)

@@ -1,4 +1,4 @@
-"""Random patches do on a device what a plain interpreter says, however they share memory and were planned."""
+"""Random patches compute on a device what a plain interpreter computes, however they share memory and were planned."""
 
 import random
 
@@ -26,13 +26,13 @@ FRAMES = 3
 
 
 def planned(seed: int, size: int) -> tuple[RandomPatch, Plan]:
-    """Return a random patch without the blocks that are in each other's way, and its plan."""
+    """Return a random patch without conflicting blocks, and its plan."""
     patch = random_patch(seed, size)
     while True:
         try:
             return patch, make_plan(patch.description)
         except GraphValidationError as refused:
-            # Everything else that a patch can have wrong is left out by the way it is made.
+            # Patches are made so that they have no other mistakes.
             assert all("Copy" in problem.remedy for problem in refused.errors), refused.errors
             without = patch.description.dependents(problem.node for problem in refused.errors if problem.node)
             patch = RandomPatch(patch.description.without(without), patch.values)
@@ -43,7 +43,7 @@ def size_of(seed: int) -> int:
 
 
 def check_contents(running: Running, expected: Interpreter) -> None:
-    """Every buffer of its own holds what it should; of an append buffer only the elements count, not their order."""
+    """Check every buffer with memory of its own; for an append buffer, the order of the elements does not count."""
     for owner in running.lasting():
         block = running.plan.description.by_id[owner.node].description
         if owner.port.endswith(".next") or any(spec.append for spec in block.outputs):
@@ -67,7 +67,7 @@ def spans_of(plan: Plan) -> dict[int, str]:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_patches_do_what_the_interpreter_does(device: Device, modules: ModuleCache, seed: int) -> None:
-    """For a few frames, with memory shared and, timed, with none shared; the plan breaks no rule."""
+    """For a few frames, with shared memory, and timed with none shared; the plan breaks no rule."""
     patch, plan = planned(seed, size_of(seed))
     assert verify(plan) == []
     alone = make_plan(plan.description, pinned=frozenset(plan.buffers.allocations))
@@ -102,7 +102,7 @@ def test_large_random_patches_do_what_the_interpreter_does(device: Device, modul
 
 @pytest.mark.parametrize("seed", SEEDS[::2])
 def test_buffers_that_share_memory_can_be_read_after_the_frame(device: Device, modules: ModuleCache, seed: int) -> None:
-    """It is still there, or is computed again, outside regions and wherever a region leaves a default."""
+    """They are still there or are computed again, outside regions and where a region leaves a default."""
     patch, plan = planned(seed, size_of(seed))
     filled = {owner for o in plan.operations if is_fill(o) and not o.scope for owner in o.writes}
     expected = Interpreter(patch.description, patch.values, KERNELS)
@@ -136,7 +136,7 @@ def test_the_plan_does_not_depend_on_the_order_of_blocks(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS[::2])
 def test_a_plan_made_from_the_last_one_is_a_plan_made_anew(seed: int) -> None:
-    """After a connection and what depends on it went, and after it came back; only where buffers lie may differ."""
+    """After a connection and its dependents were removed, and after they came back; only the placement may differ."""
     _, plan = planned(seed, size_of(seed))
     whole = plan.description
     if not whole.connections:
@@ -172,7 +172,7 @@ def test_operations_wait_only_for_conflicting_accesses(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_parallel_branches_stay_parallel(seed: int) -> None:
-    """Chains that share nothing but their source are not ordered by each other, with memory shared and in a region."""
+    """Chains that share only their source are not ordered against each other, with shared memory and in a region."""
     chance = random.Random(seed)
     region = chance.choice(("", "loop"))
     nodes = [BlockNode("s", blocks.fresh(3, 5, seed)), BlockNode("loop", blocks.loop_for())]

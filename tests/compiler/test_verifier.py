@@ -1,4 +1,4 @@
-"""The verifier finds what is broken in a plan: every rule is broken on purpose, one at a time."""
+"""The verifier finds every mistake in a plan: each rule is broken on purpose, one at a time."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,7 +21,7 @@ from tests.compiler.verifying.verify import verify
 
 @pytest.fixture(autouse=True)
 def makes_sound_plans() -> None:
-    """Take the place of the fixture that verifies every plan: those here are meant to be broken."""
+    """Replace the fixture that verifies every plan: plans here are meant to be broken."""
 
 
 def sample() -> Plan:
@@ -223,14 +223,14 @@ BROKEN = [
 
 @pytest.mark.parametrize(("harm", "said"), BROKEN, ids=[harm.__name__.removeprefix("break_") for harm, _ in BROKEN])
 def test_each_broken_rule_is_reported(harm: Callable[[Plan], Plan], said: str) -> None:
-    """The sentence says which rule it is."""
+    """The message says which rule it is."""
     plan = harm(sample())
     assert any(said in problem for problem in verify(plan)), verify(plan)
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_every_dependency_that_matters_is_missed(seed: int) -> None:
-    """Without it the plan is broken, unless the same follows from others."""
+    """Without it the plan is broken, unless it follows from others."""
     description = random_patch(seed, 14).description
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Blocks that do one small thing each, for patches in which it matters what runs when, and in which memory."""
+"""Blocks that do one small thing each, for tests of order and of memory."""
 
 from typing import Any
 
@@ -41,20 +41,20 @@ class Bump(Block, id="test_small.bump"):
 
 
 class Echo(Block, id="test_small.echo"):
-    """Give what its input was in the frame before; it asks for no state, so every edit makes it begin with zeros."""
+    """Output the input of the previous frame. It declares no state, so every edit makes it begin with zeros."""
 
     x: In[f32] = port(doc="Is given in the next frame.")
     out: Out[f32] = port(doc="The input of the frame before.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Two copies by way of a buffer that is read before it is written."""
+        """Two copies through a buffer that is read before it is written."""
         held = build.buffer("held", f32, "same(x)")
         build.copy(self.out, held)
         build.copy(held, self.x)
 
 
 class Make(Block, id="test_small.make"):
-    """Make a buffer whose elements are 1.5 when it does not run; `x` only orders."""
+    """Make a buffer whose elements are 1.5 when it does not run; `x` only orders it after another block."""
 
     x: In[any_type] = port(doc="Is not read.", optional=True)
     out: Out[f32] = port(shape="[count]", default=1.5, doc="All equal.")
@@ -110,7 +110,7 @@ class Pair(Struct):
 
 
 class WidePair(Struct):
-    """Four bytes more than in small_blocks.cu."""
+    """Like Pair, with four bytes more than in small_blocks.cu."""
 
     first: f32
     second: u32
@@ -128,7 +128,7 @@ class MakePairs(Block, id="test_small.make_pairs"):
 
 
 class MakeWidePairs(Block, id="test_small.make_wide_pairs"):
-    """Say of the same kernel that it makes wider pairs."""
+    """Declare wider pairs as the output of the same kernel."""
 
     out: Out[WidePair] = port(shape="[4]", doc="What the kernel does not write.")
 
@@ -138,7 +138,7 @@ class MakeWidePairs(Block, id="test_small.make_wide_pairs"):
 
 
 class Lend(Block, id="test_small.lend"):
-    """Let an array of `LENT` be an output."""
+    """Output an array of `LENT`."""
 
     out: Out[any_type] = port(shape="data", dtype="data", doc="The user's memory.")
     which: str = param("0", doc="Its number in LENT.")

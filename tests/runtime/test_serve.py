@@ -12,7 +12,7 @@ from engine.diagnostics import DeviceError, Diagnostic
 from engine.patch.changes import Connection, Disconnected, NodeAdded, ParameterChanged, PortRef
 from engine.protocol.pipe import connect
 
-#: The command line's own command, for machines without its library.
+#: The engine's command, without the command line's library.
 COMMAND = [sys.executable, "-c", "from engine.runtime.serve import serve_standard_streams as serve; serve()"]
 
 BLOCK = """
@@ -42,7 +42,7 @@ def wild_block(tmp_path: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("device", ["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])
 def test_a_fault_of_the_device_ends_with_its_process(wild_block: str, device: str) -> None:
-    """The frame raises, the last report says why, and the next process runs the mended patch."""
+    """The frame raises, the last report says why, and the next process runs the corrected patch."""
     patch = Patch()
     data = patch.add("io.array", node_id="data", data=np.arange(4, dtype=np.float32))
     wild = patch.add(wild_block)
@@ -64,7 +64,7 @@ def test_a_fault_of_the_device_ends_with_its_process(wild_block: str, device: st
 
 
 def test_a_change_that_does_not_fit_is_reported_and_skipped() -> None:
-    """The process goes on with its copy of the patch as it was."""
+    """The process keeps its copy of the patch as it was."""
     patch = Patch()
     made = patch.add("buffer.constant", value=2.0)
     with connect(patch, COMMAND, "host") as client:

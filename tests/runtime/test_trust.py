@@ -1,4 +1,4 @@
-"""A patch that nobody trusts writes in its own folder only, and listens to this machine only."""
+"""An untrusted patch writes in its own folder only, and listens to this machine only."""
 
 import socket
 from pathlib import Path
@@ -49,7 +49,7 @@ def outside(place: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("file", [*INSIDE, *OUTSIDE])
 def test_a_file_elsewhere_is_written_only_for_a_trusted_patch(place: Path, file: str) -> None:
-    """By request of a script or of the editor; a warning names node and path, and the patch runs all the same."""
+    """A script or the editor may ask for it; a warning names node and path, and the patch still runs."""
     before, path = outside(place), saving(place, file)
     with Engine(load_patch(path), device="host") as engine:
         asks = [item for item in engine.step().diagnostics if asks_for_trust(item)]
@@ -76,7 +76,7 @@ def test_a_file_elsewhere_is_written_only_for_a_trusted_patch(place: Path, file:
 
 
 def test_a_folder_that_the_person_names_takes_the_outputs_but_leads_nowhere_else(place: Path) -> None:
-    """Only the names of files count there; a link in it is no way out."""
+    """Only the names of files count; a link in the folder does not lead out of it."""
     before, path = outside(place), saving(place, "../../evil.png")
     with Engine(load_patch(path), device="host") as engine:
         engine.step()
@@ -122,6 +122,6 @@ def test_the_network_reaches_only_a_trusted_patch(tmp_path: Path) -> None:
     + [(host, False) for host in ("0.0.0.0", "192.168.0.9", "example.org", "<broadcast>", "127.1", "localhost.x")],
 )
 def test_only_addresses_of_this_machine_are_local(host: str, is_local: bool) -> None:
-    """Other names may be of any machine."""
+    """Other names may belong to any machine."""
     assert (refuse_source("n", f"osc:{host}:9000") is None) == is_local
     assert refuse_source("n", "midi:any") is None

@@ -1,4 +1,4 @@
-"""A check that has the result of an earlier one looks at what changed, and tells what a whole one tells."""
+"""A check that has the result of an earlier one looks only at what changed, and gives the result of a full check."""
 
 from dataclasses import replace
 
@@ -27,7 +27,7 @@ def rewired(patch: GraphDescription, *made: str, cut: tuple[str, ...] = ()) -> G
 
 
 def same(one: Checked, other: Checked) -> bool:
-    """True when two results tell the same, whatever the order of blocks."""
+    """True when two results are the same, whatever the order of blocks."""
     return (
         dict(one.nodes) == dict(other.nodes)
         and one.layouts == other.layouts
@@ -45,7 +45,7 @@ def assert_ordered(checked: Checked) -> None:
 
 
 def test_blocks_that_did_not_change_are_taken_over() -> None:
-    """The same objects, so that later phases see at once what is new."""
+    """They are the same objects, so that later phases see at once what is new."""
     patch = chain(40)
     before = check(patch)
     after = check(rewired(patch, "n3.out n20.y"), before)
@@ -58,7 +58,7 @@ def test_blocks_that_did_not_change_are_taken_over() -> None:
 
 
 def test_another_shape_reaches_everything_behind() -> None:
-    """And nothing before."""
+    """Nothing before it changes."""
     patch = chain(10)
     before = check(patch)
     half = node("n4", i(), i("y", optional=True), o(shape="[N // 2]"))
@@ -71,7 +71,7 @@ def test_another_shape_reaches_everything_behind() -> None:
 
 
 def test_a_block_goes_into_a_row_and_out_again() -> None:
-    """It comes between its neighbours; nothing else is looked at as long as shapes stay."""
+    """It comes between its neighbours; nothing else is checked again if shapes stay the same."""
     patch = chain(10)
     before = check(patch)
     longer = rewired(
@@ -89,7 +89,7 @@ def test_a_block_goes_into_a_row_and_out_again() -> None:
 
 
 def test_blocks_find_room_in_the_same_place_however_often() -> None:
-    """Each new one goes between the last one and what follows."""
+    """Each new one goes between the previous one and its successor."""
     patch = chain(3)
     checked = check(patch)
     for k in range(80):
@@ -117,7 +117,7 @@ edits = st.lists(
 
 @given(edits)
 def test_a_check_with_the_previous_result_tells_what_a_whole_one_tells(steps: list[tuple[str, int, int]]) -> None:
-    """Whatever the edits, right or wrong, one after the other."""
+    """This holds for any edits in a row, right or wrong."""
     patch = chain(10)
     checked = check(patch)
     for kind, a, b in steps:
@@ -148,7 +148,7 @@ def test_a_check_with_the_previous_result_tells_what_a_whole_one_tells(steps: li
 
 @pytest.mark.parametrize("wire", ["n9.out n2.y", "n1.out n1.y", "n1.missing n2.y", "n1.out n2.x"])
 def test_a_bad_edit_of_a_right_patch_is_found(wire: str) -> None:
-    """A cycle, a port that is not there, a second connection: as in a whole check."""
+    """A cycle, an unknown port and a second connection are found, as in a full check."""
     patch = chain(10)
     edited = rewired(patch, wire)
     assert check(edited, check(patch)).errors == check(edited).errors

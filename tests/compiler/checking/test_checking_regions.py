@@ -31,7 +31,7 @@ def test_a_region_holds_blocks_that_read_outside_and_its_own_outputs() -> None:
 
 
 def test_a_way_out_of_a_region_and_back_in_is_a_cycle() -> None:
-    """The region as a whole would have to run before and after the block outside."""
+    """The whole region would have to run both before and after the block outside."""
     patch = graph(
         flag(),
         region("loop"),
@@ -44,7 +44,7 @@ def test_a_way_out_of_a_region_and_back_in_is_a_cycle() -> None:
 
 
 def test_a_cycle_inside_a_region_is_named_by_its_blocks() -> None:
-    """It is one wherever it lies."""
+    """It is a cycle wherever it lies."""
     patch = graph(
         flag(),
         region("loop"),
@@ -55,7 +55,7 @@ def test_a_cycle_inside_a_region_is_named_by_its_blocks() -> None:
 
 
 def test_a_blocks_region_must_be_there_and_be_a_region() -> None:
-    """Also the branch that it names."""
+    """So must the branch that it names."""
     patch = graph(
         array("a", 4),
         flag(),
@@ -80,7 +80,7 @@ def test_a_blocks_region_must_be_there_and_be_a_region() -> None:
 
 
 def test_a_region_does_not_lie_in_itself() -> None:
-    """Neither directly nor through another; what lies in it has no error of its own."""
+    """That is an error, directly or through another region; blocks in it have no error of their own."""
     patch = graph(
         flag(),
         region("self", inside="self"),
@@ -111,7 +111,7 @@ def undefined(where: str, *, in_place: bool = False) -> GraphDescription:
 
 
 def test_an_output_without_a_default_stays_in_its_region() -> None:
-    """Unless its memory is that of a buffer outside."""
+    """Only one that shares the memory of a buffer outside may leave it."""
     ((where, port, message),) = messages(undefined(""))
     assert (where, port) == ("body", "out")
     assert message == "output body.out must not leave its region, got region output left undefined when r is skipped"
@@ -129,14 +129,14 @@ def test_a_regions_condition_comes_from_outside_its_body() -> None:
 
 
 def test_an_empty_region_is_worth_a_warning() -> None:
-    """It may be about to be filled."""
+    """It is no error, since a person may be about to fill it."""
     (found,) = check(graph(flag(), region("r"), wires=["flag.out r.condition"])).warnings
     assert (found.node, found.message) == ("r", "region must have blocks inside to do anything, got none")
 
 
 @st.composite
 def nested(draw: st.DrawFn) -> tuple[GraphDescription, dict[str, list[str]], set[tuple[str, str]]]:
-    """Give a patch with regions in regions, the regions around each block, and the connections."""
+    """Draw a patch with regions in regions, the regions around each block, and the connections."""
     around: dict[str, list[str]] = {}
     blocks = []
     for k in range(draw(st.integers(1, 4))):
@@ -168,7 +168,7 @@ def test_regions_are_circular_exactly_when_their_scopes_have_no_order(
     needs: dict[str, set[str]] = {}
     circular = any(a == b for a, b in pairs)
     for a, b in pairs:
-        # The first place where the ways down to the two blocks part.
+        # The first place where the paths down to the two blocks diverge.
         for x, y in zip([*around[a], a], [*around[b], b], strict=False):
             if x != y:
                 needs.setdefault(y, set()).add(x)

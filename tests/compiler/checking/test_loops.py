@@ -1,4 +1,4 @@
-"""The shape of a loop follows from any of its members: it holds all the way round, and nothing is guessed."""
+"""The shape of a loop follows from any of its blocks: it must fit all the way round, and nothing is guessed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def delay(name: str = "d") -> BlockNode:
 
 
 def loop(kind: str, *, fed: str, late: str, shape: Shape = (600, 800)) -> GraphDescription:
-    """Return a source that is put together with the delayed result."""
+    """Return a source that is combined with the delayed result."""
     wires = [f"s.out m.{fed}", f"d.out m.{late}", "m.out d.x"]
     return graph(array("s", *shape), delay(), node("m", *_PORTS[kind]), wires=wires)
 
@@ -40,7 +40,7 @@ def loop(kind: str, *, fed: str, late: str, shape: Shape = (600, 800)) -> GraphD
 @pytest.mark.parametrize(("fed", "late"), [("a", "b"), ("b", "a")])
 @pytest.mark.parametrize("shape", [(600, 800), (7,), (1, 1, 3), ()])
 def test_inputs_of_a_loop_decide_its_shape(kind: str, fed: str, late: str, shape: Shape) -> None:
-    """Whichever end the source is at; the same as when `like` says it."""
+    """The source may be at either end; the result is the same as with `like`."""
     patch = loop(kind, fed=fed, late=late, shape=shape)
     checked = check(patch)
     assert checked.errors == ()
@@ -53,7 +53,7 @@ def _wire(connection: Any) -> str:
 
 
 def test_the_element_type_is_found_too() -> None:
-    """A source of other elements than the loop takes decides nothing."""
+    """A source whose elements the loop does not take decides nothing."""
     ports = (i("a", any_type), i("mask", s32), o("out", any_type, shape="same(a)", dtype_rule="same(a)"))
     wires = ["mask.out m.mask", "d.out m.a", "m.out n.a", "s.out n.b", "n.out d.x"]
     patch = graph(
@@ -66,13 +66,13 @@ def test_the_element_type_is_found_too() -> None:
 
 
 def test_a_loop_of_one_block_has_no_shape() -> None:
-    """And the way round is told from the delay on."""
+    """The error names the loop, starting from the delay."""
     patch = graph(delay(), node("next", i("x", any_type), o()), wires=["d.out next.x", "next.out d.x"])
     assert messages(patch) == [("d", "x", "shapes must not follow from themselves, got d -> next -> d")]
 
 
 def test_two_shapes_that_would_both_do_are_not_chosen_from() -> None:
-    """Each image could give the size: the person must say which."""
+    """Either image could give the size, so the person must choose."""
     wires = ["d.out m.a", "p.out m.b", "m.out n.a", "q.out n.b", "n.out d.x"]
     blocks = (array("p", 2, 2), array("q", 3, 3), delay(), node("m", *_PORTS["mix"]), node("n", *_PORTS["mix"]))
     ((place, port, message),) = messages(graph(*blocks, wires=wires))
@@ -82,7 +82,7 @@ def test_two_shapes_that_would_both_do_are_not_chosen_from() -> None:
 
 
 def test_a_shape_that_grows_round_the_loop_is_refused() -> None:
-    """Nothing can be twice as long as itself."""
+    """No buffer can be twice as long as itself."""
     double = node("m", i("a"), i("b"), o(shape="[a.dim0 + b.dim0]"))
     patch = graph(array("s", 4), delay(), double, wires=["d.out m.a", "s.out m.b", "m.out d.x"])
     assert [(place, port) for place, port, _ in messages(patch)] == [("d", "x")]
@@ -96,7 +96,7 @@ def test_an_error_before_a_loop_is_not_reported_twice() -> None:
 
 
 def test_a_loop_follows_its_source_when_that_changes() -> None:
-    """A check that has the result of an earlier one tells what a whole one tells."""
+    """A check that has the result of an earlier one gives the result of a full check."""
     before = check(loop("mix", fed="b", late="a", shape=(4, 4)))
     patch = loop("mix", fed="b", late="a", shape=(5, 3))
     kept = {n.id: n for n in before.description.nodes}
@@ -111,7 +111,7 @@ def test_a_loop_follows_its_source_when_that_changes() -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """Sources, blocks of two inputs each, and what is delayed; a loop goes through a delay only."""
+    """Sources, blocks of two inputs each, and delays; every loop goes through a delay."""
 
     sources: tuple[Shape, ...]
     blocks: tuple[tuple[str, str, str], ...]  # the kind, and what feeds it
@@ -129,7 +129,7 @@ class Case:
         return graph(*nodes, wires=wires)
 
     def before(self, delayed: int) -> Case:
-        """Only what a delay depends on: what is behind a loop has no say in its shape. The rest copies a source."""
+        """Keep only what a delay depends on; blocks after a loop don't decide its shape. The rest copies a source."""
         needed = {self.delayed[delayed]}
         for _ in self.blocks + self.delayed:
             needed |= {name for k, (_, *both) in enumerate(self.blocks) if f"m{k}" in needed for name in both}
@@ -139,11 +139,11 @@ class Case:
         return Case(self.sources, tuple(blocks), tuple(late))
 
     def answers(self) -> list[tuple[Shape, ...]]:
-        """Return all shapes of the delays with which everything fits."""
+        """Return all shapes of the delays that fit everywhere."""
         return [late for late in product(SHAPES, repeat=len(self.delayed)) if self.holds(late)]
 
     def holds(self, late: tuple[Shape, ...]) -> bool:
-        """Return whether everything fits when the delays give these shapes: numpy says what broadcasts."""
+        """Return whether everything fits if the delays have these shapes; numpy decides what broadcasts."""
         known = {f"s{k}": shape for k, shape in enumerate(self.sources)}
         known |= {f"d{k}": shape for k, shape in enumerate(late)}
         for k, (kind, first, second) in enumerate(self.blocks):
@@ -162,7 +162,7 @@ SHAPES: tuple[Shape, ...] = ((1,), (2,), (3,), (2, 1), (2, 3))
 
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
-    """Draw any loops of up to five blocks through up to two delays."""
+    """Draw loops of up to five blocks through up to two delays."""
     sources = draw(st.lists(st.sampled_from(SHAPES), min_size=1, max_size=2))
     count = draw(st.integers(1, 2))
     names = [*(f"s{k}" for k in range(len(sources))), *(f"d{k}" for k in range(count))]
@@ -176,7 +176,7 @@ def cases(draw: st.DrawFn) -> Case:
 
 @given(cases())
 def test_shapes_that_are_found_hold_and_the_only_answer_is_found(case: Case) -> None:
-    """Against all shapes tried one after the other."""
+    """The reference tries all shapes one after the other."""
     checked = check(case.patch)
     if not checked.errors:
         found = tuple(checked.layouts[ref(f"d{k}.out")].shape for k in range(len(case.delayed)))

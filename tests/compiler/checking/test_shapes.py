@@ -1,4 +1,4 @@
-"""Element types, shapes and strides spread from the contents that blocks provide along connections."""
+"""Element types, shapes and strides propagate from the contents that blocks provide along connections."""
 
 from typing import Any
 
@@ -70,7 +70,7 @@ def test_any_type_becomes_what_is_connected() -> None:
 
 
 def test_type_mismatch_behind_any_type_is_found() -> None:
-    """What validation could not see is an error here, at the input."""
+    """Validation could not see it; here it is an error at the input."""
     data = node(
         "a", o("out", any_type, shape="data", dtype_rule="data"), entries=(), contents={"out": np.ones(3, np.int32)}
     )
@@ -92,7 +92,7 @@ def test_rank_and_shape_of_inputs_are_checked() -> None:
 
 
 def test_an_error_is_reported_once_where_it_is() -> None:
-    """Blocks behind it have no error of their own."""
+    """Blocks after it have no error of their own."""
     patch = graph(
         array("a", 4),
         node("bad", i(), o(shape="[N - 4]")),
@@ -169,7 +169,7 @@ def view(name: str, transform: Transform, *, strided: bool = False, **more: Any)
 
 
 def test_a_view_owns_nothing_and_starts_where_its_transform_says() -> None:
-    """Offsets count from the input; a block behind it that takes strides sees them as extents."""
+    """Offsets count from the input; the next block, if it takes strides, sees them as extents."""
     ports = (i(strided=True), o(shape="[x.dim0, x.dim1]"))
     entry = launch(
         ports, "x", "out", threads=(Extent("x.size"),), more=[ExtentArgument(Extent("x.stride0") + Extent("x.stride1"))]
@@ -200,7 +200,7 @@ def test_a_layout_with_gaps_needs_a_port_that_takes_strides() -> None:
 
 
 def test_a_view_that_cannot_be_is_an_error_of_its_output() -> None:
-    """So is one whose element type is not what the port says, and one that nobody made."""
+    """So is one whose element type is not the port's, and one that `describe` does not make."""
     bad = graph(array("a", 6, 4), view("v", ReshapeView((5, 5))), wires=["a.out v.x"])
     _, (problem,) = shapes(bad)
     assert (problem.node, problem.port) == ("v", "out")
@@ -214,7 +214,7 @@ def test_a_view_that_cannot_be_is_an_error_of_its_output() -> None:
 
 
 def test_fills_and_copies_go_over_whole_buffers() -> None:
-    """Two sizes, or gaps in between, are errors before anything is built."""
+    """Different sizes, or gaps, are errors before anything is built."""
     ports = (i(), o(shape="[N * 2]"))
     copy = CopyEntry(BufferArgument("out", False, True), BufferArgument("x", True, False))
     _, (problem,) = shapes(graph(array("a", 4), node("c", *ports, entries=[copy]), wires=["a.out c.x"]))
@@ -275,7 +275,7 @@ def test_an_in_place_output_keeps_its_inputs_element_type() -> None:
 
 
 def test_an_output_has_the_rank_that_it_declares() -> None:
-    """Blocks behind it may rely on it."""
+    """The next blocks may rely on it."""
     _, (problem,) = shapes(graph(array("a", 4), node("b", i(), o(rank=2)), wires=["a.out b.x"]))
     assert (problem.port, problem.message) == ("out", "output must have 2 dimensions, got shape [4]")
 
@@ -290,7 +290,7 @@ def test_requirements_must_hold() -> None:
 
 
 def test_layouts_follow_from_the_description_and_the_inputs_alone() -> None:
-    """The same block elsewhere gets the same ones."""
+    """The same block in another place gets the same layouts."""
     block = node("b", i(), o(shape="[2 * N]")).description
     made = node_layouts(block, (Layout(f32, (3,)),))
     assert made == node_layouts(block, (Layout(f32, (3,)),))

@@ -27,7 +27,7 @@ def test_a_right_patch_has_no_problems() -> None:
 
 
 def test_all_problems_are_found_in_one_go() -> None:
-    """A person mends a patch once, not once for each message."""
+    """A person corrects a patch once, not once for each message."""
     patch = graph(
         array("a", 4),
         node("ints", o("out", s32, shape="[4]")),
@@ -73,7 +73,7 @@ def test_two_separate_cycles_are_two_problems() -> None:
 
 @given(st.sets(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=12))
 def test_a_patch_is_circular_exactly_when_it_has_no_order(pairs: set[tuple[int, int]]) -> None:
-    """The standard library's sorter decides; every way that is named is a way round."""
+    """The standard library's TopologicalSorter is the oracle; every cycle that is named is one."""
     nodes = [node(f"n{k}", *(i(f"x{j}", optional=True) for j in range(7)), o(shape="[4]")) for k in range(7)]
     patch = graph(*nodes, wires=[f"n{a}.out n{b}.x{a}" for a, b in pairs])
     problems = validate(patch)
@@ -90,7 +90,7 @@ def test_a_patch_is_circular_exactly_when_it_has_no_order(pairs: set[tuple[int, 
 
 
 def test_a_long_chain_is_checked_in_linear_time() -> None:
-    """Ten times the blocks in a row take ten times the calls."""
+    """Ten times the blocks take ten times the calls."""
 
     def calls(count: int) -> int:
         nodes = [array("n0", 4), *(node(f"n{k}", i(), o()) for k in range(1, count))]
@@ -108,7 +108,7 @@ def test_a_long_chain_is_checked_in_linear_time() -> None:
 
 
 def test_any_type_takes_every_element_type() -> None:
-    """What it becomes is known when shapes are."""
+    """Which one it is follows with the shapes."""
     assert validate(graph(array("a", 4), node("b", i("x", any_type)), wires=["a.out b.x"])) == []
 
 

@@ -1,4 +1,4 @@
-"""A view shows the elements that numpy's view of the same memory shows."""
+"""A view shows the same elements as numpy's view of the same memory."""
 
 import math
 from typing import Any
@@ -23,7 +23,7 @@ def memory(shape: tuple[int, ...], dtype: str = "float32") -> np.ndarray[Any, An
 
 
 def seen(owner: np.ndarray[Any, Any], layout: Layout, offset: int) -> np.ndarray[Any, Any]:
-    """Return what a kernel that follows the layout from an offset into the owner's bytes reads."""
+    """Return what a kernel reads that follows the layout from an offset in the owner's bytes."""
     item = layout.dtype.size_bytes
     base = owner.reshape(-1).view(np.uint8)[offset : offset + layout.span_bytes].view(layout.dtype.numpy.base)
     return np.lib.stride_tricks.as_strided(
@@ -48,7 +48,7 @@ def apply(transform: Transform, array: np.ndarray[Any, Any]) -> np.ndarray[Any, 
 
 @st.composite
 def slices(draw: st.DrawFn, shape: tuple[int, ...]) -> SliceView:
-    """Give a slice with elements, its ends counted from either side."""
+    """Draw a slice that is not empty, its ends counted from either side."""
     axis = draw(st.integers(-len(shape), len(shape) - 1))
     size = shape[axis]
     start = draw(st.integers(0, size - 1))
@@ -63,7 +63,7 @@ def slices(draw: st.DrawFn, shape: tuple[int, ...]) -> SliceView:
 
 @st.composite
 def chains(draw: st.DrawFn) -> tuple[tuple[int, ...], list[Transform]]:
-    """Give a shape and transforms one after the other, each of which is possible."""
+    """Draw a shape and a sequence of transforms, each of which is possible."""
     shape = draw(shapes)
     array = memory(shape)
     transforms: list[Transform] = []
@@ -89,7 +89,7 @@ def chains(draw: st.DrawFn) -> tuple[tuple[int, ...], list[Transform]]:
 
 @given(chains())
 def test_a_chain_of_views_shows_what_numpy_shows(case: tuple[tuple[int, ...], list[Transform]]) -> None:
-    """The same elements in the same memory, with no gaps exactly where numpy has none."""
+    """It shows the same elements in the same memory, and is contiguous exactly where numpy's is."""
     shape, transforms = case
     owner = expected = memory(shape)
     layout, start = Layout(f32, shape), 0
@@ -97,7 +97,7 @@ def test_a_chain_of_views_shows_what_numpy_shows(case: tuple[tuple[int, ...], li
         try:
             layout, offset = view_layout(transform, layout)
         except ShapeRuleError:
-            # A slice may leave elements where wider ones must not start.
+            # After a slice, elements may lie where wider ones must not start.
             assert isinstance(transform, ReinterpretView)
             assert start % transform.dtype.alignment or layout.alignment < transform.dtype.alignment
             return
@@ -191,7 +191,7 @@ REFUSED: list[tuple[Transform, Layout, str]] = [
 
 @pytest.mark.parametrize(("transform", "layout", "message"), REFUSED)
 def test_views_that_cannot_be_say_why(transform: Transform, layout: Layout, message: str) -> None:
-    """The shape, the strides or the bytes that are in the way are named."""
+    """The error names the shape, the strides or the bytes that make the view impossible."""
     with pytest.raises(ShapeRuleError) as refused:
         view_layout(transform, layout)
     assert str(refused.value) == message

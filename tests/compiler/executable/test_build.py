@@ -58,7 +58,7 @@ def resources(
     kernels: TypedKernel | None = None,
     values: Mapping[str, Mapping[str, object]] | None = None,
 ) -> Resources:
-    """Return memory at addresses 1000, 2000 ... in the order of allocation, and kernels that take what they get."""
+    """Return memory at addresses 1000, 2000 ... in the order of allocation, and kernels that accept any arguments."""
     memory = {
         owner: FakeMemory(1000 * (k + 1), b.layout.size_bytes)
         for k, (owner, b) in enumerate(plan.buffers.allocations.items())
@@ -79,7 +79,7 @@ def build(
     spans: Mapping[int, str] | None = None,
     values: Mapping[str, Mapping[str, object]] | None = None,
 ) -> tuple[BuiltGraph, Resources]:
-    """Build on a device that only remembers."""
+    """Build on a device that only records."""
     given = resources(plan, kernels, values)
     return build_graph(plan, device, given, spans or {}), given  # type: ignore[arg-type]  # it records
 
@@ -130,7 +130,7 @@ def refused(plan: Plan, kernels: TypedKernel | None = None, device: FakeDevice |
 
 
 def test_a_disagreement_of_block_and_kernel_is_an_error_on_the_node() -> None:
-    """Number and kind of arguments, threads in a thread block."""
+    """They may disagree on the arguments' number or types, or on the threads in a thread block."""
     ports = (i(), o(shape="[2]"))
 
     def plan(entries: list[Any]) -> Plan:
@@ -267,7 +267,7 @@ def test_a_value_that_does_not_fit_leaves_the_others_written() -> None:
 
 
 def test_destroying_gives_graph_executable_and_events_back() -> None:
-    """Memory and modules belong to others."""
+    """Memory and modules belong to others and stay."""
     plan, device = make_plan(graph(source("s", 4))), FakeDevice()
     compiled = compile_plan(plan, device, resources(plan), {0: "s"})  # type: ignore[arg-type]  # it records
     compiled.destroy()

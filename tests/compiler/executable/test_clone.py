@@ -1,4 +1,4 @@
-"""A graph that is changed after an edit does what one that is built from scratch does, and keeps what it can."""
+"""A graph that is changed after an edit does the same as one built from scratch, and reuses what it can."""
 
 import random
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ def spans_of(plan: Plan, kind: int) -> dict[int, str]:
 
 
 def edits(seed: int) -> Iterator[tuple[RandomPatch, Plan]]:
-    """Give a random plain patch and its plan, then what edits make of it, each planned from the one before."""
+    """Yield a random plain patch and its plan, then the patch after each edit, planned from the previous plan."""
     chance = random.Random(seed)
     patch, plan = plan_of(seed, 5 + seed % 50)
     yield patch, plan
@@ -58,9 +58,9 @@ def in_use(running: Running) -> int:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_edited_graphs_do_what_the_interpreter_does(device: Device, modules: ModuleCache, seed: int) -> None:
-    """After each edit in a row, with live values set in between; what was overwritten can be recomputed.
+    """After each edit in a row, with live values set in between; overwritten buffers can be recomputed.
 
-    Every span tells its time, and the pool has handed out just what the graph uses.
+    Every span has a time, and the pool has handed out exactly what the graph uses.
     """
     chance = random.Random(seed)
     running: Running | None = None
@@ -91,7 +91,7 @@ def test_edited_graphs_do_what_the_interpreter_does(device: Device, modules: Mod
 
 @pytest.mark.parametrize("seed", SEEDS[::4])
 def test_objects_of_unchanged_blocks_are_reused(device: Device, modules: ModuleCache, seed: int) -> None:
-    """Argument blocks, events and memory of blocks that an edit does not concern are the same objects."""
+    """Argument blocks, events and memory of blocks that an edit does not touch are the same objects."""
     running: Running | None = None
     for patch, plan in edits(seed):
         before = running

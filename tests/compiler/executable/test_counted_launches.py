@@ -1,4 +1,4 @@
-"""Launches that follow a count on the device: who is visited, how many thread blocks that takes, and mistakes."""
+"""Launches that follow a count on the device: which elements are visited, by how many thread blocks; and mistakes."""
 
 import itertools
 from pathlib import Path
@@ -97,7 +97,7 @@ def test_a_count_from_the_device_is_followed_in_a_loop() -> None:
 
 
 def test_a_kernel_that_does_not_loop_is_refused() -> None:
-    """It would leave elements out; the error is at the count, and another kernel heals it."""
+    """It would skip elements; the error is at the count, and another kernel heals it."""
     patch = Patch()
     data = patch.add("io.array", data=np.array([9], np.uint32))
     node = patch.add("test_counted.visit", entry="visit_once")
@@ -139,7 +139,7 @@ def test_a_saved_kernel_must_loop_too(tmp_path: Path) -> None:
 
 @given(st.integers(1, 2**31 - 1), st.sampled_from([32, 128, 1024]), st.integers(16, 64), st.booleans())
 def test_no_more_thread_blocks_than_before(grid: int, threads: int, registers: int, on_gpu: bool) -> None:
-    """Nor than run at once: on a GPU as many as fit its multiprocessors, by the limits of 9.0."""
+    """Nor are there more than run at once: on a GPU, as many as fit its multiprocessors by the limits of 9.0."""
     config = LaunchConfig((grid, 1, 1), (threads, 1, 1))
     resources = KernelResources(registers, 0) if on_gpu else None
     found = counted_launch(config, resources, GPU if on_gpu else HOST)
@@ -151,7 +151,7 @@ def test_no_more_thread_blocks_than_before(grid: int, threads: int, registers: i
 
 
 def test_shared_memory_counts() -> None:
-    """One thread block of 115 KB beside another does not fit into 228 KB, of which 1 KB each is the system's."""
+    """Two thread blocks of 115 KB don't fit into 228 KB, since the system takes 1 KB for each."""
     config = LaunchConfig((10_000, 1, 1), (64, 1, 1), 115 << 10)
     assert counted_launch(config, KernelResources(32, 0), GPU).grid == (132, 1, 1)
 
@@ -177,7 +177,7 @@ def described(thread_block: Any, num_threads: Any, *, pass_count: bool) -> None:
 
 
 def test_a_count_needs_one_dimension_and_to_be_passed() -> None:
-    """What the kernel could not follow is refused when the block is described."""
+    """Otherwise the kernel could not follow it, and the block is refused when it is described."""
     described(64, 100, pass_count=True)
     with pytest.raises(ValueError, match=r"launch with a count must have one dimension, got \(\(10, 10\)"):
         described(None, (10, 10), pass_count=True)

@@ -1,4 +1,4 @@
-"""A placement holds while every buffer fits where it lies, and buffers that have grown get room to grow again."""
+"""A placement is kept while every buffer fits where it lies; buffers that have grown get room to grow again."""
 
 from itertools import pairwise
 
@@ -21,14 +21,14 @@ def chain(rows: int, length: int = 6) -> GraphDescription:
 
 
 def followed(plan: Plan, rows: int) -> Plan:
-    """Return the plan of another size, made from one before, which is sound."""
+    """Return the verified plan of another size, made from an earlier plan."""
     made = make_plan(chain(rows), previous=plan)
     assert not verify(made)
     return made
 
 
 def test_sizes_that_fit_move_nothing() -> None:
-    """Down and up again, to what a buffer has room for, and no further."""
+    """Sizes go down, and up again to what a buffer has room for, but no further."""
     plan = make_plan(chain(4))
     smaller = followed(plan, 1)
     assert smaller.placement is plan.placement
@@ -63,5 +63,5 @@ def test_another_connection_is_placed_anew() -> None:
     ],
 )
 def test_room_is_limited(size: int, known: int | None, room: int) -> None:
-    """Twice as much for what has grown and is small, a quarter more for what is large; what shrinks may keep it."""
+    """Small buffers that have grown get twice as much, large ones a quarter more; after shrinking they may keep it."""
     assert room_for(size, known) == room

@@ -1,4 +1,4 @@
-"""Descriptions made by hand, a check of every plan, and a device that only remembers what was put into a graph."""
+"""Descriptions made by hand, a check of every plan, and a device that only records what is put into a graph."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -65,7 +65,7 @@ def o(name: str = "out", dtype: DType = f32, **more: Any) -> PortSpec:
 
 
 def access(ports: Sequence[PortSpec], name: str) -> BufferArgument:
-    """Return how a kernel that gets a port touches it."""
+    """Return how a kernel accesses a port."""
     spec = next(p for p in ports if p.name == name)
     changed = any(p.inplace == name for p in ports)
     return BufferArgument(name, spec.is_input or spec.state or bool(spec.inplace), changed or not spec.is_input)
@@ -79,7 +79,7 @@ def launch(
     more: Sequence[Argument] = (),
     kernel: Kernel = K,
 ) -> KernelEntry:
-    """Return a launch that gets these ports, then `more`."""
+    """Return a launch with these ports as arguments, then `more`."""
     return KernelEntry(kernel, threads, block, (*(access(ports, n) for n in names), *more))
 
 
@@ -92,7 +92,7 @@ def node(
     displays: Sequence[Display] = (),
     **sizes: int,
 ) -> BlockNode:
-    """Return a block; unless entries are given, one launch gets all of its ports."""
+    """Return a block; unless entries are given, it has one launch with all of its ports."""
     if entries is None:
         size = next((p.name for p in ports if not p.is_input), "x")
         entries = [launch(ports, *(p.name for p in ports), threads=(Extent(f"{size}.size"),))]
@@ -120,7 +120,7 @@ def graph(*nodes: BlockNode, wires: Sequence[str] = ()) -> GraphDescription:
 
 @dataclass
 class Recorded:
-    """One node of a recorded graph: "kernel", "memset", "copy", "event" or "conditional", with what it was given."""
+    """One node of a recorded graph: "kernel", "memset", "copy", "event" or "conditional", with its arguments."""
 
     kind: str
     what: tuple[Any, ...]
@@ -159,7 +159,7 @@ class FakePinned:
 
 @dataclass
 class FakeKernel:
-    """A kernel that takes so many 8-byte arguments."""
+    """A kernel that takes a number of 8-byte arguments."""
 
     name: str
     parameters: tuple[KernelParameter, ...]
@@ -234,7 +234,7 @@ class FakeGraph:
 
 @dataclass
 class FakeDevice:
-    """Makes graphs and events that remember."""
+    """Makes graphs and events that record."""
 
     graphs: list[FakeGraph] = field(default_factory=list)
     events: list[FakeEvent] = field(default_factory=list)

@@ -1,10 +1,10 @@
 """A plain interpreter of a `GraphDescription` in numpy: what a patch means, with none of the compiler's ideas.
 
 Every output has an array of its own, which lasts; an in-place output is its input's array, a view a numpy view of it.
-Blocks run one after the other. A block comes after those that feed it, and one that changes an array comes after all
-that read it as it was. What a skipped region leaves is its outputs' default. Delays keep what they are given at the
-end of the scope they lie in, all at once and before a loop's turn is counted, and give it when that scope runs next.
-State goes on from an earlier interpreter's wherever the same output or buffer has the same type and shape.
+Blocks run one after the other. A block comes after those that feed it; one that changes an array comes after all
+readers of the old contents. A skipped region leaves the defaults of its outputs. Delays store their inputs at the end
+of their scope, all at once and before a loop's turn is counted, and output them when that scope runs next. State goes
+on from an earlier interpreter's wherever the same output or buffer has the same type and shape.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class Interpreter:
         return eval(text, {"ceil": math.ceil, "min": min, **dict(block.structural), **ports})
 
     def _maker(self, port: PortRef) -> PortRef:
-        """Return the output whose array a port shows, whole or in part."""
+        """Return the output that owns the array that a port shows, whole or in part."""
         while True:
             block = self._nodes[port.node].description
             spec = next(spec for spec in block.ports if spec.name == port.port)
@@ -176,7 +176,7 @@ class Interpreter:
             yield source.node, target.node, target.port in self._nodes[target.node].description.delayed_inputs
 
     def _changed(self) -> Iterable[tuple[str, str, bool]]:
-        """Give (who reads an array as it was, who changes it in place, False)."""
+        """Yield (reader of the old contents of an array, block that changes it in place, False)."""
         readers: dict[PortRef, list[tuple[PortRef, PortRef]]] = {}
         for target, source in self._sources.items():
             block = self._nodes[target.node].description
@@ -194,7 +194,7 @@ class Interpreter:
                             yield reader.node, writer.node, False
 
     def _same_version(self, read: PortRef, changed: PortRef, reader: str, writer: str) -> bool:
-        """True when two outputs are the same memory as one block, or one region with its branches, leaves it."""
+        """True when two outputs are the same memory after one block, or after one region with its branches."""
         if not np.may_share_memory(self.array(read), self.array(changed)):
             return False
         if read == changed:
@@ -206,7 +206,7 @@ class Interpreter:
     # Defaults
 
     def _find_fills(self) -> dict[str, list[tuple[Array, float]]]:
-        """Return what is filled with what before each region: what is made inside and looked at outside."""
+        """Return the fills before each region: buffers that are made inside and read outside, with their defaults."""
         read_from: dict[PortRef, set[str]] = {}
         for target, source in self._sources.items():
             read_from.setdefault(self._maker(source), set()).add(self._nodes[target.node].region)
@@ -257,7 +257,7 @@ class Interpreter:
             self._kept[node, delay.target.name] = self.array(self._sources[PortRef(node, delay.source.name)]).copy()
 
     def _delays(self, scope: str) -> Iterable[tuple[str, DelayEntry]]:
-        """Give the delays of a scope that something is connected to."""
+        """Yield the delays of a scope that have a connected input."""
         for node in self._orders.get(scope, ()):
             for delay in self._nodes[node].description.delays:
                 if PortRef(node, delay.source.name) in self._sources:

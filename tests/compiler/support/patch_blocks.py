@@ -88,7 +88,7 @@ def array(contents: Array) -> BlockDescription:
 
 
 def fresh(rows: int, columns: int, seed: int, default: float = 0.0) -> BlockDescription:
-    """Numbers that follow from the frame's index."""
+    """Numbers computed from the frame's index."""
     entry = _launch("fresh", "out.size", _write("out"), *_extents("out.size"), ValueArgument(seed), FrameArgument())
     return block(o(shape=f"[{rows}, {columns}]", default=default), entries=(entry,))
 
@@ -114,7 +114,7 @@ def absorb() -> BlockDescription:
 
 
 def mix() -> BlockDescription:
-    """Several entries that hand an internal buffer on."""
+    """Several entries that pass an internal buffer on."""
     entries = (
         FillEntry(_write("work"), 1),
         _launch("mix", "x.size", _read("x"), _change("work"), _write("out"), *_extents("x.size"), threads=32),
@@ -157,13 +157,13 @@ def keep() -> BlockDescription:
 
 
 def delay(initial: int) -> BlockDescription:
-    """What `x` was in the last frame or turn."""
+    """`x` of the last frame or turn."""
     ports = (i("like"), i(delayed=True, shape="same(like)"), o(shape="same(like)"))
     return block(*ports, entries=(DelayEntry(_write("out"), _read("x"), initial),))
 
 
 def view(transform: Transform) -> BlockDescription:
-    """The same memory, seen in another way."""
+    """The same memory as a view."""
     return block(i(strided=True), o(shape="view"), views=(View("out", "x", transform),))
 
 

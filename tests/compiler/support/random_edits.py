@@ -1,4 +1,4 @@
-"""Random edits of plain patches, of the kinds that a person makes; some leave a patch that can't run."""
+"""Random edits of plain patches, as a person makes them; some leave a patch that can't run."""
 
 import random
 from dataclasses import replace
@@ -27,7 +27,7 @@ class _Editor:
         self._values = dict(patch.values)
 
     def edit(self, kind: str) -> RandomPatch:
-        """Change one thing, or with "two" two of them."""
+        """Make one change, or two with "two"."""
         for each in (self._chance.choice(_KINDS[:-1]), self._chance.choice(_KINDS[:-1])) if kind == "two" else (kind,):
             getattr(self, f"_{each}")()
         return RandomPatch(GraphDescription(tuple(self._nodes), tuple(self._connections)), self._values)
@@ -47,7 +47,7 @@ class _Editor:
         ]
 
     def _free(self) -> list[int]:
-        """Return the connections, by number, that may be led elsewhere; a count stays with what it counts."""
+        """Return the numbers of the connections that may be moved; a count stays with what it counts."""
         appending = {node.id for node in self._nodes if any(spec.append for spec in node.description.outputs)}
         return [n for n, c in enumerate(self._connections) if c.source.node not in appending]
 
@@ -105,7 +105,7 @@ class _Editor:
             self._take_out(self._chance.choice(leaves))
 
     def _bypass(self) -> None:
-        """Take a block out and connect what it fed to what fed it."""
+        """Remove a block and connect its readers to its source."""
         source_of = {c.target: c.source for c in self._connections}
         appending = {node.id for node in self._nodes if any(spec.append for spec in node.description.outputs)}
         middle = [
@@ -122,15 +122,15 @@ class _Editor:
         self._connections += [Connection(source, target) for target in fed]
 
     def _describe(self) -> None:
-        """Describe a block anew, as a person does who changes it and changes it back."""
+        """Describe a block again, as after a change and its undo."""
         number = self._chance.randrange(len(self._nodes))
         node = self._nodes[number]
         self._nodes[number] = BlockNode(node.id, replace(node.description))
 
     def _resize(self) -> None:
-        """Give a block that makes numbers another size; not everything behind it may take that.
+        """Change the size of a block that makes numbers; not all of its readers may accept that.
 
-        Either any other, or one row more or less: what lies within the same allocation, and what just does not.
+        The size is any other, or one row more or less, which just fits the same allocation or just not.
         """
         made = [n for n, node in enumerate(self._nodes) if not node.description.inputs and node.description.entries]
         if made:
@@ -142,6 +142,6 @@ class _Editor:
             self._nodes[number] = BlockNode(self._nodes[number].id, blocks.fresh(rows, columns, seed))
 
     def _reorder(self) -> None:
-        """List the same blocks and connections in another order, as a file or an undo may."""
+        """List the same blocks and connections in another order, as files or undo may."""
         self._chance.shuffle(self._nodes)
         self._chance.shuffle(self._connections)

@@ -34,7 +34,7 @@ class RandomPatch:
 
 
 def random_patch(seed: int, size: int, *, plain: bool = False) -> RandomPatch:
-    """Return a patch of about `size` blocks; the same for the same seed. It may have blocks in each other's way.
+    """Return a patch of about `size` blocks; the same for the same seed. Some of its blocks may conflict.
 
     A `plain` one has no regions, no delays and no composites.
     """
@@ -49,11 +49,11 @@ class _Maker:
         self._connections: list[Connection] = []
         self._values: dict[str, dict[str, int]] = {}
         self._scope = ""
-        #: Composites whose blocks are to be one child graph, as far as that is possible.
+        #: Composites that should become child graphs where possible.
         self._groups = chance.choice((("",), ("", "", "", "one"), ("one", "two", "three"))) if not plain else ("",)
         #: Whether there is state: what depends on it does not share memory.
         self._lasting = chance.random() < 0.6
-        #: How often what was changed in place can still be read, which may be too late.
+        #: How often an output can still be read after it was changed in place, which may give a conflict.
         self._careless = chance.choice((0.0, 0.0, 0.1, 0.4))
 
     def make(self, size: int) -> RandomPatch:
@@ -66,7 +66,7 @@ class _Maker:
         return RandomPatch(GraphDescription(tuple(self._nodes), tuple(self._connections)), self._values)
 
     def _add(self, scope: str, description: BlockDescription, **inputs: Output) -> str:
-        # Names in no order that means anything, since ties are broken by name.
+        # Names in random order, since ties are broken by name.
         name = f"n{self._chance.randrange(10**6):06}_{len(self._nodes)}"
         group = self._chance.choice(self._groups) if not scope else ""
         self._nodes.append(BlockNode(name, description, scope, group))
@@ -107,7 +107,7 @@ class _Maker:
         fitting = [output for output in seen if output.contiguous or not contiguous]
         if not fitting:
             return self._fresh_one(self._scope, seen)
-        # Mostly what was made last, so that there are chains, and now and then anything, so that there are fans.
+        # Mostly the latest output, which gives chains, and now and then any, which gives fan-out.
         return self._chance.choice(fitting[-4:] if self._chance.random() < 0.6 else fitting)
 
     def _out(self, seen: list[Output], name: str, shape: tuple[int, int], port: str = "out") -> Output:
@@ -227,7 +227,7 @@ class _Maker:
             name = self._add(scope, blocks.when(element, otherwise=kind == 1), condition=x)
             before = list(seen)
             self._blocks(name, seen, size, depth + 1)
-            if kind == 1:  # both branches may change the same memory, of which one happens
+            if kind == 1:  # both branches may change the same memory, since only one runs
                 other = list(before)
                 self._blocks(f"{name}.else", other, self._chance.randint(1, size), depth + 1)
                 seen[:] = [o for o in seen if o in other or o not in before] + [o for o in other if o not in before]

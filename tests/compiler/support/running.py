@@ -1,4 +1,4 @@
-"""Runs plans on a device as the engine does, with memory that holds rubbish where a frame must not rely on it."""
+"""Runs plans on a device as the engine does, with garbage in memory that a frame must not rely on."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RUBBISH = 0xA5
 class Running:
     """A compiled plan with memory of its own; `close` gives everything back.
 
-    With an `earlier` one, it is built from that, which it replaces.
+    It is built from an `earlier` one, if given, and replaces it.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Running:
             self._states.clear()
 
     def frame(self) -> None:
-        """Launch once, and wait. What lies in the arena is rubbish before, as another graph may have left it."""
+        """Launch once, and wait. Before that, the arena is filled with garbage, as another graph may have left it."""
         for owner in self.plan.placement.offsets:
             self._device.fill(self.memory.by_owner[owner], RUBBISH)
         self._uniforms.array["index"] = self._frame
@@ -74,7 +74,7 @@ class Running:
         self._frame += 1
 
     def read_again(self, owner: PortRef) -> np.ndarray[Any, Any]:
-        """Return what an allocation held in the last frame, as the engine does: computed again if overwritten."""
+        """Return what an allocation held in the last frame; as in the engine, it is computed again if overwritten."""
         services: Any = SimpleNamespace(device=self._device, pool=self.pool, frame=self._uniforms)  # all that it needs
         return read_port(self.compiled, services, self._values, self._stream, owner)
 
@@ -86,7 +86,7 @@ class Running:
         return array
 
     def lasting(self) -> list[PortRef]:
-        """Return the buffers that hold what they should after a frame: all that do not share memory."""
+        """Return the buffers that keep their contents after a frame: all that do not share memory."""
         return [
             owner
             for owner, buffer in self.plan.buffers.allocations.items()

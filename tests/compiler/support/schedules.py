@@ -16,7 +16,7 @@ from engine.patch.changes import PortRef
 from engine.types import u8
 
 UNIT = 256
-#: What an operation does is of no interest here.
+#: These tests don't depend on what an operation does.
 WORK = FillEntry(BufferArgument("out", reads=False, writes=True), 0)
 
 
@@ -33,7 +33,7 @@ def access(reads: Iterable[PortRef], writes: Iterable[PortRef]) -> Access:
 
 @dataclass
 class Draft:
-    """A schedule in the making: every operation comes after those that it has a buffer in common with."""
+    """Builds a schedule: every operation comes after those that it shares a buffer with."""
 
     operations: list[Operation] = field(default_factory=list)
     scopes: list[Scope] = field(default_factory=lambda: [Scope(-1, "", -1, ())])
@@ -59,7 +59,7 @@ class Draft:
         return numbers
 
     def end(self, scopes: Sequence[int]) -> None:
-        """End a region: from now on it touches what its bodies touch."""
+        """End a region: it touches what its bodies touch."""
         index = self.scopes[scopes[0]].region
         old = self.operations[index]
         inside = [o for o in self.operations if o.scope in scopes]
@@ -143,7 +143,7 @@ def random_draft(random: Random, count: int) -> Draft:
                 visible.append(output)
                 budget -= share
             else:
-                # Of an inner buffer a block says that it is read, though nothing of the last frame is.
+                # A block declares an inner buffer as read, although it reads nothing from the last frame.
                 draft.op(name, [*reads, name] if chance > 0.9 else reads, None, scope)
                 visible.append(name)
 
@@ -153,7 +153,7 @@ def random_draft(random: Random, count: int) -> Draft:
 
 
 class Memory:
-    """Contents by owner, in separate memory or in an arena of which each unit remembers who wrote it last."""
+    """Contents by owner, in separate memory or in an arena in which each unit records its last writer."""
 
     def __init__(self, placement: Placement | None = None) -> None:
         self.placement = placement
@@ -169,7 +169,7 @@ class Memory:
             self.arena[unit] = (owner, value)
 
     def read(self, owner: PortRef) -> Any:
-        """Return what a buffer holds, "torn" when something else wrote over some of it."""
+        """Return what a buffer holds, or "torn" if another one overwrote a part of it."""
         if self.placement is None or owner not in self.placement.offsets:
             return self.separate.get(owner)
         found = {self.arena.get(unit) for unit in self._units(owner)}

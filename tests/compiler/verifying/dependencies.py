@@ -1,4 +1,4 @@
-"""What a plan's dependencies must say: conflicting accesses are ordered, and every reader sees what its source gave."""
+"""What a plan's dependencies must ensure: conflicting accesses are ordered, and readers see their source's result."""
 
 from collections.abc import Iterator
 from itertools import combinations
@@ -20,7 +20,7 @@ def by_owner(touches: list[list[Touch]]) -> dict[PortRef, list[Touch]]:
 
 
 def conflict_problems(plan: Plan, reach: Reach, touches: list[list[Touch]]) -> list[str]:
-    """Two operations that touch one byte, one of them writing, must not run at the same time."""
+    """Find operations that touch one byte, at least one writing, and may run at the same time."""
     return [
         f"operations {one.operation} and {other.operation} must be ordered, since both touch {owner}"
         for owner, found in by_owner(touches).items()
@@ -33,7 +33,7 @@ def conflict_problems(plan: Plan, reach: Reach, touches: list[list[Touch]]) -> l
 
 
 class _Flow:
-    """The connections of a plan as operations: who made what a port shows, who reads it, who changes it."""
+    """The connections of a plan as operations: which make what a port shows, read it and change it."""
 
     def __init__(self, plan: Plan, reach: Reach, touches: list[list[Touch]]) -> None:
         self.plan, self.reach, self.touches = plan, reach, touches
@@ -43,7 +43,7 @@ class _Flow:
             self.by_node.setdefault(plan.operations[touch.operation].node, []).append(touch)
 
     def producer(self, port: PortRef) -> PortRef:
-        """Return the output whose block makes what a port shows: the port itself, or what its views look at."""
+        """Return the output whose block makes what a port shows: the port itself, or the source of its views."""
         description = self.plan.description
         while (view := description.by_id[port.node].description.view_of.get(port.port)) is not None:
             port = description.source_of[PortRef(port.node, view.source)]
@@ -57,7 +57,7 @@ class _Flow:
         return {spec.name for spec in self.plan.description.by_id[node].description.outputs}
 
     def is_late(self, operation: int, other: int) -> bool:
-        """True when an operation ends the turn or the frame in which `other` runs, so that others come before it."""
+        """True when an operation ends the turn or the frame in which `other` runs."""
         made = self.plan.operations[operation]
         if is_copy_of_delay(made):
             ends = all(
@@ -102,14 +102,14 @@ def flow_problems(plan: Plan, reach: Reach, touches: list[list[Touch]]) -> list[
 
 
 def _misplaced(flow: _Flow, writer: int, reader: int, made: set[int]) -> str:
-    """Return what must hold of a writer and a reader of a port and doesn't, or nothing."""
+    """Return the rule that a writer and a reader of a port break, or nothing."""
     reach = flow.reach
     if reach.exclusive(writer, reader):
         return ""
     if flow.is_late(writer, reader):
         if reach.before(reader, writer):
             return ""
-        # Of two that end one scope, the delay that another one keeps must be read before it is written.
+        # Of two that end the same scope, a delay that another one stores must be read before it is written.
         return "must come after"
     if writer in made or flow.is_late(reader, writer):
         return "" if reach.before(writer, reader) else "must come before"
@@ -121,7 +121,7 @@ def _misplaced(flow: _Flow, writer: int, reader: int, made: set[int]) -> str:
 
 
 def default_problems(plan: Plan, reach: Reach) -> list[str]:
-    """What is made inside a region and read outside is filled before the region, however deep it lies."""
+    """Find buffers made inside a region and read outside that are not filled before the region, however deep."""
     readers = [
         (connection.source, plan.description.by_id[connection.target.node].region)
         for connection in plan.description.connections

@@ -1,7 +1,7 @@
-"""Memory by replay: a plan is simulated, and every reader must find in a buffer what was written to it.
+"""Memory by replay: a plan is simulated, and every reader must find what was written to its buffer.
 
-This knows nothing of live ranges. Branches are taken and loops turn as a random number says, so a few replays find
-what depends on them. What can run at the same time must not lie at the same bytes at all.
+This knows nothing of live ranges. Random numbers choose branches and the turns of loops, so a few replays find mistakes
+that depend on them. Operations that can run at the same time must not use the same bytes at all.
 """
 
 import random
@@ -38,7 +38,7 @@ def memory_problems(plan: Plan, reach: Reach, touches: list[list[Touch]]) -> lis
 
 
 def _sharers(plan: Plan) -> dict[PortRef, set[PortRef]]:
-    """Return for each buffer in the arena the others that lie at some of its bytes."""
+    """Return for each buffer in the arena the others that share some of its bytes."""
     ends = {o: at + plan.buffers.allocations[o].layout.size_bytes for o, at in plan.placement.offsets.items()}
     found: dict[PortRef, set[PortRef]] = {owner: set() for owner in ends}
     here: list[PortRef] = []
@@ -52,7 +52,7 @@ def _sharers(plan: Plan) -> dict[PortRef, set[PortRef]]:
 
 
 def _concurrent(sharers: dict[PortRef, set[PortRef]], reach: Reach, touches: list[list[Touch]]) -> set[str]:
-    """Buffers that share bytes must not be used by one operation, or by two that may run at the same time."""
+    """Find buffers that share bytes and are used by one operation, or by two that may run at the same time."""
     users: dict[PortRef, dict[int, None]] = {}
     for touch in (touch for found in touches for touch in found):
         users.setdefault(touch.place.owner, {})[touch.operation] = None
@@ -66,7 +66,7 @@ def _concurrent(sharers: dict[PortRef, set[PortRef]], reach: Reach, touches: lis
 
 
 def _looked_at(plan: Plan) -> set[PortRef]:
-    """Return the buffers that are read after a frame: what is shown, and outputs that feed nothing."""
+    """Return the buffers that are read after a frame: shown ports, and outputs that feed nothing."""
     fed = {connection.source for connection in plan.description.connections}
     ports = {PortRef(node.id, d.buffer) for node in plan.description.nodes for d in node.description.displays}
     outputs = {PortRef(node.id, s.name) for node in plan.description.nodes for s in node.description.outputs}
@@ -74,20 +74,20 @@ def _looked_at(plan: Plan) -> set[PortRef]:
 
 
 class _Replay:
-    """One frame; `there` are the buffers whose bytes are their own."""
+    """One frame; `there` are the buffers that hold their own contents."""
 
     def __init__(self, plan: Plan, sharers: dict[PortRef, set[PortRef]], touches: list[list[Touch]], seed: int) -> None:
         self._plan = plan
         self._sharers = sharers
         self._touches = touches
         self._random = random.Random(seed)
-        #: Buffers that hold nothing of use when a frame starts.
+        #: Buffers without valid contents when a frame starts.
         self._made = {*plan.placement.offsets, *plan.buffers.swaps.values()}
         self.there: set[PortRef] = set()
         self.problems: set[str] = set()
 
     def run(self, scope: int) -> None:
-        """Go through the operations of a scope."""
+        """Replay the operations of a scope."""
         for index in self._plan.scopes[scope].members:
             entry = self._plan.operations[index].entry
             if isinstance(entry, RegionEntry):

@@ -1,6 +1,6 @@
-"""Touches: which bytes each operation reads and writes, and which operation surely comes before which.
+"""Touches: which bytes each operation reads and writes, and which operations must come before which.
 
-Both follow from a plan's entries, places and dependencies alone: `verify.py` holds them against what was meant.
+Both follow from a plan's entries, places and dependencies alone; `verify.py` compares them with the rules.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from engine.patch.changes import PortRef
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """Operation `operation` reads or writes the bytes of a place; what it does both to has two touches."""
+    """Operation `operation` reads or writes the bytes of a place; reading and writing them are two touches."""
 
     operation: int
     place: Place
@@ -71,12 +71,12 @@ def is_copy_of_delay(operation: Operation) -> bool:
 
 
 def is_fill(operation: Operation) -> bool:
-    """True for what fills a region's output before the region."""
+    """True for the fill of a region's output before the region."""
     return operation.place < 0 and operation.node != "" and not is_copy_of_delay(operation)
 
 
 class Reach:
-    """What the dependencies say about any two operations, in whatever scopes they lie."""
+    """The order that dependencies give any two operations, in whatever scopes they lie."""
 
     def __init__(self, operations: Sequence[Operation], scopes: Sequence[Scope]) -> None:
         self._ancestors: list[int] = []
@@ -90,7 +90,7 @@ class Reach:
             self._ways.append((*around, (operation.scope, index)))
 
     def lift(self, a: int, b: int) -> tuple[int, int]:
-        """Return what stands for each in the innermost scope around both: itself, or the region it lies in."""
+        """Return what represents each in the innermost scope around both: itself, or the region around it."""
         for (scope_a, up), (scope_b, down) in zip(self._ways[a], self._ways[b], strict=False):
             if scope_a != scope_b:
                 break
@@ -100,7 +100,7 @@ class Reach:
         return pair
 
     def before(self, a: int, b: int) -> bool:
-        """True when `a`, with the region it lies in, is done before `b` starts."""
+        """True when `a`, with the region around it, ends before `b` starts."""
         first, second = self.lift(a, b)
         return bool(self._ancestors[second] >> first & 1)
 
@@ -110,7 +110,7 @@ class Reach:
         return first != second and not (self._ancestors[second] >> first | self._ancestors[first] >> second) & 1
 
     def exclusive(self, a: int, b: int) -> bool:
-        """True when the two lie in different branches of one region, of which only one runs."""
+        """True when the two lie in different branches of one region, so that only one of them runs."""
         first, second = self.lift(a, b)
         return first == second and a != b
 

@@ -1,4 +1,4 @@
-"""The verifier: everything that must hold of a plan, checked from scratch and however the plan was made.
+"""The verifier: all rules that a plan must obey, checked from scratch, however the plan was made.
 
 It costs more than planning. Tests of the compiler and of the runtime run it on every plan that they make.
 """
@@ -16,10 +16,10 @@ from tests.compiler.verifying.touches import Reach, Touch, all_touches, is_copy_
 
 
 def verify(plan: Plan) -> list[str]:
-    """Return what is wrong with a plan, a sentence each; an empty list when every invariant holds."""
+    """Return the mistakes in a plan, a sentence each; an empty list when every invariant holds."""
     problems = _scope_problems(plan)
     if problems:
-        return problems  # the rest could not be told
+        return problems  # the other rules could not be checked
     reach, touches = Reach(plan.operations, plan.scopes), all_touches(plan)
     return [
         *_entry_problems(plan),
@@ -154,7 +154,7 @@ def _place_problems(plan: Plan) -> list[str]:
 
 
 def _launch_problems(plan: Plan) -> list[str]:
-    """Every kernel has a launch, which covers its threads with no thread block to spare."""
+    """Every kernel has a launch with exactly as many thread blocks as its threads need."""
     problems = []
     for index, operation in enumerate(plan.operations):
         entry = operation.entry
@@ -171,7 +171,7 @@ def _launch_problems(plan: Plan) -> list[str]:
 
 
 def _frame_problems(plan: Plan, reach: Reach, touches: list[list[Touch]]) -> list[str]:
-    """The frame uniforms come before who reads them; status words are cleared first and read back last."""
+    """The frame uniforms come before their readers; status words are cleared first and read back last."""
     problems = []
     blocks = [node.description for node in plan.description.nodes]
     statuses = [(node, status) for node in plan.description.nodes for status in node.description.statuses]

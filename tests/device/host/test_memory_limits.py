@@ -23,8 +23,7 @@ GIB = 1 << 30
 def test_limits_of_all_groups_around_count(
     tmp_path: Path, groups: str, folder: str, names: tuple[str, str, str]
 ) -> None:
-    """File caches that the system can drop don't count as used; groups that have no limit, or are hidden, don't limit.
-    """
+    """File caches that the system can drop don't count as used; groups without a limit, or hidden ones, are ignored."""
     limit, used, dropped = names
     for group, most in (("a", str(4 * GIB)), ("a/b", "max")):
         path = tmp_path / folder / group

@@ -17,7 +17,7 @@ from tests.runtime.conftest import SCALE, Kernels
 
 
 def test_a_right_patch_has_nothing_to_list() -> None:
-    """Saxpy as the documentation shows it."""
+    """The patch is the Saxpy of the documentation."""
     patch = Patch()
     x, saxpy = patch.add("io.array", data=np.ones(8, np.float32)), patch.add("math.saxpy")
     for name in ("x", "y"):
@@ -73,7 +73,7 @@ def big() -> type[Block]:
 def test_a_shortage_of_memory_is_reported_at_the_largest_buffers(
     big: type[Block], counts: list[int], available: int
 ) -> None:
-    """And only then. Buffers up to 1 GB take the next power of two."""
+    """A patch that fits gets no report. Buffers up to 1 GB take the next power of two."""
     patch = Patch()
     block_types.commit({big.id: big}, [])
     nodes = {patch.add(big.id, n=count).id: count for count in counts}
@@ -88,7 +88,7 @@ def test_a_shortage_of_memory_is_reported_at_the_largest_buffers(
 
 
 def test_a_patch_that_no_device_has_the_memory_for_is_refused(big: type[Block]) -> None:
-    """By the check, and by the engine before it allocates, which runs on; smaller again, the block runs."""
+    """The check and the engine refuse it before anything is allocated; once it is smaller, the block runs."""
     block_types.commit({big.id: big}, [])
     patch = Patch()
     node = patch.add(big.id, n=4)

@@ -1,4 +1,4 @@
-"""What is said of launches that leave a GPU idle, for kernels and a GPU whose numbers are known."""
+"""Warnings of launches that leave a GPU idle, for kernels and a GPU whose numbers are known."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -26,7 +26,7 @@ GPU = DeviceInfo("cuda:0", "GPU", "sm_90", 1 << 30, 132, HOPPER)
 
 
 def advice(grid: int, threads: int, registers: int = 32, static: int = 0, dynamic: int = 0) -> tuple[str, str] | None:
-    """Return what is said of a launch on a GPU of compute capability 9.0 with 132 multiprocessors."""
+    """Return the warning for a launch on a GPU of compute capability 9.0 with 132 multiprocessors."""
     config = LaunchConfig((grid, 1, 1), (threads, 1, 1), dynamic)
     return launch_advice("tile", KernelResources(registers, static), config, HOPPER, 132)
 
@@ -85,17 +85,17 @@ def test_a_grid_that_leaves_most_multiprocessors_idle() -> None:
         (66, 1024, 32),  # half of the multiprocessors
         (16, 1024, 32),  # too few threads for all multiprocessors
         (65, 256, 32),  # likewise, with thread blocks of the usual size
-        (10_000, 1024, 128),  # fits not once: the launch is refused, with the reason
+        (10_000, 1024, 128),  # does not fit even once: the launch is refused, with the reason
     ],
 )
 def test_launches_that_get_no_advice(grid: int, threads: int, registers: int) -> None:
-    """Launches that run well enough, or are too small to gain anything."""
+    """They run well enough, or are too small to gain anything."""
     assert advice(grid, threads, registers=registers) is None
 
 
 @given(st.integers(1, 10_000), st.integers(1, 256), st.integers(0, 64))
 def test_usual_launches_are_quiet(grid: int, threads: int, registers: int) -> None:
-    """Thread blocks of up to 256 threads are told of only where few of the threads run, and many are launched."""
+    """Thread blocks of up to 256 threads get a warning only where few of the threads run, and many are launched."""
     told = advice(grid, threads, registers=registers)
     found = occupancy(KernelResources(registers, 0), HOPPER, (threads, 1, 1))
     is_low = 4 * found.active_threads < found.max_threads and grid >= 132 * found.thread_blocks
@@ -104,7 +104,7 @@ def test_usual_launches_are_quiet(grid: int, threads: int, registers: int) -> No
 
 @given(st.integers(1, 1024), st.integers(1, 255), st.integers(0, 227 << 10))
 def test_the_suggested_thread_block_is_better(threads: int, registers: int, shared: int) -> None:
-    """The thread block that is named lets as many threads run as the text says, and more than now."""
+    """It lets as many threads run as the text says, and more than now."""
     config = LaunchConfig((1_000_000, 1, 1), (threads, 1, 1), shared)
     resources = KernelResources(registers, 0)
     told = launch_advice("k", resources, config, HOPPER, 132)
@@ -117,7 +117,7 @@ def test_the_suggested_thread_block_is_better(threads: int, registers: int, shar
 
 
 def test_each_node_gets_a_warning_once() -> None:
-    """Two launches of one kernel by one node, one by another; a host has nothing to tell."""
+    """Two launches of one kernel by one node, one by another; the host has no warnings."""
     kernel = SimpleNamespace(name="tile", resources=KernelResources(255, 0))
     config = LaunchConfig((1000, 1, 1), (256, 1, 1))
     nodes = [
@@ -141,7 +141,7 @@ class Pretending(HostDevice):
 
 
 def test_a_warning_lies_on_the_node_and_goes_with_the_kernel(kernels: Kernels, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It comes with the graph that is built and with a kernel that is swapped in, and keeps nothing from running."""
+    """It comes with a graph that is built and with a kernel that is swapped in, and stops nothing."""
     registers = {"scale": 255}
     monkeypatch.setattr(
         HostKernel, "resources", property(lambda kernel: KernelResources(registers.get(kernel.name, 32), 0))

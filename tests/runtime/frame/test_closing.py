@@ -1,4 +1,4 @@
-"""Engines are closed in the middle of anything, and give back everything that their device takes."""
+"""Engines can be closed at any moment, and free everything on their device."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def patch(kernels: Kernels) -> Patch:
 
 
 def fails_by_hand(engine: Engine, device: FailingDevice) -> None:
-    """Have a frame fail that was asked for."""
+    """Have a requested frame fail."""
     device.has_failed = True
     with pytest.raises(DeviceError, match="the device has gone"):
         engine.step()
@@ -104,7 +104,7 @@ def fails_while_preparing(engine: Engine, device: FailingDevice) -> None:
 def test_after_a_fault_everything_that_can_be_freed_is_freed(
     patch: Patch, device: FailingDevice, fail: Callable[[Engine, FailingDevice], None]
 ) -> None:
-    """Closing does not raise what the frame has raised, and doing it again does nothing."""
+    """Closing does not raise the frame's error again, and closing twice does nothing."""
     engine = Engine(patch, device)
     engine.post(Observe({"show": Viewing((8, 8))}))
     engine.step()
@@ -118,7 +118,7 @@ def test_after_a_fault_everything_that_can_be_freed_is_freed(
 def test_a_device_that_fails_while_the_engine_closes_is_reported_once(
     patch: Patch, device: FailingDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And everything else is given back, the engine's own device included."""
+    """Everything else is freed, the engine's own device included."""
     monkeypatch.setattr("engine.runtime.engine.open_device", lambda name: device)
     engine = Engine(patch, "host")
     engine.post(Observe({"show": Viewing((8, 8))}))
@@ -135,7 +135,7 @@ def test_a_device_that_fails_while_the_engine_closes_is_reported_once(
 def test_closing_does_not_wait_for_pictures(
     patch: Patch, device: FailingDevice, state: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Closing waits neither for copies of pictures, nor for readers to take them, nor for their memory."""
+    """It waits neither for copies of pictures, nor for readers to take them, nor for their memory."""
     close, free = PictureSlot.close, list[bool]()
     monkeypatch.setattr(PictureSlot, "close", lambda slot: (free.append(slot.is_free), close(slot)))
     engine = Engine(patch, device)
@@ -159,7 +159,7 @@ def test_closing_does_not_wait_for_pictures(
 def test_closing_waits_for_a_picture_that_is_being_read(
     patch: Patch, device: FailingDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Closing waits for the reader."""
+    """The reader gets the whole picture."""
     take, is_taking, may_take = PictureSlot.take, threading.Event(), threading.Event()
 
     def slowly(slot: PictureSlot, *picture: Any) -> Preview | None:
@@ -189,7 +189,7 @@ def test_closing_waits_for_a_picture_that_is_being_read(
 def test_closing_waits_for_files_that_are_being_written(
     kernels: Kernels, tmp_path: Path, device: FailingDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Closing waits for what was asked for in a frame before."""
+    """Files that an earlier frame was asked to save are complete."""
     patch = Patch()
     data = patch.add("io.array", data=np.arange(3, dtype=np.float32))
     patch.connect(data["out"], patch.add("test_run.save", node_id="save", file=tmp_path / "numbers.npy")["x"])

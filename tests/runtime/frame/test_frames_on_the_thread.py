@@ -1,4 +1,4 @@
-"""The engine on its own thread: it runs, pauses, steps, shows and stops, and nobody waits for it."""
+"""The engine on its own thread: it runs, pauses, steps, shows pictures and stops, and nobody waits for it."""
 
 import threading
 import time
@@ -43,7 +43,7 @@ def test_the_first_frame_waits_for_the_first_build(patch: Patch) -> None:
 
 
 def test_a_read_after_the_start_waits_for_the_first_frame(patch: Patch) -> None:
-    """It makes no difference whether the thread or the reader comes first."""
+    """It doesn't matter whether the thread or the reader comes first."""
     for pause_s in (0, 0, 0.001, 0.01):
         with Engine(patch, device="host") as engine:
             engine.start()
@@ -193,7 +193,7 @@ def test_pictures_come_only_from_viewers_that_somebody_looks_at(pictured: Patch)
 
 
 def test_a_still_picture_is_made_once_and_again_after_an_edit(pictured: Patch) -> None:
-    """On its thread the engine does not launch what would give the same; an observer who comes late is served."""
+    """The engine's thread skips launches that would give the same picture; a late observer still gets one."""
     with Engine(pictured, device="host") as engine:
         engine.start(rate=200)
         next_report(engine, lambda r: r.buffers)
@@ -215,7 +215,7 @@ def test_a_still_picture_is_made_once_and_again_after_an_edit(pictured: Patch) -
 
 
 def test_a_report_tells_how_often_the_graph_was_launched(pictured: Patch) -> None:
-    """Frames of a still picture go on without; every frame by hand is launched, and so is one that an edit changed."""
+    """Frames of a still picture are not launched; every frame by hand is, and so is one that an edit changed."""
     with Engine(pictured, device="host") as engine:
         assert [engine.step().launches for _ in range(3)] == [1, 2, 3]
         engine.start(rate=200)

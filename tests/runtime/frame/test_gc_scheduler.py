@@ -1,4 +1,4 @@
-"""When garbage is collected while engines run: in gaps that are long enough, and never without bound."""
+"""When garbage is collected while engines run: in gaps that are long enough, and before it grows without bound."""
 
 import gc
 import threading
@@ -12,7 +12,7 @@ FOREVER_NS = 2**62
 
 
 class FakeHeap:
-    """Objects are numbers here: so many young, so many that survived. Collecting takes 100 ns an object."""
+    """A heap that only counts its young and its surviving objects. Collecting takes 100 ns an object."""
 
     def __init__(self) -> None:
         self.enabled, self.young, self.survivors, self.frozen = True, 0, 0, 0
@@ -81,7 +81,7 @@ def gap(collector: Collector, heap: FakeHeap) -> Gap:
 
 
 def test_collection_is_taken_over_and_given_back(collector: Collector, heap: FakeHeap) -> None:
-    """Two engines may overlap in any order; the last one to end gives it back as it was."""
+    """Two engines may overlap in any order; the last one to end restores it as it was."""
     one, two = Gap(), Gap()
     collector.hold(one)
     assert (heap.enabled, heap.frozen > 0) == (False, True)
@@ -99,7 +99,7 @@ def test_collection_is_taken_over_and_given_back(collector: Collector, heap: Fak
 
 
 def test_objects_set_aside_by_others_stay_so(collector: Collector, heap: FakeHeap) -> None:
-    """Then nothing more is set aside, since it could not be taken back alone."""
+    """The scheduler then sets nothing aside, since it could not take back its own objects alone."""
     heap.frozen = 5
     collector.hold(Gap())
     assert heap.frozen == 5
@@ -112,7 +112,7 @@ def test_objects_set_aside_by_others_stay_so(collector: Collector, heap: FakeHea
 
 
 def test_nothing_is_collected_while_few_objects_were_made(collector: Collector, heap: FakeHeap, gap: Gap) -> None:
-    """Python's own number of young objects is the least, even with all the time in the world."""
+    """However much time there is, it waits for as many young objects as Python itself does."""
     gap.free_until_ns = FOREVER_NS
     heap.young = 699
     collector.collect()
@@ -123,7 +123,7 @@ def test_nothing_is_collected_while_few_objects_were_made(collector: Collector, 
 
 
 def test_a_young_collection_waits_for_a_gap_that_is_long_enough(collector: Collector, heap: FakeHeap, gap: Gap) -> None:
-    """It never runs in a frame, nor in a gap shorter than it is expected to take, as measured before."""
+    """It never runs in a frame, nor in a gap shorter than earlier collections lead it to expect."""
     heap.young = 1000
     collector.collect()
     assert heap.collected() == []
@@ -205,7 +205,7 @@ def test_collect_does_nothing_while_python_collects(collector: Collector, heap: 
 def test_finalizers_may_hold_and_release_the_collector(
     collector: Collector, heap: FakeHeap, gap: Gap, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In another thread too, which is waited for: so it is when garbage has an engine in it that is closed then."""
+    """They may do so in another thread that is waited for, as when garbage holds an engine that is then closed."""
     collect = heap.collect
 
     def finalizing(generation: int = 2) -> int:
@@ -231,7 +231,7 @@ def test_finalizers_may_hold_and_release_the_collector(
 
 @pytest.fixture
 def given_back() -> Iterator[None]:
-    """The process's own collector must be as it was."""
+    """Check that the process's own collector is as it was."""
     before = gc.isenabled(), gc.get_freeze_count()
     yield
     assert (gc.isenabled(), gc.get_freeze_count()) == before

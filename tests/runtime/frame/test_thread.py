@@ -27,7 +27,7 @@ COUNT = PortRef("count", "out")
 
 @pytest.fixture
 def engine(kernels: Kernels) -> Iterator[Engine]:
-    """A counter that tells its frame, built."""
+    """A built engine with a counter that outputs its frame."""
     patch = Patch()
     patch.add("test_run.count", node_id="count")
     patch.add("test_run.tell", node_id="tell")
@@ -87,7 +87,7 @@ def litter(engine: CudaEngine, monkeypatch: pytest.MonkeyPatch, cycles: int) -> 
 def test_no_collection_begins_in_a_frame_and_garbage_is_bounded(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, pacing: Pacing
 ) -> None:
-    """With frames that leave garbage behind, back to back or at a rate."""
+    """Frames leave garbage behind, back to back or at a rate."""
     watch = Watch(monkeypatch)
     litter(engine.core, monkeypatch, cycles=500)
     most = 0
@@ -111,7 +111,7 @@ def test_no_collection_begins_in_a_frame_and_garbage_is_bounded(
 
 
 def test_the_thread_restores_the_settings_of_the_interpreter(engine: Engine, kernels: Kernels) -> None:
-    """Also with two engines that overlap, and when one ends by a failure."""
+    """This holds for two engines that overlap, and when one ends by a failure."""
     before = gc.isenabled(), gc.get_freeze_count(), sys.getswitchinterval()
     with Engine(Patch(), "host") as other:
         engine.start()
@@ -129,7 +129,7 @@ def test_the_thread_restores_the_settings_of_the_interpreter(engine: Engine, ker
 
 
 def test_an_adopted_collector_is_not_run_by_the_engine(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The engine's thread collects nothing then, whatever its frames leave behind, until it is disowned."""
+    """Whatever its frames leave behind, the engine's thread collects nothing until the collector is disowned."""
     litter(engine.core, monkeypatch, cycles=500)
     seen: list[str] = []
 
@@ -154,11 +154,11 @@ def test_an_adopted_collector_is_not_run_by_the_engine(engine: Engine, monkeypat
 
 
 def test_frames_on_the_thread_keep_no_objects(engine: Engine) -> None:
-    """A thousand frames leave no more than a handful of objects of the engine's behind, with nothing collected."""
+    """With no collection, a thousand frames leave no more than a handful of the engine's objects behind."""
     code = [tracemalloc.Filter(True, str(Path(engine_package.__file__).parent / "**"))]
 
     def kept(frames: int) -> int:
-        """Return how many objects that the engine's code made exist after some more frames."""
+        """Return how many objects made by the engine's code exist after some more frames."""
         start = count(engine)
         until(lambda: count(engine) > start + frames)
         found = tracemalloc.take_snapshot().filter_traces(code).statistics("filename")
@@ -176,7 +176,7 @@ def test_frames_on_the_thread_keep_no_objects(engine: Engine) -> None:
 
 
 def test_the_thread_follows_the_wall_and_a_step_by_hand_does_not(engine: Engine) -> None:
-    """At 200 frames a second steps are of some milliseconds, where a step by hand is a nominal one of 250."""
+    """At 200 frames a second, steps take some milliseconds; a step by hand takes the nominal 250."""
     assert told(engine) == [0, 0, 0.25]
     engine.start(rate=200)
     until(lambda: count(engine) > 20)
@@ -189,7 +189,7 @@ def test_the_thread_follows_the_wall_and_a_step_by_hand_does_not(engine: Engine)
 
 
 def test_the_thread_keeps_fixed_steps_when_asked_to(engine: Engine) -> None:
-    """Frame n is at n steps, however fast frames come."""
+    """Frame n is at n steps, however fast the frames are."""
     engine.start(rate=None, deterministic=True)
     until(lambda: count(engine) > 20)
     engine.stop()
@@ -206,7 +206,7 @@ def test_the_report_tells_the_time_that_kernels_see(engine: Engine) -> None:
 
 
 def test_pausing_stops_the_time(engine: Engine) -> None:
-    """However long it lasts, the next step by hand, and the first frame of playing again, is a nominal one."""
+    """However long the pause, a step by hand and the first frame of playing again take the nominal step."""
     engine.start(rate=100)
     until(lambda: count(engine) > 5)
     engine.post(SetRunning(False))
@@ -243,7 +243,7 @@ def test_the_report_of_a_single_step_says_that_the_engine_stands(engine: Engine)
 
 
 def test_the_rate_can_be_changed_while_it_runs(engine: Engine) -> None:
-    """From a frame in ten seconds to as fast as they go, and back to a rate that is not exceeded."""
+    """From a frame in ten seconds to as fast as possible, and back to a rate that is not exceeded."""
     engine.start(pacing=Pacing.fixed(0.1))
     until(lambda: count(engine) >= 2)
     engine.stop()

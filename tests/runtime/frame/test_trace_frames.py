@@ -34,7 +34,7 @@ def test_a_trace_holds_each_frame_and_each_kernel_inside_it(patch: Patch) -> Non
 
 
 def test_a_patch_with_mistakes_is_traced_as_it_runs(patch: Patch) -> None:
-    """The block with the mistake is held, and its kernels are timed as the others are."""
+    """The block with the mistake runs on as it was, and its kernels are timed like the others."""
     with Engine(patch, device="host") as engine:
         engine.step()
         patch.disconnect(patch["scale"]["x"])
@@ -42,7 +42,7 @@ def test_a_patch_with_mistakes_is_traced_as_it_runs(patch: Patch) -> None:
 
 
 def test_trace_events_are_in_microseconds_from_the_first_slice() -> None:
-    """One complete event a slice, and one name a track, as the Trace Event format asks."""
+    """There is one complete event for each slice and one name for each track, as in the Trace Event format."""
     slices = [TraceSlice("gpu", "late", 5_000, 1_500, {"block": "b"}), TraceSlice("engine", "early", 2_000, 9_000)]
     events = json.loads(chrome_trace(slices))["traceEvents"]
     assert {e["args"]["name"]: e["tid"] for e in events if e["ph"] == "M"} == {"engine": 1, "gpu": 2}

@@ -1,4 +1,4 @@
-"""Memory comes in buckets, zeroed, and is used again; state stays where it is."""
+"""Memory comes zeroed, in buckets, and is reused; state stays where it is."""
 
 from __future__ import annotations
 
@@ -75,18 +75,18 @@ def device() -> Any:
     ],
 )
 def test_buckets_are_powers_of_two_up_to_a_gigabyte(size: int, bucket: int) -> None:
-    """Above that an allocation is exact."""
+    """Larger allocations are exact."""
     assert bucket_bytes(size) == bucket
 
 
 @given(st.integers(1, 2 * GIB))
 def test_a_bucket_holds_its_size_and_wastes_less_than_half(size: int) -> None:
-    """From the smallest bucket on."""
+    """This holds from the smallest bucket on."""
     assert size <= bucket_bytes(size) < max(2 * size, 257)
 
 
 def test_released_memory_is_used_again_and_zeroed(device: Any) -> None:
-    """A size of the same bucket takes it; another one does not."""
+    """Only a size of the same bucket reuses it."""
     pool = BufferPool(device)
     first = pool.acquire(1000)
     device.fill(first, 7)
@@ -100,7 +100,7 @@ def test_released_memory_is_used_again_and_zeroed(device: Any) -> None:
 
 
 def test_two_users_never_share_memory(device: Any) -> None:
-    """What is in use is not handed out."""
+    """Memory in use is not handed out again."""
     pool = BufferPool(device)
     made = [pool.acquire(300) for _ in range(5)]
     assert len({m.pointer for m in made}) == 5
@@ -122,7 +122,7 @@ def test_the_pool_knows_what_is_used_and_what_it_holds(device: Any) -> None:
 
 
 def test_unused_memory_is_freed_before_a_device_counts_as_full() -> None:
-    """Memory that lies in the pool unused is given back before the device is said to be full."""
+    """Memory of other sizes that lies unused in the pool is freed first."""
     device: Any = FakeDevice(limit_bytes=4096)
     pool = BufferPool(device)
     small = [pool.acquire(256) for _ in range(16)]
@@ -156,7 +156,7 @@ def test_state_is_claimed_again_as_long_as_its_layout_stays(device: Any) -> None
 
 
 def test_state_of_a_block_that_is_left_out_is_kept_until_the_block_goes(device: Any) -> None:
-    """A disconnected block takes up where it stopped; a deleted one frees its memory."""
+    """A disconnected block continues where it stopped; a deleted one frees its memory."""
     pool = BufferPool(device)
     states = StateStore(pool, device)
     state = states.claim(OWNER, LAYOUT)

@@ -37,7 +37,7 @@ def floats(*values: float) -> Array:
 
 
 def test_the_engine_and_the_user_work_in_the_same_memory() -> None:
-    """Changes by a block in place show in the array at once; changes by the user show in the next frame."""
+    """What a block changes in place shows in the array at once; what the user changes shows in the next frame."""
     mine = floats(1, 2, 3)
     patch = Patch()
     source = lend(patch, mine)
@@ -59,7 +59,7 @@ def test_the_engine_and_the_user_work_in_the_same_memory() -> None:
 
 
 def test_results_from_an_array_are_read_as_the_frame_had_them() -> None:
-    """Though the user has written since, and its memory has been taken by others."""
+    """The user has written since then, and other buffers have taken its memory."""
     mine = floats(1, 2, 3)
     patch = Patch()
     last = lend(patch, mine)
@@ -75,7 +75,7 @@ def test_results_from_an_array_are_read_as_the_frame_had_them() -> None:
 
 
 def test_another_array_of_the_same_layout_is_warm() -> None:
-    """Blocks read and write the new one from the next frame on, and the old one no more."""
+    """From the next frame on, blocks read and write the new one, and no longer the old one."""
     arrays = [floats(1, 2), floats(10, 20), floats(100, 200)]
     patch = Patch()
     source = lend(patch, *arrays)
@@ -111,7 +111,7 @@ def test_another_array_is_seen_through_views_and_in_loops() -> None:
 
 
 def test_another_array_that_a_copy_node_reads_is_followed_too() -> None:
-    """By a rebuild, since only kernels can be given another address."""
+    """This takes a rebuild, since only kernels can be given another address."""
     arrays = [floats(1, 2), floats(10, 20)]
     patch = Patch()
     source = lend(patch, *arrays)
@@ -127,7 +127,7 @@ def test_another_array_that_a_copy_node_reads_is_followed_too() -> None:
 def test_another_array_that_the_device_refuses_in_place_is_followed_by_a_rebuild(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The kernels that had the new address already are given the old one first, and nothing is let go too early."""
+    """Kernels that had the new address already get the old one back first, and no array is released too early."""
     arrays = [floats(1, 2), floats(10, 20)]
     patch = Patch()
     source = lend(patch, *arrays)
@@ -186,7 +186,7 @@ def test_an_array_in_place_of_contents_is_read_in_every_frame() -> None:
     [floats(1, 2, 3, 4), np.array([1, 2, 3], np.float64), np.zeros((1, 3), np.float32), floats(1, 9, 2, 9, 3)[::2]],
 )
 def test_an_array_of_another_layout_is_taken_in_place(other: Array) -> None:
-    """Another size, element type, rank or strides; and back."""
+    """It may have another size, element type, rank or strides; so may the next one."""
     mine = floats(7, 8, 9)
     patch = Patch()
     source = lend(patch, mine, other)
@@ -261,7 +261,7 @@ def test_a_first_array_that_cannot_be_written_leaves_its_block_out() -> None:
 
 
 def test_a_delay_of_an_array_keeps_what_it_was() -> None:
-    """The user's writes between frames are not seen in what is a frame old; another array is the next frame's."""
+    """Writes between frames do not change what is a frame old; another array counts from the next frame on."""
     patch = Patch()
     mine = floats(1, 2)
     source = lend(patch, mine, floats(10, 20))
@@ -302,7 +302,7 @@ def counting() -> type[Composite]:
 
 
 def test_a_round_inside_a_child_graph_takes_live_values(counting: type[Composite]) -> None:
-    """In every frame, though frames go by turns over two graphs; and it is traced without a loss."""
+    """Every frame has them, although frames alternate between two graphs; nothing is missing in the trace."""
     patch = Patch()
     node = patch.add("test_small.counting")
     with Engine(patch, device="host") as engine:
@@ -363,7 +363,7 @@ def test_a_child_graph_is_timed_as_its_composite() -> None:
 
 
 def test_composites_in_a_row_are_a_child_graph_each() -> None:
-    """Every one after what feeds it."""
+    """Each comes after what feeds it."""
     patch = Patch()
     last = array(patch, 0)
     for number in range(4):

@@ -1,4 +1,4 @@
-"""Memory as the engine uses it: shared by what is over, looked at in parts, appended to, and given back."""
+"""Memory as the engine uses it: shared by buffers whose use is over, viewed in parts, appended to, and freed."""
 
 import random
 from contextlib import suppress
@@ -23,12 +23,12 @@ from tests.runtime.small_blocks import Array, Pour, add_to, array, bump, zeros
 
 
 def used_bytes(engine: Engine) -> int:
-    """What the pool has handed out."""
+    """Return the bytes that the pool has handed out."""
     return engine.step().statistics.pool_used_bytes
 
 
 def share(engine: Engine) -> tuple[int, int]:
-    """Bytes of the arena, and what its buffers would need without sharing."""
+    """Return the bytes of the arena, and what its buffers would need without sharing."""
     compiled = engine.core.updates.compiled
     assert compiled is not None
     return compiled.plan.placement.size_bytes, compiled.plan.placement.unshared_bytes
@@ -95,7 +95,7 @@ def _random_patch(seed: int) -> tuple[Patch, dict[PortRef, Array], NodeRef]:
 @given(st.integers(0, 10_000))
 @settings(max_examples=many(12))
 def test_every_port_can_be_read_after_a_frame(seed: int) -> None:
-    """In any order, more than once, though blocks share memory: as numpy computes it, and reading changes nothing."""
+    """Though blocks share memory, each port reads as numpy computes it, in any order and repeatedly."""
     patch, expected, _ = _random_patch(seed)
     rng = random.Random(seed)
     with Engine(patch, device="host") as engine:
@@ -109,7 +109,7 @@ def test_every_port_can_be_read_after_a_frame(seed: int) -> None:
 
 
 def test_a_chain_shares_memory_and_is_read_all_the_same() -> None:
-    """A hundred blocks in a row need no more than a few buffers."""
+    """A hundred blocks in a row need only a few buffers."""
     patch = Patch()
     last = zeros(patch, 1000, value=1.0)
     chain = []
@@ -127,7 +127,7 @@ def test_a_chain_shares_memory_and_is_read_all_the_same() -> None:
 
 
 def test_values_from_state_are_read_as_the_frame_had_them() -> None:
-    """A sum over frames, looked at before and after it is added to; reading does not add."""
+    """A sum over frames is read before and after it is added to; reading does not add."""
     patch = Patch()
     state = patch.add("buffer.state", shape="5", dtype="f32")
     before = patch.add("math.scale_offset", scale=10.0)
@@ -152,7 +152,7 @@ def test_values_from_state_are_read_as_the_frame_had_them() -> None:
 
 
 def test_a_read_sees_the_frame_that_was_and_not_an_edit_that_waits() -> None:
-    """A parameter set after the frame counts from the next one on, also for what has to be computed again."""
+    """A parameter set after the frame counts from the next one on, also for buffers that must be computed again."""
     patch = Patch()
     chain = [zeros(patch, 10, value=1.0)]
     for _ in range(8):
@@ -221,7 +221,7 @@ def test_views_of_views_are_numpys(seed: int) -> None:
 
 @pytest.mark.parametrize("edges", [(0, 3), (2, 5), (6, 7), (0, 7)])
 def test_an_in_place_block_on_a_slice_leaves_the_rest(edges: tuple[int, int]) -> None:
-    """The whole has the change in the part and nowhere else."""
+    """The whole buffer is changed in that part and nowhere else."""
     start, stop = edges
     patch = Patch()
     whole = zeros(patch, 7, value=3.0)
@@ -236,7 +236,7 @@ def test_an_in_place_block_on_a_slice_leaves_the_rest(edges: tuple[int, int]) ->
 
 
 def test_two_in_place_blocks_may_change_parts_without_a_common_byte() -> None:
-    """Also when a reader of the whole comes before, and in a loop."""
+    """This holds after a reader of the whole buffer, and in a loop."""
     patch = Patch()
     whole = zeros(patch, 9, value=1.0)
     before = patch.add("math.scale_offset", scale=10.0)
@@ -252,7 +252,7 @@ def test_two_in_place_blocks_may_change_parts_without_a_common_byte() -> None:
 
 
 def test_two_in_place_blocks_on_parts_with_a_common_element_are_refused() -> None:
-    """At one of the two, with a remedy; a Copy mends it."""
+    """The error is at one of the two and names a remedy; a Copy mends it."""
     patch = Patch()
     whole = zeros(patch, 9)
     bump(patch, _view(patch, whole, "slice", stop=5))
@@ -283,7 +283,7 @@ def _poured(values: list[float], **parameters: Any) -> tuple[Patch, NodeRef, Nod
     [(20.0, 0, None), (19.0, 1, None), (12.0, 8, None), (11.0, 9, None), (10.0, 10, "full"), (4.0, 10, "over")],
 )
 def test_an_append_buffer_counts_what_is_in_it(least: float, count: int, severity: str | None) -> None:
-    """Nothing, exactly what fits, and more than fits; the count never says more than there is room for."""
+    """Nothing is appended, exactly what fits, or more than fits; the count never exceeds the capacity."""
     patch, pour, reader = _poured(list(range(20)), capacity=10, least=least)
     with Engine(patch, device="host") as engine:
         for _ in range(2):
@@ -305,7 +305,7 @@ def test_an_append_buffer_counts_what_is_in_it(least: float, count: int, severit
 
 
 def test_an_append_buffer_in_a_composite_is_counted_by_the_name_it_is_exposed_with() -> None:
-    """In the report as in diagnostics."""
+    """Report and diagnostics use that name."""
 
     class Pouring(Composite, id="test_small.pouring"):
         """Append inside."""
@@ -360,7 +360,7 @@ def test_an_append_buffer_that_is_state_goes_on() -> None:
 
 
 def test_a_refused_build_leaves_no_memory_behind() -> None:
-    """However often it is tried: a kernel that does not take its block's arguments, with state behind it."""
+    """A kernel does not take its block's arguments, and state follows it; the build is tried again and again."""
 
     class Wrong(Block, id="test_small.wrong"):
         """Gives a kernel too few arguments."""
@@ -395,7 +395,7 @@ def test_a_refused_build_leaves_no_memory_behind() -> None:
 def test_a_graph_that_cannot_be_brought_to_the_device_is_given_back(
     monkeypatch: pytest.MonkeyPatch, profiling: ProfilingLevel
 ) -> None:
-    """The one before runs on, with its memory, status words and events; a later try brings the new one."""
+    """The previous graph runs on, with its memory, status words and events; a later attempt brings the new one."""
     patch = Patch()
     source = zeros(patch, 300)
     pour = patch.add("test_small.pour", capacity=200)
@@ -424,7 +424,7 @@ def test_a_graph_that_cannot_be_brought_to_the_device_is_given_back(
 
 
 def test_an_append_buffer_in_a_loop_starts_anew_in_each_turn() -> None:
-    """The total of the counts is turns times what is found in each."""
+    """The total of the counts is the number of turns times what is found in each."""
     patch = Patch()
     loop = patch.add("control.for", count=3)
     pour = patch.add("test_small.pour", region=loop, least=2.0)
@@ -485,7 +485,7 @@ def _edit(patch: Patch, base: NodeRef, loop: NodeRef, rng: random.Random, *, und
 @given(st.integers(0, 1000))
 @settings(max_examples=many(8))
 def test_nothing_leaks_over_many_edits(seed: int) -> None:
-    """After edits the pool has handed out little more than for a fresh engine; nothing stays of what was removed."""
+    """After edits the pool has handed out little more than for a fresh engine; removed blocks keep no memory."""
     rng = random.Random(seed)
     patch = Patch()
     base, loop = zeros(patch, 100), patch.add("control.for", count=2)
@@ -508,7 +508,7 @@ def test_nothing_leaks_over_many_edits(seed: int) -> None:
 
 
 def test_a_buffer_read_before_it_is_written_begins_with_zeros_after_every_edit(device: Device) -> None:
-    """Its memory is not taken over from the graph before, so an edit elsewhere gives what a fresh engine gives."""
+    """Its memory is not taken over from the previous graph, so the results are those of a fresh engine."""
     patch = Patch()
     echo = patch.add("test_small.echo")
     patch.connect(array(patch, 3, 4)["out"], echo["x"])

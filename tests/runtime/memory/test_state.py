@@ -18,12 +18,12 @@ from tests.runtime.small_blocks import add_to, array, bump, zeros
 
 
 def read(engine: Engine, node: NodeRef, port: str = "out") -> list[Any]:
-    """What a port holds, as a list."""
+    """Return what a port holds, as a list."""
     return engine.read(node[port]).tolist()  # type: ignore[no-any-return]
 
 
 def copies(engine: Engine) -> int:
-    """How many operations of the plan copy."""
+    """Return how many operations of the plan are copies."""
     compiled = engine.core.updates.compiled
     assert compiled is not None
     return sum(isinstance(operation.entry, CopyEntry) for operation in compiled.plan.operations)
@@ -47,7 +47,7 @@ def counter(patch: Patch, initial: float = 0.0) -> tuple[NodeRef, NodeRef]:
 
 
 def test_a_delay_of_what_a_frame_makes_copies_nothing() -> None:
-    """Two buffers change places; each frame still sees what the one before made."""
+    """Two buffers change places; each frame still sees the result of the previous one."""
     patch = Patch()
     source = zeros(patch, 5)
     delay = delay_of(patch, source, initial=-1.0)
@@ -64,7 +64,7 @@ def test_a_delay_of_what_a_frame_makes_copies_nothing() -> None:
 
 @pytest.mark.parametrize("what", ["state", "array", "part", "twice", "region"])
 def test_a_delay_copies_where_its_source_must_stay(what: str) -> None:
-    """State, contents from the host, a slice, what another delay keeps, and what a region makes."""
+    """The source is state, contents from the host, a slice, what another delay keeps, or made in a region."""
     patch = Patch()
     source = zeros(patch, 4)
     expected: list[list[float]] = [[5.0] * 4]
@@ -100,7 +100,7 @@ def test_a_delay_copies_where_its_source_must_stay(what: str) -> None:
 
 @pytest.mark.parametrize("length", [1, 2, 5])
 def test_a_chain_of_delays_is_as_many_frames_behind(length: int) -> None:
-    """Each begins with its own initial value."""
+    """Each delay begins with its own initial value."""
     patch = Patch()
     source = zeros(patch, 2)
     chain = [delay_of(patch, source, initial=-1.0)]
@@ -117,7 +117,7 @@ def test_a_chain_of_delays_is_as_many_frames_behind(length: int) -> None:
 
 @pytest.mark.parametrize("block", ["in place", "apart"])
 def test_fibonacci_is_a_round_of_two_delays(block: str) -> None:
-    """With an in-place block on what a delay gives out, and without."""
+    """This holds with and without an in-place block on a delay's output."""
     patch = Patch()
     like = array(patch, 0)
     one, two = (patch.add("buffer.frame_delay", initial=1.0) for _ in range(2))
@@ -138,7 +138,7 @@ def test_fibonacci_is_a_round_of_two_delays(block: str) -> None:
 
 
 def test_a_delay_whose_output_is_changed_in_place_still_gets_the_source() -> None:
-    """The change belongs to this frame; the next one gets what comes in."""
+    """The change counts in this frame only; the next one gets the source."""
     patch = Patch()
     source = zeros(patch, 3)
     delay = delay_of(patch, source)
@@ -153,7 +153,7 @@ def test_a_delay_whose_output_is_changed_in_place_still_gets_the_source() -> Non
 @given(st.integers(0, 1000))
 @settings(max_examples=many(20))
 def test_delays_survive_rebuilds_after_any_number_of_frames(seed: int) -> None:
-    """Blocks come and go between frames, in any rhythm: the count goes on, and so does the chain behind it."""
+    """Blocks come and go between frames at any rate: the count goes on, and so does the chain of delays after it."""
     rng = random.Random(seed)
     patch = Patch()
     delay, more = counter(patch, initial=5.0)
@@ -177,7 +177,7 @@ def test_delays_survive_rebuilds_after_any_number_of_frames(seed: int) -> None:
 @given(st.integers(0, 10_000))
 @settings(max_examples=many(15))
 def test_delays_give_what_their_source_was_a_frame_ago(seed: int) -> None:
-    """While they are placed, taken away and connected to other sources, to each other, and in rounds."""
+    """Meanwhile they are placed, removed and connected to other sources, to each other, and in loops."""
     rng = random.Random(seed)
     patch = Patch()
     like = array(patch, 0, 0)
@@ -213,7 +213,7 @@ def test_delays_give_what_their_source_was_a_frame_ago(seed: int) -> None:
 
 
 def test_a_delay_can_be_moved_to_another_source() -> None:
-    """What it kept of the old one comes out once more, then the new one; the old source goes on working."""
+    """Its output is the old source once more, then the new one; the old source keeps working."""
     patch = Patch()
     one, two = zeros(patch, 2, value=1.0), zeros(patch, 2, value=2.0)
     watch = patch.add("math.scale_offset", scale=10.0)
@@ -232,7 +232,7 @@ def test_a_delay_can_be_moved_to_another_source() -> None:
 
 
 def test_two_delays_can_change_sources_with_each_other() -> None:
-    """Each gives out once more what it kept."""
+    """Each outputs once more what it kept."""
     patch = Patch()
     one, two = zeros(patch, 3, value=1.0), zeros(patch, 3, value=2.0)
     first, second = delay_of(patch, one), delay_of(patch, two)
@@ -272,7 +272,7 @@ def test_reset_begins_again() -> None:
 
 
 def test_a_new_initial_value_counts_from_the_next_reset() -> None:
-    """What is remembered stays."""
+    """The delay's contents stay until then."""
     patch = Patch()
     delay, _ = counter(patch, initial=3.0)
     with Engine(patch, device="host") as engine:
@@ -287,7 +287,7 @@ def test_a_new_initial_value_counts_from_the_next_reset() -> None:
 
 
 def test_a_paused_engine_shows_edits_without_moving_a_delay_on() -> None:
-    """However often it is redrawn; playing goes on where it stopped."""
+    """It may be redrawn any number of times; playing goes on where it stopped."""
     patch = Patch()
     delay, more = counter(patch)
     shown = patch.add("math.scale_offset", scale=1.0)
@@ -310,7 +310,7 @@ def test_a_paused_engine_shows_edits_without_moving_a_delay_on() -> None:
 
 
 def test_a_rebuild_of_a_paused_engine_moves_no_delay_on() -> None:
-    """Several rebuilds and redraws lie between two frames that follow each other."""
+    """There are several rebuilds and redraws between two consecutive frames."""
     patch = Patch()
     delay, more = counter(patch)
     with Engine(patch, device="host") as engine:
@@ -369,7 +369,7 @@ def test_every_port_of_a_round_is_read_right() -> None:
 
 
 def test_a_saved_kernel_counts_in_every_frame_of_a_round(kernels: Kernels) -> None:
-    """Also where frames go by turns over two graphs."""
+    """Also where frames alternate between two graphs."""
     patch = Patch()
     delay = patch.add("buffer.frame_delay", initial=1.0)
     patch.connect(array(patch, 0)["out"], delay["like"])
@@ -388,7 +388,7 @@ def test_a_saved_kernel_counts_in_every_frame_of_a_round(kernels: Kernels) -> No
 
 
 def test_a_delay_in_a_loop_is_one_turn_behind() -> None:
-    """Over the end of a frame too: the first turn sees the last one of the frame before."""
+    """This holds across frames: the first turn sees the last turn of the previous frame."""
     patch = Patch()
     loop = patch.add("control.for", count=3)
     number = patch.add("buffer.convert", dtype="f32", region=loop)
@@ -403,7 +403,7 @@ def test_a_delay_in_a_loop_is_one_turn_behind() -> None:
 
 
 def test_a_paused_engine_moves_no_delay_in_a_loop_on() -> None:
-    """Redraws lie between two frames that follow each other."""
+    """There are redraws between two consecutive frames."""
     patch = Patch()
     loop = patch.add("control.for", count=3)
     like = array(patch, 0)
@@ -424,7 +424,7 @@ def test_a_paused_engine_moves_no_delay_in_a_loop_on() -> None:
 
 
 def test_a_delay_in_a_skipped_region_waits() -> None:
-    """It is one run of the region behind, not one frame."""
+    """It is behind by one run of the region, not by one frame."""
     patch = Patch()
     holds, source = zeros(patch), zeros(patch)
     choice = patch.add("control.if")
@@ -443,7 +443,7 @@ def test_a_delay_in_a_skipped_region_waits() -> None:
 
 
 def test_shapes_that_follow_from_themselves_are_refused_and_healed() -> None:
-    """A round without `like` names the remedy; connecting it runs the patch."""
+    """The error of a loop without `like` names the remedy; once `like` is connected, the patch runs."""
     patch = Patch()
     delay, more = patch.add("buffer.frame_delay"), patch.add("math.scale_offset", offset=1.0)
     patch.connect(delay["out"], more["x"])
@@ -476,7 +476,7 @@ def test_a_delay_may_lead_from_a_loop_back_into_it() -> None:
 @pytest.mark.parametrize("dtype", ["bf16", "f16", "f64", "u8", "s16", "boolean", "u64"])
 @pytest.mark.parametrize("initial", [1.0, 2.5, -1.0, 300.0])
 def test_an_initial_value_is_what_a_constant_of_the_type_is(dtype: str, initial: float) -> None:
-    """Nearest to it, of every element type."""
+    """It is the nearest value, for every element type."""
     patch = Patch()
     constant = patch.add("buffer.constant", dtype=dtype, shape="3", value=initial)
     delay = delay_of(patch, constant, initial=initial)

@@ -1,4 +1,4 @@
-"""Whatever is wrong with a patch is said on its node, while the last good graph runs on; mending it heals."""
+"""Every mistake in a patch is reported on its node while the last good graph runs on; correcting it heals the node."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +16,7 @@ from engine.protocol.messages import KernelFilesChanged, NodeState
 from engine.runtime.check.check_patch import check_patch
 from tests.runtime.small_blocks import Pair, array, bump, zeros
 
-#: What a mistake leaves: the nodes on one of which it is told, words of the message, and what mends it.
+#: A mistake: the nodes on one of which it is reported, words of the message, and a function that corrects it.
 Mistake = tuple[set[str], str, Callable[[], None]]
 
 
@@ -42,7 +42,7 @@ def lost_kernels() -> None:
 
 
 def _tie(patch: Patch, source: PortRef, target: PortRef) -> Callable[[], None]:
-    """Connect what the patch's own rules would refuse, as a file from elsewhere may; return what takes it back."""
+    """Make a connection that the patch's rules would refuse, as a file may hold; return what removes it."""
     before = patch.source_of(target)
     wrong = Connection(source, target)
     right = Connection(before, target) if before else None
@@ -90,7 +90,7 @@ def wrong_type(patch: Patch) -> Mistake:
 
 
 def wrong_type_that_only_shows_in_shapes(patch: Patch) -> Mistake:
-    """An array of f64 behind a block of any type."""
+    """An array of f64 after a block that takes any type."""
     target = bump(patch, zeros(patch))
     copy = patch.add("buffer.copy")
     patch.connect(patch.add("io.array", data=np.ones(3))["out"], copy["x"])
@@ -184,14 +184,14 @@ def test_a_mistake_is_reported_while_the_good_graph_runs_on(make: Callable[[Patc
             report = engine.step()
             (problem,) = _errors(report.diagnostics)
             assert problem.node in nodes and _told(problem, words), problem
-            if make not in (missing_kernel, missing_entry):  # where the loader's own words say it
+            if make not in (missing_kernel, missing_entry):  # the loader's message
                 assert problem.expected and problem.found, problem
             assert report.nodes[problem.node or ""].state is NodeState.ERROR
             assert report.nodes[scaled.id].state is NodeState.OK
             assert report.frame == frame
             assert engine.read(state["out"]).tolist() == [frame + 1] * 3
             assert engine.read(scaled["out"]).tolist() == [(frame + 1) * frame] * 3
-        if make not in (enormous, wide_struct):  # which only the device and the compiled kernel can tell
+        if make not in (enormous, wide_struct):  # only the device and the compiled kernel show this
             assert errors_without_a_device(patch) == {problem.node}
         mend()
         report = engine.step()
@@ -202,7 +202,7 @@ def test_a_mistake_is_reported_while_the_good_graph_runs_on(make: Callable[[Patc
 
 
 def test_all_mistakes_are_reported_at_once() -> None:
-    """One error for each, and nothing else, whatever they are mixed with; then none, as they are mended one by one."""
+    """Each gives one error, in any mixture; they disappear one by one as the mistakes are corrected."""
     patch, state, _ = good_patch()
     makes = [make for make in MISTAKES if make not in (enormous, wide_struct)]
     with Engine(patch, device="host") as engine:
@@ -241,7 +241,7 @@ def break_by_shape(patch: Patch, chain: list[NodeRef]) -> Callable[[], None]:
 
 
 def break_by_region(patch: Patch, chain: list[NodeRef]) -> Callable[[], None]:
-    """The start moves into a region that is none."""
+    """The start moves into a region that does not exist."""
     patch.restore([NodeRegionChanged(chain[1].id, chain[0].id, "")])
     return lambda: patch.restore([NodeRegionChanged(chain[1].id, "", chain[0].id)])
 
@@ -250,7 +250,7 @@ def break_by_region(patch: Patch, chain: list[NodeRef]) -> Callable[[], None]:
 def test_an_edit_that_breaks_a_running_block_stops_nothing(
     spoil: Callable[[Patch, list[NodeRef]], Callable[[], None]],
 ) -> None:
-    """The whole last good graph runs on, with live edits; mended, it goes on with the state it had."""
+    """The whole last good graph runs on, with live edits; once corrected, the patch goes on with the state it had."""
     patch, state, _ = good_patch()
     chain = [_scale(patch, zeros(patch, 3, value=1.0))]
     chain += [_scale(patch, chain[0])]
@@ -272,7 +272,7 @@ def test_an_edit_that_breaks_a_running_block_stops_nothing(
 
 
 def test_undo_heals_a_buffer_that_is_too_large() -> None:
-    """Undo of the edit is enough, and nothing of the attempt stays in memory."""
+    """No other action is needed, and nothing of the attempt stays in memory."""
     patch, _, _ = good_patch()
     with Engine(patch, device="host") as engine:
         used = engine.step().statistics.pool_used_bytes
@@ -285,7 +285,7 @@ def test_undo_heals_a_buffer_that_is_too_large() -> None:
 
 
 def test_a_struct_that_is_right_runs_beside_one_that_is_wrong() -> None:
-    """Both are of one kernel."""
+    """Both blocks use the same kernel."""
     patch, _, _ = good_patch()
     pairs = patch.add("test_small.make_pairs")
     with Engine(patch, device="host") as engine:
@@ -332,7 +332,7 @@ def test_a_kernel_that_is_saved_with_another_struct_is_not_swapped_in(tmp_path: 
 
 
 def test_a_missing_input_holds_only_what_needs_it() -> None:
-    """The blocks that lack it run on as they were, fed as they were; every other edit is applied, and mending heals."""
+    """Blocks that lack it run on with their old inputs; other edits are applied, and a new connection heals them."""
     patch, state, scaled = good_patch()
     last = _scale(patch, scaled)
     with Engine(patch, device="host") as engine:
@@ -356,7 +356,7 @@ def test_a_missing_input_holds_only_what_needs_it() -> None:
 
 
 def test_a_removed_source_runs_on_while_a_block_needs_it() -> None:
-    """With the value that it had; other blocks come and go meanwhile."""
+    """It keeps its value while other blocks come and go."""
     patch, state, scaled = good_patch()
     last = _scale(patch, scaled)
     with Engine(patch, device="host") as engine:
@@ -377,7 +377,7 @@ def test_a_removed_source_runs_on_while_a_block_needs_it() -> None:
 
 @pytest.mark.parametrize("wrong", [None, 5, b"x", ["x"], object(), Patch])
 def test_edits_with_values_of_wrong_types_are_refused_and_change_nothing(wrong: object) -> None:
-    """By PatchError, which says what they take."""
+    """The PatchError says what type is expected."""
     patch = Patch()
     saxpy = patch.add("math.saxpy", node_id="saxpy")
     before = {**patch.nodes}

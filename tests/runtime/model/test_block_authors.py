@@ -1,4 +1,4 @@
-"""Whatever a block's author writes marks that block; the engine and all other blocks go on, and mending it heals."""
+"""Whatever a block's author writes, an error marks only that block; the engine and all other blocks go on."""
 
 import asyncio
 import inspect
@@ -49,7 +49,7 @@ from tests.runtime.small_blocks import bump
 
 NOTHING = Path(__file__).parent / "nothing.cu"
 Action = Callable[[Any, BlockBuilder], object]
-#: What `describe` of the block under test does now.
+#: The current `describe` of the block under test.
 action: list[Action] = [lambda block, build: None]
 HERE = Path(__file__).name
 
@@ -74,7 +74,7 @@ def blocks() -> None:
             action[0](self, build)
 
     class Number(ValueBlock, id="test_authors.number"):
-        """Says whatever the test says."""
+        """Sets whatever the test says."""
 
         acts: ClassVar[Callable[[Any], object]] = lambda block: None
         value: Value[float] = value_port(doc="A number.")
@@ -85,7 +85,7 @@ def blocks() -> None:
 
 
 class Evil:
-    """Fails at whatever Python asks of it."""
+    """Fails in every special method."""
 
     def fail(self, *_: object) -> Any:
         raise ZeroDivisionError("evil")
@@ -233,7 +233,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Action]]] = {
 
 
 def test_every_public_call_is_tried() -> None:
-    """With every argument that it takes."""
+    """The table below has every argument of every call."""
     public = {name: call for name, call in inspect.getmembers(BlockBuilder, callable) if not name.startswith("_")}
     for name, call in {**public, "describe_if": describe_if, "describe_for": describe_for}.items():
         assert set(inspect.signature(call).parameters) - {"self", "build"} == set(CALLS[name][1]), name
@@ -241,7 +241,7 @@ def test_every_public_call_is_tried() -> None:
 
 @st.composite
 def calls(draw: st.DrawFn) -> tuple[str, dict[str, int]]:
-    """Return a call, and by argument which of the things replaces the good one."""
+    """Return a call, and for some of its arguments the value that replaces the good one."""
     name = draw(st.sampled_from(sorted(CALLS)))
     names = sorted(CALLS[name][1])
     wrong = draw(st.lists(st.sampled_from(names), max_size=2, unique=True)) if names else []
@@ -306,7 +306,7 @@ def running(blocks: None) -> Iterator[Running]:
 
 
 def _try(running: Running, act: Action) -> Diagnostic | None:
-    """Place a block that does something, run it, have it checked and remove it; return its error, if any."""
+    """Place a block whose `describe` does something, run it, check it and remove it; return its error, if any."""
     action[0] = act
     node = running.place()
     try:
@@ -341,7 +341,7 @@ def test_no_call_of_the_builder_does_more_than_mark_its_block(running: Running) 
 
 
 class Unspeakable(BaseException):
-    """Fails when it is shown."""
+    """Fails when it is printed."""
 
     def __str__(self) -> str:
         raise KeyboardInterrupt
@@ -373,7 +373,7 @@ RAISING = [
 
 @pytest.mark.parametrize("act", RAISING)
 def test_whatever_a_block_raises_marks_it(running: Running, act: Action) -> None:
-    """With the file and the line of its own code, and what it raised."""
+    """The error has the file and the line of the block's code, and what was raised."""
     problem = _try(running, act)
     assert problem is not None
     assert problem.file == __file__ and problem.line and "describe of test_authors.wild raised " in problem.message
@@ -406,7 +406,7 @@ def ends_with_the_test() -> Iterator[None]:
 def test_describe_that_does_not_return_is_abandoned_and_reported(
     running: Running, ends_with_the_test: None, act: Action
 ) -> None:
-    """Once for all blocks that ask the same; edits of the rest are applied, and another value is tried."""
+    """Blocks with the same values share one attempt; other edits are applied, and another value is tried."""
     running.hurry()
     asked: list[int] = []
 
@@ -436,7 +436,7 @@ def test_describe_that_does_not_return_is_abandoned_and_reported(
 
 @st.composite
 def value_acts(draw: st.DrawFn) -> Callable[[Any], object]:
-    """Return what `update` of a value block does: it sets its value to anything, or raises anything."""
+    """Draw what `update` of a value block does: it sets its value to anything, or raises anything."""
     kind = draw(st.integers(0, 2))
     thing = THINGS[draw(st.integers(0, 80))]
     if kind == 0:
@@ -452,7 +452,7 @@ def value_acts(draw: st.DrawFn) -> Callable[[Any], object]:
 
 
 def test_no_value_block_does_more_than_mark_itself(running: Running) -> None:
-    """Whatever it raises or says; what it drives keeps the last good value."""
+    """Whatever it raises or sets, the parameter that it drives keeps the last good value."""
     number = running.patch.add("test_authors.number")
     kind: Any = running.patch.catalogue.require("test_authors.number")
     scaled = running.patch.add("math.scale_offset")
@@ -515,7 +515,7 @@ def test_closing_does_not_wait_for_a_block(where: str) -> None:
 
 @pytest.mark.parametrize("wrong", [None, 1.5, "text", object(), [None]])
 def test_calls_of_the_engine_with_wrong_types_raise_an_error_that_says_so(running: Running, wrong: Any) -> None:
-    """And change nothing."""
+    """They change nothing."""
     engine = running.engine
     for call in (
         engine.read,

@@ -1,4 +1,4 @@
-"""Composites run as the blocks that they stand for, and their edits cost what those blocks' edits cost."""
+"""Composites run like the blocks that they contain, and edits cost the same."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from tests.runtime.conftest import Kernels
 
 @pytest.fixture
 def composites(kernels: Kernels) -> None:
-    """Define a composite of two scales, and a composite of that one and a third, which adds own structure."""
+    """Define a composite of two scales, and a composite of that one and a third scale with a structural parameter."""
 
     class Twice(Composite, id="test_run.twice"):
         """Multiply by two factors."""
@@ -87,7 +87,7 @@ def test_an_exposed_live_parameter_is_hot(composites: None) -> None:
 
 
 def test_a_structural_parameter_reaches_live_values_of_children(composites: None) -> None:
-    """The same kernels run on with another number, and what was set live before stays."""
+    """The same kernels run with another number, and live values set before stay."""
     patch = Patch()
     out = thrice(patch)
     with Engine(patch, device="host") as engine:
@@ -104,7 +104,7 @@ def test_a_structural_parameter_reaches_live_values_of_children(composites: None
 
 @pytest.mark.parametrize("count", [0, 5])
 def test_a_parameter_that_is_exposed_by_another_child_leaves_nothing_behind(kernels: Kernels, count: int) -> None:
-    """What it set before is the child's own value again, also where nothing is built for it, or only sizes change."""
+    """The child that it set before has its own value again, also where nothing is rebuilt or only sizes change."""
 
     class Routed(Composite, id="test_run.routed"):
         """Multiply by a factor, first or last."""
@@ -140,7 +140,7 @@ def test_a_parameter_that_is_exposed_by_another_child_leaves_nothing_behind(kern
 def test_a_live_value_set_while_a_structure_is_looked_at_stays(
     composites: None, monkeypatch: pytest.MonkeyPatch, power: int
 ) -> None:
-    """A composite gives its children the values of when it is described; newer ones must not be undone by that."""
+    """Describing a composite passes on the values of that moment, which must not overwrite newer ones."""
     patch = Patch()
     out = thrice(patch)
     with Engine(patch, device="host") as engine:
@@ -157,7 +157,7 @@ def test_a_live_value_set_while_a_structure_is_looked_at_stays(
 
 
 def test_a_live_value_set_together_with_a_rebuild_is_kept(composites: None, kernels: Kernels) -> None:
-    """A new block and a new value in one frame: both are there."""
+    """A new block and a new value come in one frame; both take effect."""
     patch = Patch()
     out = thrice(patch)
     with Engine(patch, device="host") as engine:
@@ -228,7 +228,7 @@ def test_a_composite_with_a_loop_runs_inside_a_loop_of_the_patch(power: None) ->
 
 
 def test_errors_inside_a_composite_are_reported_at_it(composites: None) -> None:
-    """A missing input is one of the node that a person sees, and of the port that it shows."""
+    """A missing input is reported on the visible node, and on the port that it exposes."""
     patch = Patch()
     patch.add("test_run.thrice", node_id="alone")
     (problem,) = check_patch(patch)

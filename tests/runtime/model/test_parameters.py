@@ -1,4 +1,4 @@
-"""Parameters: values that take the short way and values that take the long one come in the order of the edits."""
+"""Parameters: values written directly and values that need a rebuild take effect in the order of the edits."""
 
 import random
 from typing import Any
@@ -27,7 +27,7 @@ from engine.patch.files import dump_patch, parse_patch
 from tests.fuzzing import seeds
 from tests.runtime.small_blocks import Make
 
-#: Equal values of other bits among them, and numbers that are 0 or denormal as f32.
+#: Among them are equal values with different bits, and numbers that are 0 or denormal as f32.
 VALUES = (0.0, -0.0, 1.0, -1.0, 5e-324, -5e-324, 1e-40, -1e-40, 3.4e38, 16777217.0, 0.1)
 
 
@@ -38,7 +38,7 @@ class Say(ValueBlock, id="test_run.say"):
     value: float = param(0.0, doc="The number.")
 
     def update(self, now: Moment) -> None:
-        """As it is."""
+        """Output the number unchanged."""
         self.said = self.value
 
 
@@ -48,8 +48,7 @@ def as_kernels_see(value: float) -> bytes:
 
 @pytest.mark.parametrize("seed", seeds(8))
 def test_the_last_edit_counts_however_many_a_frame_has(seed: int) -> None:
-    """Setting, resetting, driving, undoing and redoing in one frame leave the graph with what the patch says, bit by
-    bit; and so does a file."""
+    """Whatever one frame sets, resets, drives, undoes and redoes, the graph and a saved file have the patch's bits."""
     chance = random.Random(seed)
     patch = Patch()
     made = patch.add("test_small.make")
@@ -105,19 +104,19 @@ class Written(Block, id="test_run.written"):
 
 
 class Holding(Composite, id="test_run.holding"):
-    """Hold a block whose live value is given by a parameter, and one whose array is."""
+    """Hold two blocks: a parameter gives the live value of one and the array of the other."""
 
     number: float = param(1.0, structural=True, doc="The number.")
 
     def compose(self, build: CompositeBuilder) -> None:
-        """Both show it."""
+        """Both get the number."""
         build.expose_output("out", build.add_child(Make, "live", value=self.number)["out"])
         build.expose_output("data", build.add_child(Array, "array", data=np.array([self.number], np.float32))["out"])
 
 
 @pytest.mark.parametrize(("kind", "ports"), [("written", ("out",)), ("holding", ("out", "data"))])
 def test_blocks_that_differ_in_a_bit_do_not_share_a_description(kind: str, ports: tuple[str, ...]) -> None:
-    """Two blocks of one type, one with 0.0 and one with -0.0, and after each took the other's number."""
+    """Two blocks of one type have 0.0 and -0.0; then they exchange their numbers."""
     patch = Patch()
     nodes = [patch.add(f"test_run.{kind}") for _ in VALUES]
     with Engine(patch, device="host") as engine:

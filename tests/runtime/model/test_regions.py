@@ -1,4 +1,4 @@
-"""Regions run by the engine: what they compute, what their edits cost, and what is left when they are skipped."""
+"""Regions run by the engine: what they compute, what their edits cost, and what their outputs hold when skipped."""
 
 from typing import Any
 
@@ -48,7 +48,7 @@ def _loops(patch: Patch, counts: list[int], around: NodeRef | str = "") -> NodeR
 
 @pytest.mark.parametrize("counts", [[], [2], [1000, 1000]])
 def test_a_loop_that_is_stopped_is_named_as_the_patch_names_it(counts: list[int]) -> None:
-    """In the error and in the last report; the outermost, whose turns count."""
+    """The error and the last report name the outermost loop, whose turns count."""
     patch = Patch()
     outer = patch.add("control.while", limit=10_000_000)
     patch.connect(array(patch, np.ones(1, np.float32))["out"], outer["condition"])
@@ -64,7 +64,7 @@ def test_a_loop_that_is_stopped_is_named_as_the_patch_names_it(counts: list[int]
 
 @pytest.mark.parametrize("counts", [[2, 3, 4], [1, 0, 5], [3, 1, 1, 2], [0, 2, 2]])
 def test_the_turns_of_nested_loops_multiply(counts: list[int]) -> None:
-    """Also when one of them is 0; the value goes from turn to turn in place."""
+    """One of the counts may be 0; the value is changed in place from turn to turn."""
     patch = Patch()
     last = bump(patch, zeros(patch), _loops(patch, counts))
     with Engine(patch, device="host") as engine:
@@ -79,7 +79,7 @@ def test_the_turns_of_nested_loops_multiply(counts: list[int]) -> None:
 )
 @settings(max_examples=many(15))
 def test_regions_of_all_kinds_nest(kinds: list[str], numbers: list[int]) -> None:
-    """A block inside runs as often as the product says: turns of loops, 0 or 1 for branches."""
+    """A block inside runs as often as the product of all around it: turns of loops, 0 or 1 for branches."""
     patch = Patch()
     around: NodeRef | str = ""
     expected = 1
@@ -89,7 +89,7 @@ def test_regions_of_all_kinds_nest(kinds: list[str], numbers: list[int]) -> None
             expected *= number
             continue
         if kind == "while":
-            # Made anew in each turn of the loops around, so that it counts down each time.
+            # Made anew in each turn of the outer loops, so that it counts down each time.
             left = patch.add("buffer.constant", value=float(number), region=around)
             region = patch.add("control.while", region=around)
             patch.connect(left["out"], region["condition"])
@@ -133,7 +133,7 @@ def test_the_index_of_each_of_three_loops_is_right_inside() -> None:
 
 @pytest.mark.parametrize(("block", "expected"), [("make", [1.5] * 3), ("make_four", [[1.5] * 4] * 3)])
 def test_a_skipped_output_holds_what_it_declares(block: str, expected: list[Any]) -> None:
-    """Every number of it, read by a block and from outside, and again after it had run."""
+    """Every element does, read by a block and from outside, and again after the region had run."""
     patch = Patch()
     count = patch.add("control.for", count=0)
     made = patch.add(f"test_small.{block}", region=count)
@@ -152,7 +152,7 @@ def test_a_skipped_output_holds_what_it_declares(block: str, expected: list[Any]
     ("dtype", "expected"), [(bf16, 0x3FC0), (f16, 1.5), (s16, 1), (boolean, True), (c64, 1.5 + 1.5j), (uchar4, [1] * 4)]
 )
 def test_defaults_are_numbers_of_the_type(dtype: DType, expected: object) -> None:
-    """Every number of an element is the nearest to it; a bf16 is read by its bits."""
+    """Each number of an element is the nearest one; a bf16 is read by its bits."""
 
     class Typed(Block, id="test_small.typed"):
         """Never runs."""
@@ -173,7 +173,7 @@ def test_defaults_are_numbers_of_the_type(dtype: DType, expected: object) -> Non
 
 
 def test_a_default_is_filled_anew_in_each_turn_of_the_loop_around() -> None:
-    """An If that holds in the first of three turns only: the others see the default, not what the first left."""
+    """An If holds in the first of three turns only: the others see the default, not the first turn's result."""
     patch = Patch()
     total, once = zeros(patch, 3), zeros(patch, value=1.0)
     loop = patch.add("control.for", count=3)
@@ -192,7 +192,7 @@ def test_a_default_is_filled_anew_in_each_turn_of_the_loop_around() -> None:
 
 
 def test_an_output_that_must_not_leave_its_region_is_refused() -> None:
-    """With the node, the port and a remedy; inside the region it may be read."""
+    """The error names the node, the port and a remedy; inside the region the output may be read."""
     patch = Patch()
     choice = patch.add("control.if")
     patch.connect(array(patch, 0)["out"], choice["condition"])
@@ -230,7 +230,7 @@ def test_a_live_parameter_inside_three_regions_is_hot() -> None:
 
 
 def test_a_kernel_that_is_saved_inside_a_body_is_swapped(kernels: Kernels) -> None:
-    """CODE, while the patch runs on; a broken one leaves the last good version."""
+    """The level is CODE, and the patch runs on; a broken kernel leaves the last good version."""
     patch = Patch()
     loop = _loops(patch, [3])
     scale = patch.add("test_run.scale", factor=3.0, region=loop)
@@ -254,7 +254,7 @@ def test_a_kernel_that_is_saved_inside_a_body_is_swapped(kernels: Kernels) -> No
 
 @pytest.mark.parametrize("limit", [0, 2])
 def test_the_warning_of_a_limit_goes_when_the_loop_is_mended(limit: int) -> None:
-    """It is on the node, says how many turns, and is gone in the first frame after the edit."""
+    """The warning is on the node, tells the number of turns, and is gone in the first frame after the edit."""
     patch = Patch()
     left = zeros(patch, value=3)
     loop = patch.add("control.while", limit=limit)
@@ -280,7 +280,7 @@ def test_the_warning_of_a_limit_goes_when_the_loop_is_mended(limit: int) -> None
 
 
 def test_one_stopped_turn_among_many_is_reported() -> None:
-    """An inner loop that is stopped in the first turn of the outer one only."""
+    """An inner loop is stopped in the first turn of the outer one only."""
     patch = Patch()
     outer = _loops(patch, [3])
     inner = patch.add("control.for", limit=1, region=outer)
@@ -388,7 +388,7 @@ def test_both_branches_may_change_the_same_buffer() -> None:
 
 
 def test_defaults_of_a_skipped_region_do_not_depend_on_the_source() -> None:
-    """Computed buffers, uploaded arrays, the user's own memory and views read as zeros outside, and come back."""
+    """Computed buffers, uploaded arrays, the user's memory and views read as zeros until the region runs again."""
     patch = Patch()
     number = patch.add("buffer.constant", value=0.0)
     region = patch.add("control.if")
@@ -406,7 +406,7 @@ def test_defaults_of_a_skipped_region_do_not_depend_on_the_source() -> None:
     readers = [patch.add("math.scale_offset", scale=2.0) for _ in made]
     for node, reader in zip(made, readers, strict=True):
         patch.connect(node["out"], reader["x"])
-    alone = patch.add("io.array", data=own.copy(), region=region)  # which only a person looks at
+    alone = patch.add("io.array", data=own.copy(), region=region)  # which no block reads
     with Engine(patch, device="host") as engine:
         for value in (1.0, 0.0, 1.0, 0.0):
             patch.set(number, value=value)

@@ -1,4 +1,4 @@
-"""A device that does its work late, a picture, and what a smaller version of it must show."""
+"""A device that does its work late, a picture, and the expected smaller version of a picture."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PICTURE = np.random.default_rng(4).integers(0, 256, (HEIGHT, WIDTH, 4)).astype(n
 
 
 class LateEvent(HostEvent):
-    """An event that is reached when its device says so."""
+    """An event that is reached when its device decides."""
 
     def __init__(self, device: LateDevice) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class LateEvent(HostEvent):
 
 
 class LoggedStream(HostStream):
-    """A stream that tells what it was given."""
+    """A stream that records its work."""
 
     def __init__(self, device: LateDevice) -> None:
         self._log = device.log
@@ -77,7 +77,7 @@ class LateDevice(HostDevice):
 
 
 def area_means(picture: np.ndarray, width: int, height: int) -> np.ndarray:
-    """The root of the mean square of each area, in double precision; alpha by its plain mean."""
+    """Return the root mean square of each area, in double precision; for alpha, the mean."""
 
     def weights(many: int, few: int) -> np.ndarray:
         edges = np.arange(few + 1) * many / few
@@ -93,7 +93,7 @@ def area_means(picture: np.ndarray, width: int, height: int) -> np.ndarray:
 
 
 def next_preview(engine: Engine) -> Preview:
-    """The viewer's next picture."""
+    """Return the viewer's next picture."""
     while (preview := engine.take_preview("show")) is None:
         time.sleep(0.002)
     return preview

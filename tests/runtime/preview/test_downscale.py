@@ -1,4 +1,4 @@
-"""What is in the pictures that viewers get: every pixel, or the means of areas, of one frame."""
+"""The contents of viewers' pictures: every pixel, or the means of areas, of one frame."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -79,7 +79,7 @@ def patch(kernels: Kernels) -> Patch:
 def test_a_picture_is_reduced_to_the_means_of_its_areas(
     patch: Patch, own_memory: Device, place: tuple[int, int]
 ) -> None:
-    """Against double precision, at sizes that divide the picture's and sizes that do not."""
+    """They agree with double precision, at sizes that divide the picture's and sizes that do not."""
     with Engine(patch, own_memory) as engine:
         engine.post(Observe({"show": Viewing(place)}))
         engine.step()
@@ -92,7 +92,7 @@ def test_a_picture_is_reduced_to_the_means_of_its_areas(
 
 
 def test_an_even_area_keeps_its_value(patch: Patch, own_memory: Device) -> None:
-    """For each of the 256 values, at a ratio that is no whole number."""
+    """This holds for each of the 256 values, at a ratio that is not a whole number."""
     columns = np.repeat(np.arange(256), 5)
     patch.set("image", data=np.broadcast_to(columns[None, :, None], (9, 1280, 4)).astype(np.float32))
     with Engine(patch, own_memory) as engine:
@@ -105,7 +105,7 @@ def test_an_even_area_keeps_its_value(patch: Patch, own_memory: Device) -> None:
 
 @pytest.mark.parametrize(("width", "height"), [(4_000_003, 1), (1, 700_001)])
 def test_a_very_long_picture_is_made_small(patch: Patch, own_memory: Device, width: int, height: int) -> None:
-    """Where the products of its size and the place's go beyond 32 bits, and its rows beyond those of a grid."""
+    """The product of its size and the view's exceeds 32 bits, and its rows exceed a grid."""
     values = (np.arange(width * height) // 4096 % 256).astype(np.float32)
     picture = np.repeat(values.reshape(height, width, 1), 4, axis=2)
     patch.set("image", data=picture)
@@ -124,7 +124,7 @@ def test_a_very_long_picture_is_made_small(patch: Patch, own_memory: Device, wid
 def test_a_picture_is_of_one_frame(
     own_memory: Device, kernels: Kernels, tmp_path: Path, place: tuple[int, int] | None
 ) -> None:
-    """However fast frames follow each other: every pixel of frame n is n, and no later frame writes over it."""
+    """However fast the frames are, every pixel of frame n is n: no later frame overwrites it."""
     source = tmp_path / "stamp.cu"
     source.write_text(STAMP)
 
@@ -164,7 +164,7 @@ def test_without_a_place_every_pixel_comes(patch: Patch, device: LateDevice) -> 
 
 
 def test_the_pixel_that_is_asked_for_comes_with_a_reduced_picture(patch: Patch, device: LateDevice) -> None:
-    """With the value that it has in the whole one; a place outside the picture has none."""
+    """It has its value in the whole picture; a position outside the picture has none."""
     with Engine(patch, device) as engine:
         for x, y in ((0, 0), (30, 16), (13, 5)):
             engine.post(Observe({"show": Viewing((8, 8), probe=(x, y))}))
@@ -182,7 +182,7 @@ def test_the_pixel_that_is_asked_for_comes_with_a_reduced_picture(patch: Patch, 
 @pytest.mark.parametrize("place", [None, (9, 9)])
 @pytest.mark.parametrize("view", ["transpose", "slice"])
 def test_a_view_with_gaps_is_shown(device: LateDevice, view: str, place: tuple[int, int] | None) -> None:
-    """A transposed picture, and every second row of one: where the memory is the host's, too."""
+    """A transposed picture, and every second row of one, also where the memory is the host's."""
     picture, patch = PICTURE.astype(np.uint8), gapped_patch(view)
     expected = picture[::2] if view == "slice" else picture.transpose(1, 0, 2)
     for opened in (device, "host"):
@@ -202,7 +202,7 @@ def test_a_view_with_gaps_is_shown(device: LateDevice, view: str, place: tuple[i
 
 
 def test_the_host_copies_whole_pictures(patch: Patch) -> None:
-    """Nothing is transferred there, so to make a picture small would only cost time."""
+    """Nothing is transferred there, so reducing a picture would only cost time."""
     with Engine(patch, "host") as engine:
         engine.post(Observe({"show": Viewing((8, 8), probe=(1, 1))}))
         engine.step()

@@ -1,4 +1,4 @@
-"""Viewers get their pictures beside the frame: as often as asked, and never waited for."""
+"""Viewers get their pictures beside the frames, at the rate they ask for, and no frame waits."""
 
 import threading
 import time
@@ -42,7 +42,7 @@ def patch(kernels: Kernels) -> Patch:
 
 
 def make_ready(engine: Engine) -> None:
-    """Have the kernel loaded and memory reserved, with no viewer open."""
+    """Load the kernel and reserve memory, with no viewer open."""
     engine.post(Observe({"show": Viewing((8, 8))}))
     engine.step()
     assert engine.take_preview("show") is not None
@@ -51,7 +51,7 @@ def make_ready(engine: Engine) -> None:
 
 
 def test_a_frame_waits_for_no_transfer(patch: Patch, device: LateDevice) -> None:
-    """The picture is offered by the first frame that finds it there; meanwhile frames run and take no other."""
+    """The first frame that finds the picture complete offers it; until then frames run and start no other."""
     with Engine(patch, device) as engine:
         make_ready(engine)
         core = engine.core
@@ -74,7 +74,7 @@ def test_a_frame_waits_for_no_transfer(patch: Patch, device: LateDevice) -> None
 def test_the_next_launch_waits_on_the_device_until_the_picture_was_read(
     patch: Patch, device: LateDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """For the reduction, which comes before the transfers; without a new picture it waits for none."""
+    """It waits for the reduction, which precedes the transfers; without a new picture it does not wait."""
     patch.add("test_run.count", node_id="count")  # so that every frame launches
     with Engine(patch, device) as engine:
         make_ready(engine)
@@ -101,7 +101,7 @@ def test_the_next_launch_waits_on_the_device_until_the_picture_was_read(
 
 
 def test_a_rebuild_waits_until_the_memory_was_read(patch: Patch, device: LateDevice) -> None:
-    """The buffers of the old graph may go then."""
+    """The old graph's buffers may be freed after the rebuild."""
     with Engine(patch, device) as engine:
         make_ready(engine)
         core = engine.core
@@ -116,7 +116,7 @@ def test_a_rebuild_waits_until_the_memory_was_read(patch: Patch, device: LateDev
 
 
 def test_a_reset_waits_until_the_memory_was_read(patch: Patch, device: LateDevice) -> None:
-    """State is filled anew then, and a picture may be of it."""
+    """A reset refills state, which a picture may show."""
     patch.add("test_run.count", node_id="count")
     with Engine(patch, device) as engine:
         make_ready(engine)
@@ -132,7 +132,7 @@ def test_a_reset_waits_until_the_memory_was_read(patch: Patch, device: LateDevic
 
 
 def test_a_picture_that_nobody_took_is_not_replaced(patch: Patch, device: LateDevice) -> None:
-    """The engine has nothing to do until it is taken; then the newest frame's comes."""
+    """The engine makes no other picture until it is taken; then the newest frame's comes."""
     patch.add("test_run.count", node_id="count")
     with Engine(patch, device) as engine:
         engine.post(Observe({"show": Viewing((8, 8))}))
@@ -174,7 +174,7 @@ def test_a_viewer_that_is_closed_gives_nothing_more(patch: Patch, device: LateDe
 def test_memory_is_kept_from_picture_to_picture(
     patch: Patch, device: LateDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also when a viewer is closed and opened, or shown smaller."""
+    """It is kept also when a viewer is closed and opened, or becomes smaller."""
     with Engine(patch, device) as engine:
         engine.post(Observe({"show": Viewing((20, 20))}))
         engine.step()
@@ -191,7 +191,7 @@ def test_memory_is_kept_from_picture_to_picture(
 
 
 def test_a_paused_engine_serves_a_viewer_that_is_opened_or_resized(patch: Patch, device: LateDevice) -> None:
-    """On its thread, with no launch and however late the transfer."""
+    """Its thread does so without a launch, however late the transfer."""
     patch.add("test_run.count", node_id="count")
     with Engine(patch, device) as engine:
         engine.start()
@@ -228,7 +228,7 @@ def test_pictures_come_at_the_rate_that_is_asked_for(patch: Patch, device: LateD
 
 
 def test_a_higher_rate_counts_at_once(patch: Patch, device: LateDevice) -> None:
-    """Not only when the next picture of the lower one is due."""
+    """It does not wait until the next picture of the lower rate is due."""
     patch.add("test_run.count", node_id="count")
     with Engine(patch, device) as engine:
         make_ready(engine)
@@ -260,7 +260,7 @@ def test_a_rate_is_a_positive_number(rate: float) -> None:
 
 
 def test_a_lack_of_memory_for_a_picture_is_reported_and_the_engine_runs_on(patch: Patch, device: LateDevice) -> None:
-    """Once, on the viewer."""
+    """It is reported once, on the viewer."""
     with Engine(patch, device) as engine:
         engine.step()
         device.refuses_memory = True
@@ -295,7 +295,7 @@ def test_memory_that_is_free_after_an_edit_is_used(patch: Patch, device: LateDev
 def test_memory_for_a_larger_picture_is_reserved_beside_the_frames(
     patch: Patch, device: LateDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However long that takes: frames run, and the picture comes after it."""
+    """However long that takes, frames run, and the picture follows."""
     patch.add("test_run.count", node_id="count")
     with Engine(patch, device) as engine:
         engine.step()
@@ -331,7 +331,7 @@ def test_without_the_kernel_whole_pictures_come(
 def test_a_paused_engine_tells_why_there_is_no_kernel(
     kernels: Kernels, device: LateDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also for a picture that nothing else can gather, of which nothing comes."""
+    """Also for a picture that only the kernel can gather, which does not come."""
     monkeypatch.setattr(downscale, "_FILE", "missing.cu")
     with Engine(gapped_patch(), device) as engine:
         engine.step()
@@ -356,7 +356,7 @@ def test_a_paused_engine_tells_why_there_is_no_kernel(
 @given(st.floats(5, 240), st.floats(10, 2000), st.integers(0, 2**32))
 @settings(max_examples=many(100), deadline=None)
 def test_the_mean_rate_is_held_whatever_the_frames(rate: float, frames: float, seed: int) -> None:
-    """With frames that come unevenly at a mean of `frames` a second: as many as asked, or as there are frames."""
+    """Frames come unevenly at a mean of `frames` a second: pictures come at the rate asked for, or with every frame."""
     times = np.cumsum(np.random.default_rng(seed).uniform(0.5, 1.5, 400) / frames)
     due, taken = 0, 0
     for now in (times * 1e9).astype(np.int64).tolist():

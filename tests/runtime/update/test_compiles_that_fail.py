@@ -38,7 +38,7 @@ def patch(kernels: Kernels) -> Patch:
 
 @pytest.fixture(params=["nvrtc", "translator"])
 def fails(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have one of the compilers fail as the names of kernels tell it."""
+    """Have one of the compilers fail in the way that a kernel's name says."""
     if request.param == "nvrtc":
         monkeypatch.setattr(loader, "compile_kernels", broken_compilers.compile_as_told)
     else:
@@ -46,7 +46,7 @@ def fails(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def failing(text: str, how: str = "HANG") -> tuple[str, Path]:
-    """Return a kernel file on which the compiler fails in some way, and the file that tells its process."""
+    """Return a kernel file on which the compiler fails in some way, and the file that holds its process's number."""
     name = f"{how}_{os.urandom(4).hex()}"
     return f'{text}extern "C" __global__ void {name}() {{}}\n', broken_compilers.process_file(name)
 
@@ -59,7 +59,7 @@ def shows(engine: Engine, numbers: list[float]) -> bool:
 
 @pytest.mark.parametrize("when", ["at first", "in the middle", "by hand"])
 def test_an_engine_closes_while_a_compile_never_ends(patch: Patch, kernels: Kernels, fails: None, when: str) -> None:
-    """And the compile's process is gone. Somebody who waits for a frame is told."""
+    """The compile's process is killed, and a caller that waits for a frame gets an error."""
     text, hanging = failing(SCALE)
     engine = Engine(patch, "host")
     if when != "at first":
@@ -78,7 +78,7 @@ def test_an_engine_closes_while_a_compile_never_ends(patch: Patch, kernels: Kern
 
 
 def test_only_the_newest_save_counts(patch: Patch, kernels: Kernels, fails: None) -> None:
-    """The compile of the older one is killed, and nobody hears of its mistakes."""
+    """The compile of the older one is killed, and its mistakes are not reported."""
     with Engine(patch, "host") as engine:
         engine.step()
         engine.start(rate=None)
@@ -95,7 +95,7 @@ def test_only_the_newest_save_counts(patch: Patch, kernels: Kernels, fails: None
 
 
 def test_a_saved_header_overtakes_too(patch: Patch, kernels: Kernels, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What compiles with the older one is killed."""
+    """Compiles that use the older one are killed."""
     monkeypatch.setattr(build, "translate", broken_compilers.translate_as_told)
     with Engine(patch, "host") as engine:
         engine.step()
@@ -114,7 +114,7 @@ def test_a_saved_header_overtakes_too(patch: Patch, kernels: Kernels, monkeypatc
 def test_a_compiler_that_dies_is_reported_on_the_node(
     patch: Patch, kernels: Kernels, fails: None, how: str, told: str
 ) -> None:
-    """With the file. The last good kernel runs on, and the next save works."""
+    """The error names the file. The last good kernel runs on, and the next save works."""
     with Engine(patch, "host") as engine:
         engine.step()
         engine.post(kernels.write("scale.cu", failing(SCALE, how)[0]))
@@ -138,7 +138,7 @@ def test_optimising_a_kernel_stops_when_nobody_uses_it(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """The process that optimises it is gone after the next save; the last one may finish, for the cache."""
+    """The process that optimises it is killed by the next save; the last one may finish, for the cache."""
     monkeypatch.setattr(native, "compile_object", broken_compilers.optimise_for_ever)
     hanging, processes = broken_compilers.process_file("HANG_optimiser"), []
     with Engine(patch, "host") as engine:
@@ -160,7 +160,7 @@ def test_optimising_a_kernel_stops_when_nobody_uses_it(
 def test_a_block_that_can_not_be_built_is_named_whatever_goes_wrong(
     kernels: Kernels, monkeypatch: pytest.MonkeyPatch, is_first: bool
 ) -> None:
-    """In the first build and in an edit of the running graph, which goes on."""
+    """This holds in the first build and for an edit of the running graph, which goes on."""
     add = NodeMaker.kernel
 
     def fail(maker: NodeMaker, index: int, *more: Any) -> Any:

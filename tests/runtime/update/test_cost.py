@@ -1,4 +1,4 @@
-"""What updates cost: told before an edit, and recorded after it."""
+"""The cost of updates: predicted before an edit, and recorded after it."""
 
 import time
 from contextlib import suppress
@@ -46,11 +46,11 @@ def scaled() -> Patch:
     return patch
 
 
-# Told before
+# Predicted before
 
 
 class Drafter(Editor):
-    """Edits a draft, of which it gives the changes, in more ways than `Editor`."""
+    """Edits a draft in more ways than `Editor`, and returns the changes."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
@@ -68,7 +68,7 @@ class Drafter(Editor):
                 getattr(self, self._chance.choice(kinds))()
 
     def resize(self) -> None:
-        """Give a block that makes numbers another size, or the size that it has."""
+        """Set the size of a block that makes numbers, maybe to the size that it has."""
         node = self._one_of("test_small.make")
         self.patch.set(node, count=self._chance.choice((1, 5, 60, 64, 65, 200)))
 
@@ -84,17 +84,17 @@ class Drafter(Editor):
             self.patch.disconnect(self._chance.choice(sorted(self.patch.connections, key=str)))
 
     def drive(self) -> None:
-        """Drive a parameter, and change what drives it."""
+        """Drive a parameter, or change its driver."""
         node = self._one_of("math.saxpy")
         self.patch.connect(self._slider["value"], PortRef(node, "a"))
         self.patch.set(self._slider, value=self._chance.random())
 
     def place(self) -> None:
-        """Place a block that waits for its inputs, and now and then one that does not."""
+        """Place a block, usually one that waits for its inputs."""
         self._add(self._chance.choice(("math.add", "test_run.scale", "test_small.make", "value.slider")))
 
     def replace(self) -> None:
-        """Take a block out and bring it back at once."""
+        """Remove a block and bring it back at once."""
         node = self._chance.choice(sorted(self.patch.nodes))
         self.patch.remove(node)
         self.patch.undo()
@@ -108,7 +108,7 @@ class Drafter(Editor):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_predicted_level_is_the_level_applied(kernels: Kernels, device: Device, seed: int) -> None:
-    """For random edits; where it can only be told at most, it is no more than that, and that is seldom."""
+    """For random edits. Where the prediction is only an upper bound, which is rare, the level is at most that."""
     editor = Drafter(seed)
     patch = Patch()
     patch.restore(editor.patch.as_changes())
@@ -136,10 +136,10 @@ def test_the_predicted_level_is_the_level_applied(kernels: Kernels, device: Devi
 
 
 def test_a_buffer_that_nothing_uses_yet_is_a_change_of_structure() -> None:
-    """Told and applied alike, though the same kernels run in the same order."""
+    """It is predicted and applied as such, although the same kernels run in the same order."""
 
     class Roomy(Block, id="test_costs.roomy"):
-        """Make numbers, with or without room beside."""
+        """Make numbers, with or without a second buffer."""
 
         out: Out[f32] = port(shape="[3]", doc="All 7.")
         roomy: bool = param(False, structural=True, doc="With room.")
@@ -162,7 +162,7 @@ def test_a_buffer_that_nothing_uses_yet_is_a_change_of_structure() -> None:
 
 
 def test_a_copy_of_what_begins_with_zeros_costs_a_rebuild(device: Device) -> None:
-    """Its buffer gets other memory with every change of sizes, and only a rebuild gives a copy other addresses."""
+    """Its buffer moves with every change of sizes, and only a rebuild gives a copy other addresses."""
     patch = Patch()
     data = patch.add("io.array", data=np.ones(4, np.float32))
     patch.connect(data["out"], patch.add("test_small.echo")["x"])
@@ -175,7 +175,7 @@ def test_a_copy_of_what_begins_with_zeros_costs_a_rebuild(device: Device) -> Non
 
 
 def test_levels_of_single_changes(kernels: Kernels, device: Device) -> None:
-    """Nothing is done by asking; estimates are what such updates took before."""
+    """Asking changes nothing; estimates are the times of earlier updates of that kind."""
     patch = scaled()
     with Engine(patch, device=device) as engine:
         add = NodeAdded(Node(id="new", type="test_small.make"))
@@ -214,7 +214,7 @@ def test_levels_of_single_changes(kernels: Kernels, device: Device) -> None:
 
 
 def test_asking_takes_less_than_a_millisecond(device: Device) -> None:
-    """Of the processor's time, at a thousand kernels, for a connection, a block, a live parameter; the best of 20."""
+    """Processor time for a connection, a block and a live parameter at a thousand kernels; the best of 20."""
     patch = chain(1000)
     source = PortRef("saxpy_2", "out")
     with Engine(patch, device=device, profiling=ProfilingLevel.NONE) as engine:
@@ -237,7 +237,7 @@ def test_asking_takes_less_than_a_millisecond(device: Device) -> None:
 
 
 def test_records_name_the_author_and_the_cost(kernels: Kernels, device: Device) -> None:
-    """A first build, an edit and taking it back, a resize, a saved kernel; a value that is written leaves none."""
+    """A first build, an edit and its undo, a resize, a saved kernel; a parameter write leaves no record."""
     patch = scaled()
     with Engine(patch, device=device) as engine:
 
@@ -266,7 +266,7 @@ def test_records_name_the_author_and_the_cost(kernels: Kernels, device: Device) 
 def test_a_function_that_the_device_does_not_swap_causes_a_rebuild(
     kernels: Kernels, device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A refusal makes it COLD, not a failure."""
+    """A refusal makes the update COLD; it is not a failure."""
     patch = scaled()
 
     def refuse(*_: object) -> None:

@@ -1,4 +1,4 @@
-"""Many edits in a row, each applied to the graph before: the result is that of a fresh engine with the same patch."""
+"""Many edits in a row, each applied to the previous graph: the result is that of a fresh engine with the same patch."""
 
 import random
 from contextlib import suppress
@@ -23,7 +23,7 @@ STEPS = 4
 
 
 class Editor:
-    """Edits a patch as a person might, by kinds that all leave it able to run most of the time."""
+    """Edits a patch as a person might, with kinds of edits that mostly leave it able to run."""
 
     def __init__(self, seed: int) -> None:
         self._chance = random.Random(seed)
@@ -65,7 +65,7 @@ class Editor:
             self.patch.connect(source, node["x"])
 
     def rewire(self) -> None:
-        """Lead a connection from elsewhere."""
+        """Connect an input to another source."""
         if self.patch.connections:
             old = self._chance.choice(sorted(self.patch.connections, key=str))
             source = self._source()
@@ -102,7 +102,7 @@ class Editor:
 
 
 def contents(engine: Engine, patch: Patch) -> dict[str, bytes]:
-    """Return what every block has given in the last frame."""
+    """Return every block's output in the last frame."""
     return {node: engine.read(PortRef(node, "out")).tobytes() for node in sorted(patch.nodes)}
 
 
@@ -110,7 +110,7 @@ def contents(engine: Engine, patch: Patch) -> dict[str, bytes]:
 def test_edits_in_a_row_give_what_a_fresh_engine_gives(
     kernels: Kernels, device: Device, profiling: ProfilingLevel
 ) -> None:
-    """Values, times of spans, and memory in use, after edits of every kind."""
+    """Values, times of spans and memory in use agree after edits of every kind."""
     editor = Editor(int(profiling))
     kept = 0
     with Engine(editor.patch, device=device, profiling=profiling) as engine:
@@ -139,7 +139,7 @@ def test_edits_in_a_row_give_what_a_fresh_engine_gives(
 
 
 def test_a_swapped_kernel_stays_through_an_edit(kernels: Kernels, device: Device) -> None:
-    """The graph that is built from the running one has the function that was saved last, and live values."""
+    """The graph built from the running one has the latest saved function, and live values."""
     patch = Patch()
     data = patch.add("io.array", data=np.array([1, 2], np.float32))
     scale = patch.add("test_run.scale", node_id="scale")
@@ -162,7 +162,7 @@ def test_a_swapped_kernel_stays_through_an_edit(kernels: Kernels, device: Device
 
 
 def test_memory_is_neither_lost_nor_given_back_twice(kernels: Kernels, device: Device) -> None:
-    """After as many additions as removals as much is in use as before, and nothing once the engine is closed."""
+    """After as many removals as additions, the same amount is in use; once the engine is closed, none is."""
     patch = Patch()
     data = patch.add("io.array", data=np.arange(512, dtype=np.float32))
     last = data

@@ -1,4 +1,4 @@
-"""A saved kernel reaches the running graph; a broken one says where it is broken and changes nothing."""
+"""A saved kernel reaches the running graph; a broken one is reported with its place and changes nothing."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ def patch(kernels: Kernels) -> Patch:
 
 
 def test_a_saved_kernel_is_swapped_in(patch: Patch, kernels: Kernels) -> None:
-    """CODE, with state and parameters as they were; then it takes HOT updates."""
+    """The level is CODE; state and parameters stay, and the new kernel takes HOT updates."""
     with Engine(patch, device="host") as engine:
         engine.step()
         patch.set("scale", factor=3.0)
@@ -46,7 +46,7 @@ def test_a_saved_kernel_is_swapped_in(patch: Patch, kernels: Kernels) -> None:
 
 
 def test_a_file_that_no_kernel_uses_costs_nothing(patch: Patch, kernels: Kernels) -> None:
-    """Neither does a block whose kernel was not saved change."""
+    """Blocks whose kernel was not saved don't change either."""
     with Engine(patch, device="host") as engine:
         engine.step()
         engine.post(kernels.write("other.cu", SCALE))
@@ -76,7 +76,7 @@ def test_a_broken_kernel_leaves_the_last_good_one_running(patch: Patch, kernels:
 
 
 def test_a_broken_header_heals_when_the_header_does(patch: Patch, kernels: Kernels) -> None:
-    """Also when the last good version did not include it."""
+    """This holds even if the last good version did not include the header."""
     with Engine(patch, device="host") as engine:
         engine.step()
         kernels.write("twice.h", "#define TWICE(x) (2 * y)\n")
@@ -176,7 +176,7 @@ def test_a_deleted_kernel_file_does_not_stop_the_engine(patch: Patch, kernels: K
 
 
 def test_saves_reach_a_watching_engine(patch: Patch, kernels: Kernels) -> None:
-    """With `watch_files` nobody has to say that a file was saved."""
+    """With `watch_files`, no message about the save is needed."""
     with Engine(patch, device="host") as engine:
         engine.watch_files([kernels.folder])
         engine.step()
@@ -188,7 +188,7 @@ def test_saves_reach_a_watching_engine(patch: Patch, kernels: Kernels) -> None:
 
 
 def test_structure_comes_before_code(patch: Patch, kernels: Kernels) -> None:
-    """In one frame, whether a block came or a value mends what kept the graph from being built."""
+    """Both come in one frame: a new block, or a value that makes a failed build possible."""
     with Engine(patch, device="host") as engine:
         engine.step()
         for factor, edit in ((3.0, lambda: patch.add("test_run.count")), (1e39, None), (2.0, None)):

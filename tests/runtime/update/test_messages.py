@@ -1,6 +1,6 @@
 """The law of messages: whatever well-typed messages come, from however many threads, the engine runs on.
 
-What could not be followed is told, one event each; all else is followed in the order in which it came.
+Each message that cannot be followed is reported by one event; all others are followed in the order in which they came.
 """
 
 import threading
@@ -122,7 +122,7 @@ messages = st.one_of(
 
 
 class Inbox(deque[Any]):
-    """An inbox that remembers what came, in order."""
+    """An inbox that records its messages in order."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -136,7 +136,7 @@ class Inbox(deque[Any]):
 
 
 def followed(came: list[Message]) -> tuple[set[str], dict[PortRef, Connection], int]:
-    """Return what a patch of these messages is to hold, and how many of them could not be followed."""
+    """Return the expected patch after these messages, and how many of them could not be followed."""
     there: set[str] = set()
     wires: dict[PortRef, Connection] = {}
     refused = 0
@@ -170,7 +170,7 @@ def followed(came: list[Message]) -> tuple[set[str], dict[PortRef, Connection], 
 
 
 def run(posted: list[list[Message]]) -> None:
-    """Post lists of messages, each from a thread of its own, to an engine that runs something else."""
+    """Post lists of messages, each from its own thread, to an engine that runs another patch."""
     patch = Patch()
     patch.add("test_small.make", node_id="untouched", value=3.0)
     with Engine(patch, device="host") as engine:
@@ -204,5 +204,5 @@ def run(posted: list[list[Message]]) -> None:
 @settings(max_examples=many(6), deadline=None)
 @given(st.lists(st.lists(messages, max_size=30), min_size=4, max_size=4))
 def test_the_engine_runs_on_whatever_four_threads_post(posted: list[list[Message]]) -> None:
-    """What is in the patch in the end is what the messages say that could be followed; the others are told."""
+    """In the end the patch is the result of the messages that could be followed; the others are reported."""
     run(posted)

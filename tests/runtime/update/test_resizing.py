@@ -1,4 +1,4 @@
-"""A size that changes while every buffer fits where it lies is followed in place, with the result of a rebuild."""
+"""A change of size is made in place while every buffer still fits, with the result of a rebuild."""
 
 import random
 from collections.abc import Callable
@@ -54,7 +54,7 @@ def loop(patch: Patch) -> None:
 
 
 def branch(patch: Patch) -> None:
-    """An If, before which what it gives when it does not hold is filled in."""
+    """An If whose default is filled in before it."""
     made = patch.add("test_small.make", node_id="size", count=100)
     patch.add("test_run.count", node_id="count", size=100)
     choice = patch.add("control.if")
@@ -65,7 +65,7 @@ def branch(patch: Patch) -> None:
 
 
 def feedback(patch: Patch) -> None:
-    """What a frame gives comes back in the next one, and state beside it."""
+    """A frame's result comes back in the next one, beside state."""
     patch.add("test_run.count", node_id="count", size=100)
     made = patch.add("test_small.make", node_id="size", count=100)
     delay, add = patch.add("buffer.frame_delay", initial=2.0), patch.add("math.add")
@@ -83,7 +83,7 @@ def composite(patch: Patch) -> None:
 
 
 def contents(engine: Engine, patch: Patch) -> dict[str, bytes]:
-    """Return what every output has held in the last frame; behind its count, an append buffer holds anything."""
+    """Return every output of the last frame; elements of an append buffer beyond its count are ignored."""
     return {
         str(port): engine.read(port).tobytes()
         for node in sorted(patch.nodes)
@@ -100,7 +100,7 @@ SIZES = {"size": "count", "count": "size", "pour": "capacity"}
 def test_a_resize_in_place_gives_what_a_rebuild_gives(
     kernels: Kernels, device: Device, build: Callable[[Patch], None], profiling: ProfilingLevel
 ) -> None:
-    """Odd sizes up and down, with live values changed in between: frame by frame, bit for bit, state included."""
+    """Odd sizes go up and down, with live values changed in between; every frame has equal bits, state included."""
     chance, patch = random.Random(f"{build.__name__} {profiling}"), Patch()
     build(patch)
     levels: list[UpdateLevel] = []
@@ -136,7 +136,7 @@ def test_a_resize_in_place_gives_what_a_rebuild_gives(
 
 
 def test_a_dragged_size_gets_other_memory_now_and_then(device: Device) -> None:
-    """From 1,000 to 64,000 elements and back, a step at a time: room to grow doubles, and shrinking needs none."""
+    """From 1,000 to 64,000 elements and back in steps: room to grow doubles, and shrinking needs no other memory."""
     patch = Patch()
     made = patch.add("test_small.make", node_id="size", count=1000)
     for _ in range(20):
@@ -154,7 +154,7 @@ def test_a_dragged_size_gets_other_memory_now_and_then(device: Device) -> None:
 
 
 def test_edits_go_on_from_what_was_changed_in_place(kernels: Kernels, device: Device) -> None:
-    """Live values, another kernel, a block more, and another size, each after a resize in place."""
+    """A live value, another kernel, one more block and another size each follow a resize in place."""
     patch = Patch()
     made = patch.add("test_small.make", node_id="size", count=60)
     last = then(patch, made, "test_run.scale", node_id="scale")
@@ -196,7 +196,7 @@ def test_a_fill_or_a_copy_of_another_size_is_rebuilt(device: Device) -> None:
 def test_updates_that_the_device_refuses_in_place_are_rebuilt(
     kernels: Kernels, device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also when it has taken a part of it, which is taken back first: a graph of two sizes must never run."""
+    """Updates that it has already taken are reverted first: a graph of two sizes must never run."""
     patch = Patch()
     made = patch.add("test_small.make", node_id="size", count=60)
     last = then(patch, then(patch, made, "test_run.scale"), "test_run.scale")
@@ -221,7 +221,7 @@ def test_updates_that_the_device_refuses_in_place_are_rebuilt(
 
 
 def test_memory_is_neither_lost_nor_given_back_twice(kernels: Kernels, device: Device) -> None:
-    """State that changes its size gets other memory in place of its own; nothing is left when the engine is closed."""
+    """State of another size gets other memory and frees its own; nothing is left when the engine is closed."""
     patch = Patch()
     patch.add("test_run.count", node_id="count", size=100)
     patch.add("io.array", node_id="data", data=np.zeros(100, np.float32))

@@ -50,7 +50,7 @@ class Pair:
         self.reference.close()
 
     def post(self, done: Done) -> None:
-        """Tell the engine what does not come from the patch."""
+        """Post messages that don't come from the patch."""
         for message in done.messages:
             self.engine.post(message)
             if isinstance(message, Reset):
@@ -58,7 +58,7 @@ class Pair:
         self._changed |= bool(done.messages)
 
     def step(self) -> FrameReport:
-        """Do a frame of both, and compare all that can be read."""
+        """Do a frame of both, and compare all readable outputs."""
         before = self.arrays.save()
         report = self.engine.step()
         self.frame = report.frame
@@ -74,7 +74,7 @@ class Pair:
         return report
 
     def _follow(self, report: FrameReport) -> None:
-        """Let the reference be what the engine's last good graph is to be."""
+        """Make the reference what the engine's last good graph should be."""
         if not (self._changes or self._changed):
             return
         patch, changes = self.editor.patch, list(self._changes)
@@ -91,7 +91,7 @@ class Pair:
             self.reference.follow(wanted, patch.nodes)
 
     def _what_runs(self) -> Patch:
-        """Return the patch without what can't run; what is held is as in the reference, and fed as there."""
+        """Return the patch without blocks that can't run; blocks that run on unchanged come from the reference."""
         compiled, held = self.engine.core.updates.compiled, self.engine.core.updates.held
         assert compiled is not None
         running = {node.partition("/")[0] for node in compiled.nodes}
@@ -162,7 +162,7 @@ def test_random_edits_give_what_a_cold_rebuild_gives(
 
 
 def check_level(pair: Pair, batch: list[Done], report: FrameReport) -> None:
-    """The level is one that the edit may cost; of several in one frame, no more than the highest of them."""
+    """Check that the level is one that the edit may cost; for several edits in a frame, at most the highest."""
     level = report.update_level
     if len(batch) == 1 and not errors(report) and not pair.sources.broken:
         assert level in batch[0].levels, batch[0].name

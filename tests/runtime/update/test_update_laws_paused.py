@@ -1,4 +1,4 @@
-"""Edits of a paused engine: each is shown at once, and what goes on from frame to frame stands still meanwhile."""
+"""Edits of a paused engine: each is shown at once, and state and delays stand still."""
 
 import random
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from tests.runtime.update.update_support import contents, copy_of, differences, 
 
 
 def with_delays() -> Patch:
-    """A number that doubles and grows in each frame, the same in a loop, and a copy that is two frames old."""
+    """A number that doubles and grows in each frame, the same inside a loop, and a copy that is two frames old."""
     patch = Patch()
     one = patch.add("buffer.constant", node_id="one", shape="3", value=1.0)
     patch.add("io.array", node_id="other", data=np.array([7, 8, 9], np.float32))
@@ -37,7 +37,7 @@ def with_delays() -> Patch:
 
 
 def show(engine: Engine) -> FrameReport:
-    """Do the frames that the engine's thread does until it has followed all edits, and return the last that did."""
+    """Do frames as the engine's thread does until it has followed all edits; return the last report."""
     highest = engine.core.frame(free_running=True)
     while engine.core.updates.pending:
         report = engine.core.frame(free_running=True)
@@ -67,7 +67,7 @@ EDITS: dict[str, tuple[Edit, str]] = {
 def test_an_edit_of_a_paused_engine_is_shown_and_leaves_no_trace_when_undone(
     kernels: Kernels, device: Device, name: str, frames: int
 ) -> None:
-    """Delays give what they gave, however often the frame is shown; then all goes on as in an engine without it."""
+    """However often the frame is shown, delays keep their output; then all goes on as in an engine without the edit."""
     edit, level = EDITS[name]
     patch = with_delays()
     with Engine(patch, device=device) as engine, Engine(copy_of(patch), device=device) as other:
@@ -101,7 +101,7 @@ def test_an_edit_of_a_paused_engine_is_shown_and_leaves_no_trace_when_undone(
 def test_pauses_steps_and_edits_in_any_order_end_where_frames_alone_do(
     kernels: Kernels, device: Device, seed: int
 ) -> None:
-    """An engine that is edited, paused and stepped, and one that does each frame with the patch as it was then."""
+    """One engine is edited, paused and stepped; the other does each frame with the patch as it was then."""
     chance = random.Random(seed)
     patch = with_delays()
     with Engine(patch, device=device) as engine, Engine(copy_of(patch), device=device) as other:

@@ -1,4 +1,4 @@
-"""Single edits: their update levels and records, edits that fail, cancel each other, or come together."""
+"""Single edits: their update levels and records; edits that fail, cancel each other, or come together."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -58,7 +58,7 @@ def of_all_kinds(arrays: OwnArrays) -> Patch:
 
 #: The kernel of `test_run.scale` with other code.
 ADDING = SCALE.replace("* factor", "+ factor")
-#: An edit, the levels that it may cost, and words of its cause.
+#: An edit, the levels that it may cost, and words in its cause.
 Edit = tuple[Callable[[Patch, OwnArrays, Kernels, Engine], Any], tuple[UpdateLevel, ...], str]
 EDITS: dict[str, Edit] = {
     "live": (lambda p, a, k, e: p.set("scale0", factor=3.0), (HOT,), ""),
@@ -87,7 +87,7 @@ EDITS: dict[str, Edit] = {
 def test_a_single_edit_costs_its_level_and_gives_what_a_fresh_engine_gives(
     kernels: Kernels, device: Device, arrays: OwnArrays, name: str
 ) -> None:
-    """Above HOT it leaves one record with a cause; as the first edit and as the second of its kind, after an undo."""
+    """Above HOT it leaves one record with a cause. The edit is also undone and redone."""
     edit, levels, cause = EDITS[name]
     patch = of_all_kinds(arrays)
     with Engine(patch, device=device) as engine:
@@ -130,7 +130,7 @@ CANCELLING: dict[str, Callable[[Patch], Any]] = {
 def test_an_edit_that_is_undone_before_the_frame_builds_nothing(
     kernels: Kernels, device: Device, arrays: OwnArrays, name: str
 ) -> None:
-    """The frame is as if nothing had been, state included."""
+    """The frame is as if there had been no edit, state included."""
     patch = of_all_kinds(arrays)
     with Engine(patch, device=device) as engine, Engine(copy_of(patch), device=device) as other:
         for number in range(4):
@@ -143,7 +143,7 @@ def test_an_edit_that_is_undone_before_the_frame_builds_nothing(
             assert not errors(report)
             other.step()
             if number:
-                # The graph is told the values of a block that was gone, for they may be others.
+                # A block that was removed and restored gets its values again, since they may have changed.
                 told = HOT if name.startswith("removed") else NONE
                 assert report.update_level <= (WARM if name in ("contents", "live") else told)
             ports = outputs(patch) - {PortRef("mine", "out"), PortRef("scale2", "out")}
@@ -151,7 +151,7 @@ def test_an_edit_that_is_undone_before_the_frame_builds_nothing(
 
 
 def test_a_burst_of_edits_between_two_frames_is_one_update(kernels: Kernels, device: Device, arrays: OwnArrays) -> None:
-    """A hundred live values are one HOT frame; a hundred edits of all kinds are one record, and the last ones count."""
+    """A hundred live values make one HOT frame, and a hundred edits of all kinds one record; the last edits count."""
     patch = of_all_kinds(arrays)
     with Engine(patch, device=device) as engine:
         engine.step()
@@ -190,7 +190,7 @@ MISTAKES: dict[str, Callable[[Patch, Kernels, Engine], Any]] = {
 def test_a_failed_edit_leaves_the_results_and_is_reported_at_once(
     kernels: Kernels, device: Device, arrays: OwnArrays, name: str, was_hot: bool
 ) -> None:
-    """Every output is as in an engine without it, in the same frame and later, live values still come, and it heals."""
+    """Outputs are as in an engine without the edit, in this frame and later; live values still arrive, and it heals."""
     patch = of_all_kinds(arrays)
     total = patch.add("math.add", node_id="sum")
     for port in ("x", "y"):
@@ -233,7 +233,7 @@ def test_a_failed_edit_leaves_the_results_and_is_reported_at_once(
 
 
 def test_the_cause_of_an_update_is_its_change(kernels: Kernels, device: Device, arrays: OwnArrays) -> None:
-    """Two saved files and an edit in one frame are two records, the structure first, each with what it was."""
+    """Two saved files and an edit in one frame make two records, the structure first, each with its cause."""
     patch = of_all_kinds(arrays)
     with Engine(patch, device=device) as engine:
         engine.step()

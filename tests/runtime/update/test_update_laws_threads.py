@@ -1,4 +1,4 @@
-"""Updates while the engine runs on its own thread: frames keep coming, and what was edited last runs in the end."""
+"""Updates while the engine runs on its own thread: frames keep coming, and in the end the latest edits run."""
 
 import threading
 import time
@@ -21,7 +21,7 @@ from tests.waiting import next_report, until
 
 #: How long the stress test edits.
 STRESS_S = 5
-#: What an editor does to a running engine; kernel files that stay broken would only slow it down.
+#: Edits of a running engine; kernel files that stay broken would only slow the test down.
 KINDS: tuple[str, ...] = ("live",) * 8 + (
     "size",
     "grow",
@@ -38,7 +38,7 @@ KINDS += ("undo", "redo", "undo", "save_kernel", "profile")
 
 
 def wait_for(engine: Engine, holds: Callable[[FrameReport], bool]) -> FrameReport:
-    """Return the next report of which something holds."""
+    """Return the next report for which a condition holds."""
     report = next_report(engine, lambda r: r.failed or holds(r))
     assert not report.failed, report.diagnostics
     return report
@@ -52,7 +52,7 @@ def settle(engine: Engine) -> FrameReport:
 
 
 def follow(engine: Engine) -> None:
-    """Wait until frames have followed everything that was posted, as far as a job under way lets them."""
+    """Wait until frames have followed everything that was posted, except what waits for a running job."""
     until(lambda: not engine.core.inbox)
     engine.take_report()
     now = wait_for(engine, lambda r: True)  # the frame that read the last of it is at most the next one
@@ -99,7 +99,7 @@ def test_frames_keep_coming_while_a_job_runs(kernels: Kernels, device: Device, m
 def test_edits_from_another_thread_end_in_what_a_fresh_engine_gives(
     kernels: Kernels, device: Device, seed: int
 ) -> None:
-    """Random edits as fast as they go while frames run freely; then all outputs, in the first frame after a Reset."""
+    """Random edits come at full speed while frames run freely; all outputs agree in the first frame after a Reset."""
     arrays = OwnArrays(device)
     arrays.add(np.arange(64, dtype=np.float32))
     sources = Sources(kernels.folder)

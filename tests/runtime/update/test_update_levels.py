@@ -41,7 +41,7 @@ def test_the_first_patch_of_the_contract() -> None:
 
 
 def scaled(values: np.ndarray[Any, Any]) -> tuple[Patch, PortRef]:
-    """An array through test_run.scale, whose output is returned."""
+    """Return the output of an array that goes through test_run.scale."""
     patch = Patch()
     data = patch.add("io.array", node_id="data", data=values)
     scale = patch.add("test_run.scale", node_id="scale")
@@ -50,7 +50,7 @@ def scaled(values: np.ndarray[Any, Any]) -> tuple[Patch, PortRef]:
 
 
 def test_levels_of_single_edits(kernels: Kernels) -> None:
-    """Nothing for a move, a title, a file name or a value that goes nowhere; a write for contents; else a rebuild."""
+    """A move, a title, a file name or an unused value costs nothing; contents cost a write; other edits a rebuild."""
     patch, out = scaled(numbers(1, 2, 3))
     save = patch.add("test_run.save", node_id="save")
     patch.connect(out, save["x"])
@@ -127,7 +127,7 @@ COUNT = PortRef("count", "out")
 
 
 def test_a_block_that_was_replaced_between_frames_has_its_own_values() -> None:
-    """Also when the one before had its id, and the graph can run on."""
+    """This holds even if the earlier block had the same id, and the graph can run on."""
     patch = Patch()
     x = patch.add("io.array", data=numbers(1, 2, 3))
     patch.connect(x["out"], patch.add("math.scale_offset", node_id="scale", scale=2.0)["x"])
@@ -176,7 +176,7 @@ def test_state_survives_being_disconnected_and_connected_again(kernels: Kernels)
 
 
 def test_state_starts_anew_when_its_shape_changes_and_when_asked(kernels: Kernels) -> None:
-    """Old contents have no meaning in a new shape; Reset zeroes all state and the frame index."""
+    """Old contents are meaningless in a new shape; Reset zeroes all state and the frame index."""
     patch = counting()
     with Engine(patch, device="host") as engine:
         engine.step()
@@ -210,7 +210,7 @@ def test_state_of_a_removed_block_is_gone(kernels: Kernels) -> None:
 
 
 def test_a_missing_input_stops_nothing_and_reconnecting_heals(kernels: Kernels) -> None:
-    """The last good graph runs on, the node says what it needs, and the rest can still be changed by value."""
+    """The last good graph runs on, the node says what it needs, and live values of the others still change."""
     patch, out = scaled(numbers(1, 2))
     patch.insert(counting())
     with Engine(patch, device="host") as engine:
@@ -251,7 +251,7 @@ def test_a_new_block_waits_for_its_input_while_the_rest_is_rebuilt(kernels: Kern
 
 
 def test_reading_a_port_that_is_not_there_says_why(kernels: Kernels) -> None:
-    """The message names the port, and what keeps it from running."""
+    """The message names the port, and the reason why its block does not run."""
     patch = Patch()
     patch.add("test_run.scale", node_id="scale")
     with Engine(patch, device="host") as engine:
@@ -301,7 +301,7 @@ def test_a_value_that_a_kernel_cannot_take_is_an_error_on_the_node(kernels: Kern
 
 
 def test_a_first_value_that_a_kernel_cannot_take_can_be_mended(kernels: Kernels) -> None:
-    """Nothing runs before; the next value starts the patch."""
+    """Nothing runs before that; the next value starts the patch."""
     patch, out = scaled(numbers(1))
     patch.set("scale", factor=-1e300)
     with Engine(patch, device="host") as engine:
@@ -312,7 +312,7 @@ def test_a_first_value_that_a_kernel_cannot_take_can_be_mended(kernels: Kernels)
 
 
 def test_times_that_are_no_longer_measured_are_not_shown(kernels: Kernels) -> None:
-    """They come again with the measuring."""
+    """They return when measuring starts again."""
     patch = Patch()
     patch.add("test_run.count", node_id="count")
     with Engine(patch, device="host", profiling=ProfilingLevel.PER_BLOCK) as engine:
@@ -325,7 +325,7 @@ def test_times_that_are_no_longer_measured_are_not_shown(kernels: Kernels) -> No
 
 
 def test_profiling_during_an_error_measures_the_last_good_graph(kernels: Kernels) -> None:
-    """The block with the error runs on as it was, and is measured; so it is when the patch is valid again."""
+    """The block with the error runs on as it was and is measured, and so it is when the patch is valid again."""
     patch, out = scaled(numbers(1))
     with Engine(patch, device="host", profiling=ProfilingLevel.NONE) as engine:
         engine.step()
@@ -367,7 +367,7 @@ def test_describe_that_raises_is_an_error_on_its_node() -> None:
 
 
 def test_an_unknown_block_type_is_an_error_on_its_node(kernels: Kernels) -> None:
-    """What does not depend on it runs."""
+    """Blocks that do not depend on it run."""
     patch, out = scaled(numbers(1))
     patch.restore([NodeAdded(Node(id="gone", type="no.such"))])
     with Engine(patch, device="host") as engine:
@@ -390,7 +390,7 @@ def test_a_value_that_nothing_could_check_is_an_error_on_its_node(kernels: Kerne
 
 
 def test_an_empty_patch_runs_and_can_grow(kernels: Kernels) -> None:
-    """Nothing is an error."""
+    """An empty patch has no errors."""
     patch = Patch()
     with Engine(patch, device="host") as engine:
         report = engine.step()

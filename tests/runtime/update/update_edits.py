@@ -33,7 +33,7 @@ from tests.runtime.update.update_support import Sources
 
 @dataclass
 class Done:
-    """What an edit was, the levels it may cost, and the messages that belong to it."""
+    """An edit: what it was, the levels it may cost, and its messages."""
 
     name: str
     levels: Levels
@@ -41,7 +41,7 @@ class Done:
 
 
 class Editor:
-    """Edits a patch as a person might, seeing what its ports hold; some edits leave it unable to run."""
+    """Edits a patch as a person might who sees what its ports hold; some edits leave it unable to run."""
 
     def __init__(self, seed: int, sources: Sources, lent: list[object]) -> None:
         self.chance = random.Random(seed)
@@ -58,7 +58,7 @@ class Editor:
         for kind in ("test_small.make", "test_run.count", "buffer.constant", "io.array", "io.external"):
             self._source_block(kind)
         for kind in UNARY:
-            # What is changed in place has no other reader at first, so that nothing can stand against it.
+            # A buffer that is changed in place has no other reader at first, so the order allows it.
             source = "constant3" if kind == "test_small.bump" else self.chance.choice(("make1", "count2", "array4"))
             self.patch.connect(PortRef(source, "out"), self._add(kind)["x"])
         self._add("control.every", period=2)
@@ -124,7 +124,7 @@ class Editor:
         return Done(f"rebind {node}", RESIZED)
 
     def cut(self) -> Done:
-        """Cut a slice elsewhere, maybe outside of what it cuts."""
+        """Move a slice, maybe outside of its input."""
         node = self._one_of("buffer.slice")
         self.patch.set(node, start=self.chance.choice((0, 0, 1, 2)))
         return Done(f"cut {node}", RESIZED)
@@ -153,13 +153,13 @@ class Editor:
         return Done(f"open {node.id}", STRUCTURE)
 
     def rewire(self) -> Done:
-        """Lead a connection from elsewhere."""
+        """Connect an input to another source."""
         old = self._any_connection()
         self.patch.connect(self._any_port(like=old.source), old.target)
         return Done(f"rewire {old.target}", STRUCTURE)
 
     def unplug(self) -> Done:
-        """Take a connection away; the block behind may need it."""
+        """Remove a connection; its target may need it."""
         old = self._any_connection()
         self.patch.disconnect(old)
         return Done(f"unplug {old}", STRUCTURE)

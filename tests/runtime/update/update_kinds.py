@@ -11,7 +11,7 @@ Levels = frozenset[UpdateLevel]
 STRUCTURE: Levels = frozenset({NONE, COLD})
 RESIZED: Levels = frozenset({NONE, WARM, COLD})
 
-#: Live parameters by block type, with the numbers that they may be.
+#: Live parameters by block type, with their possible values.
 LIVE: Mapping[str, tuple[str, ...]] = {
     "math.saxpy": ("a",),
     "math.scale_offset": ("scale", "offset"),

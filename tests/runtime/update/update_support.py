@@ -1,4 +1,4 @@
-"""What updates are held against: engines that build a patch from nothing and go on with the state of those before."""
+"""The reference for updates: engines that build a patch from scratch and continue with the state of earlier ones."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -33,7 +33,7 @@ def argument_blocks(engine: Engine) -> dict[int, KernelArguments]:
 def outputs(patch: Patch) -> set[PortRef]:
     """Return every output port of a patch whose contents are defined.
 
-    What only blocks of its own region read is left as it is when the region is skipped, since no block can see it.
+    An output that only blocks of its own region read is undefined while the region is skipped.
     """
     types = {node: patch.block_type(node) for node in patch.nodes}
     ports = {PortRef(node, spec.name) for node, block in types.items() if block for spec in block.outputs()}
@@ -62,7 +62,7 @@ def contents(engine: Engine, ports: Iterable[PortRef]) -> Contents:
 
 
 def differences(lived: Contents, fresh: Contents) -> list[str]:
-    """Return what two engines don't agree on, in words."""
+    """Return the differences between two engines, in words."""
     found = [f"{port} is there only in one" for port in sorted(lived.keys() ^ fresh.keys())]
     both = sorted(lived.keys() & fresh.keys())
     found += [f"{p}: {_told(lived[p])} against {_told(fresh[p])}" for p in both if lived[p] != fresh[p]]
@@ -77,12 +77,12 @@ def _told(held: tuple[str, tuple[int, ...], bytes] | str) -> str:
 
 
 def errors(report: FrameReport) -> list[Diagnostic]:
-    """Return what keeps blocks from running; a kernel whose last good version runs on is none."""
+    """Return the errors that keep blocks from running; a kernel whose last good version runs on causes none."""
     return [item for item in report.diagnostics if item.severity is Severity.ERROR and item.file is None]
 
 
 def check_records(report: FrameReport) -> None:
-    """Each update above HOT, and nothing else, is reported: with its level, cause, cost and frame."""
+    """Check that each update above HOT, and nothing else, is reported with its level, cause, cost and frame."""
     levels = [record.level for record in report.updates]
     assert all(level > UpdateLevel.HOT for level in levels)
     assert max(levels, default=UpdateLevel.NONE) == (report.update_level if report.update_level > 1 else 0)
@@ -91,10 +91,10 @@ def check_records(report: FrameReport) -> None:
 
 
 class Reference:
-    """A patch that is built from nothing after each edit, by an engine of its own each time.
+    """A patch that a new engine builds from scratch after each edit.
 
-    What outlives a frame is carried over by hand, by one rule: a buffer of the same owner, type and shape goes on.
-    `follow` is to be called after every edit, with the document as it is to run.
+    State is carried over by one rule: a buffer keeps its contents if owner, type and shape are the same. Call `follow`
+    after every edit, with the document that should run.
     """
 
     def __init__(self, device: Device, profiling: ProfilingLevel) -> None:
@@ -105,7 +105,7 @@ class Reference:
         self.patch = Patch()
 
     def follow(self, patch: Patch, placed: Iterable[str]) -> None:
-        """Build a patch anew; state of the nodes `placed`, which may wait for something, is kept for them."""
+        """Build a patch from scratch; keep the state of the nodes `placed`, also of those that cannot run yet."""
         living = {*placed, *patch.nodes}
         state = self._kept | self._leave()
         state = {owner: kept for owner, kept in state.items() if owner.node.partition("/")[0] in living}
@@ -149,7 +149,7 @@ class Reference:
         self.forget()
 
     def _leave(self) -> dict[PortRef, Kept]:
-        """Return what the next graph is to go on with, and close this one."""
+        """Return the state for the next graph, and close this one."""
         if self._engine is None:
             return {}
         compiled = self.compiled()
@@ -186,7 +186,7 @@ def copy_of(patch: Patch) -> Patch:
 
 
 class OwnArrays:
-    """Arrays of a user on a device, for patches to adopt; their contents can be put back for a second engine."""
+    """A user's arrays on a device, for patches to adopt; their contents can be restored for a second engine."""
 
     def __init__(self, device: Device) -> None:
         self._device = device
@@ -194,7 +194,7 @@ class OwnArrays:
         self.lent: list[object] = []
 
     def add(self, values: np.ndarray[Any, Any]) -> None:
-        """Bring an array to the device; `lent` has an object of another library for it, in order."""
+        """Upload an array; `lent` then has an object of another library that lends it."""
         memory = self._device.upload(values).memory
         self._memories.append((memory, values.nbytes))
         self.lent.append(interface_of(self._device, memory, values.dtype, values.shape))
@@ -204,7 +204,7 @@ class OwnArrays:
         return [read_bytes(self._device, memory, size) for memory, size in self._memories]
 
     def restore(self, saved: list[bytes]) -> None:
-        """Let all hold again what they held."""
+        """Restore the contents of all."""
         for (memory, _), data in zip(self._memories, saved, strict=True):
             write_bytes(self._device, memory, data)
 
@@ -219,7 +219,7 @@ class Sources:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        #: The version of each file that runs; one that could not be taken over yet, for whatever reason, does not.
+        #: The version of each file that runs; a version that could not be swapped in yet does not count.
         self.running = {path.name: path.read_text() for path in folder.glob("*.cu")}
         self.broken: set[str] = set()
 
@@ -235,12 +235,12 @@ class Sources:
         return (self.folder / name).read_text()
 
     def follow(self) -> None:
-        """An engine has taken over what it found in the files that compile."""
+        """Note that an engine now runs the files that compile."""
         self.running.update({name: self.text(name) for name in self.running.keys() - self.broken})
 
     @contextmanager
     def as_running(self) -> Iterator[None]:
-        """Let every file be the version that runs, for as long as something is built from nothing."""
+        """Make every file the version that runs while something is built from scratch."""
         there = {name: text for name in self.running if (text := self.text(name)) != self.running[name]}
         for name in there:
             (self.folder / name).write_text(self.running[name])
