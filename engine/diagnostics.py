@@ -20,12 +20,24 @@ class Severity(StrEnum):
     WARNING = "warning"
 
 
+class Mend(StrEnum):
+    """What one step of a person would mend, where that is known; an editor offers it as a button."""
+
+    CONNECT = "connect"  # a required input of a new block, which is incomplete rather than wrong
+    CONNECT_LIKE = "connect like"  # an input that says the shape of a loop
+    COPY = "copy"  # put a copy between the input and what feeds it
+    CONVERT = "convert"  # change the element type between the input and what feeds it
+    DISCONNECT = "disconnect"  # delete the connection into the input
+    TRUST = "trust"  # the patch, or the folder of blocks beside it
+    RESTART = "restart"  # the engine
+
+
 class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
     """One problem, with the place where it can be mended.
 
     `message` says what must hold and what was found; `expected` and `found` give the two alone, in a few words, where
-    that makes sense; `remedy` says what to do. `file` and `line` point into a kernel or a patch file if the problem is
-    there.
+    that makes sense; `remedy` says what to do, and `mend` which step does it. `file` and `line` point into a kernel or
+    a patch file if the problem is there.
     """
 
     severity: Severity
@@ -37,6 +49,12 @@ class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
     line: int | None = None
     expected: str = ""
     found: str = ""
+    mend: Mend | None = None
+
+    @property
+    def is_incomplete(self) -> bool:
+        """True when nothing is wrong: a block waits for the connections that it needs."""
+        return self.mend is Mend.CONNECT
 
     def __str__(self) -> str:
         place = ".".join(part for part in (self.node, self.port) if part)
@@ -46,12 +64,12 @@ class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def error(message: str, **place: str | int | None) -> Diagnostic:
-    """Return an error diagnostic; `place` takes node, port, remedy, file, line, expected and found."""
+    """Return an error diagnostic; `place` takes node, port, remedy, file, line, expected, found and mend."""
     return Diagnostic(severity=Severity.ERROR, message=message, **place)  # type: ignore[arg-type]  # msgspec checks them
 
 
 def warning(message: str, **place: str | int | None) -> Diagnostic:
-    """Return a warning diagnostic; `place` takes node, port, remedy, file, line, expected and found."""
+    """Return a warning diagnostic; `place` takes node, port, remedy, file, line, expected, found and mend."""
     return Diagnostic(severity=Severity.WARNING, message=message, **place)  # type: ignore[arg-type]  # msgspec checks them
 
 

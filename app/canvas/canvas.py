@@ -18,6 +18,7 @@ from app.canvas.selection_edits import SelectionEdits
 from app.edits import nodes as node_edits
 from app.edits import regions
 from app.edits.regions import NodeDrop
+from app.edits.remedies import Remedy
 from app.qt.safe_overrides import safe_overrides
 from app.view_models.tooltips import Hit, tooltip
 from engine.diagnostics import PatchError
@@ -26,6 +27,8 @@ from engine.patch.document import Patch
 from engine.protocol.messages import FrameReport
 
 _ARROWS = {Qt.Key.Key_Left: (-1, 0), Qt.Key.Key_Right: (1, 0), Qt.Key.Key_Up: (0, -1), Qt.Key.Key_Down: (0, 1)}
+#: From a port to the block that is searched for it, in scene units.
+_SEARCH_AWAY = 200.0
 
 
 @safe_overrides
@@ -46,6 +49,7 @@ class Canvas(QWidget):
         self.scene.selection_settled.connect(self._pass_on_selection)
         self.connecting = ConnectionEdits(self)
         self.connecting.refused.connect(self._refuse)
+        self.connecting.offered.connect(self._offer)
         self.connecting.dropped_on_nothing.connect(self._search_for_end)
         self.view = GraphView(self.scene, self.connecting, self._move_refusal, self._tooltip, self)
         self.view.setAccessibleName("Patch")
@@ -66,6 +70,7 @@ class Canvas(QWidget):
         self.view.move_refused.connect(self._say)
         self.view.connections_cut.connect(self._cut)
         self.view.slider_moved.connect(self._slide)
+        self.view.pressed.connect(self._notice.hide)
         self.view.hovering_ended.connect(self._notice.hide)
         self.connecting.promised.connect(self._tell)
         self.connecting.warned.connect(self._say)
@@ -176,7 +181,26 @@ class Canvas(QWidget):
         self._say(reason)
         self.refused.emit(reason)
 
+    def _offer(self, reason: str, remedies: list[Remedy]) -> None:
+        """Say why a connection is refused, with a button for each edit that makes it possible."""
+        if not remedies:
+            self._refuse(reason)
+            return
+        answers = [(remedy.title, remedy.edit) for remedy in remedies if remedy.edit is not None]
+        self._notice.offer_at(self.view.cursor_position, reason, answers)
+        self.refused.emit(reason)
+
     # Search
+
+    def search_for(self, port: PortRef) -> None:
+        """Open the search for a block to connect to a port, beside it."""
+        node = self.scene.nodes.get(port.node)
+        view = next((v for key, v in node.ports.items() if key[0] == port.port), None) if node is not None else None
+        if node is not None and view is not None:
+            self.select([port.node])
+            self.view.ensureVisible(node.place, 24, 24)
+            away = -1 if view.model.is_input else 1
+            self._open_search_for(self.view.mapFromScene(view.scenePos() + QPointF(away * _SEARCH_AWAY, 0)), port)
 
     def open_search(self, position: QPoint | None = None) -> None:
         """Open the search at a position of the canvas, or at the pointer, where the chosen block is placed.

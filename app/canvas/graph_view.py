@@ -47,6 +47,7 @@ class GraphView(ZoomableView):
     move_refused = Signal(str)  # why nodes that are dragged can't be dropped where the pointer is
     slider_moved = Signal(SliderMove)
     connections_cut = Signal(list)  # Connections
+    pressed = Signal()  # a gesture may begin
     hovering_ended = Signal()  # a drop of the dragged nodes would not be refused
     node_double_clicked = Signal(str)
     connection_double_clicked = Signal(Connection)
@@ -119,6 +120,7 @@ class GraphView(ZoomableView):
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Start the gesture that the button, the modifiers and the place mean."""
         position = event.position().toPoint()
+        self.pressed.emit()
         self._pressed_at = self.cursor_position = position
         button = event.button()
         if button in (Qt.MouseButton.MiddleButton, Qt.MouseButton.RightButton):

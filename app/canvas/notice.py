@@ -1,47 +1,78 @@
 """Texts over the canvas: a short message near the pointer, and what to do while there is no block."""
 
-from PySide6.QtCore import QPoint, QRect, Qt, QTimer
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from PySide6.QtCore import QMargins, QPoint, QRect, Qt, QTimer
+from PySide6.QtWidgets import QFrame, QLabel, QVBoxLayout, QWidget
 
 from app.theme import colours
+from app.widgets.button_row import ButtonRow
 
-_SHOWN_MS = 3500
+_SHOWN_MS, _OFFERED_MS = 3500, 12_000
 _DISTANCE = 16
 _WIDTH = 360
 
 
-class Notice(QLabel):
-    """A message that lets clicks through and stays inside its parent."""
+class Notice(QFrame):
+    """A message that stays inside its parent; without buttons it lets clicks through."""
 
     def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
+        super().__init__(parent, objectName="notice")
         self._room = parent
-        self.setWordWrap(True)
-        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self._timer = QTimer(self, singleShot=True, interval=_SHOWN_MS)
+        self._label = QLabel(wordWrap=True)
+        self.row = ButtonRow()
+        layout = QVBoxLayout(self, contentsMargins=QMargins(8, 4, 8, 4), spacing=4)
+        layout.addWidget(self._label)
+        layout.addWidget(self.row)
+        self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self.hide)
         self.hide()
 
+    def text(self) -> str:
+        """Return the message."""
+        return self._label.text()
+
     def show_at(self, position: QPoint, text: str, keep_free: QRect | None) -> None:
         """Show why something is not done beside a position of the parent, for a moment."""
-        self._show(position, text, colours.current().warning, keep_free)
-        self._timer.start()
+        self._show(position, text, (), colours.current().warning, keep_free)
+        self._timer.start(_SHOWN_MS)
 
     def tell_at(self, position: QPoint, text: str, keep_free: QRect | None) -> None:
         """Show what something would do, until it is hidden."""
         self._timer.stop()
-        self._show(position, text, colours.current().border, keep_free)
+        self._show(position, text, (), colours.current().border, keep_free)
 
-    def _show(self, position: QPoint, text: str, border: str, keep_free: QRect | None) -> None:
+    def offer_at(self, position: QPoint, text: str, answers: Sequence[tuple[str, Callable[[], object]]]) -> None:
+        """Show why something is not done, with buttons that do what helps; long enough to choose one."""
+        buttons = [(title, partial(self._choose, act)) for title, act in answers]
+        self._show(position, text, buttons, colours.current().warning, None)
+        self._timer.start(_OFFERED_MS)
+
+    def _choose(self, act: Callable[[], object]) -> None:
+        self.hide()
+        act()
+
+    def _show(
+        self,
+        position: QPoint,
+        text: str,
+        buttons: Sequence[tuple[str, Callable[[], object]]],
+        border: str,
+        keep_free: QRect | None,
+    ) -> None:
         theme = colours.current()
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, not buttons)
         self.setStyleSheet(
-            f"background: {theme.control}; color: {theme.text}; border: 1px solid {border};"
-            "border-radius: 3px; padding: 4px 8px;"
+            f"#notice {{ background: {theme.control}; border: 1px solid {border}; border-radius: 3px; }}"
+            f"QLabel {{ color: {theme.text}; }}"
         )
-        self.setText(text)
-        widest = max(self.fontMetrics().horizontalAdvance(line) for line in text.split("\n"))
-        width = min(widest + 24, _WIDTH)
-        self.setFixedSize(width, self.heightForWidth(width))
+        self._label.setText(text)
+        self.row.show_buttons(buttons)
+        widest = max(self._label.fontMetrics().horizontalAdvance(line) for line in text.split("\n"))
+        width = min(max(widest + 24, self.row.sizeHint().width() + 24 if buttons else 0), _WIDTH)
+        height = self._label.heightForWidth(width - 18) + 10
+        self.setFixedSize(width, height + (self.row.sizeHint().height() + 8 if buttons else 0))
         x, y = position.x() + _DISTANCE, position.y() + _DISTANCE
         if keep_free is not None:
             y = position.y() - self.height() // 2

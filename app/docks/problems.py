@@ -1,20 +1,25 @@
 """The problem list: what keeps the patch from running, and where to fix it."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeWidget, QTreeWidgetItem
 
+from app.edits.remedies import remedies
 from app.theme import colours
 from app.theme.icons import icon
+from app.widgets.button_row import ButtonRow
 from app.widgets.empty_state import EmptyState
 from app.widgets.tooltip import as_html
 from engine.diagnostics import Diagnostic, Severity
 from engine.patch.changes import Change, NodeRenamed
 from engine.patch.document import Patch
 
+#: Buttons for more rows than a person reads would cost time at every change.
+_MOST_WITH_BUTTONS = 50
 _ROLE = Qt.ItemDataRole.UserRole
 
 
@@ -23,13 +28,15 @@ class Problems(EmptyState):
 
     #: Go to this node.
     node_activated = Signal(str)
-    #: How many (errors, warnings) there are.
-    counted = Signal(int, int)
+    #: How many errors, warnings and open inputs there are.
+    counted = Signal(int, int, int)
+    #: A `Remedy` of one of the problems.
+    remedy_chosen = Signal(object)
 
     def __init__(self) -> None:
         self.list = QTreeWidget()
         super().__init__(self.list, "No problems")
-        self.list.setHeaderLabels(["Problem", "Block", "What to do"])
+        self.list.setHeaderLabels(["Problem", "Block", "What to do", ""])
         self.list.setRootIsDecorated(False)
         self.list.setUniformRowHeights(True)
         self.list.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
@@ -38,6 +45,7 @@ class Problems(EmptyState):
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(2, QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(3, QHeaderView.ResizeMode.ResizeToContents)
         header.setMaximumSectionSize(480)
         self.list.itemActivated.connect(self._on_activated)
         self._shown: tuple[Diagnostic, ...] = ()
@@ -57,8 +65,8 @@ class Problems(EmptyState):
             return
         self._shown = diagnostics
         self._fill()
-        errors = sum(item.severity is Severity.ERROR for item in diagnostics)
-        self.counted.emit(errors, len(diagnostics) - errors)
+        ranks = [_rank(item) for item in diagnostics]
+        self.counted.emit(*map(ranks.count, range(3)))
 
     def _on_change(self, change: Change) -> None:
         if isinstance(change, NodeRenamed) and any(item.node == change.node for item in self._shown):
@@ -66,9 +74,11 @@ class Problems(EmptyState):
 
     def _fill(self) -> None:
         self.list.clear()
-        ordered = sorted(self._shown, key=lambda item: item.severity is not Severity.ERROR)
+        ordered = sorted(self._shown, key=_rank)
         rows = [self._row(diagnostic) for diagnostic in ordered]
         self.list.addTopLevelItems(rows)
+        for diagnostic, row in list(zip(ordered, rows, strict=True))[:_MOST_WITH_BUTTONS]:
+            self._add_buttons(diagnostic, row)
         self.list.setRootIsDecorated(any(row.childCount() for row in rows))
         self.list.setColumnHidden(2, not any(item.remedy for item in self._shown))
         self.set_filled(bool(self._shown))
@@ -85,12 +95,22 @@ class Problems(EmptyState):
             child = QTreeWidgetItem(row, [detail])
             child.setData(0, _ROLE, (None if diagnostic.file else diagnostic.node, diagnostic.file))
         tokens = colours.current()
-        is_error = diagnostic.severity is Severity.ERROR
-        row.setIcon(0, icon("error" if is_error else "warning", tokens.error if is_error else tokens.warning))
+        drawn, colour = (("error", tokens.error), ("warning", tokens.warning), ("incomplete", tokens.text_dim))[
+            _rank(diagnostic)
+        ]
+        row.setIcon(0, icon(drawn, colour))
         for column, text in enumerate((str(diagnostic), place, diagnostic.remedy)):
             row.setToolTip(column, as_html(text) if text else "")
         row.setData(0, _ROLE, (diagnostic.node, diagnostic.file))
         return row
+
+    def _add_buttons(self, diagnostic: Diagnostic, row: QTreeWidgetItem) -> None:
+        """Put a button for each remedy that one click does at the end of the row."""
+        found = remedies(self._patch, diagnostic) if self._patch is not None else []
+        if found:
+            buttons = ButtonRow()
+            buttons.show_buttons((remedy.title, partial(self.remedy_chosen.emit, remedy)) for remedy in found)
+            self.list.setItemWidget(row, 3, buttons)
 
     def _on_activated(self, row: QTreeWidgetItem) -> None:
         node, file = row.data(0, _ROLE)
@@ -98,6 +118,13 @@ class Problems(EmptyState):
             self.node_activated.emit(node)
         elif file is not None:
             QDesktopServices.openUrl(QUrl.fromLocalFile(file))
+
+
+def _rank(diagnostic: Diagnostic) -> int:
+    """Return 0 for an error, 1 for a warning, and 2 for an input that only waits for its connection."""
+    if diagnostic.is_incomplete:
+        return 2
+    return 0 if diagnostic.severity is Severity.ERROR else 1
 
 
 def _headline(diagnostic: Diagnostic) -> tuple[str, list[str]]:

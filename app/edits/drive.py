@@ -32,7 +32,7 @@ def drive_with_new(patch: Patch, targets: Sequence[PortRef], block_type: type[Bl
     with patch.edit(f"Drive {_named(patch, targets)} with a new {block_type.title}"):
         values = spanning(block_type, spec, patch.value(first.node, first.port))
         new = patch.add(block_type.id, region=patch.nodes[first.node].region, **values)
-        patch.move(new.id, _free_place(patch, new.id, first.node, size))
+        patch.move(new.id, free_place(patch, new.id, first.node, size))
         for target in targets:
             patch.connect(PortRef(new.id, output.name), target)
     return new.id
@@ -61,7 +61,7 @@ def _named(patch: Patch, targets: Sequence[PortRef]) -> str:
     return parameter_of(patch, [target.node for target in targets], targets[0].port)
 
 
-def _free_place(patch: Patch, new: str, node: str, size: NodeSize) -> Position:
+def free_place(patch: Patch, new: str, node: str, size: NodeSize) -> Position:
     """Return a position left of a node, below the nodes that are there already."""
     width, height = size(patch, new)
     x, y = patch.nodes[node].position

@@ -62,10 +62,18 @@ def place(
     return node.id
 
 
-def insert(patch: Patch, block_type: type[Block], position: Position, connection: Connection, scope: str = TOP) -> str:
+def insert(
+    patch: Patch,
+    block_type: type[Block],
+    position: Position,
+    connection: Connection,
+    scope: str = TOP,
+    **chosen: Any,
+) -> str:
     """Add a block between the ends of a connection and return the new node's id; PatchError when it doesn't fit.
 
     It goes into `scope` if one of the ends is in it, at any depth; otherwise into the innermost scope that holds both.
+    `chosen` are values of its parameters.
     """
     regions = [patch.nodes[ref.node].region for ref in (connection.source, connection.target)]
     if not any(scope in patch.scopes.chain(region) for region in regions):
@@ -77,7 +85,7 @@ def insert(patch: Patch, block_type: type[Block], position: Position, connection
     if isinstance(target, ParameterSpec):
         values = spanning(block_type, target, patch.value(connection.target.node, connection.target.port))
     with patch.edit(f"Insert {block_type.title}"):
-        node = patch.add(block_type.id, position=position, region=scope, **values)
+        node = patch.add(block_type.id, position=position, region=scope, **{**values, **chosen})
         if entry is not None and exit_ is not None:
             patch.connect(connection.source, PortRef(node.id, entry.name))
             patch.connect(PortRef(node.id, exit_.name), connection.target)

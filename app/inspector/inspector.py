@@ -1,6 +1,7 @@
 """The inspector: the selected block's parameters, made from their declarations."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QMargins, Qt, QTimer, Signal
@@ -14,6 +15,7 @@ from PySide6.QtWidgets import (
 
 from app.edits import nodes as node_edits
 from app.edits.drive import NodeSize
+from app.edits.remedies import remedies
 from app.inspector.node_info import NodeHeader, NodeStatus
 from app.inspector.parameter_drives import ParameterDrives
 from app.inspector.parameter_editors import ParameterEditor, align_numbers, make_editor
@@ -21,7 +23,7 @@ from app.inspector.parameter_row import ParameterRow
 from app.widgets.empty_state import EmptyState
 from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
-from engine.diagnostics import PatchError
+from engine.diagnostics import Diagnostic, PatchError
 from engine.patch.changes import Change, Connected, Disconnected, NodeRemoved, NodeRenamed, ParameterChanged
 from engine.patch.document import Patch
 from engine.protocol.messages import FrameReport
@@ -39,6 +41,8 @@ class Inspector(EmptyState):
     renaming_ended = Signal()
     #: The person asked to see a node that drives a shown parameter.
     node_followed = Signal(str)
+    #: A `Remedy` of a problem of the shown node.
+    remedy_chosen = Signal(object)
 
     def __init__(self, node_size: NodeSize) -> None:
         scroll = QScrollArea(widgetResizable=True)
@@ -55,6 +59,7 @@ class Inspector(EmptyState):
         self.header: NodeHeader | None = None
         self.status: NodeStatus | None = None
         self._report: FrameReport | None = None
+        self._told: tuple[Diagnostic, ...] | None = None  # the diagnostics whose remedies are shown
         self._drives = ParameterDrives(node_size, self)
         self._drives.refused.connect(self.refused)
         self._drives.followed.connect(self.node_followed)
@@ -85,7 +90,7 @@ class Inspector(EmptyState):
         self._nodes = [node for node in nodes if self._patch is not None and node in self._patch.nodes]
         self._known = frozenset(self._nodes)
         self._forget_stale()
-        self.rows, self.header, self.status = {}, None, None
+        self.rows, self.header, self.status, self._told = {}, None, None, None
         self._drives.show_rows(self._patch, self._nodes, self.rows)
         self._scroll.takeWidget()
         if self._patch is None or not self._nodes:
@@ -112,6 +117,15 @@ class Inspector(EmptyState):
         self._drives.show_report(report)
         if self.status is not None and len(self._nodes) == 1:
             self.status.show_report(self._nodes[0], report)
+            if report.diagnostics is not self._told:
+                self._told = report.diagnostics
+                self._offer_remedies(self.status, self._nodes[0])
+
+    def _offer_remedies(self, status: NodeStatus, node: str) -> None:
+        """Show a button for each problem of the node that one click mends."""
+        assert self._patch is not None
+        found = [r for item in self._told or () if item.node == node for r in remedies(self._patch, item)]
+        status.remedies.show_buttons((r.title, partial(self.remedy_chosen.emit, r)) for r in found)
 
     def begin_rename(self) -> None:
         """Put the cursor into the title, when one block is shown."""

@@ -8,11 +8,13 @@ from PySide6.QtCore import QMargins, Qt, Signal
 from PySide6.QtWidgets import QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from app.view_models.live_values import LiveValue
+from app.widgets.button_row import ButtonRow
 from engine.blocktypes.block import Block
 from engine.figures import format_bytes, format_shape, format_time, plural
 from engine.patch.document import Patch
 from engine.protocol.messages import FrameReport, NodeState
 
+_NOT_RUNNING = (NodeState.IDLE, NodeState.INCOMPLETE)
 _REFRESH_S = 0.25  # a person can't read figures that change faster
 
 
@@ -26,10 +28,11 @@ class NodeStatus(QWidget):
         self._values: list[str] = []
         self._time, self._timed_s = "", 0.0
         self._message, self._figures = text_label("message"), text_label("faint")
+        self.remedies = ButtonRow()
         column = QVBoxLayout(self, contentsMargins=QMargins(), spacing=8)
-        for label in (self._message, self._figures):
-            column.addWidget(label)
-            label.hide()
+        for part in (self._message, self.remedies, self._figures):
+            column.addWidget(part)
+            part.hide()
 
     @property
     def message(self) -> str:
@@ -58,13 +61,13 @@ class NodeStatus(QWidget):
                 f"{name}: {LiveValue(f'{node}.{name}', spec.type).text(report.values)} {spec.unit}".rstrip()
                 for name, spec in self._numbers.items()
             ]
-        lines = [*self._values] if found.state is not NodeState.IDLE else []
+        lines = [*self._values] if found.state not in _NOT_RUNNING else []
         lines += [
             f"{port}: {buffer.dtype}, {format_shape(buffer.shape)}, {format_bytes(buffer.size_bytes)}"
             for port in self._outputs
             if (buffer := report.buffers.get(f"{node}.{port}")) is not None
         ]
-        if found.state is NodeState.IDLE or found.time_ns is None:
+        if found.state in _NOT_RUNNING or found.time_ns is None:
             self._time = ""
         elif is_due:
             self._time = f"{format_time(found.time_ns)} in {plural(found.kernels, 'kernel')}"

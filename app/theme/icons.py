@@ -18,6 +18,7 @@ ACTIONS = {
     "fit": "mdi6.fit-to-page-outline",
     "folder": "mdi6.folder-outline",
     "help": "mdi6.help-circle-outline",
+    "incomplete": "mdi6.circle-outline",
     "new": "mdi6.file-plus-outline",
     "open": "mdi6.folder-open-outline",
     "paste": "mdi6.content-paste",

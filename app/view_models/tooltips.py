@@ -23,6 +23,7 @@ _STATES = {
     NodeState.OK: "running",
     NodeState.WARNING: "warning",
     NodeState.ERROR: "error",
+    NodeState.INCOMPLETE: "incomplete",
     NodeState.IDLE: "idle",
 }
 

@@ -24,6 +24,7 @@ from app.documents.outside_changes import OutsideChanges
 from app.documents.recovery import RecoverySlot, find_left_behind
 from app.documents.session import MakeEngine, Session
 from app.documents.trust import TrustedPaths
+from app.edits.remedies import Remedy
 from app.inspector.inspector import Inspector
 from app.qt.gc_timer import GcTimer
 from app.qt.safe_overrides import safe_overrides
@@ -40,7 +41,7 @@ from app.window.toolbars import ProblemCount, add_toolbar, fill_menu_bar, under_
 from app.window.transport import TransportControls
 from app.window.welcome import Welcome
 from app.window.window_style import window_stylesheet
-from engine.diagnostics import error
+from engine.diagnostics import PatchError, error
 from engine.protocol.messages import FrameReport
 
 _SHOWN_MS = 8000  # of a message in the status bar
@@ -106,6 +107,18 @@ class MainWindow(QMainWindow):
             self.canvas.select([node])
             self.canvas.fit_selection()
             self.canvas.setFocus()
+
+    def mend(self, remedy: Remedy) -> None:
+        """Do what the button of a problem says."""
+        if remedy.edit is not None:
+            try:
+                remedy.edit()
+            except PatchError as problem:
+                self.log.add_message(str(problem))
+        elif remedy.search is not None:
+            self.canvas.search_for(remedy.search)
+        else:
+            self.actions_by_id[remedy.command].trigger()
 
     def rename_selected(self) -> None:
         """Let the person rename the selected block."""
@@ -203,6 +216,8 @@ class MainWindow(QMainWindow):
         self.inspector.node_followed.connect(self.go_to)
         self.inspector.renaming_ended.connect(canvas.setFocus)
         self.problems.node_activated.connect(self.go_to)
+        self.problems.remedy_chosen.connect(self.mend)
+        self.inspector.remedy_chosen.connect(self.mend)
         self.updates.node_activated.connect(self.go_to)
         self.updates.noted.connect(self.log.add_message)
         self.problems.counted.connect(self._on_problem_count)
@@ -282,10 +297,10 @@ class MainWindow(QMainWindow):
         restart = ("Restart engine", self.session.restart_engine)
         self.banner.show_notice(Notice(text, answers=(restart,), state="error"))
 
-    def _on_problem_count(self, errors: int, warnings: int) -> None:
-        count = errors + warnings
+    def _on_problem_count(self, errors: int, warnings: int, incomplete: int) -> None:
+        count = errors + warnings + incomplete
         self.docks["problems"].setWindowTitle(f"Problems ({count})" if count else "Problems")
-        self.problem_count.show_count(errors, warnings)
+        self.problem_count.show_count(errors, warnings, incomplete)
 
     def _show_recent(self) -> None:
         self.welcome.show_recent(self.state.existing_recent()[:5])

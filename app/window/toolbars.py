@@ -45,15 +45,15 @@ class ProblemCount(QPushButton):
         self.setToolTip("Show the problems")
         self.hide()
 
-    def show_count(self, errors: int, warnings: int) -> None:
-        """Show how many problems there are."""
-        self.setText(count_text(errors, warnings))
-        self.setProperty("errors", "true" if errors else "false")
+    def show_count(self, errors: int, warnings: int, incomplete: int = 0) -> None:
+        """Show how many problems there are, and how many connections blocks still wait for."""
+        self.setText(count_text(errors, warnings, incomplete))
+        self.setProperty("state", "error" if errors else "warning" if warnings else "incomplete")
         self.style().polish(self)
-        self.setVisible(bool(errors + warnings))
+        self.setVisible(bool(errors + warnings + incomplete))
 
 
-def count_text(errors: int, warnings: int) -> str:
+def count_text(errors: int, warnings: int, incomplete: int = 0) -> str:
     """Return the number of problems, such as "2 errors, 1 warning"; nothing when there are none."""
-    counted = [plural(count, noun) for count, noun in ((errors, "error"), (warnings, "warning")) if count]
-    return ", ".join(counted)
+    nouns = ((errors, "error"), (warnings, "warning"), (incomplete, "open input"))
+    return ", ".join(plural(count, noun) for count, noun in nouns if count)

@@ -24,6 +24,7 @@ def window_stylesheet(theme: Colours) -> str:
 #blockTitle:hover, #blockTitle:focus {{ border-color: {theme.border}; padding: 2px 4px; }}
 #message[state="error"] {{ color: {theme.error}; }}
 #message[state="warning"] {{ color: {theme.warning}; }}
+#remedy {{ padding: 2px 8px; }}
 #message {{ color: {theme.text_dim}; }}
 #banner {{ background: {theme.control}; border: none; border-bottom: 2px solid {theme.warning}; }}
 #banner[state="error"] {{ border-bottom-color: {theme.error}; }}
@@ -45,8 +46,9 @@ def window_stylesheet(theme: Colours) -> str:
 #cardTitle {{ font-weight: 600; }}
 #link {{ background: transparent; border-color: transparent; text-align: left; padding: 4px 0; color: {theme.text}; }}
 #link:hover {{ color: {theme.accent}; }}
-#problemCount {{ background: transparent; border-color: transparent; padding: 2px 8px; color: {theme.warning}; }}
-#problemCount[errors="true"] {{ color: {theme.error}; }}
+#problemCount {{ background: transparent; border-color: transparent; padding: 2px 8px; color: {theme.text_dim}; }}
+#problemCount[state="warning"] {{ color: {theme.warning}; }}
+#problemCount[state="error"] {{ color: {theme.error}; }}
 #problemCount:hover {{ background: {theme.control_hover}; }}
 QTableView::item {{ padding: 0 5px; }}
 QTreeView::item {{ padding: 2px 4px; }}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 
-from engine.diagnostics import Diagnostic, warning
+from engine.diagnostics import Diagnostic, Mend, warning
 from engine.patch.files import EXAMPLES_FOLDER
 
 REMEDY = "if you know the patch, trust it: File > Trust, `--trust`, or `load_patch(path, trust=True)` from Python"
@@ -18,7 +18,7 @@ REMEDY = "if you know the patch, trust it: File > Trust, `--trust`, or `load_pat
 
 def asks_for_trust(diagnostic: Diagnostic) -> bool:
     """True for what `refuse_file` and `refuse_source` return."""
-    return diagnostic.remedy == REMEDY
+    return diagnostic.mend is Mend.TRUST and diagnostic.remedy == REMEDY
 
 
 def refuse_file(node: str, path: Path, folder: Path) -> Diagnostic | None:
@@ -30,7 +30,13 @@ def refuse_file(node: str, path: Path, folder: Path) -> Diagnostic | None:
     if real.is_relative_to(os.path.realpath(folder)):
         return None
     found = f"{path}" if real == path else f"{path}, which is {real}"
-    return warning(f"file must be written in the folder {folder}, got {found}", node=node, found=found, remedy=REMEDY)
+    return warning(
+        f"file must be written in the folder {folder}, got {found}",
+        node=node,
+        found=found,
+        remedy=REMEDY,
+        mend=Mend.TRUST,
+    )
 
 
 @dataclass(frozen=True)
@@ -68,7 +74,7 @@ def refuse_source(node: str, source: str) -> Diagnostic | None:
         return None
     found = f"{host}, port {port}"
     text = f"OSC must be listened to at an address of this machine only, such as 127.0.0.1, got {found}"
-    return warning(text, node=node, found=found, remedy=REMEDY)
+    return warning(text, node=node, found=found, remedy=REMEDY, mend=Mend.TRUST)
 
 
 def _is_this_machine(host: str) -> bool:

@@ -34,7 +34,8 @@ class NodeState(StrEnum):
     OK = "ok"
     WARNING = "warning"
     ERROR = "error"
-    IDLE = "idle"  # not in the running graph, because an input is missing here or before it
+    INCOMPLETE = "incomplete"  # not in the running graph, because one of its inputs is not connected yet
+    IDLE = "idle"  # not in the running graph, although nothing is wrong with the node itself; the message says why
 
 
 # Into the engine, besides the patch's changes.

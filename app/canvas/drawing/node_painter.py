@@ -20,6 +20,8 @@ NEAR, MIDDLE = 0.65, 0.28
 #: Size of large titles on nodes that are too narrow for the usual size.
 FAR_NARROW = 16
 _RADIUS = 4.0
+#: How far nodes that don't run fade into the canvas.
+_FADES = {NodeState.IDLE: 0.45, NodeState.INCOMPLETE: 0.25}
 #: Value blocks are rounder, so that they can be recognised without their colour.
 _VALUE_RADIUS = 10.0
 #: How much of their category's colour is in their body.
@@ -54,7 +56,7 @@ def paint_node(
 ) -> None:
     """Paint a node at the origin; `scale` is the zoom, 1 at 100 %."""
     is_out = appearance.fitting is not None and not appearance.fitting
-    fade = 0.65 if is_out else 0.45 if appearance.state is NodeState.IDLE else 0.0
+    fade = 0.65 if is_out else _FADES.get(appearance.state, 0.0)
     _paint_body(painter, model, layout, theme, scale, fade)
     _paint_border(painter, model, layout, appearance, theme, scale)
     if scale >= MIDDLE:
@@ -99,6 +101,8 @@ def _paint_border(
 ) -> None:
     colour = {NodeState.ERROR: theme.error, NodeState.WARNING: theme.warning}.get(appearance.state)
     pen = QPen(qcolor(colour or theme.node_border), 1.6 if colour else 1.0)
+    if appearance.state is NodeState.INCOMPLETE:
+        pen = QPen(qcolor(theme.text_dim), 1.0, Qt.PenStyle.DashLine)
     if model.missing:
         pen = QPen(qcolor(colour or theme.warning), 1.4, Qt.PenStyle.DashLine)
     # A state stays visible however far away the node is.

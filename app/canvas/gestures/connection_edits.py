@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from PySide6.QtCore import QObject, QPoint, QPointF, Signal
 from PySide6.QtWidgets import QMenu, QWidget
 
+from app.canvas.drawing.node_layout import node_size
 from app.edits import nodes as node_edits
+from app.edits.remedies import connection_remedies
 from app.view_models.connection_preview import Costing, preview
 from app.view_models.drive_candidates import DriveCandidate, drive_candidates
 from engine.diagnostics import PatchError
@@ -29,6 +31,7 @@ class ConnectionEdits(QObject):
     warned = Signal(str)  # why a drop would be refused
     hushed = Signal()  # a drop would do nothing
     refused = Signal(str)  # why something is not done
+    offered = Signal(str, list)  # the same, with remedies
     dropped_on_nothing = Signal(QPointF, PortRef)  # a connection from this port, at a point of the scene
 
     def __init__(self, parent: QWidget) -> None:
@@ -85,7 +88,7 @@ class ConnectionEdits(QObject):
         try:
             node_edits.connect(self.patch, start, end, picked_up)
         except PatchError as problem:
-            self.refused.emit(str(problem))
+            self.offered.emit(str(problem), connection_remedies(self.patch, start, end, picked_up, problem, node_size))
 
     def _choose(self, start: PortRef, node: str, picked_up: Connection | None, position: QPoint) -> None:
         """Ask which parameter of a node is meant."""

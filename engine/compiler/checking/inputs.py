@@ -8,7 +8,7 @@ from engine.blocktypes.ports import PortSpec
 from engine.blocktypes.rules import InputRule
 from engine.blocktypes.shape_rules import same_names
 from engine.compiler.layout import Layout
-from engine.diagnostics import Diagnostic, error
+from engine.diagnostics import Diagnostic, Mend, error
 from engine.types import DType
 
 #: The remedy of what only the block's author can mend.
@@ -39,6 +39,7 @@ def check_input(rule: InputRule, layout: Layout, problems: list[Diagnostic]) -> 
                 remedy=_COPY,
                 expected="no gaps",
                 found=f"strides {list(layout.strides)}",
+                mend=Mend.COPY,
             )
         )
 
@@ -52,6 +53,7 @@ def type_mismatch(port: str, expected: DType, found: DType, node: str | None = N
         remedy="connect an output of that type, or convert in between",
         expected=str(expected),
         found=str(found),
+        mend=Mend.CONVERT,
     )
 
 

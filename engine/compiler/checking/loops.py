@@ -11,7 +11,7 @@ from engine.compiler.checking.dataflow import Dataflow
 from engine.compiler.checking.layouts import node_layouts, outputs_that_follow
 from engine.compiler.description import GraphDescription
 from engine.compiler.layout import Layout
-from engine.diagnostics import Diagnostic, error
+from engine.diagnostics import Diagnostic, Mend, error
 from engine.patch.changes import Connection, PortRef
 
 #: Layouts of ports, as far as they are known.
@@ -153,4 +153,5 @@ def _unknown(flow: Dataflow, connection: Connection, fitting: list[Known]) -> Di
         remedy="connect an input from which the delayed one's shape follows",
         expected="one shape",
         found=way,
+        mend=Mend.CONNECT_LIKE,
     )

@@ -9,7 +9,7 @@ from engine.blocktypes.entries import buffer_arguments
 from engine.blocktypes.ports import count_name
 from engine.compiler.checking.inputs import type_mismatch
 from engine.compiler.description import BlockNode, GraphDescription, Nesting
-from engine.diagnostics import Diagnostic, error, warning
+from engine.diagnostics import Diagnostic, Mend, error, warning
 from engine.patch.changes import Connection, PortRef
 from engine.patch.regions import TOP, branch_of, region_of
 
@@ -29,6 +29,7 @@ def connection_problem(description: GraphDescription, connection: Connection) ->
                 remedy="delete the connection, or connect it to a port that exists",
                 expected=f"{direction} port: {', '.join(ports) or 'none'}" if node else f"an {direction} port",
                 found=str(end),
+                mend=Mend.DISCONNECT,
             )
     carried = description.by_id[source.node].description.rules.output_of[source.port].dtype
     taken = description.by_id[target.node].description.rules.input_of[target.port].dtype
@@ -83,7 +84,13 @@ def _missing(node: BlockNode, name: str, text: str) -> Diagnostic:
     dtype = node.description.rules.input_of[name].spec.dtype
     kind = "any type" if dtype.kind == "any" else str(dtype)
     return error(
-        text, node=node.id, port=name, remedy=f"connect an output of {kind}", expected="a connection", found="nothing"
+        text,
+        node=node.id,
+        port=name,
+        remedy=f"connect an output of {kind}",
+        expected="a connection",
+        found="nothing",
+        mend=Mend.CONNECT,
     )
 
 

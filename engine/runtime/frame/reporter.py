@@ -27,6 +27,7 @@ class Reporter:
         self._values: dict[str, float] = {}
         self._renewed_ns = self._valued_ns = 0
         self._told: tuple[Diagnostic, ...] | None = None  # the diagnostics in `_nodes` and `statistics`
+        self._was_preparing = False
         self._hot_updates = 0
         self._counts: dict[str, int] = {}
         self._counted: Mapping[PortRef, int] | None = None  # the status words in `_counts`
@@ -39,7 +40,8 @@ class Reporter:
         updates = self._updates
         if level > UpdateLevel.HOT:
             self._counted = self._told = None
-        if updates.found.diagnostics is not self._told or self._context.changed_blocks:
+        changed = self._context.changed_blocks or updates.preparing != self._was_preparing
+        if updates.found.diagnostics is not self._told or changed:
             self._follow()
         if updates.profiling >= ProfilingLevel.SUMMARY:
             time_ns = time.perf_counter_ns()
@@ -111,7 +113,8 @@ class Reporter:
 
     def _follow(self) -> None:
         self._told = self._updates.found.diagnostics
-        self._nodes.follow(self._updates.kernel_counts, self._told)
+        self._nodes.follow(self._updates.kernel_counts, self._told, preparing=self._updates.preparing)
+        self._was_preparing = self._updates.preparing
         self._count()
 
     def _count(self) -> None:

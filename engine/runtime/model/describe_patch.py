@@ -22,7 +22,7 @@ from engine.catalogue.block_files import find_definition
 from engine.catalogue.catalogue import Catalogue, folder_beside, near_types
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.inlining import Inlined, inline
-from engine.diagnostics import Diagnostic, error, warning
+from engine.diagnostics import Diagnostic, Mend, error, warning
 from engine.patch.changes import Connection, PortRef
 
 
@@ -157,7 +157,7 @@ def _unknown(node_id: str, type_id: str, patch_folder: Path) -> Diagnostic:
     if file is not None:
         text = f"block type {type_id} must come from files that are trusted, got {file}, which nobody has trusted"
         remedy = "read it, then trust it: File > Trust, `--trust`, or `trust_blocks` from Python"
-        return error(text, node=node_id, file=str(file), remedy=remedy)
+        return error(text, node=node_id, file=str(file), remedy=remedy, mend=Mend.TRUST)
     text = f"block type must be in the catalogue, got {type_id}"
     remedy = near_types(type_id) or "install the package it comes from, or delete the node"
     return error(text, node=node_id, remedy=remedy)

@@ -9,7 +9,7 @@ from engine.compiler.description import GraphDescription
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.inlining import Inlined
 from engine.compiler.plan import Plan
-from engine.diagnostics import DeviceError, Diagnostic, KernelFault, LoopStopped, error, warning
+from engine.diagnostics import DeviceError, Diagnostic, KernelFault, LoopStopped, Mend, error, warning
 from engine.patch.changes import PortRef
 from engine.runtime.memory.graph_memory import status_words
 from engine.runtime.model.context import CudaContext
@@ -122,9 +122,10 @@ def fault_diagnostic(problem: DeviceError, compiled: CompiledGraph | None) -> Di
             f"loop must end by itself, got {problem.turns:,} turns, after which it was stopped {problem.why}",
             node=compiled.plan.operations[loop].node,
             remedy="mend its condition or lower its limit, then start the engine again",
+            mend=Mend.RESTART,
         )
     if not isinstance(problem, KernelFault):
-        return error(str(problem), remedy="mend the patch, then start the engine again")
+        return error(str(problem), remedy="mend the patch, then start the engine again", mend=Mend.RESTART)
     used = compiled.kernels if compiled else []
     nodes = sorted({node.node for node in used if node.kernel.kernel.name == problem.kernel})
     message = str(problem) if len(nodes) < 2 else f"{problem}; it belongs to one of {', '.join(nodes)}"
@@ -134,4 +135,5 @@ def fault_diagnostic(problem: DeviceError, compiled: CompiledGraph | None) -> Di
         remedy="mend the kernel or its inputs, then start the engine again",
         file=problem.source_file,
         line=problem.source_line,
+        mend=Mend.RESTART,
     )

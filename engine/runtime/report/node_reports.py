@@ -32,13 +32,19 @@ class NodeReports:
         self._kernels: Mapping[str, int] = {}
         self._diagnostics: tuple[Diagnostic, ...] = ()
         self._said: dict[str, list[Diagnostic]] = {}
+        self._is_preparing = False
 
-    def follow(self, kernels: Mapping[str, int], diagnostics: tuple[Diagnostic, ...]) -> None:
+    def follow(
+        self, kernels: Mapping[str, int], diagnostics: tuple[Diagnostic, ...], *, preparing: bool = False
+    ) -> None:
         """Renew the reports of nodes that came, went, or changed in the diagnostics or in the graph.
 
-        `kernels` are the numbers of kernels of the nodes that run.
+        `kernels` are the numbers of kernels of the nodes that run; `preparing` says that another graph comes.
         """
         changed = self._context.take_changed_blocks()
+        if preparing != self._is_preparing:
+            self._is_preparing = preparing
+            changed |= {node for node, known in self.reports.items() if known.state is NodeState.IDLE}
         if kernels is not self._kernels:
             changed |= {node for node, _ in kernels.items() ^ self._kernels.items()}
             self._kernels = kernels
@@ -68,15 +74,17 @@ class NodeReports:
         kernels = self._kernels.get(node, 0)
         said = self._said.get(node)
         if said is not None:
-            is_error = any(item.severity is Severity.ERROR for item in said)
-            state = NodeState.ERROR if is_error else NodeState.WARNING
+            errors = [item for item in said if item.severity is Severity.ERROR]
+            # A block that runs on although it lost an input shows what the patch no longer says, which is an error.
+            is_incomplete = errors and node not in self._kernels and all(item.is_incomplete for item in errors)
+            state = NodeState.INCOMPLETE if is_incomplete else NodeState.ERROR if errors else NodeState.WARNING
             return NodeReport(kind, state, "\n".join(map(_text, said)), time_ns, kernels)
         if node in self._kernels or node in self._context.value_graph.nodes:
             return NodeReport(kind, NodeState.OK, "", time_ns, kernels)
         return NodeReport(kind, NodeState.IDLE, self._why_idle(node), None, kernels)
 
     def _why_idle(self, node: str) -> str:
-        """Return which block with an error, before the node or around it, keeps it from running."""
+        """Return which block before the node or around it keeps it from running, or what else it waits for."""
         wrong = {n for n, said in self._said.items() if any(item.severity is Severity.ERROR for item in said)}
         placed, seen, waiting = self._context.registry.placed, {node}, [node]
         while waiting:
@@ -86,11 +94,12 @@ class NodeReports:
                 before.append(region_of(placed[target].region))
             for source in before:
                 if source in wrong:
-                    return f"not running: it waits for {source}, which has an error"
+                    lacks = all(item.is_incomplete for item in self._said[source] if item.severity is Severity.ERROR)
+                    return f"not running: it waits for {source}, which {'lacks an input' if lacks else 'has an error'}"
                 if source not in seen:
                     seen.add(source)
                     waiting.append(source)
-        if wrong:
+        if wrong and not self._is_preparing:
             return f"not running: the graph stays as it is until {min(wrong)} is mended"
         return "not running: the graph is being prepared"
 

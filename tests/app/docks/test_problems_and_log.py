@@ -5,7 +5,7 @@ from pytestqt.qtbot import QtBot
 from app.docks.log import _LIMIT, Log
 from app.docks.problems import Problems
 from app.window.toolbars import count_text
-from engine.diagnostics import error, warning
+from engine.diagnostics import Mend, error, warning
 from engine.patch.document import Patch
 from engine.protocol.messages import Saved
 
@@ -72,12 +72,12 @@ def test_no_problems_is_said(qtbot: QtBot) -> None:
     """Without problems the list says so, and the count is emitted once for each change."""
     problems = Problems()
     qtbot.addWidget(problems)
-    counts: list[tuple[int, int]] = []
+    counts: list[tuple[int, int, int]] = []
     problems.counted.connect(lambda *count: counts.append(count))
-    wrong = (error("no"), warning("hm"))
+    wrong = (error("no"), warning("hm"), error("x must be connected", mend=Mend.CONNECT))
     for diagnostics in (wrong, wrong, ()):
         problems.show_diagnostics(diagnostics)
-    assert counts == [(1, 1), (0, 0)]
+    assert counts == [(1, 1, 1), (0, 0, 0)]
     assert problems.currentIndex() == 0
     assert problems.hint.text() == "No problems"
 

@@ -235,7 +235,7 @@ def test_errors_inside_a_composite_are_reported_at_it(composites: None) -> None:
     assert (problem.node, problem.port) == ("alone", "x")
     with Engine(patch, device="host") as engine:
         report = engine.step()
-        assert report.nodes["alone"].state is NodeState.ERROR
+        assert report.nodes["alone"].state is NodeState.INCOMPLETE
         assert [(d.node, d.port) for d in report.diagnostics] == [("alone", "x")]
 
 

@@ -235,7 +235,7 @@ def test_a_missing_input_stops_nothing_and_reconnecting_heals(kernels: Kernels) 
 
 
 def test_a_new_block_waits_for_its_input_while_the_rest_is_rebuilt(kernels: Kernels) -> None:
-    """It is in error, what depends on it idle, and another new block beside it runs."""
+    """It is incomplete, what depends on it idle, and another new block beside it runs."""
     patch, _ = scaled(numbers(1))
     with Engine(patch, device="host") as engine:
         engine.step()
@@ -245,8 +245,8 @@ def test_a_new_block_waits_for_its_input_while_the_rest_is_rebuilt(kernels: Kern
         report = engine.step()
         assert report.update_level is COLD
         states = {name: node.state.value for name, node in report.nodes.items()}
-        assert states == {"data": "ok", "scale": "ok", "open": "error", "behind": "idle", "beside": "ok"}
-        assert report.nodes["behind"].message == "not running: it waits for open, which has an error"
+        assert states == {"data": "ok", "scale": "ok", "open": "incomplete", "behind": "idle", "beside": "ok"}
+        assert report.nodes["behind"].message == "not running: it waits for open, which lacks an input"
         assert engine.read(beside["out"]).tolist() == [1, 1, 1]
 
 

@@ -1,0 +1,123 @@
+"""What one click mends: remedies of diagnostics and of refused connections, each one undo step."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from app.edits import nodes as node_edits
+from app.edits.compatible import ends
+from app.edits.drive import NodeSize, free_place
+from engine.blocktypes.ports import PortSpec
+from engine.diagnostics import Diagnostic, Mend, PatchError
+from engine.patch.changes import Connection, PortRef
+from engine.patch.document import Patch
+from engine.patch.rules import TypeMismatch, WouldCycle, fits, reached
+
+DELAY, COPY, CONVERT = "buffer.frame_delay", "buffer.copy", "buffer.convert"
+#: So many buttons of one kind a person can choose between at a glance.
+_MOST = 3
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """A button: it makes an `edit` of the patch, gives a `command` of the editor, or opens the `search` for a port."""
+
+    title: str
+    edit: Callable[[], object] | None = None
+    command: str = ""
+    search: PortRef | None = None
+
+
+def remedies(patch: Patch, diagnostic: Diagnostic) -> list[Remedy]:
+    """Return what would mend a problem with one click; nothing when that is not known."""
+    match diagnostic.mend:
+        case Mend.TRUST:
+            return [Remedy("Trust this folder" if diagnostic.file else "Trust this patch", command="trust")]
+        case Mend.RESTART:
+            return [Remedy("Start the engine", command="restart_engine")]
+    if diagnostic.node not in patch.nodes or diagnostic.port is None:
+        return []
+    end = PortRef(diagnostic.node, diagnostic.port)
+    source = patch.source_of(end)
+    match diagnostic.mend:
+        case Mend.CONNECT if patch.find_end(end) is not None:
+            return [Remedy(f"Add a block for {end.port} …", search=end)]
+        case Mend.CONNECT_LIKE:
+            return _likes(patch, end)
+        case Mend.COPY if source is not None:
+            return [_insertion(patch, COPY, Connection(source, end))]
+        case Mend.CONVERT if source is not None:
+            return list(_conversion(patch, source, end, diagnostic.found))
+        case Mend.DISCONNECT if source is not None:
+            return [Remedy("Delete the connection", lambda: patch.disconnect(Connection(source, end)))]
+    return []
+
+
+def connection_remedies(
+    patch: Patch, start: PortRef, end: PortRef, picked_up: Connection | None, refused: PatchError, size: NodeSize
+) -> list[Remedy]:
+    """Return what would make a refused connection possible; `size` is how large blocks are on the canvas."""
+    source, target = ends(patch, start, end)
+    match refused:
+        case WouldCycle() if isinstance(patch.find_end(target), PortSpec) and patch.catalogue.get(DELAY) is not None:
+            return [Remedy("Insert Frame Delay", lambda: _delay(patch, source, target, picked_up, size))]
+        case TypeMismatch() if isinstance(given := patch.find_end(source), PortSpec):
+            return list(_conversion(patch, source, target, str(given.dtype)))
+    return []
+
+
+def _delay(patch: Patch, source: PortRef, target: PortRef, picked_up: Connection | None, size: NodeSize) -> None:
+    """Feed back one frame late: the delay lies left of the block that it feeds, in its region."""
+    with patch.edit("Insert Frame Delay"):
+        if picked_up is not None:
+            patch.disconnect(picked_up)
+        delay = patch.add(DELAY, region=patch.nodes[target.node].region)
+        patch.move(delay.id, free_place(patch, delay.id, target.node, size))
+        patch.connect(source, delay["x"])
+        patch.connect(delay["out"], target)
+
+
+def _likes(patch: Patch, end: PortRef) -> list[Remedy]:
+    """Return a button for each buffer that comes into the loop through a delayed input and could say its shape."""
+    block_type = patch.block_type(end.node)
+    open_ones = [
+        spec for spec in (block_type.inputs() if block_type else ()) if spec.optional and spec.name != end.port
+    ]
+    if not open_ones:
+        return []
+    like = PortRef(end.node, open_ones[0].name)
+    loop = _loop(patch, end.node)
+    entering = dict.fromkeys(c.source for c in patch.connections if c.target.node in loop and c.source.node not in loop)
+    found = [
+        Remedy(f"Connect {like.port} to {source}", lambda source=source: patch.connect(source, like))
+        for source in entering
+        if (spec := patch.find_end(source)) is not None and fits(spec, open_ones[0])
+    ]
+    return found[:_MOST] or [Remedy(f"Add a block for {like.port} …", search=like)]
+
+
+def _loop(patch: Patch, node: str) -> set[str]:
+    """Return the nodes that a node both feeds and is fed by."""
+    after = reached(lambda n: [c.target.node for c in patch.connections_of(n) if c.source.node == n], [node])
+    before = reached(lambda n: [c.source.node for c in patch.connections_of(n) if c.target.node == n], [node])
+    return after.keys() & before.keys()
+
+
+def _conversion(patch: Patch, source: PortRef, target: PortRef, given: str) -> Iterator[Remedy]:
+    """Give a button that converts elements of type `given`, when both ends carry single numbers."""
+    taken, block_type = patch.find_end(target), patch.catalogue.get(CONVERT)
+    if block_type is not None and isinstance(taken, PortSpec):
+        choices = block_type.parameter("dtype").choices
+        if given in choices and str(taken.dtype) in choices:
+            yield _insertion(patch, CONVERT, Connection(source, target), dtype=str(taken.dtype))
+
+
+def _insertion(patch: Patch, type_id: str, connection: Connection, **values: object) -> Remedy:
+    """Return a button that puts a block half-way between the ends of a connection, which need not exist yet."""
+    block_type = patch.catalogue.require(type_id)
+
+    def insert() -> None:
+        (x, y), (to_x, to_y) = (patch.nodes[ref.node].position for ref in (connection.source, connection.target))
+        place = node_edits.snapped((x + to_x) / 2, (y + to_y) / 2)
+        node_edits.insert(patch, block_type, place, connection, **values)
+
+    return Remedy(f"Insert {block_type.title}", insert)

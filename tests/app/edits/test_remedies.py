@@ -1,0 +1,162 @@
+"""Each button mends what its problem says: after it, the problem is gone, in one undo step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.edits.compatible import ends
+from app.edits.remedies import Remedy, connection_remedies, remedies
+from engine.diagnostics import Diagnostic, Mend, PatchError, error
+from engine.patch.changes import PortRef
+from engine.patch.document import Patch
+from engine.patch.files import dump_patch
+from engine.runtime.check.check_patch import check_patch
+
+
+def ref(text: str) -> PortRef:
+    """Return the port that "node.port" names."""
+    return PortRef(*text.split("."))
+
+
+def build(nodes: dict[str, tuple[str, dict[str, Any]]], *wires: str) -> Patch:
+    """Return a patch of nodes, by id, with connections such as "a.out b.x"."""
+    patch = Patch()
+    for name, (kind, values) in nodes.items():
+        patch.add(kind, node_id=name, **values)
+    for wire in wires:
+        patch.connect(*map(ref, wire.split()))
+    return patch
+
+
+def images(**sizes: int) -> dict[str, tuple[str, dict[str, Any]]]:
+    """Return an image for each name, of that many pixels a side."""
+    return {name: ("image.noise", {"width": size, "height": size}) for name, size in sizes.items()}
+
+
+DELAY: dict[str, tuple[str, dict[str, Any]]] = {"d": ("buffer.frame_delay", {})}
+MIX: tuple[str, dict[str, Any]] = ("image.mix", {})
+
+CASES: dict[str, tuple[Callable[[], Patch], list[str]]] = {
+    "a loop of two sizes": (
+        lambda: build(
+            {**images(p=4, q=6), **DELAY, "m": MIX, "n": MIX},
+            "d.out m.a",
+            "p.out m.b",
+            "m.out n.a",
+            "q.out n.b",
+            "n.out d.x",
+        ),
+        ["Connect like to p.out", "Connect like to q.out"],
+    ),
+    "a view that has gaps": (
+        lambda: build(
+            {
+                "z": ("io.array", {"data": np.ones((2, 2), np.float32)}),
+                "t": ("buffer.transpose", {}),
+                "s": ("math.saxpy", {}),
+                "one": ("io.array", {"data": np.ones((2, 2), np.float32)}),
+            },
+            *("z.out t.x", "t.out s.x", "one.out s.y"),
+        ),
+        ["Insert Copy"],
+    ),
+    "another element type": (
+        lambda: build(
+            {
+                "c": ("buffer.constant", {"dtype": "u32"}),
+                "one": ("io.array", {"data": np.ones(1, np.float32)}),
+                "s": ("math.saxpy", {}),
+            },
+            *("c.out s.x", "one.out s.y"),
+        ),
+        ["Insert Convert"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_click_mends_the_problem(case: str) -> None:
+    """Whichever button is chosen, the check then finds nothing, and undo brings the problem back."""
+    make, titles = CASES[case]
+    problems = check_patch(make())
+    assert [[r.title for r in remedies(make(), p)] for p in problems] == [titles], problems
+    for choice in range(len(titles)):
+        patch = make()
+        before, steps = dump_patch(patch), len(patch.history.names)
+        (problem,) = check_patch(patch)
+        edit = remedies(patch, problem)[choice].edit
+        assert edit is not None
+        edit()
+        assert check_patch(patch) == []
+        assert len(patch.history.names) == steps + 1
+        patch.undo()
+        assert dump_patch(patch) == before
+
+
+def test_a_loop_that_nothing_enters_asks_for_a_block() -> None:
+    """There is nothing to connect `like` to yet."""
+    patch = build({**DELAY, "c": ("buffer.copy", {})}, "d.out c.x", "c.out d.x")
+    (problem,) = check_patch(patch)
+    assert [(r.title, r.search) for r in remedies(patch, problem)] == [("Add a block for like …", ref("d.like"))]
+
+
+def test_an_incomplete_block_asks_for_what_it_needs() -> None:
+    """One search for each required input."""
+    patch = build({"s": ("math.saxpy", {})})
+    found = [remedy for problem in check_patch(patch) for remedy in remedies(patch, problem)]
+    assert [remedy.search for remedy in found] == [ref("s.x"), ref("s.y")]
+    assert all(problem.is_incomplete for problem in check_patch(patch))
+
+
+@pytest.mark.parametrize(
+    ("problem", "expected"),
+    [
+        (error("a kernel failed", mend=Mend.RESTART), ("Start the engine", "restart_engine")),
+        (error("files", node="s", file="/there/x.py", mend=Mend.TRUST), ("Trust this folder", "trust")),
+        (error("a patch", node="s", mend=Mend.TRUST), ("Trust this patch", "trust")),
+    ],
+)
+def test_some_problems_are_mended_by_a_command(problem: Diagnostic, expected: tuple[str, str]) -> None:
+    """These change no patch."""
+    (remedy,) = remedies(build({"s": ("math.saxpy", {})}), problem)
+    assert (remedy.title, remedy.command) == expected
+
+
+def test_a_problem_of_a_block_that_is_gone_has_no_button() -> None:
+    """The report may be older than the patch."""
+    patch = build({"s": ("math.saxpy", {})})
+    problems = check_patch(patch)
+    patch.remove("s")
+    assert [remedies(patch, problem) for problem in problems] == [[], []]
+
+
+def refused(patch: Patch, start: str, end: str) -> list[Remedy]:
+    """Return what is offered when a connection is refused."""
+    with pytest.raises(PatchError) as problem:
+        patch.check_connection(*ends(patch, ref(start), ref(end)))
+    return connection_remedies(patch, ref(start), ref(end), None, problem.value, lambda *_: (120.0, 60.0))
+
+
+@pytest.mark.parametrize(("start", "end"), [("m.out", "m.b"), ("m.b", "m.out"), ("n.out", "m.b")])
+def test_closing_a_loop_offers_a_frame_delay(start: str, end: str) -> None:
+    """With it the loop runs: the size follows from the image."""
+    patch = build({**images(p=4), "m": MIX, "n": MIX, "v": ("io.viewer", {})}, "p.out m.a", "m.out n.a", "p.out n.b")
+    (remedy,) = refused(patch, start, end)
+    assert remedy.title == "Insert Frame Delay"
+    assert remedy.edit is not None
+    steps = len(patch.history.names)
+    remedy.edit()
+    assert len(patch.history.names) == steps + 1
+    assert {problem.node for problem in check_patch(patch)} == {"v"}
+    assert patch.source_of(ref("m.b")) == ref("frame_delay.out")
+
+
+def test_another_type_offers_to_convert_numbers_only() -> None:
+    """Pixels have no single number."""
+    patch = build({**images(p=4), "c": ("reduce.count", {}), "s": ("math.saxpy", {})})
+    assert refused(patch, "p.out", "s.x") == []
+    assert [remedy.title for remedy in refused(patch, "c.out", "s.x")] == ["Insert Convert"]

@@ -1,0 +1,109 @@
+"""What a problem needs is a button: beside the pointer, in the problem list and in the inspector; a click mends it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.canvas.block_search import SearchPopup
+from app.canvas.notice import Notice
+from engine.patch.changes import PortRef
+from engine.patch.document import Patch
+from engine.protocol.messages import NodeState
+from tests.app.app_support import move_pointer
+from tests.app.canvas.canvas_support import Hand
+
+
+def buttons(part: QWidget | None) -> dict[str, QPushButton]:
+    """Return the visible buttons of a part of the window that mend something, by their texts."""
+    assert part is not None
+    found = part.findChildren(QPushButton, "remedy")
+    return {button.text(): button for button in found if button.isVisible()}
+
+
+def click(button: QPushButton) -> None:
+    """Click with the mouse."""
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+@pytest.fixture
+def patch(real_window: Any) -> Patch:
+    """An image that goes into a mix, with a viewer, in the window with an engine."""
+    patch = Patch()
+    noise = patch.add("image.noise", node_id="noise", width=8, height=6)
+    mix = patch.add("image.mix", node_id="mix", position=(240, 0))
+    patch.add("io.viewer", node_id="viewer", position=(480, 0))
+    patch.connect(noise["out"], mix["a"])
+    patch.connect(mix["out"], PortRef("viewer", "image"))
+    real_window.session.replace(patch)
+    real_window.canvas.fit()
+    return patch
+
+
+def state(window: Any, node: str) -> NodeState | None:
+    """Return a node's state as the canvas shows it."""
+    report = window.canvas._display.report
+    return window.canvas.scene.nodes[node].appearance.state if report is not None else None
+
+
+def test_a_loop_is_closed_by_the_button_beside_the_pointer(real_window: Any, patch: Patch, qtbot: QtBot) -> None:
+    """The drop is refused with a reason; the button puts a Frame Delay in, the loop runs, and undo takes it back."""
+    window, hand = real_window, Hand(real_window.canvas)
+    assert hand.canvas.isVisible()
+    hand.drag(hand.port("mix", "out", is_input=False), hand.port("mix", "b", is_input=True))
+    notice = window.canvas.findChild(Notice)
+    assert "close a cycle" in notice.text()
+    click(buttons(notice)["Insert Frame Delay"])
+    assert not notice.isVisible()
+    assert patch.source_of(PortRef("mix", "b")) == PortRef("frame_delay", "out")
+    qtbot.waitUntil(lambda: state(window, "mix") is NodeState.OK)
+    assert window.problems.list.topLevelItemCount() == 0
+    window.session.undo()
+    assert "frame_delay" not in patch.nodes
+
+
+def test_a_new_block_is_incomplete_and_asks_for_its_inputs(real_window: Any, patch: Patch, qtbot: QtBot) -> None:
+    """No error is counted, and the button opens the search for a block that fits."""
+    window = real_window
+    qtbot.waitUntil(lambda: state(window, "mix") is NodeState.INCOMPLETE)
+    window.canvas.select(["mix"])
+    assert "error" not in window.problem_count.text()
+    assert window.problem_count.text() == "1 open input"
+    qtbot.waitUntil(lambda: bool(buttons(window.inspector)))
+    assert list(buttons(window.inspector)) == ["Add a block for b …"]
+    assert list(buttons(window.problems)) == ["Add a block for b …"]
+    click(buttons(window.inspector)["Add a block for b …"])
+    popup = window.canvas.findChild(SearchPopup)
+    assert popup.isVisible()
+    field = popup.findChild(QLineEdit)
+    qtbot.keyClicks(field, "checker")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert patch.source_of(PortRef("mix", "b")) is not None
+    qtbot.waitUntil(lambda: state(window, "mix") is NodeState.OK)
+    qtbot.waitUntil(lambda: not buttons(window.inspector))
+
+
+def test_a_waiting_block_says_what_it_waits_for(real_window: Any, patch: Patch, qtbot: QtBot) -> None:
+    """The one behind names the incomplete one; an independent block runs, and waits for nobody."""
+    window = real_window
+    free = patch.add("image.gradient", node_id="free", position=(0, 200))
+    qtbot.waitUntil(lambda: state(window, free.id) is NodeState.OK)
+    said = {node: report.message for node, report in window.canvas._display.report.nodes.items()}
+    assert said["viewer"] == "not running: it waits for mix, which lacks an input"
+    assert said["free"] == said["noise"] == ""
+
+
+def test_a_notice_with_a_button_stays_while_the_pointer_goes_there(real_window: Any, patch: Patch) -> None:
+    """Moving over the canvas does not hide it; the next press does."""
+    hand = Hand(real_window.canvas)
+    hand.drag(hand.port("mix", "out", is_input=False), hand.port("mix", "b", is_input=True))
+    notice = real_window.canvas.findChild(Notice)
+    move_pointer(hand.view.viewport(), QPoint(notice.x() + 5, notice.y() - 5))
+    assert notice.isVisible()
+    QTest.mouseClick(hand.view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(3, 3))
+    assert not notice.isVisible()
