@@ -40,7 +40,8 @@ class GraphView(ZoomableView):
 
     Left drag moves nodes and the sliders on them, starts connections or draws a rubber band; middle or right drag pans;
     a right click asks for the menu; the wheel zooms; Alt with left drag cuts connections. A drag at the edge moves the
-    view. The title strip of a region's box stands for its region block.
+    view. The title strip of a region's box stands for its region block. `GESTURES` in `commands/help_dialogs.py` tells
+    people of them.
     """
 
     nodes_dropped = Signal(NodeDrop)
@@ -48,6 +49,7 @@ class GraphView(ZoomableView):
     slider_moved = Signal(SliderMove)
     connections_cut = Signal(list)  # Connections
     pressed = Signal()  # a gesture may begin
+    entered = Signal()  # the pointer came over the canvas
     hovering_ended = Signal()  # a drop of the dragged nodes would not be refused
     node_double_clicked = Signal(str)
     connection_double_clicked = Signal(Connection)
@@ -265,6 +267,8 @@ class GraphView(ZoomableView):
 
     def viewportEvent(self, event: QEvent) -> bool:
         """Show a tooltip, whose text is made only now."""
+        if event.type() == QEvent.Type.Enter:
+            self.entered.emit()
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             hit = self.hit(event.pos())
             if hit is None or self._connecting.is_on:

@@ -135,7 +135,7 @@ def make_commands(window: CommandWindow) -> list[Command]:
             "In the system's editor",
         ),
         Command("block_help", "&Help on the block", window.show_block_help, "help", ("F1",)),
-        Command("shortcuts", "&Keyboard shortcuts", window.show_shortcuts, keys=("Ctrl+/",)),
+        Command("shortcuts", "Shortcuts and &gestures", window.show_shortcuts, keys=("Ctrl+/",)),
         Command("about", "&About Warploom", window.show_about),
         *(_theme(window, name) for name in ("dark", "light")),
     ]

@@ -1,4 +1,4 @@
-"""What the Help menu shows."""
+"""What the Help menu shows: shortcuts and gestures, and About."""
 
 from collections.abc import Iterable
 from importlib.metadata import version
@@ -18,6 +18,27 @@ from PySide6.QtWidgets import (
 
 from app.commands.actions import Command
 
+#: What the mouse and some keys do on the canvas: the gestures of `canvas/graph_view.py` and its keys.
+GESTURES = (
+    ("Connect", "Drag from a port to a port, or onto a block"),
+    ("Add a block to a port", "Drag from the port to empty canvas"),
+    ("Drive a parameter", "Drag from a value onto a block"),
+    ("Move or delete a connection", "Drag its end, drop it on empty canvas"),
+    ("Insert a block in a connection", "Double-click the connection"),
+    ("Cut connections", "Alt and drag across them"),
+    ("Add a block", "Double-click empty canvas"),
+    ("Show a viewer", "Double-click its block"),
+    ("Select several", "Drag on empty canvas"),
+    ("Add to the selection", "Shift or Ctrl and click"),
+    ("Move the selection", "Drag, or the arrow keys"),
+    ("Put into a region, take out", "Drag into its box, or out of it"),
+    ("Pan", "Drag with the middle or right button, or two fingers"),
+    ("Pan sideways", "Shift and wheel"),
+    ("Zoom", "Wheel, pinch, or Ctrl and two fingers"),
+    ("Menu of what is under the pointer", "Right click"),
+    ("Give up a drag", "Escape"),
+)
+
 
 def show_about(parent: QWidget, device: str) -> None:
     """Say what this is, and what it runs on."""
@@ -30,10 +51,10 @@ def show_about(parent: QWidget, device: str) -> None:
 
 
 def make_shortcut_list(parent: QWidget, commands: Iterable[Command]) -> QDialog:
-    """Return a dialog that lists every command that has keys."""
-    dialog = QDialog(parent, windowTitle="Keyboard shortcuts")
+    """Return a dialog that lists every command that has keys, and every gesture."""
+    dialog = QDialog(parent, windowTitle="Shortcuts and gestures")
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    dialog.resize(420, 520)
+    dialog.resize(560, 640)
     rows = QTreeWidget()
     rows.setHeaderLabels(["Command", "Keys"])
     rows.setRootIsDecorated(False)
@@ -45,6 +66,12 @@ def make_shortcut_list(parent: QWidget, commands: Iterable[Command]) -> QDialog:
         if command.keys:
             keys = ", ".join(QKeySequence(key).toString(native) for key in command.keys)
             rows.addTopLevelItem(QTreeWidgetItem([command.name, keys]))
+    heading = QTreeWidgetItem(["On the canvas"])
+    font = heading.font(0)
+    font.setBold(True)
+    heading.setFont(0, font)
+    rows.addTopLevelItem(heading)
+    rows.addTopLevelItems([QTreeWidgetItem(list(gesture)) for gesture in GESTURES])
     close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
     close.button(QDialogButtonBox.StandardButton.Close).setIcon(QIcon())
     close.rejected.connect(dialog.reject)

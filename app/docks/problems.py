@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeWidget, QTreeWidgetItem
 
-from app.edits.remedies import remedies
+from app.edits.remedies import Remedy, remedies
 from app.theme import colours
 from app.theme.icons import icon
 from app.widgets.button_row import ButtonRow
@@ -31,7 +31,7 @@ class Problems(EmptyState):
     #: How many errors, warnings and open inputs there are.
     counted = Signal(int, int, int)
     #: A `Remedy` of one of the problems.
-    remedy_chosen = Signal(object)
+    remedy_chosen = Signal(Remedy)
 
     def __init__(self) -> None:
         self.list = QTreeWidget()

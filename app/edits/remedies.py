@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from app.edits import nodes as node_edits
 from app.edits.compatible import ends
@@ -88,7 +90,7 @@ def _likes(patch: Patch, end: PortRef) -> list[Remedy]:
     loop = _loop(patch, end.node)
     entering = dict.fromkeys(c.source for c in patch.connections if c.target.node in loop and c.source.node not in loop)
     found = [
-        Remedy(f"Connect {like.port} to {source}", lambda source=source: patch.connect(source, like))
+        Remedy(f"Connect {like.port} to {source}", partial(patch.connect, source, like))
         for source in entering
         if (spec := patch.find_end(source)) is not None and fits(spec, open_ones[0])
     ]
@@ -111,7 +113,7 @@ def _conversion(patch: Patch, source: PortRef, target: PortRef, given: str) -> I
             yield _insertion(patch, CONVERT, Connection(source, target), dtype=str(taken.dtype))
 
 
-def _insertion(patch: Patch, type_id: str, connection: Connection, **values: object) -> Remedy:
+def _insertion(patch: Patch, type_id: str, connection: Connection, **values: Any) -> Remedy:
     """Return a button that puts a block half-way between the ends of a connection, which need not exist yet."""
     block_type = patch.catalogue.require(type_id)
 

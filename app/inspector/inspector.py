@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 
 from app.edits import nodes as node_edits
 from app.edits.drive import NodeSize
-from app.edits.remedies import remedies
+from app.edits.remedies import Remedy, remedies
 from app.inspector.node_info import NodeHeader, NodeStatus
 from app.inspector.parameter_drives import ParameterDrives
 from app.inspector.parameter_editors import ParameterEditor, align_numbers, make_editor
@@ -42,7 +42,7 @@ class Inspector(EmptyState):
     #: The person asked to see a node that drives a shown parameter.
     node_followed = Signal(str)
     #: A `Remedy` of a problem of the shown node.
-    remedy_chosen = Signal(object)
+    remedy_chosen = Signal(Remedy)
 
     def __init__(self, node_size: NodeSize) -> None:
         scroll = QScrollArea(widgetResizable=True)
@@ -79,6 +79,7 @@ class Inspector(EmptyState):
 
     def set_patch(self, patch: Patch | None) -> None:
         """Follow another patch; nothing is selected in it."""
+        self.show_nodes([])  # what was typed is entered into the patch before
         self._unsubscribe()
         self._unsubscribe = patch.subscribe(self._on_change, self._refresh_stale) if patch is not None else lambda: None
         self._patch, self._report = patch, None
@@ -86,13 +87,14 @@ class Inspector(EmptyState):
 
     def show_nodes(self, nodes: Sequence[str]) -> None:
         """Show the parameters of these nodes."""
+        before = self._scroll.takeWidget()  # a field in it that loses the focus enters what was typed
         self._end_gesture()
         self._nodes = [node for node in nodes if self._patch is not None and node in self._patch.nodes]
         self._known = frozenset(self._nodes)
         self._forget_stale()
         self.rows, self.header, self.status, self._told = {}, None, None, None
         self._drives.show_rows(self._patch, self._nodes, self.rows)
-        self._scroll.takeWidget()
+        del before
         if self._patch is None or not self._nodes:
             self.hint.setText(_HINT)
             self.set_filled(False)

@@ -1,11 +1,22 @@
-"""Who gets a key that is a command of the window and also means something to the focused control."""
+"""Who gets a key: the canvas while the pointer is over it, else the focused control or the window's commands."""
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QAbstractButton, QComboBox, QLineEdit, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractSpinBox,
+    QComboBox,
+    QLineEdit,
+    QPlainTextEdit,
+    QTextEdit,
+    QWidget,
+)
 
+from app.canvas.canvas import Canvas
 from app.qt.safe_overrides import safe_overrides
 from app.widgets.number_box import NumberBox
+
+_TEXT_FIELDS = (QLineEdit, QAbstractSpinBox, QTextEdit, QPlainTextEdit)
 
 
 @safe_overrides
@@ -13,19 +24,38 @@ class FocusKeys(QObject):
     """Watches the focused control and decides who gets a key that both it and the window use.
 
     Space presses a focused button or opens a focused list, where it would otherwise play or pause. Undo belongs to a
-    text field only while something typed there has not been entered.
+    text field only while something typed there has not been entered. The canvas takes the keyboard when the pointer
+    comes over it, but not from a field for text, where a person may still be typing: that loses only Tab to it.
     """
+
+    def __init__(self, canvas: Canvas) -> None:
+        super().__init__(canvas)
+        self._canvas = canvas
+        canvas.view.entered.connect(self._enter_canvas)
 
     def watch(self, old: QWidget | None, new: QWidget | None) -> None:
         """Follow the focus; connect this to `QApplication.focusChanged`."""
         if old is not None:
             old.removeEventFilter(self)
-        if isinstance(new, (QAbstractButton, QComboBox, QLineEdit, NumberBox)):
+        if new is not None and not self._canvas.isAncestorOf(new):
             new.installEventFilter(self)
+
+    def _enter_canvas(self) -> None:
+        focused = self._canvas.window().focusWidget()
+        if self._canvas.isActiveWindow() and not isinstance(focused, _TEXT_FIELDS):
+            self._canvas.setFocus(Qt.FocusReason.MouseFocusReason)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Accept the event for the control, or keep it from the control so that the window gets it."""
-        if event.type() != QEvent.Type.ShortcutOverride or not isinstance(event, QKeyEvent):
+        if not isinstance(event, QKeyEvent):
+            return False
+        if event.type() == QEvent.Type.KeyPress and event.key() == Qt.Key.Key_Tab:
+            if not self._canvas.view.viewport().underMouse():
+                return False
+            self._canvas.setFocus()  # which enters what was typed
+            self._canvas.open_search()
+            return True
+        if event.type() != QEvent.Type.ShortcutOverride:
             return False
         if event.key() == Qt.Key.Key_Space and isinstance(watched, (QAbstractButton, QComboBox)):
             event.accept()

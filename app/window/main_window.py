@@ -91,7 +91,7 @@ class MainWindow(QMainWindow):
         self.statusBar().setSizeGripEnabled(False)
         self._availability = Availability(self, self.session, self.canvas, self.actions_by_id)
         ChangingMenus(self, self.actions_by_id, self.canvas, self.viewers, self.files, self.state)
-        application().focusChanged.connect(FocusKeys(self).watch)
+        application().focusChanged.connect(FocusKeys(self.canvas).watch)
         self._wire()
         arrange(self, self.docks)
         restore(self, self.docks, self.state)

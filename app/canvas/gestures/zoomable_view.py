@@ -1,7 +1,7 @@
 """A view of a scene that can be zoomed and moved freely, and that scrolls when a drag is held at its edge."""
 
-from PySide6.QtCore import QObject, QPoint, QRect, QRectF, Qt, QTimer, Signal
-from PySide6.QtGui import QPainter, QWheelEvent
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, Qt, QTimer, Signal
+from PySide6.QtGui import QInputDevice, QNativeGestureEvent, QPainter, QWheelEvent
 from PySide6.QtWidgets import QFrame, QGraphicsScene, QGraphicsView, QWidget
 
 from app.qt.safe_overrides import safe_overrides
@@ -14,9 +14,18 @@ _FASTEST = 24  # pixels a turn
 _TURN_MS = 16
 
 
+def _is_trackpad(event: QWheelEvent) -> bool:
+    """Return whether fingers scroll: only they begin and end, and only they move by pixels."""
+    is_touch = event.device().type() is QInputDevice.DeviceType.TouchPad
+    return is_touch or event.phase() is not Qt.ScrollPhase.NoScrollPhase
+
+
 @safe_overrides
 class ZoomableView(QGraphicsView):
-    """The wheel zooms about the pointer; `zoom` is pixels per scene unit, 1 at 100 %."""
+    """A wheel zooms about the pointer; two fingers on a trackpad pan, and zoom with Ctrl or by a pinch.
+
+    `zoom` is pixels per scene unit, 1 at 100 %.
+    """
 
     def __init__(self, scene: QGraphicsScene, parent: QWidget) -> None:
         super().__init__(scene, parent)
@@ -56,8 +65,23 @@ class ZoomableView(QGraphicsView):
         self.verticalScrollBar().setValue(self.verticalScrollBar().value() + delta.y())
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom about the pointer."""
-        self._zoom_about(event.position().toPoint(), self.zoom * _PER_EIGHTH_DEGREE ** event.angleDelta().y())
+        """Zoom about the pointer, or pan: by a trackpad, by a wheel that is tilted, or with Shift."""
+        is_zoom = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
+        angle = event.angleDelta()
+        if is_zoom or not (_is_trackpad(event) or event.modifiers() & Qt.KeyboardModifier.ShiftModifier or angle.x()):
+            self._zoom_about(event.position().toPoint(), self.zoom * _PER_EIGHTH_DEGREE ** angle.y())
+            return
+        delta = event.pixelDelta() if not event.pixelDelta().isNull() else angle / 2
+        if event.modifiers() & Qt.KeyboardModifier.ShiftModifier and not delta.x():
+            delta = delta.transposed()
+        self.scroll_by(-delta)
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        """Zoom by a pinch."""
+        if isinstance(event, QNativeGestureEvent) and event.gestureType() is Qt.NativeGestureType.ZoomNativeGesture:
+            self._zoom_about(event.position().toPoint(), self.zoom * (1.0 + event.value()))
+            return True
+        return super().viewportEvent(event)
 
     def _zoom_about(self, position: QPoint, zoom: float) -> None:
         point = self.mapToScene(position)
