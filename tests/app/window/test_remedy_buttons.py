@@ -48,7 +48,8 @@ def patch(real_window: Any) -> Patch:
 def state(window: Any, node: str) -> NodeState | None:
     """Return a node's state as the canvas shows it."""
     report = window.canvas._display.report
-    return window.canvas.scene.nodes[node].appearance.state if report is not None else None
+    known = report is not None and node in report.nodes
+    return window.canvas.scene.nodes[node].appearance.state if known else None
 
 
 def test_a_loop_is_closed_by_the_button_beside_the_pointer(real_window: Any, patch: Patch, qtbot: QtBot) -> None:
