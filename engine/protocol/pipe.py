@@ -191,6 +191,8 @@ class PipeTransport:
             while (frame := read_frame(source)) is not None:
                 self._take(decoder.decode(frame))
         except Exception as problem:  # noqa: BLE001 - whatever it sends, those who wait must be told
+            if not isinstance(problem, msgspec.DecodeError):
+                _log.exception("what the engine's process sent could not be followed")
             reason = f"its output was no message: {problem}"
             self._process.kill()
         status = self._process.wait()

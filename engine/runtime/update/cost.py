@@ -54,14 +54,19 @@ class Published:
     """What other threads may know of the running graph; the engine replaces it whole after each update.
 
     `estimates` are recent times of updates of each level, in nanoseconds. `kernel_files` are all files that loaded
-    kernels depend on. `blocked` says that a mistake in the patch keeps the graph from following it.
+    kernels depend on. `held` are the nodes that run on as they were because of a mistake; None when all do.
     """
 
     plan: Plan | None = None
     estimates: Mapping[UpdateLevel, int] = field(default_factory=dict)
     kernel_files: frozenset[Path] = frozenset()
     profiling: ProfilingLevel | None = None
-    blocked: bool = False
+    held: frozenset[str] | None = frozenset()
+
+    @property
+    def is_blocked(self) -> bool:
+        """True when a mistake in the patch keeps the graph from following all of it."""
+        return self.held is None or bool(self.held)
 
     @cached_property
     def running(self) -> frozenset[str]:
@@ -126,7 +131,7 @@ class _Estimate:
         if published.plan is None:
             return estimate
         changes = [c for c in self._changes if not isinstance(c, KernelFilesChanged | SetProfiling | BlockTypesChanged)]
-        outcome = try_changes(self._patch, changes, published.plan, blocked=published.blocked)
+        outcome = try_changes(self._patch, changes, published.plan, blocked=published.is_blocked)
         if outcome is None:
             return EditCost(estimate.level, estimate.cause, at_most=estimate.level > UpdateLevel.NONE)
         is_refused = outcome.cause and estimate.level > UpdateLevel.NONE

@@ -137,8 +137,7 @@ class Updater:
         #: What other threads may know of the running graph; a new object after each update.
         self.published = Published()
         self._rebuild = False
-        self._blocked = False  # the patch has an error, and at least a part of the graph runs on as it is
-        self.held = frozenset[str]()  # the patch's nodes that run on as they were
+        self._held: frozenset[str] | None = frozenset()  # as in `Published`
         self._built_values: Mapping[str, Mapping[str, object]] = {}
         self._worker = Worker(context.services.modules)
         self._deferred: deque[tuple[Change, UpdateSource]] = deque()
@@ -303,7 +302,7 @@ class Updater:
             self._costs.setdefault(level, deque(maxlen=_REMEMBERED)).append(cost_ns)
         estimates = {level: median_low(costs) for level, costs in self._costs.items()}
         plan = self.compiled.plan if self.compiled else None
-        self.published = Published(plan, estimates, job.kernel_files, self.profiling, self._blocked)
+        self.published = Published(plan, estimates, job.kernel_files, self.profiling, self._held)
         self._worker.retire(retired, wait=wait)
         self._waiting.clear()
         while self._deferred:
@@ -318,8 +317,7 @@ class Updater:
         found, description = self.found, prepared.description
         self.context.adopt(description.nodes)
         found.blocks, found.stale, found.inlined = prepared.diagnostics, prepared.stale, description.inlined
-        self.held = prepared.held
-        self._blocked = prepared.plan is None or bool(prepared.held)
+        self._held = prepared.held if prepared.plan is not None else None
         if prepared.plan is not None:
             self._built_values = prepared.values
         if prepared.same_graph is not None:

@@ -92,8 +92,8 @@ class Pair:
 
     def _what_runs(self) -> Patch:
         """Return the patch without blocks that can't run; blocks that run on unchanged come from the reference."""
-        compiled, held = self.engine.core.updates.compiled, self.engine.core.updates.held
-        assert compiled is not None
+        compiled, held = self.engine.core.updates.compiled, self.engine.core.updates.published.held
+        assert compiled is not None and held is not None
         running = {node.partition("/")[0] for node in compiled.nodes}
         now, before = self.editor.patch.excerpt(running), self.reference.patch.excerpt(running)
         parts = ((before, held), (now, running - held))
