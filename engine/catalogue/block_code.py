@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import sys
 import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 F = TypeVar("F")
@@ -35,6 +36,9 @@ class TookTooLong(BaseException):
         super().__init__(rule)
         self.rule = rule
         self.stack = stack
+
+
+_CLOSED = TookTooLong("return before the engine is closed")
 
 
 def stop_thread(ident: int) -> None:
@@ -136,8 +140,69 @@ class _Thread:
                         batch.results.append(None)
 
 
+class _Watch:
+    """Waits for a batch, and stops those of its calls that take too long."""
+
+    def __init__(self, code: BlockCode, thread: _Thread, batch: _Batch) -> None:
+        self.thread, self.batch = thread, batch
+        #: Where calls were that took too long, by index.
+        self.late: dict[int, Sequence[traceback.FrameSummary]] = {}
+        #: True once the thread was abandoned.
+        self.is_abandoned = False
+        self._code = code
+        self._seen, self._since_s, self._since_own_s = -1, 0.0, 0.0
+        thread.begin(batch)
+
+    def wait(self, patience_s: float = math.inf) -> bool:
+        """Wait until the batch is done or its thread is abandoned; return False if that takes longer than `patience_s`."""
+        end_s = time.monotonic() + patience_s
+        while not self.batch.done.acquire(timeout=max(min(_POLL_S, end_s - time.monotonic()), 0)):
+            if self.batch.is_over:
+                break
+            self.is_abandoned = self._look()
+            if self.is_abandoned:
+                self.thread.end()
+                break
+            if time.monotonic() >= end_s:
+                return False
+        return True
+
+    def _look(self) -> bool:
+        """Stop the current call if it has taken too long; return True if its thread is to be abandoned."""
+        present, now_s, thread, code = len(self.batch.results), time.monotonic(), self.thread, self._code
+        if code.is_closed:
+            stop_thread(thread.ident)
+            return True
+        if present != self._seen:
+            self._seen, self._since_s, self._since_own_s = present, now_s, thread.own_s()
+        elif present in self.late or not thread.is_alive:
+            return now_s - self._since_s > GRACE_S
+        elif now_s - self._since_s > code.wall_limit_s or thread.own_s() - self._since_own_s > code.limit_s:
+            self.late[present] = thread.stack()
+            self.batch.stopped, self.batch.count, self._since_s = present, present + 1, now_s
+            stop_thread(thread.ident)
+        return False
+
+
+class Call(Generic[T, F]):
+    """A call of block code that has begun."""
+
+    def __init__(self, code: BlockCode, watch: _Watch, failed: Callable[[BaseException], F]) -> None:
+        self._code, self._watch, self._failed = code, watch, failed
+
+    def result(self, patience_s: float = math.inf) -> T | F | None:
+        """Return what it returns, or what `failed` makes of its failure; None if it is still running after `patience_s`."""
+        if not self._watch.wait(patience_s):
+            return None
+        return self._code.take(self._watch, self._failed)
+
+    def abandon(self) -> None:
+        """Stop it, and don't wait for its end."""
+        self._code.abandon(self._watch.thread)
+
+
 class BlockCode:
-    """Makes calls of block code for one thread at a time; it starts a thread of its own when it is first used.
+    """Makes calls of block code for one thread at a time; it starts threads of its own when they are needed.
 
     A call that takes longer than its limit is stopped by an exception. If that doesn't help, its thread is abandoned,
     and later calls are made by a new thread. Any thread may close it.
@@ -145,9 +210,11 @@ class BlockCode:
 
     def __init__(self, limit_s: float = LIMIT_S, wall_limit_s: float = WALL_LIMIT_S) -> None:
         """`limit_s` is how long a call may compute, `wall_limit_s` how long it may take with all its waiting."""
-        self._limit_s, self._wall_limit_s = limit_s, wall_limit_s
+        self.limit_s, self.wall_limit_s = limit_s, wall_limit_s
+        self.is_closed = False
         self._thread: _Thread | None = None
-        self._closed = False
+        #: The threads of calls from `begin` whose results have not been taken.
+        self._away: set[_Thread] = set()
 
     def run(self, call: Callable[[], T], failed: Callable[[BaseException], F], *, ours: bool) -> T | F:
         """Return what a call returns. If it raises or doesn't return in time, return what `failed` makes of that.
@@ -159,16 +226,26 @@ class BlockCode:
                 return call()
             except (Exception, SystemExit) as problem:  # noqa: BLE001 - for the node to show
                 return failed(problem)
+        return self.call_all([_attempt(call, failed)], lambda _, problem: failed(problem))[0]
 
-        def attempt() -> T | F:
-            try:
-                return call()
-            except TookTooLong:
-                raise
-            except BaseException as problem:  # noqa: BLE001 - a block's code may raise anything
-                return failed(problem)
+    def begin(self, call: Callable[[], T], failed: Callable[[BaseException], F]) -> Call[T, F]:
+        """Begin a call; others can be made before it returns."""
+        thread, self._thread = self._thread or _Thread(), None
+        self._away.add(thread)
+        return Call(self, _Watch(self, thread, _Batch([_attempt(call, failed)])), failed)
 
-        return self.call_all([attempt], lambda _, problem: failed(problem))[0]
+    def take(self, watch: _Watch, failed: Callable[[BaseException], F]) -> Any:
+        """Return the result of a call from `begin`; its thread is free for other calls."""
+        self._away.discard(watch.thread)
+        if watch.is_abandoned or self._thread is not None or self.is_closed:
+            watch.thread.end()
+        else:
+            self._thread = watch.thread
+        if watch.batch.failure is not None:
+            raise watch.batch.failure
+        for stack in watch.late.values():
+            return failed(self._too_long(stack))
+        return watch.batch.results[0] if watch.batch.results else failed(_CLOSED)
 
     def call_all(self, calls: Sequence[Callable[[], T]], late: Callable[[int, TookTooLong], T]) -> list[T]:
         """Make calls, which must not raise, and return their results.
@@ -177,53 +254,52 @@ class BlockCode:
         was not made.
         """
         results: list[T] = []
-        while len(results) < len(calls) and not self._closed:
+        while len(results) < len(calls) and not self.is_closed:
             if self._thread is None:
                 self._thread = _Thread()
-            batch = _Batch(calls[len(results) :])
-            self._thread.begin(batch)
-            stopped = self._watch(self._thread, batch)
-            if batch.failure is not None:
-                raise batch.failure
+            watch = _Watch(self, self._thread, _Batch(calls[len(results) :]))
+            watch.wait()
+            if watch.is_abandoned:
+                self._thread = None
+            if watch.batch.failure is not None:
+                raise watch.batch.failure
             made = len(results)
-            results += batch.results
-            for index, stack in stopped.items():
-                problem = TookTooLong(f"return within {self._limit_s:g} s", stack)
-                results[made + index : made + index + 1] = [late(made + index, problem)]
-        if self._closed:
+            results += watch.batch.results
+            for index, stack in watch.late.items():
+                results[made + index : made + index + 1] = [late(made + index, self._too_long(stack))]
+        if self.is_closed:
             self.close()  # a thread that was started meanwhile
-        closed = TookTooLong("return before the engine is closed")
-        return results + [late(index, closed) for index in range(len(results), len(calls))]
+        return results + [late(index, _CLOSED) for index in range(len(results), len(calls))]
 
     def close(self) -> None:
-        """Make no more calls, and don't wait for the current one; safe to call again."""
-        self._closed = True
+        """Make no more calls, and don't wait for running ones; safe to call again."""
+        self.is_closed = True
         thread, self._thread = self._thread, None
         if thread is not None:
             thread.end()
             thread.join()
+        for thread in tuple(self._away):
+            self.abandon(thread)
 
-    def _watch(self, thread: _Thread, batch: _Batch) -> dict[int, Sequence[traceback.FrameSummary]]:
-        """Wait until a batch is done or its thread is abandoned; return where the calls were that took too long."""
-        late: dict[int, Sequence[traceback.FrameSummary]] = {}
-        seen, since_s, since_own_s = -1, 0.0, 0.0
-        while not batch.done.acquire(timeout=_POLL_S) and not batch.is_over:
-            present = len(batch.results)
-            now_s = time.monotonic()
-            if self._closed:
-                thread.end()
-                stop_thread(thread.ident)
-                self._thread = None
-                break
-            if present != seen:
-                seen, since_s, since_own_s = present, now_s, thread.own_s()
-            elif present in late or not thread.is_alive:
-                if now_s - since_s > GRACE_S:
-                    thread.end()
-                    self._thread = None
-                    break
-            elif now_s - since_s > self._wall_limit_s or thread.own_s() - since_own_s > self._limit_s:
-                late[present] = thread.stack()
-                batch.stopped, batch.count, since_s = present, present + 1, now_s
-                stop_thread(thread.ident)
-        return late
+    def abandon(self, thread: _Thread) -> None:
+        """Stop a thread, and don't wait for its end."""
+        self._away.discard(thread)
+        thread.end()
+        stop_thread(thread.ident)
+
+    def _too_long(self, stack: Sequence[traceback.FrameSummary]) -> TookTooLong:
+        return TookTooLong(f"return within {self.limit_s:g} s", stack)
+
+
+def _attempt(call: Callable[[], T], failed: Callable[[BaseException], F]) -> Callable[[], T | F]:
+    """Return a call that gives what `failed` makes of whatever it raises."""
+
+    def attempt() -> T | F:
+        try:
+            return call()
+        except TookTooLong:
+            raise
+        except BaseException as problem:  # noqa: BLE001 - a block's code may raise anything
+            return failed(problem)
+
+    return attempt

@@ -8,7 +8,7 @@ from typing import Any
 from engine.blocktypes.block import is_ours
 from engine.blocktypes.ports import ZEROS
 from engine.blocktypes.value_blocks import Moment, ValueBlock
-from engine.catalogue.block_code import BlockCode, TookTooLong
+from engine.catalogue.block_code import BlockCode, Call, TookTooLong
 from engine.catalogue.block_errors import code_diagnostic
 from engine.diagnostics import Diagnostic, PatchError
 from engine.types.bits import same
@@ -33,7 +33,8 @@ class ValueOutput:
 class ValueStep:
     """Runs one value block in each frame.
 
-    When its code raises, that is `problem` for as long as it lasts, and the outputs keep their last values.
+    When its code raises, that is `problem` for as long as it lasts, and the outputs keep their last values. So they do
+    while it takes longer than the frame waits for.
     """
 
     def __init__(self, block: ValueBlock, code: BlockCode) -> None:
@@ -53,15 +54,19 @@ class ValueStep:
         self._settings_problem: Diagnostic | None = None
         self._has_run = False
         self._is_rewired = True
+        #: The update that is under way.
+        self._call: Call[list[float], Diagnostic] | None = None
 
     def begin(self) -> None:
         """Have the block forget its past."""
+        self._finish()
         self.gave_up = None
         found = self._code.run(self.block.begin, partial(self._failed, "start"), ours=self._ours)
         self._start_problem = found if isinstance(found, Diagnostic) else None
 
     def check(self) -> None:
         """Have the block check its parameters; it runs only if they are valid."""
+        self._finish()
         if self.gave_up is None:
             self.source, self._settings_problem = read_settings(self.block, self._code)
 
@@ -76,8 +81,11 @@ class ValueStep:
                 for drive in output.drives:
                     drive.put(output.value)
 
-    def run(self, now: Moment) -> bool:
-        """Update the block and pass on its outputs; return whether its diagnostics have changed."""
+    def run(self, now: Moment, patience_s: float) -> bool:
+        """Update the block and pass on its outputs; return whether its diagnostics have changed.
+
+        An update that takes longer than `patience_s` goes on beside the frames, and a later run passes its outputs on.
+        """
         problem, changed = self.gave_up or self._start_problem or self._settings_problem, False
         if problem is None:
             if self._ours:
@@ -86,7 +94,16 @@ class ValueStep:
                 except (Exception, SystemExit) as raised:  # noqa: BLE001 - for the node to show
                     values = self._failed("update", raised)
             else:
-                values = self._code.run(partial(self._updated, now), partial(self._failed, "update"), ours=False)
+                if self._call is None:
+                    self._call = self._code.begin(partial(self._updated, now), partial(self._failed, "update"))
+                elif patience_s < math.inf:
+                    patience_s = 0  # this frame's share was spent by an earlier one
+                result = self._call.result(patience_s)
+                if result is None:
+                    if self._is_rewired:
+                        self.drive_again()
+                    return False
+                values, self._call = result, None
             if isinstance(values, Diagnostic):
                 problem = values
             else:
@@ -103,6 +120,17 @@ class ValueStep:
             return changed
         self.problem = problem
         return True
+
+    def close(self) -> None:
+        """Give up the update under way."""
+        if self._call is not None:
+            self._call.abandon()
+
+    def _finish(self) -> None:
+        """Wait for the update under way, whose outputs don't count any more."""
+        call, self._call = self._call, None
+        if call is not None:
+            call.result()
 
     def _failed(self, method: str, problem: BaseException) -> Diagnostic:
         told = failure(self.block, method, problem)

@@ -1,5 +1,6 @@
 """`ValueGraph`: the value blocks of a patch, run once a frame on the engine's thread."""
 
+import math
 import time
 from collections import Counter
 from collections.abc import Iterable
@@ -16,6 +17,8 @@ from engine.values.steps import ValueStep
 from engine.values.wiring import Drive, Parameters, TypeOf, wire
 
 LISTENERS: Kinds = {"osc": OscListener, "midi": MidiListener}
+#: How long a frame waits for the update of a block while the engine runs freely.
+PATIENCE_S = 0.1
 #: Diagnostics of a node that has some change no faster than this while the engine runs freely.
 TELL_INTERVAL_NS = 100_000_000
 
@@ -117,7 +120,7 @@ class ValueGraph:
         """Compute all values for the frame that begins; return whether `diagnostics` have changed.
 
         Unless `fresh`, changes at places that have diagnostics already wait for an interval that people can read: a
-        value may leave its bounds in every other frame.
+        value may leave its bounds in every other frame. And a block that takes long keeps its last values meanwhile.
         """
         if not self._is_wired:
             self._wire()
@@ -125,7 +128,7 @@ class ValueGraph:
             self._look_at_settings()
             self._is_untold = True
         for step in self._steps:
-            if step.run(now):
+            if step.run(now, math.inf if fresh else PATIENCE_S):
                 self._is_untold = True
         return self._is_untold and self._tell(fresh)
 
@@ -162,6 +165,9 @@ class ValueGraph:
         for node in wiring.order:
             self._step_of[node] = self._step(self._blocks[node], known.get(node))
         self._steps = list(self._step_of.values())
+        for step in known.values():
+            if step not in self._steps:
+                step.close()
         before, self._drives = self._drives, {}
         driven: dict[PortRef, list[Connection]] = {}
         for connection in wiring.connections:

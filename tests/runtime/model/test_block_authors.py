@@ -46,6 +46,7 @@ from engine.protocol.messages import NodeState
 from engine.runtime.check.check_patch import check_patch
 from tests.fuzzing import many
 from tests.runtime.small_blocks import bump
+from tests.waiting import next_report
 
 NOTHING = Path(__file__).parent / "nothing.cu"
 Action = Callable[[Any, BlockBuilder], object]
@@ -275,7 +276,7 @@ class Running:
     def hurry(self) -> None:
         """Give up code early, so that a test of code that does not return is short."""
         for code in (self.engine.core.context.code, self.engine.core.context.services.code):
-            code._limit_s, code._wall_limit_s = 0.2, 2.0
+            code.limit_s, code.wall_limit_s = 0.2, 2.0
 
     def check(self) -> dict[str, list[Diagnostic]]:
         """Do a frame, in which the good graph goes on; return the errors by node."""
@@ -487,6 +488,41 @@ def test_an_update_that_does_not_return_is_not_tried_again_until_its_block_is_ch
     assert set(running.check()) == {number.id}
     running.patch.set(number, rate=2.0)
     assert not running.check()
+
+
+@pytest.mark.parametrize("is_removed", [False, True])
+def test_frames_go_on_while_an_update_takes_long(running: Running, is_removed: bool) -> None:
+    """What it drives keeps the last value until it is done; a block that is removed meanwhile is forgotten."""
+    number = running.patch.add("test_authors.number")
+    kind: Any = running.patch.catalogue.require("test_authors.number")
+    scaled = running.patch.add("math.scale_offset")
+    running.patch.connect(running.state["out"], scaled["x"])
+    running.patch.connect(number["value"], scaled["scale"])
+    begun, end = threading.Event(), threading.Event()
+
+    def wait(block: Any) -> None:
+        begun.set()
+        end.wait()
+        block.value = 5.0
+
+    kind.acts = staticmethod(lambda block: setattr(block, "value", 3.0))
+    running.check()
+    engine = running.engine
+    engine.core.context.code.limit_s = engine.core.context.code.wall_limit_s = 600.0  # longer than the test waits
+    kind.acts = staticmethod(wait)
+    engine.start(rate=None)
+    begun.wait()
+    engine.take_report()
+    first = next_report(engine, lambda report: True)
+    report = next_report(engine, lambda report: report.frame > first.frame + 20)
+    assert not report.diagnostics and report.values[f"{scaled.id}.scale"] == 3.0
+    if is_removed:
+        running.patch.remove(number)
+        next_report(engine, lambda report: report.values.get(f"{scaled.id}.scale") is None)
+    end.set()
+    if not is_removed:
+        next_report(engine, lambda report: report.values[f"{scaled.id}.scale"] == 5.0)
+    engine.stop()
 
 
 @pytest.mark.parametrize("where", ["describe", "update"])
