@@ -117,7 +117,7 @@ class CudaContext:
         self.changed_blocks: set[str] = set()
         self.dirty = DirtyTracker()
         self.parameters = ParameterStore(folder)
-        #: Runs the code of value blocks; frames wait for it.
+        #: Runs the code of value blocks; frames by hand wait for it.
         self.code = BlockCode(wall_limit_s=LIMIT_S)
         self.registry = BlockRegistry(catalogue, self.parameters, folder, self.code)
         self.value_graph = ValueGraph(self.registry.type_of, self.parameters, self.code)
