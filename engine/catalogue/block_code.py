@@ -154,7 +154,7 @@ class _Watch:
         thread.begin(batch)
 
     def wait(self, patience_s: float = math.inf) -> bool:
-        """Wait until the batch is done or its thread is abandoned; return False if that takes longer than `patience_s`."""
+        """Wait until the batch is done or its thread abandoned; return False if that takes longer than `patience_s`."""
         end_s = time.monotonic() + patience_s
         while not self.batch.done.acquire(timeout=max(min(_POLL_S, end_s - time.monotonic()), 0)):
             if self.batch.is_over:
@@ -191,7 +191,7 @@ class Call(Generic[T, F]):
         self._code, self._watch, self._failed = code, watch, failed
 
     def result(self, patience_s: float = math.inf) -> T | F | None:
-        """Return what it returns, or what `failed` makes of its failure; None if it is still running after `patience_s`."""
+        """Return its result, or what `failed` makes of its failure; None if it is still running after `patience_s`."""
         if not self._watch.wait(patience_s):
             return None
         return self._code.take(self._watch, self._failed)
