@@ -194,7 +194,8 @@ class Call(Generic[T, F]):
         """Return its result, or what `failed` makes of its failure; None if it is still running after `patience_s`."""
         if not self._watch.wait(patience_s):
             return None
-        return self._code.take(self._watch, self._failed)
+        found: T | F = self._code.take(self._watch, self._failed)
+        return found
 
     def abandon(self) -> None:
         """Stop it, and don't wait for its end."""
