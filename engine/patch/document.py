@@ -58,6 +58,8 @@ class Patch(PatchContents):
         self._when_done: list[Callable[[], None]] = []
         self._has_news = False  # listeners heard a change since `when_done` was last called
         self._open_edit: Edit | None = None
+        #: Ids of nodes that were removed: the last good graph may still run such a node, so no other gets its id.
+        self._gone: set[str] = set()
 
     def __getitem__(self, node_id: str) -> NodeRef:
         self._require(node_id)
@@ -100,7 +102,7 @@ class Patch(PatchContents):
             raise PatchError(f"node id must be a text of printable characters, got {shown(node_id)}")
         if not isinstance(title, str):
             raise PatchError(f"title must be a text, got {shown(title)}")
-        new_id = node_id or _free_id(type_id.rsplit(".", 1)[-1], self.nodes)
+        new_id = node_id or _free_id(type_id.rsplit(".", 1)[-1], self._gone | self.nodes.keys())
         if new_id in self.nodes:
             raise PatchError(f"node id must be new in the patch, got {new_id!r}")
         rules.check_node_id(new_id)
@@ -289,6 +291,7 @@ class Patch(PatchContents):
     def _apply(self, change: Change, edit: Edit | None = None) -> None:
         """Apply a change, as a part of `edit` from when it is done: a listener that raises has the edit taken back."""
         if isinstance(change, NodeRemoved):  # its connections leave before it
+            self._gone.add(change.node.id)
             for connection in self.connections_of(change.node.id):
                 self._apply(Disconnected(connection))
         elif isinstance(change, BlockTypesChanged):
