@@ -19,7 +19,11 @@ from engine.device.host.translate.memory_layout import MemoryLayout
 from engine.device.host.translate.opcodes.calls import FRAME, function_name
 from engine.device.host.translate.passes.inlining import inline_suspending
 from engine.device.host.translate.passes.lockstep_loops import with_lockstep_loops
-from engine.device.host.translate.passes.web_splitting import split_webs, without_redundant_moves
+from engine.device.host.translate.passes.web_splitting import (
+    split_webs,
+    with_immediate_operands,
+    without_redundant_moves,
+)
 from engine.device.host.translate.phases.phase import translate_waiting
 from engine.device.host.translate.runtime.thread_loops import RUN, block_loop, memory_prologue, share, thread_loop
 from engine.ptx.signature import reachable, shared_layout, shared_variables, symbols
@@ -66,7 +70,8 @@ def translate_kernel(
     device_functions = MemoryLayout(shared, visible, numbers, static_shared=layout.static_shared, flushes=flushes)
     text = [_device_function(item, device_functions, kernel.name, callees) for item in used]
     kernel = without_redundant_moves(kernel, control_flow(kernel, is_suspension_point))
-    kernel = _with_lockstep_loops(split_webs(kernel, control_flow(kernel, is_suspension_point)), layout)
+    kernel = split_webs(kernel, control_flow(kernel, is_suspension_point))
+    kernel = _with_lockstep_loops(with_immediate_operands(kernel, is_suspension_point), layout)
     flow = control_flow(kernel, is_suspension_point)
     if any(block.suspends for block in flow.blocks):
         body, scratch_bytes = translate_waiting(kernel, layout, callees, flow)

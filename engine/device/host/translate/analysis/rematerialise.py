@@ -5,7 +5,7 @@ from engine.device.host.translate.special_registers import SPECIAL
 from engine.ptx.tree import Address, Function, Instruction, Register, Symbol
 
 PURE = frozenset(
-    ["mov", "cvta", "add", "sub", "mul", "mad", "shl", "shr", "and", "or", "xor", "cvt", "not", "min", "max"]
+    ["mov", "cvta", "add", "sub", "mul", "mad", "shl", "shr", "and", "or", "xor", "cvt", "not", "min", "max", "setp"]
 )
 _VOLATILE = ("%clock", "%clock_hi", "%globaltimer_lo", "%globaltimer_hi")
 

@@ -5,7 +5,7 @@ the point's collective fills the result arrays, and each thread reads its result
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.device.host.translate.abi import COUNT, MEMBERS, NUMBER
 from engine.device.host.translate.analysis import matrix_fragments
@@ -20,12 +20,23 @@ BARRIER, WARP, YIELD, LOCKSTEP = 1, 2, 3, 4
 
 
 @dataclass(frozen=True)
+class Shuffle:
+    """A shuffle of whole warps by constants: its mode, its lane or distance, the clamp, and its own exchange array."""
+
+    mode: str
+    step: int
+    clamp: int
+    array: int = 0
+
+
+@dataclass(frozen=True)
 class SuspensionPoint:
     """What happens at one waiting instruction.
 
     `given` are (exchange array, operand, PTX type); `results` are (result array, destination, PTX type); `collective`
     names the function that computes the results, "" when nothing is exchanged; `matrices` is what that function does
-    when it belongs to this instruction alone. Values of 64 bits take two arrays.
+    when it belongs to this instruction alone, `shuffle` what a shuffle by constants does. Values of 64 bits
+    take two arrays.
     """
 
     kind: int
@@ -33,6 +44,7 @@ class SuspensionPoint:
     results: tuple[tuple[int, Operand, str], ...]
     collective: str
     matrices: Product | Permutation | None = None
+    shuffle: Shuffle | None = None
 
     @property
     def is_plain_barrier(self) -> bool:
@@ -152,7 +164,12 @@ def _shuffle(instruction: Instruction) -> SuspensionPoint:
     operands = instruction.operands[1:]
     given = tuple((index, operand, "b32") for index, operand in enumerate(operands[:3]))
     results = _results(instruction.operands[0], "b32")
-    return _warp(given, _members(instruction, operands), results, f"wl.shfl_{mode}")
+    members, step, clamp = _members(instruction, operands), operands[1], operands[2]
+    point = _warp(given, members, results, f"wl.shfl_{mode}")
+    is_whole = isinstance(members, Integer) and members.value & 0xFFFFFFFF in (0, 0xFFFFFFFF)
+    if is_whole and isinstance(step, Integer) and isinstance(clamp, Integer):
+        return replace(point, shuffle=Shuffle(mode, step.value & 31, clamp.value & 0x1F1F))
+    return point
 
 
 def _vote(instruction: Instruction) -> SuspensionPoint:

@@ -99,7 +99,7 @@ class _Analysis:
         if instruction.guard is not None and self._of(instruction.guard.register.name) not in (Uniform(), _UNDECIDED):
             return VARYING
         kind = self._value(instruction)
-        if kind is VARYING and name in self._rematerialisable:
+        if kind is VARYING and name in self._rematerialisable and self._function.registers[name] != "pred":
             return Uniform(name)
         return kind
 

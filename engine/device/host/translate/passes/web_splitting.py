@@ -5,9 +5,17 @@ instead. So most registers are written once, and one instruction tells what they
 index, or a pointer before the loop advances it.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
-from engine.device.host.translate.analysis.control_flow import BasicBlock, ControlFlow, defined, used, writes
+from engine.device.host.translate.analysis.control_flow import (
+    BasicBlock,
+    ControlFlow,
+    defined,
+    has_result,
+    used,
+    writes,
+)
 from engine.device.host.translate.analysis.reachability import members
 from engine.device.host.translate.analysis.uniformity import PURE
 from engine.device.host.translate.types import TYPES
@@ -68,6 +76,31 @@ def without_redundant_moves(function: Function, flow: ControlFlow) -> Function:
     if not repeated:
         return function
     return replace(function, body=tuple(item for item in function.body if id(item) not in repeated))
+
+
+def with_immediate_operands(function: Function, wanted: Callable[[Instruction], bool]) -> Function:
+    """Return a function in which the wanted instructions name numbers instead of registers that only hold these."""
+    assert function.body is not None
+    numbers: dict[str, Integer] = {}
+    for name, items in writes(function).items():
+        item = items[0]
+        if len(items) == 1 and item.opcode == "mov" and item.guard is None and len(item.operands) == 2:
+            source = item.operands[1]
+            if isinstance(source, Integer) and item.operands[0] == Register(name):
+                numbers[name] = source
+    body = tuple(
+        _by_numbers(item, numbers) if isinstance(item, Instruction) and wanted(item) else item for item in function.body
+    )
+    return replace(function, body=body)
+
+
+def _by_numbers(item: Instruction, numbers: dict[str, Integer]) -> Instruction:
+    first = int(has_result(item))
+    sources = (
+        numbers.get(operand.name, operand) if isinstance(operand, Register) else operand
+        for operand in item.operands[first:]
+    )
+    return replace(item, operands=(*item.operands[:first], *sources))
 
 
 def _is_same(before: Instruction | None, item: Instruction) -> bool:

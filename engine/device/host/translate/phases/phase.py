@@ -17,6 +17,7 @@ from engine.device.host.translate.body import Body
 from engine.device.host.translate.code import quoted
 from engine.device.host.translate.errors import reading
 from engine.device.host.translate.memory_layout import MemoryLayout
+from engine.device.host.translate.phases import shuffles
 from engine.device.host.translate.phases.phase_ends import PhaseEnds, PhaseEndWriter
 from engine.device.host.translate.phases.spills import element
 from engine.device.host.translate.phases.waiting_kernel import WaitingKernel
@@ -187,7 +188,11 @@ _FIRST_THREAD = """  %first.row = mul i32 %z0, %ny
 def _take(body: Body, point: SuspensionPoint) -> None:
     """Write the results of the point at which the thread has waited to their registers."""
     code = body.code
+    taken = shuffles.take(body, point.shuffle) if point.shuffle is not None else ()
     for index, operand, kind in point.results:
+        if taken:
+            body.write(operand, kind, taken[index])
+            continue
         value = code.value(f"load i32, ptr {element(body, abi.result(index), 'i32')}{body.accesses.suffix}")
         if kind == "pred":
             value = code.value(f"icmp ne i32 {value}, 0")

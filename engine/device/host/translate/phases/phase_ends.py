@@ -6,12 +6,13 @@ from engine.device.host.translate import abi, blocks
 from engine.device.host.translate.analysis.control_flow import BasicBlock, ControlFlow, defined
 from engine.device.host.translate.analysis.suspension_points import (
     BARRIER,
+    WARP,
     SuspensionPoint,
     is_suspension_point,
 )
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.phases.spills import Spills, element
-from engine.ptx.tree import Instruction
+from engine.ptx.tree import Instruction, Integer
 
 _LEAVING = ("ret", "exit", "trap", "call", "brx")
 
@@ -149,6 +150,8 @@ class PhaseEndWriter:
     def _give(self, point: SuspensionPoint, instruction: Instruction) -> None:
         body, code, suffix = self._body, self._body.code, self._body.accesses.suffix
         for index, operand, kind in () if point.is_plain_barrier else point.given:
+            if point.kind == WARP and index == abi.MEMBERS and isinstance(operand, Integer):
+                continue  # the scheduler's table says them
             if point.kind == BARRIER and index in (abi.NUMBER, abi.COUNT):
                 value = body.accesses.barrier(instruction, index, operand)
             else:

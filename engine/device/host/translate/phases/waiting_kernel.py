@@ -9,6 +9,7 @@ from engine.device.host.translate.analysis.uniformity import uniformity
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.code import quoted
 from engine.device.host.translate.memory_layout import MemoryLayout
+from engine.device.host.translate.phases import shuffles
 from engine.device.host.translate.phases.spills import Spills
 from engine.device.host.translate.runtime import matrix_collectives
 from engine.ptx.tree import Function
@@ -26,7 +27,8 @@ class WaitingKernel:
         self.points: dict[int, SuspensionPoint] = {
             block.index: suspension_point(block.instructions[-1]) for block in self.waiting
         }
-        self.definitions = self._define_collectives()
+        self.points = shuffles.placed(kernel.name, flow, self.points)
+        self.definitions = self._define_collectives() + shuffles.definitions(self.points.values())
         #: Whether threads may arrive at barriers without waiting, or name different ones. Then the scheduler looks at
         #: each thread.
         self.parts_at_barriers = any(

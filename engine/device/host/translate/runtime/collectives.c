@@ -29,6 +29,20 @@ SHUFFLE(down, lane + step, other <= high)
 SHUFFLE(bfly, lane ^ step, other <= high)
 SHUFFLE(idx, low | (step & ~segment), other <= high)
 
+/* A shuffle by constants of values in another array, for threads that are not together. */
+RARE void wl_shuffle_by(
+    struct scratch *s, uint32_t first, uint32_t count, uint32_t mask, uint32_t array, uint32_t step, uint32_t clamp,
+    collective *shuffle)
+{
+    EACH_LANE(lane)
+    {
+        s->given[0][first + lane] = s->given[array][first + lane];
+        s->given[1][first + lane] = step;
+        s->given[2][first + lane] = clamp;
+    }
+    shuffle(s, first, count, mask);
+}
+
 /* -- votes and reductions -- */
 
 static ALWAYS_INLINE void give(struct scratch *s, uint32_t first, uint32_t count, uint32_t mask, uint32_t value)

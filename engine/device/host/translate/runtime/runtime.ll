@@ -237,6 +237,47 @@ define internal void @wl.shfl_idx(ptr captures(none) %0, i32 %1, i32 %2, i32 %3)
   br i1 %46, label %12, label %13
 }
 
+define internal void @wl.shuffle_by(ptr %0, i32 %1, i32 %2, i32 %3, i32 %4, i32 %5, i32 %6, ptr readonly captures(none) %7) minsize noinline nounwind {
+  %9 = getelementptr inbounds nuw i8, ptr %0, i64 4096
+  %10 = zext i32 %4 to i64
+  %11 = getelementptr inbounds nuw [1024 x i32], ptr %9, i64 %10
+  %12 = getelementptr inbounds nuw i8, ptr %0, i64 8192
+  %13 = getelementptr inbounds nuw i8, ptr %0, i64 12288
+  br label %14
+
+14:
+  %15 = phi i32 [ 0, %8 ], [ %31, %30 ]
+  %16 = icmp eq i32 %15, %2
+  br i1 %16, label %17, label %18
+
+17:
+  tail call void %7(ptr %0, i32 %1, i32 %2, i32 %3) nounwind
+  ret void
+
+18:
+  %19 = shl nuw i32 1, %15
+  %20 = and i32 %19, %3
+  %21 = icmp eq i32 %20, 0
+  br i1 %21, label %30, label %22
+
+22:
+  %23 = add i32 %15, %1
+  %24 = zext i32 %23 to i64
+  %25 = getelementptr inbounds nuw i32, ptr %11, i64 %24
+  %26 = load i32, ptr %25, align 4
+  %27 = getelementptr inbounds nuw i32, ptr %9, i64 %24
+  store i32 %26, ptr %27, align 4
+  %28 = getelementptr inbounds nuw i32, ptr %12, i64 %24
+  store i32 %5, ptr %28, align 4
+  %29 = getelementptr inbounds nuw i32, ptr %13, i64 %24
+  store i32 %6, ptr %29, align 4
+  br label %30
+
+30:
+  %31 = add i32 %15, 1
+  br label %14
+}
+
 define internal void @wl.vote_ballot(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
   %5 = icmp eq i32 %2, 0
   br i1 %5, label %25, label %6
@@ -3657,7 +3698,11 @@ define internal i64 @wl.mbarrier(i64 %0, i64 %1, i64 %2, i64 %3) mustprogress no
 
 %struct.kernel = type { ptr, ptr, i32, i32, i32, i32 }
 
-%struct.phase = type { ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32 }
+%struct.phase = type { ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32, i32, i32, i32 }
+
+%struct.pieces = type { i32, [16 x %struct.piece] }
+
+%struct.piece = type { i32, i32, i32 }
 
 define internal void @wl.run_thread_block(ptr readonly captures(none) %0, ptr %1, ptr %2, ptr %3, i32 %4, i32 %5, i32 %6) alwaysinline nounwind {
   %8 = alloca %struct.frame, align 8
@@ -3703,12 +3748,12 @@ define internal void @wl.run_thread_block(ptr readonly captures(none) %0, ptr %1
   call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(32) %34, ptr noundef nonnull align 8 dereferenceable(32) %0, i64 32, i1 false)
   %35 = getelementptr inbounds nuw i8, ptr %20, i64 217088
   tail call void @llvm.memset.p0.i64(ptr noundef nonnull align 4 dereferenceable(68) %35, i8 0, i64 68, i1 false)
-  %36 = getelementptr inbounds nuw i8, ptr %0, i64 8
-  %37 = getelementptr inbounds nuw i8, ptr %0, i64 28
+  %36 = getelementptr inbounds nuw i8, ptr %0, i64 28
+  %37 = getelementptr inbounds nuw i8, ptr %0, i64 8
   br label %38
 
 38:
-  %39 = phi i32 [ 0, %7 ], [ %57, %78 ]
+  %39 = phi i32 [ 0, %7 ], [ %91, %105 ]
   %40 = load ptr, ptr %0, align 8
   %41 = call i32 %40(ptr nonnull %8, i32 0, i32 %11, i32 0, i32 %14, i32 0, i32 %17, i1 zeroext true, i32 %39) nounwind
   %42 = load ptr, ptr %22, align 8
@@ -3720,7 +3765,7 @@ define internal void @wl.run_thread_block(ptr readonly captures(none) %0, ptr %1
   %48 = load volatile i64, ptr %47, align 8
   %49 = or i64 %48, %44
   %50 = icmp eq i64 %49, 0
-  br i1 %50, label %51, label %86
+  br i1 %50, label %51, label %106
 
 51:
   %52 = icmp eq i32 %41, 0
@@ -3733,56 +3778,94 @@ define internal void @wl.run_thread_block(ptr readonly captures(none) %0, ptr %1
 
 56:
   %57 = phi i32 [ %55, %53 ], [ %41, %51 ]
-  %58 = icmp eq i32 %57, -1
-  br i1 %58, label %86, label %59
+  switch i32 %57, label %60 [
+    i32 -1, label %106
+    i32 0, label %58
+  ]
 
-59:
-  %60 = load ptr, ptr %36, align 8
-  %61 = sext i32 %57 to i64
-  %62 = getelementptr inbounds %struct.phase, ptr %60, i64 %61
-  %63 = icmp eq i32 %57, 0
-  br i1 %63, label %80, label %64
+58:
+  %59 = load ptr, ptr %37, align 8
+  br label %70
+
+60:
+  %61 = load i32, ptr %36, align 4
+  %62 = icmp eq i32 %61, 0
+  %63 = load ptr, ptr %37, align 8
+  br i1 %62, label %89, label %64
 
 64:
-  %65 = load i32, ptr %37, align 4
-  %66 = icmp eq i32 %65, 0
-  br i1 %66, label %71, label %67
+  %65 = sext i32 %57 to i64
+  %66 = getelementptr inbounds %struct.phase, ptr %63, i64 %65
+  %67 = getelementptr inbounds nuw i8, ptr %66, i64 32
+  %68 = load i32, ptr %67, align 8
+  %69 = icmp eq i32 %68, 1
+  br i1 %69, label %70, label %89
 
-67:
-  %68 = getelementptr inbounds nuw i8, ptr %62, i64 32
-  %69 = load i32, ptr %68, align 8
-  %70 = icmp eq i32 %69, 1
-  br i1 %70, label %80, label %71
-
-71:
-  %72 = load ptr, ptr %62, align 8
-  %73 = icmp eq ptr %72, null
-  br i1 %73, label %74, label %79
-
-74:
-  %75 = getelementptr inbounds nuw i8, ptr %62, i64 32
-  %76 = load i32, ptr %75, align 8
-  %77 = icmp eq i32 %76, 3
-  br i1 %77, label %79, label %78
-
-78:
-  br label %38
+70:
+  %71 = phi ptr [ %59, %58 ], [ %63, %64 ]
+  %72 = sext i32 %39 to i64
+  %73 = getelementptr inbounds %struct.phase, ptr %71, i64 %72
+  %74 = getelementptr inbounds nuw i8, ptr %73, i64 24
+  %75 = load ptr, ptr %74, align 8
+  %76 = load i32, ptr %30, align 8
+  call fastcc void @wl.spread(ptr %20, ptr %75, i32 0, i32 %76)
+  %77 = load i32, ptr %36, align 4
+  %78 = icmp eq i32 %77, 0
+  br i1 %78, label %79, label %81
 
 79:
-  call fastcc void @wl.resolve(ptr %8, i32 %57)
-  br label %78
+  %80 = call fastcc i32 @wl.run_pieces(ptr %8)
+  br label %81
 
-80:
-  %81 = sext i32 %39 to i64
-  %82 = getelementptr inbounds %struct.phase, ptr %60, i64 %81
-  %83 = getelementptr inbounds nuw i8, ptr %82, i64 24
-  %84 = load ptr, ptr %83, align 8
-  %85 = load i32, ptr %30, align 8
-  call fastcc void @wl.spread(ptr %20, ptr %84, i32 0, i32 %85)
-  call fastcc void @wl.run_diverged(ptr %8, i32 %57)
-  br label %86
+81:
+  %82 = phi i32 [ %57, %70 ], [ %80, %79 ]
+  switch i32 %82, label %83 [
+    i32 -1, label %106
+    i32 0, label %88
+  ]
+
+83:
+  %84 = load i32, ptr %36, align 4
+  %85 = icmp eq i32 %84, 0
+  br i1 %85, label %86, label %88
 
 86:
+  %87 = load ptr, ptr %37, align 8
+  br label %89
+
+88:
+  call fastcc void @wl.run_diverged(ptr %8, i32 %82)
+  br label %106
+
+89:
+  %90 = phi ptr [ %87, %86 ], [ %63, %64 ], [ %63, %60 ]
+  %91 = phi i32 [ %82, %86 ], [ %57, %64 ], [ %57, %60 ]
+  %92 = sext i32 %91 to i64
+  %93 = getelementptr inbounds %struct.phase, ptr %90, i64 %92
+  %94 = load ptr, ptr %93, align 8
+  %95 = icmp eq ptr %94, null
+  br i1 %95, label %100, label %96
+
+96:
+  %97 = getelementptr inbounds nuw i8, ptr %93, i64 60
+  %98 = load i32, ptr %97, align 4
+  %99 = icmp eq i32 %98, 0
+  br i1 %99, label %104, label %100
+
+100:
+  %101 = getelementptr inbounds nuw i8, ptr %93, i64 32
+  %102 = load i32, ptr %101, align 8
+  %103 = icmp eq i32 %102, 3
+  br i1 %103, label %104, label %105
+
+104:
+  call fastcc void @wl.resolve(ptr %8, i32 %91)
+  br label %105
+
+105:
+  br label %38
+
+106:
   call void @llvm.lifetime.end.p0(ptr nonnull %8) nounwind
   ret void
 }
@@ -3807,63 +3890,6 @@ define internal fastcc i32 @wl.common_state(ptr readonly captures(none) %0, i32 
 13:
   %14 = phi i32 [ 0, %7 ], [ %3, %4 ]
   ret i32 %14
-}
-
-define internal fastcc void @wl.resolve(ptr nonnull readonly captures(none) %0, i32 range(i32 1, -1) %1) unnamed_addr noinline nounwind {
-  %3 = getelementptr inbounds nuw i8, ptr %0, i64 72
-  %4 = load ptr, ptr %3, align 8
-  %5 = getelementptr inbounds nuw i8, ptr %0, i64 80
-  %6 = load i32, ptr %5, align 8
-  %7 = icmp ult i32 %1, %6
-  %8 = select i1 %7, i32 %1, i32 0
-  %9 = zext i32 %8 to i64
-  %10 = getelementptr inbounds nuw %struct.phase, ptr %4, i64 %9
-  %11 = getelementptr inbounds nuw i8, ptr %10, i64 32
-  %12 = load i32, ptr %11, align 8
-  switch i32 %12, label %37 [
-    i32 2, label %13
-    i32 1, label %27
-    i32 3, label %35
-  ]
-
-13:
-  %14 = getelementptr inbounds nuw i8, ptr %0, i64 56
-  %15 = load i32, ptr %14, align 8
-  %16 = icmp eq i32 %15, 0
-  br i1 %16, label %37, label %17
-
-17:
-  %18 = phi i32 [ %25, %17 ], [ %15, %13 ]
-  %19 = phi i32 [ %24, %17 ], [ 0, %13 ]
-  %20 = sub nuw i32 %18, %19
-  %21 = tail call i32 @llvm.umin.i32(i32 %20, i32 32)
-  %22 = sub nuw nsw i32 32, %21
-  %23 = lshr i32 -1, %22
-  tail call fastcc void @wl.resolve_warp(ptr %0, ptr nonnull %10, i32 %19, i32 %21, i32 %23)
-  %24 = add i32 %19, 32
-  %25 = load i32, ptr %14, align 8
-  %26 = icmp ult i32 %24, %25
-  br i1 %26, label %17, label %37
-
-27:
-  %28 = load ptr, ptr %10, align 8
-  %29 = icmp eq ptr %28, null
-  br i1 %29, label %37, label %30
-
-30:
-  %31 = getelementptr inbounds nuw i8, ptr %0, i64 24
-  %32 = load ptr, ptr %31, align 8
-  %33 = getelementptr inbounds nuw i8, ptr %0, i64 56
-  %34 = load i32, ptr %33, align 8
-  tail call void %28(ptr %32, i32 0, i32 %34, i32 range(i32 1, 0) %1) nounwind
-  br label %37
-
-35:
-  %36 = tail call i32 @sched_yield() nounwind
-  br label %37
-
-37:
-  ret void
 }
 
 define internal fastcc void @wl.spread(ptr captures(none) %0, ptr readonly captures(none) %1, i32 %2, i32 %3) unnamed_addr minsize nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
@@ -3927,6 +3953,343 @@ define internal fastcc void @wl.spread(ptr captures(none) %0, ptr readonly captu
 
 37:
   ret void
+}
+
+define internal fastcc i32 @wl.run_pieces(ptr nonnull %0) unnamed_addr minsize noinline nounwind {
+  %2 = alloca %struct.pieces, align 4
+  call void @llvm.lifetime.start.p0(ptr nonnull %2) nounwind
+  %3 = getelementptr inbounds nuw i8, ptr %2, i64 4
+  call void @llvm.memset.p0.i64(ptr noundef nonnull align 4 dereferenceable(192) %3, i8 0, i64 192, i1 false)
+  store i32 1, ptr %2, align 4
+  %4 = getelementptr inbounds nuw i8, ptr %2, i64 4
+  %5 = getelementptr inbounds nuw i8, ptr %2, i64 8
+  %6 = getelementptr inbounds nuw i8, ptr %0, i64 56
+  %7 = load i32, ptr %6, align 8
+  store i32 %7, ptr %5, align 4
+  %8 = getelementptr inbounds nuw i8, ptr %2, i64 12
+  %9 = call fastcc zeroext i1 @wl.cut(ptr %0, ptr %2, i32 0)
+  br i1 %9, label %10, label %243
+
+10:
+  %11 = getelementptr inbounds nuw i8, ptr %0, i64 16
+  %12 = getelementptr inbounds nuw i8, ptr %0, i64 72
+  %13 = getelementptr inbounds nuw i8, ptr %0, i64 80
+  %14 = getelementptr inbounds nuw i8, ptr %0, i64 24
+  br label %15
+
+15:
+  %16 = phi i8 [ 1, %10 ], [ %68, %67 ]
+  %17 = phi i32 [ 0, %10 ], [ %69, %67 ]
+  %18 = phi i1 [ false, %10 ], [ %70, %67 ]
+  %19 = trunc nuw i8 %16 to i1
+  %20 = load i32, ptr %2, align 4
+  %21 = icmp ult i32 %17, %20
+  %22 = select i1 %19, i1 %21, i1 false
+  br i1 %22, label %23, label %27
+
+23:
+  %24 = zext i32 %17 to i64
+  %25 = getelementptr inbounds nuw %struct.piece, ptr %4, i64 %24
+  %26 = getelementptr inbounds nuw i8, ptr %25, i64 8
+  br label %37
+
+27:
+  %28 = load ptr, ptr %11, align 8
+  %29 = getelementptr inbounds nuw i8, ptr %28, i64 16
+  %30 = load i64, ptr %29, align 8
+  %31 = load ptr, ptr %0, align 8
+  %32 = getelementptr inbounds nuw i8, ptr %31, i64 80
+  %33 = load ptr, ptr %32, align 8
+  %34 = load volatile i64, ptr %33, align 8
+  %35 = or i64 %34, %30
+  %36 = icmp eq i64 %35, 0
+  br i1 %36, label %75, label %243
+
+37:
+  %38 = phi i8 [ %73, %71 ], [ 1, %23 ]
+  %39 = phi i32 [ %74, %71 ], [ 0, %23 ]
+  %40 = phi i1 [ true, %71 ], [ %18, %23 ]
+  %41 = trunc nuw i8 %38 to i1
+  %42 = icmp samesign ult i32 %39, 64
+  %43 = select i1 %41, i1 %42, i1 false
+  br i1 %43, label %44, label %65
+
+44:
+  %45 = load i32, ptr %26, align 4
+  %46 = load ptr, ptr %12, align 8
+  %47 = load i32, ptr %13, align 8
+  %48 = icmp ult i32 %45, %47
+  %49 = select i1 %48, i32 %45, i32 0
+  %50 = zext i32 %49 to i64
+  %51 = getelementptr inbounds nuw %struct.phase, ptr %46, i64 %50
+  %52 = getelementptr inbounds nuw i8, ptr %51, i64 32
+  %53 = load i32, ptr %52, align 8
+  %54 = icmp eq i32 %53, 2
+  br i1 %54, label %55, label %65
+
+55:
+  %56 = load ptr, ptr %11, align 8
+  %57 = getelementptr inbounds nuw i8, ptr %56, i64 16
+  %58 = load i64, ptr %57, align 8
+  %59 = load ptr, ptr %0, align 8
+  %60 = getelementptr inbounds nuw i8, ptr %59, i64 80
+  %61 = load ptr, ptr %60, align 8
+  %62 = load volatile i64, ptr %61, align 8
+  %63 = or i64 %62, %58
+  %64 = icmp eq i64 %63, 0
+  br i1 %64, label %71, label %65
+
+65:
+  %66 = add i32 %17, 1
+  br label %67
+
+67:
+  %68 = phi i8 [ %38, %65 ], [ 1, %239 ]
+  %69 = phi i32 [ %66, %65 ], [ 0, %239 ]
+  %70 = phi i1 [ %40, %65 ], [ false, %239 ]
+  br label %15
+
+71:
+  %72 = call fastcc zeroext i1 @wl.run_whole_warps(ptr %0, ptr %2, i32 %17)
+  %73 = zext i1 %72 to i8
+  %74 = add nuw nsw i32 %39, 1
+  br label %37
+
+75:
+  %76 = load i32, ptr %8, align 4
+  br label %77
+
+77:
+  %78 = phi i32 [ %76, %75 ], [ %94, %85 ]
+  %79 = phi i32 [ 0, %75 ], [ %96, %85 ]
+  %80 = phi i32 [ 0, %75 ], [ %92, %85 ]
+  %81 = phi i32 [ 0, %75 ], [ %97, %85 ]
+  %82 = icmp eq i32 %81, %20
+  br i1 %82, label %83, label %85
+
+83:
+  %84 = icmp eq i32 %79, 0
+  br i1 %84, label %243, label %98
+
+85:
+  %86 = zext i32 %81 to i64
+  %87 = getelementptr inbounds nuw %struct.piece, ptr %4, i64 %86
+  %88 = getelementptr inbounds nuw i8, ptr %87, i64 8
+  %89 = load i32, ptr %88, align 4
+  %90 = icmp eq i32 %89, %76
+  %91 = zext i1 %90 to i32
+  %92 = add i32 %80, %91
+  %93 = icmp ne i32 %89, -1
+  %94 = select i1 %93, i32 %89, i32 %78
+  %95 = zext i1 %93 to i32
+  %96 = add i32 %79, %95
+  %97 = add i32 %81, 1
+  br label %77
+
+98:
+  br i1 %19, label %99, label %178
+
+99:
+  %100 = load ptr, ptr %12, align 8
+  %101 = load i32, ptr %13, align 8
+  %102 = icmp ult i32 %78, %101
+  %103 = select i1 %102, i32 %78, i32 0
+  %104 = zext i32 %103 to i64
+  %105 = getelementptr inbounds nuw %struct.phase, ptr %100, i64 %104
+  %106 = getelementptr inbounds nuw i8, ptr %105, i64 32
+  %107 = load i32, ptr %106, align 8
+  %108 = icmp eq i32 %107, 1
+  br i1 %108, label %109, label %140
+
+109:
+  %110 = getelementptr inbounds nuw i8, ptr %105, i64 40
+  %111 = load i32, ptr %110, align 8
+  %112 = icmp slt i32 %111, 0
+  br i1 %112, label %140, label %113
+
+113:
+  %114 = getelementptr inbounds nuw i8, ptr %105, i64 44
+  %115 = load i32, ptr %114, align 4
+  %116 = icmp eq i32 %115, 0
+  br i1 %116, label %117, label %140
+
+117:
+  %118 = load ptr, ptr %14, align 8
+  %119 = getelementptr inbounds nuw i8, ptr %118, i64 217088
+  %120 = zext nneg i32 %111 to i64
+  %121 = getelementptr inbounds nuw i32, ptr %119, i64 %120
+  %122 = load i32, ptr %121, align 4
+  %123 = icmp eq i32 %122, 0
+  br i1 %123, label %124, label %140
+
+124:
+  %125 = phi i32 [ %135, %127 ], [ 0, %117 ]
+  %126 = icmp eq i32 %125, %20
+  br i1 %126, label %136, label %127
+
+127:
+  %128 = zext i32 %125 to i64
+  %129 = getelementptr inbounds nuw %struct.piece, ptr %2, i64 %128
+  %130 = getelementptr inbounds nuw i8, ptr %129, i64 12
+  %131 = load i32, ptr %130, align 4
+  %132 = icmp eq i32 %131, %78
+  %133 = icmp eq i32 %131, -1
+  %134 = or i1 %132, %133
+  %135 = add i32 %125, 1
+  br i1 %134, label %124, label %140
+
+136:
+  %137 = load ptr, ptr %105, align 8
+  %138 = icmp eq ptr %137, null
+  br i1 %138, label %140, label %139
+
+139:
+  call fastcc void @wl.note_states(ptr %0, ptr %2)
+  br label %140
+
+140:
+  %141 = phi i1 [ false, %113 ], [ true, %139 ], [ true, %136 ], [ false, %109 ], [ false, %99 ], [ false, %117 ], [ false, %127 ]
+  %142 = icmp eq i32 %80, %20
+  br i1 %142, label %143, label %165
+
+143:
+  %144 = load ptr, ptr %12, align 8
+  %145 = load i32, ptr %13, align 8
+  br i1 %141, label %154, label %146
+
+146:
+  %147 = icmp ult i32 %78, %145
+  %148 = select i1 %147, i32 %78, i32 0
+  %149 = zext i32 %148 to i64
+  %150 = getelementptr inbounds nuw %struct.phase, ptr %144, i64 %149
+  %151 = getelementptr inbounds nuw i8, ptr %150, i64 32
+  %152 = load i32, ptr %151, align 8
+  %153 = icmp sgt i32 %152, 2
+  br i1 %153, label %154, label %178
+
+154:
+  %155 = load ptr, ptr %14, align 8
+  %156 = icmp ult i32 %78, %145
+  %157 = select i1 %156, i32 %78, i32 0
+  %158 = zext i32 %157 to i64
+  %159 = getelementptr inbounds nuw %struct.phase, ptr %144, i64 %158
+  %160 = getelementptr inbounds nuw i8, ptr %159, i64 8
+  %161 = load ptr, ptr %160, align 8
+  %162 = load i32, ptr %6, align 8
+  %163 = tail call fastcc i32 @wl.alike(ptr %155, ptr %161, i32 0, i32 %162)
+  %164 = icmp eq i32 %163, %162
+  br i1 %164, label %243, label %165
+
+165:
+  br i1 %141, label %166, label %178
+
+166:
+  %167 = load ptr, ptr %12, align 8
+  %168 = load i32, ptr %13, align 8
+  %169 = icmp ult i32 %78, %168
+  %170 = select i1 %169, i32 %78, i32 0
+  %171 = zext i32 %170 to i64
+  %172 = getelementptr inbounds nuw %struct.phase, ptr %167, i64 %171
+  %173 = load ptr, ptr %172, align 8
+  %174 = icmp eq ptr %173, null
+  br i1 %174, label %178, label %175
+
+175:
+  %176 = load ptr, ptr %14, align 8
+  %177 = load i32, ptr %6, align 8
+  tail call void %173(ptr %176, i32 0, i32 %177, i32 %78) nounwind
+  br label %178
+
+178:
+  %179 = phi i1 [ true, %175 ], [ true, %166 ], [ false, %165 ], [ false, %146 ], [ false, %98 ]
+  br label %180
+
+180:
+  %181 = phi i32 [ %20, %178 ], [ %231, %230 ]
+  %182 = phi i8 [ %16, %178 ], [ %232, %230 ]
+  %183 = phi i1 [ %18, %178 ], [ %233, %230 ]
+  %184 = phi i1 [ false, %178 ], [ %234, %230 ]
+  %185 = phi i32 [ 0, %178 ], [ %236, %230 ]
+  %186 = trunc nuw i8 %182 to i1
+  %187 = icmp ult i32 %185, %181
+  %188 = select i1 %186, i1 %187, i1 false
+  br i1 %188, label %189, label %199
+
+189:
+  %190 = load ptr, ptr %11, align 8
+  %191 = getelementptr inbounds nuw i8, ptr %190, i64 16
+  %192 = load i64, ptr %191, align 8
+  %193 = load ptr, ptr %0, align 8
+  %194 = getelementptr inbounds nuw i8, ptr %193, i64 80
+  %195 = load ptr, ptr %194, align 8
+  %196 = load volatile i64, ptr %195, align 8
+  %197 = or i64 %196, %192
+  %198 = icmp eq i64 %197, 0
+  br i1 %198, label %202, label %199
+
+199:
+  %200 = xor i1 %183, true
+  %201 = select i1 %200, i1 %184, i1 false
+  br i1 %201, label %237, label %239
+
+202:
+  %203 = zext i32 %185 to i64
+  %204 = getelementptr inbounds nuw %struct.piece, ptr %4, i64 %203
+  %205 = getelementptr inbounds nuw i8, ptr %204, i64 8
+  %206 = load i32, ptr %205, align 4
+  %207 = load ptr, ptr %12, align 8
+  %208 = load i32, ptr %13, align 8
+  %209 = icmp ult i32 %206, %208
+  %210 = select i1 %209, i32 %206, i32 0
+  %211 = zext i32 %210 to i64
+  %212 = getelementptr inbounds nuw %struct.phase, ptr %207, i64 %211
+  %213 = getelementptr inbounds nuw i8, ptr %212, i64 32
+  %214 = load i32, ptr %213, align 8
+  %215 = icmp sgt i32 %214, 2
+  %216 = icmp eq i32 %206, %78
+  %217 = select i1 %179, i1 %216, i1 false
+  %218 = select i1 %215, i1 true, i1 %217
+  br i1 %218, label %219, label %230
+
+219:
+  %220 = icmp eq i32 %214, 3
+  %221 = or i1 %184, %220
+  %222 = icmp ne i32 %214, 3
+  %223 = or i1 %183, %222
+  %224 = call fastcc zeroext i1 @wl.run_piece(ptr %0, ptr %2, i32 %185)
+  %225 = zext i1 %224 to i8
+  %226 = load i32, ptr %2, align 4
+  %227 = sub i32 %226, %181
+  %228 = select i1 %224, i32 %227, i32 0
+  %229 = add i32 %228, %185
+  br label %230
+
+230:
+  %231 = phi i32 [ %226, %219 ], [ %181, %202 ]
+  %232 = phi i8 [ %225, %219 ], [ 1, %202 ]
+  %233 = phi i1 [ %223, %219 ], [ %183, %202 ]
+  %234 = phi i1 [ %221, %219 ], [ %184, %202 ]
+  %235 = phi i32 [ %229, %219 ], [ %185, %202 ]
+  %236 = add i32 %235, 1
+  br label %180
+
+237:
+  %238 = tail call i32 @sched_yield() nounwind
+  br label %239
+
+239:
+  %240 = select i1 %183, i1 true, i1 %184
+  %241 = select i1 %186, i1 %240, i1 false
+  br i1 %241, label %67, label %242
+
+242:
+  call fastcc void @wl.note_states(ptr %0, ptr %2)
+  br label %243
+
+243:
+  %244 = phi i32 [ 0, %1 ], [ 0, %242 ], [ -1, %27 ], [ -1, %83 ], [ %78, %154 ]
+  call void @llvm.lifetime.end.p0(ptr nonnull %2) nounwind
+  ret i32 %244
 }
 
 define internal fastcc void @wl.run_diverged(ptr nonnull %0, i32 range(i32 0, -1) %1) unnamed_addr minsize noinline nounwind {
@@ -4006,6 +4369,464 @@ define internal fastcc void @wl.run_diverged(ptr nonnull %0, i32 range(i32 0, -1
   ret void
 }
 
+define internal fastcc void @wl.resolve(ptr nonnull readonly captures(none) %0, i32 range(i32 1, -1) %1) unnamed_addr noinline nounwind {
+  %3 = getelementptr inbounds nuw i8, ptr %0, i64 72
+  %4 = load ptr, ptr %3, align 8
+  %5 = getelementptr inbounds nuw i8, ptr %0, i64 80
+  %6 = load i32, ptr %5, align 8
+  %7 = icmp ult i32 %1, %6
+  %8 = select i1 %7, i32 %1, i32 0
+  %9 = zext i32 %8 to i64
+  %10 = getelementptr inbounds nuw %struct.phase, ptr %4, i64 %9
+  %11 = getelementptr inbounds nuw i8, ptr %10, i64 32
+  %12 = load i32, ptr %11, align 8
+  switch i32 %12, label %37 [
+    i32 2, label %13
+    i32 1, label %27
+    i32 3, label %35
+  ]
+
+13:
+  %14 = getelementptr inbounds nuw i8, ptr %0, i64 56
+  %15 = load i32, ptr %14, align 8
+  %16 = icmp eq i32 %15, 0
+  br i1 %16, label %37, label %17
+
+17:
+  %18 = phi i32 [ %25, %17 ], [ %15, %13 ]
+  %19 = phi i32 [ %24, %17 ], [ 0, %13 ]
+  %20 = sub nuw i32 %18, %19
+  %21 = tail call i32 @llvm.umin.i32(i32 %20, i32 32)
+  %22 = sub nuw nsw i32 32, %21
+  %23 = lshr i32 -1, %22
+  tail call fastcc void @wl.resolve_warp(ptr %0, ptr nonnull %10, i32 %19, i32 %21, i32 %23)
+  %24 = add i32 %19, 32
+  %25 = load i32, ptr %14, align 8
+  %26 = icmp ult i32 %24, %25
+  br i1 %26, label %17, label %37
+
+27:
+  %28 = load ptr, ptr %10, align 8
+  %29 = icmp eq ptr %28, null
+  br i1 %29, label %37, label %30
+
+30:
+  %31 = getelementptr inbounds nuw i8, ptr %0, i64 24
+  %32 = load ptr, ptr %31, align 8
+  %33 = getelementptr inbounds nuw i8, ptr %0, i64 56
+  %34 = load i32, ptr %33, align 8
+  tail call void %28(ptr %32, i32 0, i32 %34, i32 %1) nounwind
+  br label %37
+
+35:
+  %36 = tail call i32 @sched_yield() nounwind
+  br label %37
+
+37:
+  ret void
+}
+
+define internal fastcc noundef zeroext i1 @wl.cut(ptr nonnull readonly captures(none) %0, ptr nonnull captures(none) %1, i32 %2) unnamed_addr minsize nofree noinline norecurse nounwind memory(read, argmem: readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none) {
+  %4 = getelementptr inbounds nuw i8, ptr %0, i64 24
+  %5 = load ptr, ptr %4, align 8
+  %6 = getelementptr inbounds nuw i8, ptr %1, i64 4
+  %7 = zext i32 %2 to i64
+  %8 = getelementptr inbounds nuw %struct.piece, ptr %6, i64 %7
+  %9 = load i32, ptr %8, align 4
+  %10 = getelementptr inbounds nuw i8, ptr %8, i64 4
+  %11 = load i32, ptr %10, align 4
+  %12 = load i32, ptr %1, align 4
+  %13 = add i32 %12, -1
+  store i32 %13, ptr %1, align 4
+  br label %14
+
+14:
+  %15 = phi i32 [ %2, %3 ], [ %26, %23 ]
+  %16 = icmp ult i32 %15, %13
+  br i1 %16, label %23, label %17
+
+17:
+  %18 = add i32 %11, %9
+  %19 = getelementptr inbounds nuw i8, ptr %0, i64 72
+  %20 = getelementptr inbounds nuw i8, ptr %0, i64 80
+  %21 = getelementptr inbounds nuw i8, ptr %0, i64 44
+  %22 = getelementptr inbounds nuw i8, ptr %0, i64 48
+  br label %29
+
+23:
+  %24 = zext i32 %15 to i64
+  %25 = getelementptr inbounds nuw %struct.piece, ptr %6, i64 %24
+  %26 = add nuw i32 %15, 1
+  %27 = zext i32 %26 to i64
+  %28 = getelementptr inbounds nuw %struct.piece, ptr %6, i64 %27
+  tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 4 dereferenceable(12) %25, ptr noundef nonnull align 4 dereferenceable(12) %28, i64 12, i1 false)
+  br label %14
+
+29:
+  %30 = phi i32 [ %88, %98 ], [ %13, %17 ]
+  %31 = phi i32 [ %104, %98 ], [ %9, %17 ]
+  %32 = phi i32 [ %99, %98 ], [ %2, %17 ]
+  %33 = icmp uge i32 %31, %18
+  br i1 %33, label %105, label %34
+
+34:
+  %35 = zext i32 %31 to i64
+  %36 = getelementptr inbounds nuw i32, ptr %5, i64 %35
+  %37 = load i32, ptr %36, align 4
+  %38 = sub nuw i32 %18, %31
+  br label %39
+
+39:
+  %40 = phi i32 [ 1, %34 ], [ %49, %48 ]
+  %41 = add i32 %40, %31
+  %42 = icmp ult i32 %41, %18
+  br i1 %42, label %43, label %50
+
+43:
+  %44 = zext i32 %41 to i64
+  %45 = getelementptr inbounds nuw i32, ptr %5, i64 %44
+  %46 = load i32, ptr %45, align 4
+  %47 = icmp eq i32 %46, %37
+  br i1 %47, label %48, label %50
+
+48:
+  %49 = add i32 %40, 1
+  br label %39
+
+50:
+  %51 = phi i32 [ %38, %39 ], [ %40, %43 ]
+  %52 = icmp eq i32 %37, -1
+  br i1 %52, label %64, label %53
+
+53:
+  %54 = load ptr, ptr %4, align 8
+  %55 = load ptr, ptr %19, align 8
+  %56 = load i32, ptr %20, align 8
+  %57 = icmp ult i32 %37, %56
+  %58 = select i1 %57, i32 %37, i32 0
+  %59 = zext i32 %58 to i64
+  %60 = getelementptr inbounds nuw %struct.phase, ptr %55, i64 %59
+  %61 = getelementptr inbounds nuw i8, ptr %60, i64 8
+  %62 = load ptr, ptr %61, align 8
+  %63 = tail call fastcc i32 @wl.alike(ptr %54, ptr %62, i32 %31, i32 %51)
+  br label %64
+
+64:
+  %65 = phi i32 [ %63, %53 ], [ %51, %50 ]
+  %66 = load i32, ptr %21, align 4
+  %67 = urem i32 %31, %66
+  %68 = udiv i32 %31, %66
+  %69 = icmp ne i32 %67, 0
+  %70 = icmp ult i32 %65, %66
+  %71 = select i1 %69, i1 true, i1 %70
+  br i1 %71, label %72, label %75
+
+72:
+  %73 = sub i32 %66, %67
+  %74 = tail call i32 @llvm.umin.i32(i32 %65, i32 %73)
+  br label %84
+
+75:
+  %76 = load i32, ptr %22, align 8
+  %77 = urem i32 %68, %76
+  %78 = sub i32 %76, %77
+  %79 = mul i32 %78, %66
+  %80 = tail call i32 @llvm.umin.i32(i32 %65, i32 %79)
+  %81 = freeze i32 %80
+  %82 = urem i32 %81, %66
+  %83 = sub nuw i32 %81, %82
+  br label %84
+
+84:
+  %85 = phi i32 [ %74, %72 ], [ %83, %75 ]
+  %86 = icmp eq i32 %30, 16
+  br i1 %86, label %105, label %87
+
+87:
+  %88 = add i32 %30, 1
+  store i32 %88, ptr %1, align 4
+  br label %89
+
+89:
+  %90 = phi i32 [ %30, %87 ], [ %95, %92 ]
+  %91 = icmp ugt i32 %90, %32
+  br i1 %91, label %92, label %98
+
+92:
+  %93 = zext i32 %90 to i64
+  %94 = getelementptr inbounds nuw %struct.piece, ptr %6, i64 %93
+  %95 = add i32 %90, -1
+  %96 = zext i32 %95 to i64
+  %97 = getelementptr inbounds nuw %struct.piece, ptr %6, i64 %96
+  tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 4 dereferenceable(12) %94, ptr noundef nonnull align 4 dereferenceable(12) %97, i64 12, i1 false)
+  br label %89
+
+98:
+  %99 = add i32 %32, 1
+  %100 = zext i32 %32 to i64
+  %101 = getelementptr inbounds nuw %struct.piece, ptr %6, i64 %100
+  store i32 %31, ptr %101, align 4
+  %102 = getelementptr inbounds nuw i8, ptr %101, i64 4
+  store i32 %85, ptr %102, align 4
+  %103 = getelementptr inbounds nuw i8, ptr %101, i64 8
+  store i32 %37, ptr %103, align 4
+  %104 = add i32 %85, %31
+  br label %29
+
+105:
+  ret i1 %33
+}
+
+define internal fastcc noundef zeroext i1 @wl.run_whole_warps(ptr nonnull %0, ptr nonnull captures(none) %1, i32 %2) unnamed_addr minsize noinline nounwind {
+  %4 = getelementptr inbounds nuw i8, ptr %1, i64 4
+  %5 = zext i32 %2 to i64
+  %6 = getelementptr inbounds nuw %struct.piece, ptr %4, i64 %5
+  %7 = getelementptr inbounds nuw i8, ptr %6, i64 8
+  %8 = load i32, ptr %7, align 4
+  %9 = getelementptr inbounds nuw i8, ptr %0, i64 72
+  %10 = load ptr, ptr %9, align 8
+  %11 = getelementptr inbounds nuw i8, ptr %0, i64 80
+  %12 = load i32, ptr %11, align 8
+  %13 = icmp ult i32 %8, %12
+  %14 = select i1 %13, i32 %8, i32 0
+  %15 = zext i32 %14 to i64
+  %16 = getelementptr inbounds nuw %struct.phase, ptr %10, i64 %15
+  %17 = load i32, ptr %6, align 4
+  %18 = getelementptr inbounds nuw i8, ptr %6, i64 4
+  %19 = load i32, ptr %18, align 4
+  %20 = add i32 %19, %17
+  %21 = getelementptr inbounds nuw i8, ptr %16, i64 52
+  %22 = load i32, ptr %21, align 4
+  %23 = icmp eq i32 %22, 0
+  br i1 %23, label %55, label %24
+
+24:
+  %25 = getelementptr inbounds nuw i8, ptr %16, i64 56
+  %26 = load i32, ptr %25, align 8
+  %27 = add i32 %26, 1
+  %28 = icmp ult i32 %27, 2
+  %29 = and i32 %17, 31
+  %30 = icmp eq i32 %29, 0
+  %31 = select i1 %28, i1 %30, i1 false
+  br i1 %31, label %32, label %55
+
+32:
+  %33 = and i32 %19, 31
+  %34 = icmp eq i32 %33, 0
+  br i1 %34, label %39, label %35
+
+35:
+  %36 = getelementptr inbounds nuw i8, ptr %0, i64 56
+  %37 = load i32, ptr %36, align 8
+  %38 = icmp eq i32 %20, %37
+  br i1 %38, label %39, label %55
+
+39:
+  %40 = getelementptr inbounds nuw i8, ptr %16, i64 60
+  br label %41
+
+41:
+  %42 = phi i32 [ %17, %39 ], [ %54, %49 ]
+  %43 = icmp ult i32 %42, %20
+  br i1 %43, label %44, label %47
+
+44:
+  %45 = load i32, ptr %40, align 4
+  %46 = icmp eq i32 %45, 0
+  br i1 %46, label %49, label %47
+
+47:
+  %48 = tail call fastcc zeroext i1 @wl.run_piece(ptr %0, ptr %1, i32 %2)
+  br label %55
+
+49:
+  %50 = sub i32 %20, %42
+  %51 = tail call i32 @llvm.umin.i32(i32 %50, i32 32)
+  %52 = sub nuw nsw i32 32, %51
+  %53 = lshr i32 -1, %52
+  tail call fastcc void @wl.resolve_warp(ptr %0, ptr nonnull %16, i32 %42, i32 %51, i32 %53)
+  %54 = add i32 %42, 32
+  br label %41
+
+55:
+  %56 = phi i1 [ %48, %47 ], [ false, %24 ], [ false, %35 ], [ false, %3 ]
+  ret i1 %56
+}
+
+define internal fastcc void @wl.note_states(ptr nonnull readonly captures(none) %0, ptr nonnull readonly captures(none) %1) unnamed_addr minsize nofree noinline norecurse nosync nounwind memory(write, argmem: readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none) {
+  %3 = getelementptr inbounds nuw i8, ptr %1, i64 4
+  %4 = getelementptr inbounds nuw i8, ptr %0, i64 24
+  br label %5
+
+5:
+  %6 = phi i32 [ 0, %2 ], [ %20, %19 ]
+  %7 = load i32, ptr %1, align 4
+  %8 = icmp ult i32 %6, %7
+  br i1 %8, label %9, label %14
+
+9:
+  %10 = zext i32 %6 to i64
+  %11 = getelementptr inbounds nuw %struct.piece, ptr %3, i64 %10
+  %12 = getelementptr inbounds nuw i8, ptr %11, i64 4
+  %13 = getelementptr inbounds nuw i8, ptr %11, i64 8
+  br label %15
+
+14:
+  ret void
+
+15:
+  %16 = phi i32 [ %28, %21 ], [ 0, %9 ]
+  %17 = load i32, ptr %12, align 4
+  %18 = icmp ult i32 %16, %17
+  br i1 %18, label %21, label %19
+
+19:
+  %20 = add nuw i32 %6, 1
+  br label %5
+
+21:
+  %22 = load i32, ptr %13, align 4
+  %23 = load ptr, ptr %4, align 8
+  %24 = load i32, ptr %11, align 4
+  %25 = add i32 %24, %16
+  %26 = zext i32 %25 to i64
+  %27 = getelementptr inbounds nuw i32, ptr %23, i64 %26
+  store i32 %22, ptr %27, align 4
+  %28 = add nuw i32 %16, 1
+  br label %15
+}
+
+define internal fastcc i32 @wl.alike(ptr readonly captures(none) %0, ptr readonly captures(none) %1, i32 %2, i32 %3) unnamed_addr minsize nofree noinline norecurse nounwind memory(argmem: read) {
+  br label %5
+
+5:
+  %6 = phi i32 [ %3, %4 ], [ %36, %35 ]
+  %7 = phi ptr [ %1, %4 ], [ %37, %35 ]
+  %8 = getelementptr inbounds nuw i8, ptr %7, i64 4
+  %9 = load i32, ptr %8, align 4
+  %10 = icmp ne i32 %9, 0
+  %11 = icmp ugt i32 %6, 1
+  %12 = select i1 %10, i1 %11, i1 false
+  br i1 %12, label %13, label %38
+
+13:
+  %14 = load i32, ptr %7, align 4
+  %15 = zext i32 %14 to i64
+  %16 = getelementptr inbounds nuw i8, ptr %0, i64 %15
+  %17 = mul i32 %9, %2
+  %18 = zext i32 %17 to i64
+  %19 = getelementptr inbounds nuw i8, ptr %16, i64 %18
+  %20 = zext i32 %9 to i64
+  %21 = getelementptr inbounds nuw i8, ptr %19, i64 %20
+  %22 = add i32 %6, -1
+  %23 = mul i32 %9, %22
+  %24 = zext i32 %23 to i64
+  %25 = tail call i32 @bcmp(ptr %19, ptr nonnull %21, i64 %24)
+  %26 = icmp eq i32 %25, 0
+  br i1 %26, label %35, label %27
+
+27:
+  %28 = phi i32 [ %34, %27 ], [ 1, %13 ]
+  %29 = mul i32 %28, %9
+  %30 = zext i32 %29 to i64
+  %31 = getelementptr inbounds nuw i8, ptr %19, i64 %30
+  %32 = tail call i32 @bcmp(ptr %19, ptr %31, i64 %20)
+  %33 = icmp eq i32 %32, 0
+  %34 = add i32 %28, 1
+  br i1 %33, label %27, label %35
+
+35:
+  %36 = phi i32 [ %6, %13 ], [ %28, %27 ]
+  %37 = getelementptr inbounds nuw i8, ptr %7, i64 8
+  br label %5
+
+38:
+  ret i32 %6
+}
+
+define internal fastcc noundef zeroext i1 @wl.run_piece(ptr nonnull %0, ptr nonnull captures(none) %1, i32 %2) unnamed_addr minsize noinline nounwind {
+  %4 = getelementptr inbounds nuw i8, ptr %1, i64 4
+  %5 = zext i32 %2 to i64
+  %6 = getelementptr inbounds nuw %struct.piece, ptr %4, i64 %5
+  %7 = getelementptr inbounds nuw i8, ptr %6, i64 8
+  %8 = load i32, ptr %7, align 4
+  %9 = getelementptr inbounds nuw i8, ptr %0, i64 72
+  %10 = load ptr, ptr %9, align 8
+  %11 = getelementptr inbounds nuw i8, ptr %0, i64 80
+  %12 = load i32, ptr %11, align 8
+  %13 = icmp ult i32 %8, %12
+  %14 = select i1 %13, i32 %8, i32 0
+  %15 = zext i32 %14 to i64
+  %16 = getelementptr inbounds nuw %struct.phase, ptr %10, i64 %15
+  %17 = load i32, ptr %6, align 4
+  %18 = getelementptr inbounds nuw i8, ptr %6, i64 4
+  %19 = load i32, ptr %18, align 4
+  %20 = getelementptr inbounds nuw i8, ptr %0, i64 44
+  %21 = load i32, ptr %20, align 4
+  %22 = urem i32 %17, %21
+  %23 = udiv i32 %17, %21
+  %24 = getelementptr inbounds nuw i8, ptr %0, i64 48
+  %25 = load i32, ptr %24, align 8
+  %26 = urem i32 %23, %25
+  %27 = udiv i32 %23, %25
+  %28 = icmp ugt i32 %19, %21
+  br i1 %28, label %29, label %31
+
+29:
+  %30 = udiv i32 %19, %21
+  br label %31
+
+31:
+  %32 = phi i32 [ %30, %29 ], [ 1, %3 ]
+  %33 = getelementptr inbounds nuw i8, ptr %16, i64 32
+  %34 = load i32, ptr %33, align 8
+  %35 = icmp ne i32 %34, 3
+  %36 = and i32 %17, 31
+  %37 = icmp eq i32 %36, 0
+  %38 = select i1 %35, i1 %37, i1 false
+  br i1 %38, label %39, label %47
+
+39:
+  %40 = and i32 %19, 31
+  %41 = icmp eq i32 %40, 0
+  br i1 %41, label %47, label %42
+
+42:
+  %43 = add i32 %19, %17
+  %44 = getelementptr inbounds nuw i8, ptr %0, i64 56
+  %45 = load i32, ptr %44, align 8
+  %46 = icmp eq i32 %43, %45
+  br label %47
+
+47:
+  %48 = phi i1 [ %46, %42 ], [ false, %31 ], [ true, %39 ]
+  %49 = getelementptr inbounds nuw i8, ptr %0, i64 64
+  %50 = load ptr, ptr %49, align 8
+  %51 = udiv i32 %19, %32
+  %52 = add i32 %51, %22
+  %53 = add i32 %32, %26
+  %54 = add i32 %27, 1
+  %55 = tail call i32 %50(ptr nonnull %0, i32 %22, i32 %52, i32 %26, i32 %53, i32 %27, i32 %54, i1 zeroext %48, i32 %8) nounwind
+  %56 = getelementptr inbounds nuw i8, ptr %0, i64 24
+  %57 = load ptr, ptr %56, align 8
+  %58 = getelementptr inbounds nuw i8, ptr %16, i64 16
+  %59 = load ptr, ptr %58, align 8
+  tail call fastcc void @wl.spread(ptr %57, ptr %59, i32 %17, i32 %19)
+  store i32 %55, ptr %7, align 4
+  %60 = icmp eq i32 %55, 0
+  br i1 %60, label %61, label %63
+
+61:
+  %62 = tail call fastcc zeroext i1 @wl.cut(ptr %0, ptr %1, i32 %2)
+  br label %63
+
+63:
+  %64 = phi i1 [ true, %47 ], [ %62, %61 ]
+  ret i1 %64
+}
+
+declare i32 @sched_yield()
+
 define internal fastcc void @wl.resolve_warp(ptr nonnull readonly captures(none) %0, ptr readonly captures(none) %1, i32 %2, i32 %3, i32 %4) unnamed_addr minsize noinline nounwind {
   %6 = load ptr, ptr %1, align 8
   %7 = icmp eq ptr %6, null
@@ -4050,8 +4871,6 @@ define internal fastcc void @wl.resolve_warp(ptr nonnull readonly captures(none)
 34:
   ret void
 }
-
-declare i32 @sched_yield()
 
 define internal fastcc noundef zeroext i1 @wl.run_round(ptr nonnull %0) unnamed_addr minsize noinline nounwind {
   %2 = getelementptr inbounds nuw i8, ptr %0, i64 56
@@ -4385,7 +5204,7 @@ define internal fastcc noundef zeroext i1 @wl.release_barrier(ptr nonnull readon
 91:
   %92 = or i32 %28, 1073741824
   %93 = load ptr, ptr %2, align 8
-  tail call void %89(ptr %93, i32 0, i32 %86, i32 range(i32 1, 0) %92) nounwind
+  tail call void %89(ptr %93, i32 0, i32 %86, i32 %92) nounwind
   br label %123
 
 94:
@@ -4547,9 +5366,9 @@ define internal fastcc zeroext i1 @wl.release_groups(ptr nonnull readonly captur
   br label %11
 
 11:
-  %12 = phi i32 [ 0, %4 ], [ %86, %83 ]
-  %13 = phi i1 [ false, %4 ], [ %84, %83 ]
-  %14 = phi i32 [ 0, %4 ], [ %85, %83 ]
+  %12 = phi i32 [ 0, %4 ], [ %94, %91 ]
+  %13 = phi i1 [ false, %4 ], [ %92, %91 ]
+  %14 = phi i32 [ 0, %4 ], [ %93, %91 ]
   %15 = icmp eq i32 %12, %2
   br i1 %15, label %16, label %17
 
@@ -4569,132 +5388,98 @@ define internal fastcc zeroext i1 @wl.release_groups(ptr nonnull readonly captur
   %27 = shl nuw i32 1, %12
   %28 = and i32 %14, %27
   %29 = icmp eq i32 %28, 0
-  br i1 %29, label %30, label %83
+  br i1 %29, label %30, label %91
 
 30:
   %31 = getelementptr inbounds nuw i8, ptr %26, i64 32
   %32 = load i32, ptr %31, align 8
   %33 = icmp eq i32 %32, 2
-  br i1 %33, label %34, label %83
+  br i1 %33, label %34, label %91
 
 34:
-  %35 = phi i32 [ %61, %54 ], [ 0, %30 ]
-  %36 = phi i32 [ %65, %54 ], [ 0, %30 ]
-  %37 = phi i32 [ %66, %54 ], [ 0, %30 ]
+  %35 = phi i32 [ %69, %62 ], [ 0, %30 ]
+  %36 = phi i32 [ %73, %62 ], [ 0, %30 ]
+  %37 = phi i32 [ %74, %62 ], [ 0, %30 ]
   %38 = icmp eq i32 %37, %2
-  br i1 %38, label %39, label %54
+  br i1 %38, label %39, label %62
 
 39:
-  %40 = load ptr, ptr %5, align 8
-  %41 = getelementptr inbounds nuw i8, ptr %40, i64 147456
-  %42 = add i32 %12, %1
-  %43 = zext i32 %42 to i64
-  %44 = getelementptr inbounds nuw i32, ptr %41, i64 %43
-  %45 = load i32, ptr %44, align 4
-  %46 = icmp eq i32 %45, 0
-  %47 = select i1 %46, i32 -1, i32 %45
-  %48 = xor i32 %35, -1
-  %49 = and i32 %36, %48
-  %50 = and i32 %49, %47
-  %51 = icmp eq i32 %50, 0
-  %52 = select i1 %46, i1 %3, i1 false
-  %53 = select i1 %51, i1 true, i1 %52
-  br i1 %53, label %67, label %79
+  %40 = getelementptr inbounds nuw i8, ptr %26, i64 52
+  %41 = load i32, ptr %40, align 4
+  %42 = icmp eq i32 %41, 0
+  br i1 %42, label %45, label %43
 
-54:
-  %55 = zext i32 %37 to i64
-  %56 = getelementptr inbounds nuw i32, ptr %8, i64 %55
-  %57 = load i32, ptr %56, align 4
-  %58 = icmp eq i32 %57, %20
-  %59 = zext i1 %58 to i32
-  %60 = shl nuw i32 %59, %37
-  %61 = or i32 %60, %35
-  %62 = icmp ne i32 %57, -1
-  %63 = zext i1 %62 to i32
-  %64 = shl nuw i32 %63, %37
-  %65 = or i32 %64, %36
-  %66 = add i32 %37, 1
+43:
+  %44 = getelementptr inbounds nuw i8, ptr %26, i64 56
+  br label %51
+
+45:
+  %46 = add i32 %12, %1
+  %47 = load ptr, ptr %5, align 8
+  %48 = getelementptr inbounds nuw i8, ptr %47, i64 147456
+  %49 = zext i32 %46 to i64
+  %50 = getelementptr inbounds nuw i32, ptr %48, i64 %49
+  br label %51
+
+51:
+  %52 = phi ptr [ %44, %43 ], [ %50, %45 ]
+  %53 = load i32, ptr %52, align 4
+  %54 = icmp eq i32 %53, 0
+  %55 = select i1 %54, i32 -1, i32 %53
+  %56 = xor i32 %35, -1
+  %57 = and i32 %36, %56
+  %58 = and i32 %57, %55
+  %59 = icmp eq i32 %58, 0
+  %60 = select i1 %54, i1 %3, i1 false
+  %61 = select i1 %59, i1 true, i1 %60
+  br i1 %61, label %75, label %87
+
+62:
+  %63 = zext i32 %37 to i64
+  %64 = getelementptr inbounds nuw i32, ptr %8, i64 %63
+  %65 = load i32, ptr %64, align 4
+  %66 = icmp eq i32 %65, %20
+  %67 = zext i1 %66 to i32
+  %68 = shl nuw i32 %67, %37
+  %69 = or i32 %68, %35
+  %70 = icmp ne i32 %65, -1
+  %71 = zext i1 %70 to i32
+  %72 = shl nuw i32 %71, %37
+  %73 = or i32 %72, %36
+  %74 = add i32 %37, 1
   br label %34
 
-67:
-  %68 = and i32 %47, %35
-  tail call fastcc void @wl.resolve_warp(ptr %0, ptr %26, i32 %1, i32 %2, i32 %68)
-  %69 = or i32 %20, 1073741824
-  br label %70
+75:
+  %76 = and i32 %55, %35
+  tail call fastcc void @wl.resolve_warp(ptr %0, ptr nonnull %26, i32 %1, i32 %2, i32 %76)
+  %77 = or i32 %20, 1073741824
+  br label %78
 
-70:
-  %71 = phi i32 [ %68, %67 ], [ %78, %73 ]
-  %72 = icmp eq i32 %71, 0
-  br i1 %72, label %79, label %73
+78:
+  %79 = phi i32 [ %76, %75 ], [ %86, %81 ]
+  %80 = icmp eq i32 %79, 0
+  br i1 %80, label %87, label %81
 
-73:
-  %74 = tail call range(i32 0, 33) i32 @llvm.cttz.i32(i32 %71, i1 true)
-  %75 = zext nneg i32 %74 to i64
-  %76 = getelementptr inbounds nuw i32, ptr %8, i64 %75
-  store i32 %69, ptr %76, align 4
-  %77 = add i32 %71, -1
-  %78 = and i32 %77, %71
-  br label %70
+81:
+  %82 = tail call range(i32 0, 33) i32 @llvm.cttz.i32(i32 %79, i1 true)
+  %83 = zext nneg i32 %82 to i64
+  %84 = getelementptr inbounds nuw i32, ptr %8, i64 %83
+  store i32 %77, ptr %84, align 4
+  %85 = add i32 %79, -1
+  %86 = and i32 %85, %79
+  br label %78
 
-79:
-  %80 = phi i1 [ %13, %39 ], [ true, %70 ]
-  %81 = phi i32 [ %35, %39 ], [ %68, %70 ]
-  %82 = or i32 %81, %14
-  br label %83
+87:
+  %88 = phi i1 [ %13, %51 ], [ true, %78 ]
+  %89 = phi i32 [ %35, %51 ], [ %76, %78 ]
+  %90 = or i32 %89, %14
+  br label %91
 
-83:
-  %84 = phi i1 [ %80, %79 ], [ %13, %30 ], [ %13, %17 ]
-  %85 = phi i32 [ %82, %79 ], [ %14, %30 ], [ %14, %17 ]
-  %86 = add i32 %12, 1
+91:
+  %92 = phi i1 [ %88, %87 ], [ %13, %30 ], [ %13, %17 ]
+  %93 = phi i32 [ %90, %87 ], [ %14, %30 ], [ %14, %17 ]
+  %94 = add i32 %12, 1
   br label %11
-}
-
-define internal fastcc i32 @wl.alike(ptr readonly captures(none) %0, ptr readonly captures(none) %1, i32 %2, i32 %3) unnamed_addr minsize nofree noinline norecurse nounwind memory(argmem: read) {
-  br label %5
-
-5:
-  %6 = phi i32 [ %3, %4 ], [ %36, %35 ]
-  %7 = phi ptr [ %1, %4 ], [ %37, %35 ]
-  %8 = getelementptr inbounds nuw i8, ptr %7, i64 4
-  %9 = load i32, ptr %8, align 4
-  %10 = icmp ne i32 %9, 0
-  %11 = icmp ugt i32 %6, 1
-  %12 = select i1 %10, i1 %11, i1 false
-  br i1 %12, label %13, label %38
-
-13:
-  %14 = load i32, ptr %7, align 4
-  %15 = zext i32 %14 to i64
-  %16 = getelementptr inbounds nuw i8, ptr %0, i64 %15
-  %17 = mul i32 %9, %2
-  %18 = zext i32 %17 to i64
-  %19 = getelementptr inbounds nuw i8, ptr %16, i64 %18
-  %20 = zext i32 %9 to i64
-  %21 = getelementptr inbounds nuw i8, ptr %19, i64 %20
-  %22 = add i32 %6, -1
-  %23 = mul i32 %9, %22
-  %24 = zext i32 %23 to i64
-  %25 = tail call i32 @bcmp(ptr %19, ptr nonnull %21, i64 %24)
-  %26 = icmp eq i32 %25, 0
-  br i1 %26, label %35, label %27
-
-27:
-  %28 = phi i32 [ %34, %27 ], [ 1, %13 ]
-  %29 = mul i32 %28, %9
-  %30 = zext i32 %29 to i64
-  %31 = getelementptr inbounds nuw i8, ptr %19, i64 %30
-  %32 = tail call i32 @bcmp(ptr %19, ptr %31, i64 %20)
-  %33 = icmp eq i32 %32, 0
-  %34 = add i32 %28, 1
-  br i1 %33, label %27, label %35
-
-35:
-  %36 = phi i32 [ %6, %13 ], [ %28, %27 ]
-  %37 = getelementptr inbounds nuw i8, ptr %7, i64 8
-  br label %5
-
-38:
-  ret i32 %6
 }
 
 define internal fastcc void @wl.scatter(ptr nonnull %0, i32 range(i32 1, -1) %1) unnamed_addr minsize noinline nounwind {

@@ -29,8 +29,8 @@ struct array {
 struct frame;
 
 /* Runs threads of one thread block, given by their ranges, from the point `state` to their next points. Returns the
-   state of all of them, or DIVERGED when each one's own state says it. `together`: all threads run, and they never
-   diverged. */
+   state of all of them, or DIVERGED when each one's own state says it. `together`: they are whole warps, all of which
+   have come to that point and need not give way to others. */
 typedef int32_t run_phase(
     const struct frame *f, uint32_t x0, uint32_t x1, uint32_t y0, uint32_t y1, uint32_t z0, uint32_t z1, bool together,
     int32_t state);
@@ -44,6 +44,8 @@ struct phase {
     int32_t kind, line;
     int32_t barrier, count;         /* a barrier's constants; -1: each thread says it; NO_BARRIER elsewhere */
     int32_t names_members;          /* threads of a warp may name different members */
+    int32_t has_members, members;   /* a warp's constant members; otherwise each thread says them */
+    int32_t is_direct;              /* threads of whole warps read what others gave by themselves */
 };
 
 struct kernel {
@@ -119,6 +121,12 @@ static RARE void spread(struct scratch *s, const struct array *array, uint32_t f
         for (uint32_t n = 1; n < count; ++n)
             assign(element + n * array->size, element, array->size);
     }
+}
+
+/* The members that a thread names at a warp's point; 0: whoever is there. */
+static ALWAYS_INLINE uint32_t members_of(const struct frame *f, const struct phase *phase, uint32_t thread)
+{
+    return phase->has_members ? (uint32_t)phase->members : f->s->given[MEMBERS][thread];
 }
 
 /* -- collectives -- */
@@ -214,7 +222,7 @@ static RARE bool release_groups(const struct frame *f, uint32_t first, uint32_t 
             arrived |= (uint32_t)(states[other] == state) << other;
             live |= (uint32_t)(states[other] != EXITED) << other;
         }
-        uint32_t members = f->s->given[MEMBERS][first + lane];
+        uint32_t members = members_of(f, phase, first + lane);
         bool is_complete = !((members ? members : UINT32_MAX) & live & ~arrived);
         if (!is_complete && (members || !force)) {
             seen |= arrived;
@@ -353,6 +361,156 @@ static RARE void run_diverged(const struct frame *f, int32_t state)
     }
 }
 
+/* -- threads that diverge in a few pieces -- */
+
+/* Neighbours that are together. */
+struct piece {
+    uint32_t first, count;
+    int32_t state;
+};
+
+enum { PIECES = 16 };
+
+struct pieces {
+    uint32_t count;
+    struct piece each[PIECES];
+};
+
+/* Puts pieces in the place of one, cut where neighbours have other states or other shared values; the pieces must be
+   boxes, as phases run boxes. Returns whether there is room for them. */
+static RARE bool cut(const struct frame *f, struct pieces *p, uint32_t index)
+{
+    const int32_t *states = f->s->state;
+    uint32_t thread = p->each[index].first, end = thread + p->each[index].count;
+    --p->count;
+    for (uint32_t n = index; n < p->count; ++n)
+        p->each[n] = p->each[n + 1];
+    for (uint32_t count; thread < end; thread += count) {
+        int32_t state = states[thread];
+        for (count = 1; thread + count < end && states[thread + count] == state;)
+            ++count;
+        if (state != EXITED)
+            count = alike(f->s, after(f, state)->shared, thread, count);
+        uint32_t x = thread % f->nx, y = thread / f->nx % f->ny, plane = (f->ny - y) * f->nx;
+        if (x || count < f->nx)
+            count = count < f->nx - x ? count : f->nx - x;
+        else
+            count = (count < plane ? count : plane) / f->nx * f->nx;
+        if (p->count == PIECES)
+            return false;
+        for (uint32_t n = p->count++; n > index; --n)
+            p->each[n] = p->each[n - 1];
+        p->each[index++] = (struct piece){thread, count, state};
+    }
+    return true;
+}
+
+/* Runs a piece to its next point, where it may be cut; returns whether there is room for its parts. */
+static RARE bool run_piece(const struct frame *f, struct pieces *p, uint32_t index)
+{
+    struct piece *piece = &p->each[index];
+    const struct phase *phase = after(f, piece->state);
+    uint32_t first = piece->first, count = piece->count, x = first % f->nx, row = first / f->nx, y = row % f->ny,
+             z = row / f->ny, rows = count > f->nx ? count / f->nx : 1;
+    bool together = phase->kind != YIELD && first % WARP_THREADS == 0
+        && (count % WARP_THREADS == 0 || first + count == f->threads);
+    int32_t next = f->kernel.run(f, x, x + count / rows, y, y + rows, z, z + 1, together, piece->state);
+    spread(f->s, phase->first_only, first, count);
+    piece->state = next;
+    return next != DIVERGED || cut(f, p, index);
+}
+
+/* Lets a piece exchange values in its warps and go on; returns false where that takes a look at each thread. */
+static RARE bool run_whole_warps(const struct frame *f, struct pieces *p, uint32_t index)
+{
+    struct piece *piece = &p->each[index];
+    const struct phase *phase = after(f, piece->state);
+    uint32_t end = piece->first + piece->count;
+    if (!phase->has_members || (phase->members != -1 && phase->members) || piece->first % WARP_THREADS
+        || (end % WARP_THREADS && end != f->threads))
+        return false;
+    for (uint32_t first = piece->first; first < end && !phase->is_direct; first += WARP_THREADS) {
+        uint32_t count = end - first < WARP_THREADS ? end - first : WARP_THREADS;
+        resolve_warp(f, phase, first, count, UINT32_MAX >> (WARP_THREADS - count));
+    }
+    return run_piece(f, p, index);
+}
+
+static RARE void note_states(const struct frame *f, const struct pieces *p)
+{
+    for (uint32_t n = 0; n < p->count; ++n)
+        for (uint32_t thread = 0; thread < p->each[n].count; ++thread)
+            f->s->state[p->each[n].first + thread] = p->each[n].state;
+}
+
+/* Whether the live pieces complete the barrier `state`, at which one of them waits. */
+static ALWAYS_INLINE bool is_complete(const struct frame *f, const struct pieces *p, int32_t state)
+{
+    const struct phase *phase = after(f, state);
+    if (phase->kind != BARRIER || phase->barrier < 0 || phase->count || f->s->arrived[phase->barrier])
+        return false;
+    for (uint32_t n = 0; n < p->count; ++n)
+        if (p->each[n].state != state && p->each[n].state != EXITED)
+            return false;
+    return true;
+}
+
+/* Runs threads that have diverged, as long as they are a few pieces. Returns the point at which all of them are together
+   again, or DIVERGED when each one's state says where it is. */
+static RARE int32_t run_pieces(const struct frame *f)
+{
+    struct pieces p = {1, {{0, f->threads, DIVERGED}}};
+    if (!cut(f, &p, 0))
+        return DIVERGED;
+    for (;;) {
+        bool moved = false, fits = true;
+        for (uint32_t n = 0; fits && n < p.count; ++n)
+            for (uint32_t step = 0; fits && step < STEPS && after(f, p.each[n].state)->kind == WARP && !must_end(f); ++step) {
+                fits = run_whole_warps(f, &p, n);
+                moved = true;
+            }
+        if (must_end(f))
+            return EXITED;
+        int32_t state = p.each[0].state;
+        uint32_t alive = 0, alike_pieces = 0;
+        for (uint32_t n = 0; n < p.count; ++n) {
+            alike_pieces += p.each[n].state == p.each[0].state;
+            if (p.each[n].state != EXITED) {
+                state = p.each[n].state;
+                ++alive;
+            }
+        }
+        if (!alive)
+            return EXITED;
+        bool complete = fits && is_complete(f, &p, state);
+        if (complete && after(f, state)->resolve)
+            note_states(f, &p);
+        if (fits && alike_pieces == p.count && (complete || after(f, state)->kind >= YIELD)
+            && alike(f->s, after(f, state)->shared, 0, f->threads) == f->threads)
+            return state;
+        bool yields = false;
+        if (complete)
+            resolve_barrier(f, after(f, state), state);
+        for (uint32_t n = 0; fits && n < p.count && !must_end(f); ++n) {
+            uint32_t before = p.count;
+            int32_t kind = after(f, p.each[n].state)->kind;
+            if (kind < YIELD && !(complete && p.each[n].state == state))
+                continue;
+            yields |= kind == YIELD;
+            moved |= kind != YIELD;
+            fits = run_piece(f, &p, n);
+            if (fits)
+                n += p.count - before; /* its parts have had their turn */
+        }
+        if (!moved && yields)
+            sched_yield();
+        if (!fits || (!moved && !yields)) {
+            note_states(f, &p);
+            return DIVERGED;
+        }
+    }
+}
+
 /* -- thread blocks -- */
 
 /* Runs all threads of a thread block to their ends, or until a fault or the stop flag ends them. */
@@ -375,12 +533,19 @@ ALWAYS_INLINE void wl_run_thread_block(
             next = common_state(s, frame.threads);
         if (next == EXITED)
             return;
+        if (next == DIVERGED || (kernel->diverges_at_barriers && kernel->phases[next].kind == BARRIER)) {
+            spread(s, kernel->phases[state].not_copied, 0, frame.threads);
+            if (!kernel->diverges_at_barriers)
+                next = run_pieces(&frame);
+            if (next == EXITED)
+                return;
+            if (next == DIVERGED || kernel->diverges_at_barriers) {
+                run_diverged(&frame, next);
+                return;
+            }
+        }
         const struct phase *phase = &kernel->phases[next];
-        if (next == DIVERGED || (kernel->diverges_at_barriers && phase->kind == BARRIER))
-            break;
-        if (phase->resolve || phase->kind == YIELD)
+        if ((phase->resolve && !phase->is_direct) || phase->kind == YIELD)
             resolve(&frame, next);
     }
-    spread(s, kernel->phases[state].not_copied, 0, frame.threads);
-    run_diverged(&frame, next);
 }

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.device.host.translate import abi
-from engine.device.host.translate.analysis.suspension_points import BARRIER, SuspensionPoint
+from engine.device.host.translate.analysis.suspension_points import BARRIER, WARP, SuspensionPoint
 from engine.device.host.translate.code import quoted
 from engine.device.host.translate.operands import width
 from engine.device.host.translate.parallel import FRAME
@@ -83,7 +83,7 @@ def _dispatch(name: str, phases: Sequence[PhasePlan]) -> str:
 
 
 # Records of scheduler.c: `struct phase`, `struct kernel`, and the beginning of `struct frame`.
-PHASE_RECORD = "{ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32}"
+PHASE_RECORD = "{ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32, i32, i32, i32}"
 KERNEL_RECORD = "{ptr, ptr, i32, i32, i32, i32}"
 FRAME_RECORD = "{ptr, ptr, ptr, ptr, i32, i32, i32}"
 
@@ -121,12 +121,16 @@ def _phase(tables: _Tables, phase: PhasePlan, not_copied: Sequence[Array]) -> st
     point = phase.point
     collective = f"@{point.collective}" if point is not None and point.collective else "null"
     pointers = [collective, *(tables.arrays(item) for item in (phase.shared, phase.once, not_copied))]
-    numbers = [0, 0, abi.NO_BARRIER, 0, 0]
+    numbers = [0, 0, abi.NO_BARRIER, 0, 0, 0, 0, 0]
     if point is not None:
         numbers[:2] = point.kind, phase.line
         if point.kind == BARRIER:
             numbers[2:4] = _constant(point, abi.NUMBER), _constant(point, abi.COUNT)
+        members = point.operand(abi.MEMBERS) if point.kind == WARP else None
         numbers[4] = int(point.names_members)
+        if isinstance(members, Integer):
+            numbers[5:7] = 1, members.value & 0xFFFFFFFF
+        numbers[7] = int(point.shuffle is not None)
     return f"{PHASE_RECORD} {{" + ", ".join(f"ptr {item}" for item in pointers) + f", {_numbers(*numbers)}}}"
 
 
