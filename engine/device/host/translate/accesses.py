@@ -218,11 +218,27 @@ class Accesses:
             if space == "shared":
                 return code.value(f"getelementptr i8, ptr %shared, i64 {address}")
             return code.value(self._check_address(operand, address, size, space)[1])
-        pointer, slope = found
+        pointer, slope = self._for_one_thread(*found, size)
         if slope:
             step = code.value(f"mul nuw nsw i64 %tid.x.wide, {slope}" if slope > 0 else f"mul i64 %tid.x.wide, {slope}")
             pointer = code.value(f"getelementptr i8, ptr {pointer}, i64 {step}")
         return code.value(f"getelementptr i8, ptr {pointer}, i64 {operand.offset}") if operand.offset else pointer
+
+    def _for_one_thread(self, pointer: str, slope: int, size: int) -> tuple[str, int]:
+        """Return a row's pointer and slope, changed where only one thread of the row gets there.
+
+        With `if (threadIdx.x == 15) edge[y] = v` any slope is right that meets that thread's address. With that of
+        neighbouring elements the optimiser writes a masked store, which takes a tenth of the time of a scatter.
+        """
+        rows = self.rows
+        if slope != size:
+            for register, comparison, other, _ in self._guards.get(self.block, ()):
+                at, bound = (rows.of(register), rows.of(other)) if comparison == "eq" else (None, None)
+                if at is not None and bound is not None and at.slope == 1 and bound.is_single and bound.slope == 0:
+                    thread = rows.value(f"sub i64 {bound.low}, {at.low}")
+                    distance = rows.value(f"mul i64 {thread}, {slope - size}")
+                    return rows.value(f"getelementptr i8, ptr {pointer}, i64 {distance}"), size
+        return pointer, slope
 
     def hoisted(self) -> tuple[list[str], str]:
         """Return the lines that check every hoisted access, and the i1 value that is true when all are inside."""

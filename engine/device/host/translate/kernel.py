@@ -143,19 +143,25 @@ def _parallel(kernel: Function, layout: MemoryLayout, known: Provenance, flow: C
         f"  %common = alloca i32\n{fold.slots}{entry}\n"
         f"  br label %start\n{block_loop(prologue, choice + fold.reset + loop + fold.judge)}}}\n"
     )
-    return text + (_checked(kernel, layout, known, flow, slow_name) if choice else "")
+    return text + (_checked(kernel, layout, known, flow, slow_name, is_parallel=ranges.is_hopeful) if choice else "")
 
 
-def _checked(kernel: Function, layout: MemoryLayout, known: Provenance, flow: ControlFlow, name: str) -> str:
+def _checked(
+    kernel: Function, layout: MemoryLayout, known: Provenance, flow: ControlFlow, name: str, *, is_parallel: bool
+) -> str:
     """Return the twin of a parallel kernel that checks every access: for thread blocks at the edge of a buffer."""
-    body = Body(kernel, layout, kernel.name, known)
+    body = Body(kernel, layout, kernel.name, known, branch_free=is_parallel)
     blocks.translate(body, flow, 0, "thread.exit")
-    loop = thread_loop(body, "", "", {axis: (f"%{axis}0", f"%{axis}1") for axis in "xyz"}, "phase.done")
+    fold = parallel.fault_fold(body, "phase.done") if is_parallel else parallel.FaultFold(done="phase.done")
+    edges = {axis: (f"%{axis}0", f"%{axis}1") for axis in "xyz"}
+    kind = parallel.VECTORS if is_parallel else ""
+    loop = thread_loop(body, fold.begin, "", edges, fold.done, fold.finish, kind)
     entry = "\n".join(body.code.entry)
     prologue = memory_prologue(body.layout) + "\n".join(body.accesses.prologue)
     return (
-        f"define internal i32 {name}({layout.formal(parallel.FRAME)}) #0 {parallel.TWIN} {{\nentry:\n{entry}\n"
-        f"  br label %start\nstart:\n{prologue}\n{loop}phase.done:\n  ret i32 0\n}}\n"
+        f"define internal i32 {name}({layout.formal(parallel.FRAME)}) #0 {parallel.twin(is_parallel=is_parallel)} {{\n"
+        f"entry:\n{fold.slots}{entry}\n"
+        f"  br label %start\nstart:\n{prologue}\n{fold.reset}{loop}{fold.judge}phase.done:\n  ret i32 0\n}}\n"
     )
 
 

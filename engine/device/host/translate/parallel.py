@@ -141,8 +141,14 @@ judge.report:
 #: Metadata of loops over threads: many at once, and a few one after the other.
 VECTORS, UNROLLED = ", !llvm.loop !10", ", !llvm.loop !20"
 
-#: A checked twin runs for few thread blocks, so it is not worth the optimiser's time.
-TWIN = "noinline cold minsize optsize"
+
+def twin(*, is_parallel: bool) -> str:
+    """Return the attributes of a checked twin.
+
+    One that runs for few thread blocks is not worth the optimiser's time; one that may run for many is parallel too.
+    """
+    return "noinline" if is_parallel else "noinline cold minsize optsize"
+
 
 #: The parameters of a piece that runs a range of threads of one thread block; `%together` when those are all threads
 #: and none has diverged so far.

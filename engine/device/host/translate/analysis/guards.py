@@ -42,15 +42,18 @@ class Guards:
                         self._before[following].add(index)
 
     def of_blocks(self) -> dict[int, tuple[Comparison, ...]]:
-        """Return the comparisons that hold in each piece; none for a piece with several predecessors."""
+        """Return the comparisons that hold in each piece: those that hold on every way to it."""
         found: dict[int, tuple[Comparison, ...]] = {}
 
         def known(index: int, depth: int = 0) -> tuple[Comparison, ...]:
             if index not in found:
                 found[index] = ()
-                if index != self._start and len(self._before[index]) == 1 and depth < 50:
-                    (source,) = self._before[index]
-                    found[index] = known(source, depth + 1) + self._edge(self._flow.blocks[source], index)
+                if index != self._start and self._before[index] and depth < 50:
+                    first, *others = (
+                        known(source, depth + 1) + self._edge(self._flow.blocks[source], index)
+                        for source in sorted(self._before[index])
+                    )
+                    found[index] = tuple(item for item in first if all(item in other for other in others))
             return found[index]
 
         return {index: known(index) for index in self._before}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from engine.device.host.translate import abi
 from engine.device.host.translate.analysis.guards import Comparison
 from engine.device.host.translate.analysis.phase_values import PhaseValues
-from engine.device.host.translate.analysis.rematerialise import rematerialisable
+from engine.device.host.translate.analysis.rematerialise import computable
 from engine.device.host.translate.memory_layout import MemoryLayout
 from engine.device.host.translate.types import TYPES
 from engine.ptx.tree import Address, Function, Instruction, Integer, Operand, Register, Symbol
@@ -59,12 +59,18 @@ class Ranges:
         self._function, self._layout = function, layout
         self._values = values
         self._row = row
-        self._instructions: Mapping[str, Instruction] = rematerialisable(function) | values.derived
+        self._instructions: Mapping[str, Instruction] = computable(function) | values.derived
         self._found: dict[str, Range | None] = {}
         self.lines: list[str] = []
         self.conditions: list[str] = []
+        self._divides = False
         self._values_of: dict[str, str] = {}
         self._guarded: dict[tuple[Comparison, ...], Ranges] = {}
+
+    @property
+    def is_hopeful(self) -> bool:
+        """Whether the conditions may well be false for most thread blocks: quotients of neighbours often differ."""
+        return self._divides or any(item._divides for item in self._guarded.values())
 
     def guarded(self, guards: tuple[Comparison, ...]) -> Ranges:
         """Return the ranges of registers where the guards hold; they share lines and conditions with these."""
@@ -262,6 +268,9 @@ class Ranges:
             return None
         if opcode == "ld":
             return self._parameter(instruction, kinds[-1])
+        exact = self._uniform(instruction, kinds, wide=wide)
+        if exact is not None:
+            return exact
         bits, sources = TYPES[kinds[-1]], instruction.operands[1:]
         if bits not in (32, 64) or "sat" in modifiers or "hi" in modifiers:
             return None
@@ -286,6 +295,53 @@ class Ranges:
             self._fits(result)
         return result
 
+    def _uniform(self, instruction: Instruction, kinds: list[str], *, wide: bool) -> Range | None:
+        """Return what an instruction gives for operands that are single values; None for those that `_apply` knows.
+
+        32-bit registers are kept as signed numbers; unsigned instructions read them without their sign.
+        """
+        opcode, kind = instruction.opcode, kinds[-1]
+        bits, is_unsigned = TYPES[kind], kind[0] == "u" or (opcode == "shr" and kind[0] == "b")
+        wide = wide and is_unsigned and opcode in ("mul", "mad")
+        high = opcode == "mul" and is_unsigned and bits == 32 and "hi" in instruction.modifiers
+        if not (wide or high) and opcode not in ("and", "or", "xor", "not", "shr", "div", "rem", "cvt"):
+            return None
+        if bits not in (32, 64) or len(kinds) != 1 + (opcode == "cvt") or "sat" in instruction.modifiers:
+            return None
+        values: list[str] = []
+        for index, operand in enumerate(instruction.operands[1:]):
+            size = 64 if wide and index == 2 else 32 if opcode == "shr" and index == 1 else bits
+            found = self.of(operand) if isinstance(operand, Register) else self._operand(operand, size)
+            if found is None or not found.is_single or found.slope != 0:
+                return None
+            if isinstance(operand, Register) and self._width(operand) != size:
+                return None
+            is_read_unsigned = size == 32 and is_unsigned and not (opcode == "shr" and index == 1)
+            values.append(self.value(f"and i64 {found.low}, {(1 << 32) - 1}") if is_read_unsigned else found.low)
+        first, second = values[0], values[-1]
+        match opcode:
+            case "mul":
+                result = self.value(f"mul i64 {first}, {second}")
+                result = self.value(f"lshr i64 {result}, 32") if high else result
+            case "mad":
+                result = self.value(f"add i64 {self.value(f'mul i64 {first}, {values[1]}')}, {second}")
+            case "not":
+                result = self.value(f"xor i64 {first}, -1")
+            case "cvt":
+                result, bits = first, TYPES[kinds[0]]
+            case "shr":
+                if not second.isdigit() or int(second) >= bits:
+                    return None
+                result = self.value(f"{'lshr' if is_unsigned else 'ashr'} i64 {first}, {second}")
+            case "div" | "rem":
+                self.require(f"sub i64 {second}, 1")
+                result = self.value(f"{'u' if is_unsigned else 's'}{opcode} i64 {first}, {second}")
+            case _:
+                result = self.value(f"{opcode} i64 {first}, {second}")
+        if bits == 32 and not wide and (is_unsigned or opcode == "cvt"):
+            result = self.value(f"sext i32 {self.value(f'trunc i64 {result} to i32')} to i64")
+        return Range(result, result, _ANY)
+
     def _width(self, operand: Operand) -> int:
         """Return the bits of a register; those of special registers are 32."""
         name = operand.name if isinstance(operand, Register) else ""
@@ -303,6 +359,8 @@ class Ranges:
     def _apply(self, opcode: str, values: list[Range]) -> Range | None:
         if opcode in ("mov", "cvt"):
             return values[0]
+        if opcode == "neg":
+            return self._apply("sub", [self._constant(0), values[0]])
         if opcode == "add":
             return self._sum(values[0], values[1])
         if opcode == "sub":
@@ -336,6 +394,17 @@ class Ranges:
             greater, less = (bound.low, kept.high) if opcode == "min" else (kept.low, bound.low)
             self.require(f"sub i64 {greater}, {less}")
             return kept
+        if opcode in ("div", "rem"):
+            return self._divided(opcode, values[0], values[1])
+        if opcode in ("and", "shr"):  # lanes, warps and the like: parts of a number that is not negative
+            kept, part = values[0], values[1].constant
+            if part is None or part < 0 or (opcode == "and" and part & (part + 1)) or (opcode == "shr" and part > 31):
+                return None
+            self._at_least_zero(kept)
+            if opcode == "and":
+                return Range("0", self.value(f"call i64 @llvm.umin.i64(i64 {kept.high}, i64 {part})"), 1, None)
+            low = self.value(f"lshr i64 {kept.low}, {part}")
+            return Range(low, self.value(f"lshr i64 {kept.high}, {part}"), 1, None)
         if opcode == "or":
             for item in values:
                 self._at_least_zero(item)
@@ -374,6 +443,26 @@ class Ranges:
             return Range(first, last, a.granule * (factor & -factor), slope)
         low = self.value(f"call i64 @llvm.smin.i64(i64 {first}, i64 {last})")
         return Range(low, self.value(f"call i64 @llvm.smax.i64(i64 {first}, i64 {last})"), a.granule, slope)
+
+    def _divided(self, opcode: str, a: Range, b: Range) -> Range | None:
+        """Return quotient or remainder where the quotient is the same for all threads: rows, neighbours that wrap."""
+        if not b.is_single or b.slope != 0 or a.slope is None:
+            return None
+        self._divides = True
+        self.require(f"sub i64 {b.low}, 1")
+        self._at_least_zero(a)
+        first = a.low
+        if self._row and a.slope:
+            start = self.value(f"mul i64 {self.value('zext i32 %x0 to i64')}, {a.slope}")
+            first = self.value(f"add i64 {first}, {start}")
+        divisor = self.value(f"call i64 @llvm.smax.i64(i64 {b.low}, i64 1)")
+        quotient = self.value(f"sdiv i64 {first}, {divisor}")
+        whole = self.value(f"mul i64 {quotient}, {divisor}")
+        low, high = self.value(f"sub i64 {a.low}, {whole}"), self.value(f"sub i64 {a.high}, {whole}")
+        self.require(f"sub i64 {self.value(f'sub i64 {divisor}, 1')}, {high}")
+        if opcode == "div":
+            return Range(quotient, quotient, _ANY)
+        return Range(low, low if a.is_single else high, a.granule, a.slope)
 
     def _parameter(self, instruction: Instruction, kind: str) -> Range | None:
         source, bits = instruction.operands[1], TYPES[kind]

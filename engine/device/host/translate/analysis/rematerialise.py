@@ -5,14 +5,43 @@ from engine.device.host.translate.special_registers import SPECIAL
 from engine.ptx.tree import Address, Function, Instruction, Register, Symbol
 
 PURE = frozenset(
-    ["mov", "cvta", "add", "sub", "mul", "mad", "shl", "shr", "and", "or", "xor", "cvt", "not", "min", "max", "setp"]
+    [
+        "mov",
+        "cvta",
+        "add",
+        "sub",
+        "mul",
+        "mad",
+        "shl",
+        "shr",
+        "and",
+        "or",
+        "xor",
+        "cvt",
+        "not",
+        "neg",
+        "min",
+        "max",
+        "setp",
+    ]
 )
 _VOLATILE = ("%clock", "%clock_hi", "%globaltimer_lo", "%globaltimer_hi")
 
 
 @fact
 def rematerialisable(function: Function) -> dict[str, Instruction]:
-    """Return the registers that are written once, from constants, parameters and each other only, in order."""
+    """Return the registers that are cheap to compute from constants, parameters and each other only, in order."""
+    return _computable(function, PURE)
+
+
+@fact
+def computable(function: Function) -> dict[str, Instruction]:
+    """Return the registers that are rematerialisable, or would be if divisions were cheap."""
+    return _computable(function, PURE | {"div", "rem"})
+
+
+def _computable(function: Function, opcodes: frozenset[str]) -> dict[str, Instruction]:
+    """Return the registers that are written once, by some opcodes from constants, parameters and each other only."""
     written = writes(function)
     found: dict[str, Instruction] = {}
     for instruction in function.instructions:
@@ -21,7 +50,7 @@ def rematerialisable(function: Function) -> dict[str, Instruction]:
             isinstance(target, Register)
             and instruction.guard is None
             and len(written.get(target.name, ())) == 1
-            and is_pure(function, instruction)
+            and is_pure(function, instruction, opcodes)
             and all(name in found or name in SPECIAL for name in used(instruction))
             and not any(name in _VOLATILE for name in used(instruction))
         ):
@@ -29,11 +58,11 @@ def rematerialisable(function: Function) -> dict[str, Instruction]:
     return found
 
 
-def is_pure(function: Function, instruction: Instruction) -> bool:
+def is_pure(function: Function, instruction: Instruction, opcodes: frozenset[str] = PURE) -> bool:
     """Whether an instruction only computes its result from its operands, at little cost."""
     if instruction.opcode == "ld":
         return reads_parameter(function, instruction)
-    return instruction.opcode in PURE and "cc" not in instruction.modifiers
+    return instruction.opcode in opcodes and "cc" not in instruction.modifiers
 
 
 def reads_parameter(function: Function, instruction: Instruction) -> bool:

@@ -64,14 +64,16 @@ class Phase:
         if parallel.has_loop(shared.flow, pieces):
             return self._function(is_parallel=False)[0]
         is_parallel = parallel.is_parallel(shared.flow, pieces, shared.provenance)
-        text, is_hoisted = self._function(is_parallel=is_parallel, is_hoisted=True)
-        return text + (self._function(is_parallel=False, suffix="|checked")[0] if is_hoisted else "")
+        text, is_hoisted, is_hopeful = self._function(is_parallel=is_parallel, is_hoisted=True)
+        if not is_hoisted:
+            return text
+        return text + self._function(is_parallel=is_parallel and is_hopeful, suffix="|checked")[0]
 
     def _name(self, suffix: str = "") -> str:
         return f"@{quoted(f'{self._shared.kernel.name}|phase.{self._number}{suffix}')}"
 
-    def _function(self, *, is_parallel: bool, is_hoisted: bool = False, suffix: str = "") -> tuple[str, bool]:
-        """Return one function, and whether it needs the checked twin."""
+    def _function(self, *, is_parallel: bool, is_hoisted: bool = False, suffix: str = "") -> tuple[str, bool, bool]:
+        """Return one function, whether it needs the checked twin, and whether that may run often."""
         shared, ends = self._shared, self._ends
         body = shared.body(branch_free=is_parallel)
         lines, restored = shared.spills.restore(body, self._restored)
@@ -100,7 +102,7 @@ class Phase:
         entry = "\n".join(body.code.entry)
         prologue = memory_prologue(shared.layout) + _FIRST_THREAD + "\n".join([*lines, *body.accesses.prologue])
         note = common + "  store i32 %common.now, ptr %common\n" if common else ""
-        rarity = parallel.TWIN if suffix else "noinline"
+        rarity = parallel.twin(is_parallel=is_parallel) if suffix else "noinline"
         text = (
             f"define internal i32 {self._name(suffix)}({shared.layout.formal(parallel.FRAME)}) #0 {rarity} {{\nentry:\n"
             f"  %common = alloca i32\n  store i32 0, ptr %common\n{fold.slots}{entry}\n"
@@ -108,7 +110,7 @@ class Phase:
             f"phase.ran:\n{writer.after}{note}{self._repeat() if common else '  br label %phase.done'}\n"
             "phase.done:\n  %common.last = load i32, ptr %common\n  ret i32 %common.last\n}\n"
         )
-        return text, bool(choice)
+        return text, bool(choice), ranges is not None and ranges.is_hopeful
 
     def _common_point(self, writer: PhaseEndWriter, ranges: Ranges | None, guards: Guards | None) -> str:
         """Return the text that yields the point which all threads reach, `%common.now`; "" when they may differ."""
