@@ -118,7 +118,7 @@ class Accesses:
             pointer = f"getelementptr i8, ptr %{space}, i64 {address}"
         else:
             check, pointer = self._check_address(operand, address, size, space)
-        if check is not None and size > 1:
+        if check is not None and size > 1 and space != "shared":
             check = self._check_alignment(check, address, size)
         if check is None:
             yield self._body.code.value(pointer)
@@ -321,8 +321,10 @@ class Accesses:
             if address.isdigit() and int(address) <= last:
                 return None
             return code.value(f"icmp ule i64 {address}, {max(last, 0)}") if last >= 0 else "false"
-        starts = code.value(f"call i64 @llvm.usub.sat.i64(i64 %shared.bytes, i64 {size - 1})")
-        return code.value(f"icmp ult i64 {address}, {starts}")
+        # The low bits of an address that is not aligned become the high bits of a number that is too great.
+        shift = size.bit_length() - 1
+        turned = code.value(f"call i64 @llvm.fshr.i64(i64 {address}, i64 {address}, i64 {shift})") if shift else address
+        return code.value(f"icmp ult i64 {turned}, {code.value(f'lshr i64 %shared.bytes, {shift}')}")
 
     def _check_alignment(self, check: str, address: str, size: int) -> str:
         """Return a check extended by the alignment of an access of `size` bytes."""
