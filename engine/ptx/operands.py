@@ -24,16 +24,26 @@ class Element:
     number: int
 
 
-def instruction_operands(cursor: Cursor, resolve: Resolve, *, groups: bool) -> tuple[ptx.Operand | Element, ...]:
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """The operand `register + number`."""
+
+    register: ptx.Register
+    number: int
+
+
+def instruction_operands(cursor: Cursor, resolve: Resolve, *, groups: bool) -> tuple[ptx.Operand | Element | Sum, ...]:
     """Return an instruction's operands up to its semicolon, which is stepped over; in a call parentheses hold lists."""
-    operands: list[ptx.Operand | Element] = []
+    operands: list[ptx.Operand | Element | Sum] = []
     while not cursor.accept(";"):
         if operands:
             cursor.expect(",")
         if cursor.token.kind == "word" and cursor.following.text == "[":
             operands.append(_element(cursor, resolve))
         else:
-            operands.append(operand(cursor, resolve, groups=groups))
+            found = operand(cursor, resolve, groups=groups)
+            is_sum = bool(operands) and isinstance(found, ptx.Register) and cursor.at("+")
+            operands.append(Sum(found, offset(cursor)) if is_sum and isinstance(found, ptx.Register) else found)
     return tuple(operands)
 
 
@@ -129,11 +139,11 @@ def _address(cursor: Cursor, resolve: Resolve) -> ptx.Address:
 
 def with_elements(
     instruction: ptx.Instruction,
-    operands: tuple[ptx.Operand | Element, ...],
+    operands: tuple[ptx.Operand | Element | Sum, ...],
     variables: Mapping[str, ptx.Variable],
     registers: dict[str, str],
 ) -> list[ptx.Instruction]:
-    """Return an instruction with its operands, preceded by instructions that compute the addresses of its elements.
+    """Return an instruction with its operands, preceded by instructions that compute sums and addresses of elements.
 
     `variables` are those in scope; new registers are added to `registers`. `mov` takes an element's address, any other
     instruction accesses the element.
@@ -141,6 +151,13 @@ def with_elements(
     done: list[ptx.Instruction] = []
     plain: list[ptx.Operand] = []
     for operand in operands:
+        if isinstance(operand, Sum):
+            bits = 8 * ptx.type_size(registers.get(operand.register.name, "b32"))
+            plain.append(ptx.Register(f"%sum${len(registers)}"))
+            registers[f"%sum${len(registers)}"] = f"b{bits}"
+            sources = (plain[-1], operand.register, ptx.Integer(operand.number))
+            done.append(ptx.Instruction("add", (f"s{bits}",), sources, None, instruction.line, instruction.source))
+            continue
         if not isinstance(operand, Element):
             plain.append(operand)
             continue

@@ -100,6 +100,18 @@ def test_elements_of_arrays_are_addresses():
     assert store.operands[0] == Address(place.operands[0])
 
 
+def test_sums_of_a_register_and_a_number_are_computed_first():
+    """A source may be such a sum, with the register's size; a destination may not."""
+    text = HEAD + ".entry k() { .reg .u64 x, y; .reg .u16 h; st.u64 [x], y + 1; add.u16 h, 3, h+-2; }"
+    first, store, second, add = parse(text).functions["k"].instructions
+    assert (first.text, first.operands[1:]) == ("add.s64", (Register("y"), Integer(1)))
+    assert store.operands == (Address(Register("x")), first.operands[0])
+    assert (second.text, second.operands[1:]) == ("add.s16", (Register("h"), Integer(-2)))
+    assert add.operands == (Register("h"), Integer(3), second.operands[0])
+    with pytest.raises(PtxSyntaxError, match="line"):
+        parse(HEAD + ".entry k() { .reg .u64 y; mov.u64 y + 1, y; }")
+
+
 def test_families_of_targets():
     """`N<3>` stands for N0, N1 and N2, among other names."""
     text = HEAD + ".entry k() { .reg .u32 r; all: .branchtargets N<3>, E; brx.idx r, all; N0: N1: N2: E: ret; }"

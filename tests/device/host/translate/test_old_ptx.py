@@ -39,6 +39,16 @@ def test_old_forms(run):
     assert np.array_equal(out, np.where(np.arange(32) < 20, 2 * np.arange(32) + 3 + 19 + 64, 0))
 
 
+def test_a_source_may_be_a_register_plus_a_number(run):
+    """Each thread adds the number to its own register, whose value stays."""
+    source = """.version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 out) {
+    .reg .u64 a, t; .reg .u32 r; mov.u32 r, %tid.x; ld.param.u64 a, [out]; mad.wide.u32 a, r, 16, a;
+    cvt.u64.u32 t, r; st.global.u64 [a], t + 5; add.u32 r, r + 1, r + -9; st.global.u32 [a+8], r + 0; ret; }"""
+    out = run(source, "k", 1, 32, np.zeros((32, 4), np.int32))[0]
+    thread = np.arange(32)
+    assert np.array_equal(out.T[:3], [thread + 5, 0 * thread, 2 * thread - 8])
+
+
 @pytest.mark.parametrize(
     ("line", "instead"),
     [
