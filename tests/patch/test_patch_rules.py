@@ -222,11 +222,16 @@ def test_unknown_block_types_are_refused_with_a_suggestion() -> None:
 
 
 def test_ids_are_made_from_the_type_and_never_repeat() -> None:
-    """The first block has the plain name, later ones a number; a freed number in the middle is not reused."""
+    """The first block has the plain name, later ones a number; those of removed blocks are not reused."""
     patch = Patch()
     assert [patch.add("io.array").id for _ in range(3)] == ["array", "array_2", "array_3"]
     patch.remove("array_2")
     assert patch.add("io.array").id == "array_4"
+    for node in ("array", "array_3", "array_4"):
+        patch.remove(node)
+    assert [patch.add("io.array").id for _ in range(2)] == ["array_5", "array_6"]
+    patch.undo()
+    assert patch.add("io.array").id == "array_7"
 
 
 def test_insert_copies_nodes_and_what_connects_them_under_free_ids() -> None:

@@ -356,7 +356,7 @@ def test_a_missing_input_holds_only_what_needs_it() -> None:
 
 
 def test_a_removed_source_runs_on_while_a_block_needs_it() -> None:
-    """It keeps its value while other blocks come and go."""
+    """It keeps its value while other blocks come and go, also of its own type."""
     patch, state, scaled = good_patch()
     last = _scale(patch, scaled)
     with Engine(patch, device="host") as engine:
@@ -365,7 +365,7 @@ def test_a_removed_source_runs_on_while_a_block_needs_it() -> None:
         engine.step()
         patch.remove(scaled)
         for count in (3, 4):
-            other = patch.add("math.scale_offset", node_id=f"other_{count}", scale=2.0)
+            other = patch.add("math.scale_offset", scale=2.0)
             patch.connect(state["out"], other["x"])
             report = engine.step()
             assert {d.node for d in _errors(report.diagnostics)} == {last.id}
