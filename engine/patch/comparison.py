@@ -5,20 +5,8 @@ from typing import Any
 
 from engine.blocktypes.parameters import UserArray
 from engine.figures import plural
-from engine.patch.changes import (
-    Change,
-    Connected,
-    Connection,
-    Disconnected,
-    Node,
-    NodeAdded,
-    NodeMoved,
-    NodeRegionChanged,
-    NodeRemoved,
-    NodeRenamed,
-    ParameterChanged,
-    Position,
-)
+from engine.patch import changes
+from engine.patch.changes import Change, Connection, Node, Position
 from engine.patch.contents import PatchContents
 from engine.patch.regions import TOP, region_of
 from engine.types.bits import same
@@ -31,18 +19,18 @@ def difference(before: PatchContents, after: PatchContents) -> list[Change]:
     old, new = before.nodes, after.nodes
     kept = {node for node in old.keys() & new.keys() if _is_same_block(old[node], new[node])}
     stay = {c for c in before.connections if c.source.node in kept and c.target.node in kept} & set(after.connections)
-    changes: list[Change] = [Disconnected(c) for c in before.connections if c not in stay]
+    steps: list[Change] = [changes.Disconnected(c) for c in before.connections if c not in stay]
     # In between, every block must lie in a region of the patch, and no region inside itself.
     moving = [
         n for n in kept if old[n].region != new[n].region or (old[n].region and region_of(old[n].region) not in kept)
     ]
-    changes += [NodeRegionChanged(node, TOP, old[node].region) for node in sorted(moving) if old[node].region]
-    changes += [NodeRemoved(old[node]) for node in reversed(_outermost_first(before)) if node not in kept]
-    changes += [NodeAdded(new[node]) for node in _outermost_first(after) if node not in kept]
-    changes += [NodeRegionChanged(node, new[node].region, TOP) for node in sorted(moving) if new[node].region]
+    steps += [changes.NodeRegionChanged(node, TOP, old[node].region) for node in sorted(moving) if old[node].region]
+    steps += [changes.NodeRemoved(old[node]) for node in reversed(_outermost_first(before)) if node not in kept]
+    steps += [changes.NodeAdded(new[node]) for node in _outermost_first(after) if node not in kept]
+    steps += [changes.NodeRegionChanged(node, new[node].region, TOP) for node in sorted(moving) if new[node].region]
     for node in sorted(kept):
-        changes += _settings(old[node], new[node])
-    return [*changes, *(Connected(c) for c in after.connections if c not in stay)]
+        steps += _settings(old[node], new[node])
+    return [*steps, *(changes.Connected(c) for c in after.connections if c not in stay)]
 
 
 def describe_difference(before: PatchContents, after: PatchContents) -> list[str]:
@@ -86,11 +74,11 @@ def _settings(old: Node, new: Node) -> Iterator[Change]:
     for name in sorted(old.parameters.keys() | new.parameters.keys()):
         a, b = old.parameters.get(name), new.parameters.get(name)
         if not (same(a, b) or isinstance(a, UserArray)):
-            yield ParameterChanged(old.id, name, b, a)
+            yield changes.ParameterChanged(old.id, name, b, a)
     if not _is_same_place(old.position, new.position):
-        yield NodeMoved(old.id, new.position, old.position)
+        yield changes.NodeMoved(old.id, new.position, old.position)
     if old.title != new.title:
-        yield NodeRenamed(old.id, new.title, old.title)
+        yield changes.NodeRenamed(old.id, new.title, old.title)
 
 
 def _is_same_block(old: Node, new: Node) -> bool:

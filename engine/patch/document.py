@@ -13,24 +13,8 @@ import msgspec
 from engine.blocktypes.checks import shown
 from engine.catalogue.catalogue import Catalogue
 from engine.diagnostics import PatchError
-from engine.patch import rules
-from engine.patch.changes import (
-    BlockTypesChanged,
-    Change,
-    Connected,
-    Connection,
-    Disconnected,
-    Node,
-    NodeAdded,
-    NodeMoved,
-    NodeRegionChanged,
-    NodeRemoved,
-    NodeRenamed,
-    ParameterChanged,
-    PortRef,
-    Position,
-    inverse,
-)
+from engine.patch import changes, rules
+from engine.patch.changes import Change, Connection, Node, PortRef, Position, inverse
 from engine.patch.comparison import difference
 from engine.patch.contents import NodeRef, PatchContents
 from engine.patch.history import Edit, History
@@ -71,14 +55,14 @@ class Patch(PatchContents):
         A node whose region is not among them moves to the innermost region around it that is.
         """
         chosen = frozenset(node_ids)
-        changes: list[Change] = []
+        made: list[Change] = []
         for node in self.nodes.values():
             if node.id in chosen:
                 around = (scope for scope in reversed(self.scopes.chain(node.region)) if region_of(scope) in chosen)
-                changes.append(NodeAdded(msgspec.structs.replace(node, region=next(around, TOP))))
-        changes += [Connected(c) for c in self.connections if c.source.node in chosen and c.target.node in chosen]
+                made.append(changes.NodeAdded(msgspec.structs.replace(node, region=next(around, TOP))))
+        made += [changes.Connected(c) for c in self.connections if c.source.node in chosen and c.target.node in chosen]
         part = Patch(self.catalogue)
-        part.restore(changes)
+        part.restore(made)
         return part
 
     def add(
@@ -115,7 +99,7 @@ class Patch(PatchContents):
             position=_checked_position(position),
             parameters=checked,
         )
-        self._do(f"Add {block_type.title}", NodeAdded(node))
+        self._do(f"Add {block_type.title}", changes.NodeAdded(node))
         return NodeRef(self, new_id)
 
     def insert(
@@ -145,9 +129,9 @@ class Patch(PatchContents):
         """Remove a node and its connections; blocks inside a region block move to the region around it."""
         found = self._require(self._id_of(node))
         members = [self.nodes[member] for member in self.members(found.id)]
-        changes: list[Change] = [NodeRegionChanged(m.id, found.region, m.region) for m in members]
-        changes += [Disconnected(c) for c in self.connections_of(found.id)]
-        self._do(f"Delete {self.title(found.id)}", *changes, NodeRemoved(found))
+        made: list[Change] = [changes.NodeRegionChanged(m.id, found.region, m.region) for m in members]
+        made += [changes.Disconnected(c) for c in self.connections_of(found.id)]
+        self._do(f"Delete {self.title(found.id)}", *made, changes.NodeRemoved(found))
 
     def connect(self, source: PortRef, target: PortRef) -> Connection:
         """Connect an output to an input, replacing what fed that input; ConnectionRefused says why it may not be."""
@@ -155,8 +139,8 @@ class Patch(PatchContents):
         existing = self._by_target.get(connection.target)
         if existing == connection:
             return connection
-        changes: list[Change] = [Disconnected(existing)] if existing else []
-        self._do(f"Connect {connection}", *changes, Connected(connection))
+        made: list[Change] = [changes.Disconnected(existing)] if existing else []
+        self._do(f"Connect {connection}", *made, changes.Connected(connection))
         return connection
 
     def disconnect(self, connection: Connection | PortRef) -> None:
@@ -165,32 +149,32 @@ class Patch(PatchContents):
         existing = self._by_target.get(target)
         if existing is None or (isinstance(connection, Connection) and existing != connection):
             raise PatchError(f"connection must be in the patch, got {connection}")
-        self._do(f"Disconnect {existing}", Disconnected(existing))
+        self._do(f"Disconnect {existing}", changes.Disconnected(existing))
 
     def set(self, node: NodeRef | str, *, gesture: object = None, **values: Any) -> None:
         """Set parameters of a node; calls with the same `gesture` become one undo step."""
         found = self._require(self._id_of(node))
-        changes: list[Change] = []
+        made: list[Change] = []
         for name, value in values.items():
             spec = self._parameter(found, name)
             checked, previous = spec.coerce(value), found.parameters.get(spec.name)
             if not same(previous, checked):
-                changes.append(ParameterChanged(found.id, spec.name, checked, previous))
+                made.append(changes.ParameterChanged(found.id, spec.name, checked, previous))
         names = ", ".join(values)
-        self._do(f"Set {names} of {self.title(found.id)}", *changes, gesture=gesture)
+        self._do(f"Set {names} of {self.title(found.id)}", *made, gesture=gesture)
 
     def reset(self, node: NodeRef | str, parameter: str) -> None:
         """Reset a parameter to its default."""
         found = self._require(self._id_of(node))
         if parameter in found.parameters:
-            change = ParameterChanged(found.id, parameter, None, found.parameters[parameter])
+            change = changes.ParameterChanged(found.id, parameter, None, found.parameters[parameter])
             self._do(f"Reset {parameter} of {self.title(found.id)}", change)
 
     def move(self, node: NodeRef | str, position: Position, *, gesture: object = None) -> None:
         """Put a node elsewhere on the canvas."""
         found, position = self._require(self._id_of(node)), _checked_position(position)
         if position != found.position:
-            change = NodeMoved(found.id, position, found.position)
+            change = changes.NodeMoved(found.id, position, found.position)
             self._do(f"Move {self.title(found.id)}", change, gesture=gesture)
 
     def move_into(self, nodes: NodeRef | str | Collection[NodeRef | str], region: NodeRef | str) -> None:
@@ -201,22 +185,22 @@ class Patch(PatchContents):
         chosen = [nodes] if isinstance(nodes, (NodeRef, str)) else nodes
         found = [self._require(node_id) for node_id in dict.fromkeys(map(self._id_of, chosen))]
         scope = self._scope(", ".join(node.id for node in found), region)
-        changes = [NodeRegionChanged(n.id, scope, n.region) for n in found if n.region != scope]
-        if not changes:
+        made = [changes.NodeRegionChanged(n.id, scope, n.region) for n in found if n.region != scope]
+        if not made:
             return
         before = self.scopes
-        after = Scopes({**before.scope_of, **{change.node: scope for change in changes}})
+        after = Scopes({**before.scope_of, **{change.node: scope for change in made}})
         after.chain(scope)
         rules.check_move(filter(self._orders, self._by_target.values()), before, after)
         where = f"into {self.title(region_of(scope))}" if scope else "out of its region"
         what = self.title(found[0].id) if len(found) == 1 else f"{len(found)} nodes"
-        self._do(f"Move {what} {where}", *changes)
+        self._do(f"Move {what} {where}", *made)
 
     def rename(self, node: NodeRef | str, title: str) -> None:
         """Give a node a title of its own; an empty one returns to the block type's."""
         found = self._require(self._id_of(node))
         if title != found.title:
-            self._do(f"Rename {self.title(found.id)}", NodeRenamed(found.id, title, found.title))
+            self._do(f"Rename {self.title(found.id)}", changes.NodeRenamed(found.id, title, found.title))
 
     @contextmanager
     def edit(self, name: str, *, gesture: object = None) -> Iterator[None]:
@@ -290,11 +274,11 @@ class Patch(PatchContents):
 
     def _apply(self, change: Change, edit: Edit | None = None) -> None:
         """Apply a change, as a part of `edit` from when it is done: a listener that raises has the edit taken back."""
-        if isinstance(change, NodeRemoved):  # its connections leave before it
+        if isinstance(change, changes.NodeRemoved):  # its connections leave before it
             self._gone.add(change.node.id)
             for connection in self.connections_of(change.node.id):
-                self._apply(Disconnected(connection))
-        elif isinstance(change, BlockTypesChanged):
+                self._apply(changes.Disconnected(connection))
+        elif isinstance(change, changes.BlockTypesChanged):
             self._carry_over(change.types)
         change = self._carried(change)
         self._take(change)
@@ -317,13 +301,13 @@ class Patch(PatchContents):
             renamed = self._renamed(node.type) if node.type in types else {}
             for old, new in renamed.items():
                 if old in node.parameters and new not in node.parameters:
-                    self._apply(ParameterChanged(node.id, new, node.parameters[old], None))
-                    self._apply(ParameterChanged(node.id, old, None, node.parameters[old]))
+                    self._apply(changes.ParameterChanged(node.id, new, node.parameters[old], None))
+                    self._apply(changes.ParameterChanged(node.id, old, None, node.parameters[old]))
             for connection in self.connections_of(node.id) if renamed else ():
                 made = Connection(self._present(connection.source), self._present(connection.target))
                 if made != connection and made.target not in self._by_target.keys() - {connection.target}:
-                    self._apply(Disconnected(connection))
-                    self._apply(Connected(made))
+                    self._apply(changes.Disconnected(connection))
+                    self._apply(changes.Connected(made))
 
 
 def _copies(patch: Patch, offset: Position, region: str, taken: Collection[str]) -> tuple[dict[str, str], list[Change]]:
@@ -336,16 +320,16 @@ def _copies(patch: Patch, offset: Position, region: str, taken: Collection[str])
     for node in patch.nodes.values():
         ids[node.id] = _free_id(re.sub(r"_\d+$", "", node.id), used) if node.id in used else node.id
         used.add(ids[node.id])
-    changes: list[Change] = []
+    made: list[Change] = []
     for node in patch.nodes.values():
         inside = scope_text(ids[region_of(node.region)], branch_of(node.region)) if node.region else region
         position = (node.position[0] + offset[0], node.position[1] + offset[1])
-        changes.append(NodeAdded(msgspec.structs.replace(node, id=ids[node.id], position=position, region=inside)))
+        made.append(changes.NodeAdded(msgspec.structs.replace(node, id=ids[node.id], position=position, region=inside)))
     for connection in patch.connections:
         source, target = connection.source, connection.target
         copied = Connection(PortRef(ids[source.node], source.port), PortRef(ids[target.node], target.port))
-        changes.append(Connected(copied))
-    return ids, changes
+        made.append(changes.Connected(copied))
+    return ids, made
 
 
 def _checked_position(position: Position) -> Position:

@@ -18,21 +18,8 @@ from engine.compiler.executable.adjust import would_adjust
 from engine.compiler.inlining import owner
 from engine.compiler.plan import Plan, plan_what_can_run
 from engine.diagnostics import Severity, error
-from engine.patch.changes import (
-    BlockTypesChanged,
-    Change,
-    Connected,
-    Connection,
-    Disconnected,
-    Node,
-    NodeAdded,
-    NodeMoved,
-    NodeRegionChanged,
-    NodeRemoved,
-    NodeRenamed,
-    ParameterChanged,
-    PortRef,
-)
+from engine.patch import changes
+from engine.patch.changes import Change, Connection, Node, PortRef
 from engine.patch.contents import apply_change
 from engine.patch.document import Patch
 from engine.patch.rules import is_value_connection
@@ -103,10 +90,10 @@ _FREE = EditCost(UpdateLevel.NONE, "nothing that runs changes")
 class _Estimate:
     """The cost of changes taken together: to replace a connection is to remove one and to make another."""
 
-    def __init__(self, patch: Patch, published: Published, changes: Sequence[CostedEdit]) -> None:
-        self._patch, self._published, self._changes = patch, published, changes
-        self._added = {c.node.id: c.node for c in changes if isinstance(c, NodeAdded)}
-        self._removed = {c.node.id for c in changes if isinstance(c, NodeRemoved)}
+    def __init__(self, patch: Patch, published: Published, edits: Sequence[CostedEdit]) -> None:
+        self._patch, self._published, self._changes = patch, published, edits
+        self._added = {c.node.id: c.node for c in edits if isinstance(c, changes.NodeAdded)}
+        self._removed = {c.node.id for c in edits if isinstance(c, changes.NodeRemoved)}
         #: The inputs whose connections change, and what feeds them afterwards.
         self._sources: dict[PortRef, PortRef | None] = {}
         #: What changes of the structure cost, if they make no mistake, and what the others cost.
@@ -130,8 +117,10 @@ class _Estimate:
         published = self._published
         if published.plan is None:
             return estimate
-        changes = [c for c in self._changes if not isinstance(c, KernelFilesChanged | SetProfiling | BlockTypesChanged)]
-        outcome = try_changes(self._patch, changes, published.plan, blocked=published.is_blocked)
+        edits = [
+            c for c in self._changes if not isinstance(c, KernelFilesChanged | SetProfiling | changes.BlockTypesChanged)
+        ]
+        outcome = try_changes(self._patch, edits, published.plan, blocked=published.is_blocked)
         if outcome is None:
             return EditCost(estimate.level, estimate.cause, at_most=estimate.level > UpdateLevel.NONE)
         is_refused = outcome.cause and estimate.level > UpdateLevel.NONE
@@ -140,27 +129,27 @@ class _Estimate:
     def _add(self, change: CostedEdit) -> None:
         published = self._published
         match change:
-            case NodeAdded(node):
+            case changes.NodeAdded(node):
                 if not self._is_value_block(node.id):
                     self._restructure(UpdateLevel.NONE, f"block {node.id} waits for a connection")
-            case NodeRemoved(node):
+            case changes.NodeRemoved(node):
                 runs = node.id in published.running
                 self._restructure(UpdateLevel.COLD if runs else UpdateLevel.NONE, f"block {node.id} is removed")
-            case Connected(connection) | Disconnected(connection) if self._is_value(connection):
+            case changes.Connected(connection) | changes.Disconnected(connection) if self._is_value(connection):
                 if published.takes(connection.target.node, connection.target.port):
                     self._write(f"another value of {connection.target}", at_most=True)
-            case Connected(connection):
+            case changes.Connected(connection):
                 self._sources[connection.target] = connection.source
-            case Disconnected(connection):
+            case changes.Disconnected(connection):
                 self._sources[connection.target] = None
-            case ParameterChanged(node_id, name):
+            case changes.ParameterChanged(node_id, name):
                 self._add_parameter(node_id, name)
-            case NodeRegionChanged(node_id):
+            case changes.NodeRegionChanged(node_id):
                 if not self._is_value_block(node_id):
                     runs = node_id in published.running
                     level = UpdateLevel.COLD if runs else UpdateLevel.NONE
                     self._restructure(level, f"block {node_id} moves to another region")
-            case BlockTypesChanged(types):
+            case changes.BlockTypesChanged(types):
                 nodes = self._patch.nodes
                 if any(nodes[n].type in types for n in published.running if n in nodes):
                     self._other.append(EditCost(UpdateLevel.COLD, "block types changed", at_most=True))
@@ -171,7 +160,7 @@ class _Estimate:
             case SetProfiling(level):
                 if published.plan is not None and level is not published.profiling:
                     self._other.append(EditCost(UpdateLevel.COLD, f"profiling {level.name.lower()}"))
-            case NodeMoved() | NodeRenamed():
+            case changes.NodeMoved() | changes.NodeRenamed():
                 pass  # the engine runs the same
 
     def _restructure(self, level: UpdateLevel, cause: str) -> None:

@@ -16,20 +16,8 @@ from hypothesis import strategies as st
 import tests.runtime.small_blocks  # noqa: F401  # which defines block types
 from engine import Engine, Patch, ProfilingLevel
 from engine.diagnostics import Diagnostic
-from engine.patch.changes import (
-    BlockTypesChanged,
-    Connected,
-    Connection,
-    Disconnected,
-    Node,
-    NodeAdded,
-    NodeMoved,
-    NodeRegionChanged,
-    NodeRemoved,
-    NodeRenamed,
-    ParameterChanged,
-    PortRef,
-)
+from engine.patch import changes
+from engine.patch.changes import Connection, Node, PortRef
 from engine.protocol.messages import (
     KernelFilesChanged,
     Message,
@@ -92,24 +80,24 @@ nodes = st.builds(
     parameters=st.dictionaries(names, values, max_size=2),
 )
 positions = st.tuples(st.floats(), st.floats())
-changes = st.one_of(
-    *[st.builds(NodeAdded, nodes)] * 3,
-    st.builds(NodeRemoved, nodes),
-    *[st.builds(Connected, connections)] * 3,
-    st.builds(Disconnected, connections),
-    *[st.builds(ParameterChanged, ids, names, values, values)] * 3,
-    st.builds(NodeMoved, ids, positions, positions),
-    st.builds(NodeRenamed, ids, st.text(max_size=3), st.text(max_size=3)),
-    st.builds(NodeRegionChanged, ids, scopes, scopes),
-    st.builds(BlockTypesChanged, st.frozensets(st.sampled_from(TYPES), max_size=3)),
+any_change = st.one_of(
+    *[st.builds(changes.NodeAdded, nodes)] * 3,
+    st.builds(changes.NodeRemoved, nodes),
+    *[st.builds(changes.Connected, connections)] * 3,
+    st.builds(changes.Disconnected, connections),
+    *[st.builds(changes.ParameterChanged, ids, names, values, values)] * 3,
+    st.builds(changes.NodeMoved, ids, positions, positions),
+    st.builds(changes.NodeRenamed, ids, st.text(max_size=3), st.text(max_size=3)),
+    st.builds(changes.NodeRegionChanged, ids, scopes, scopes),
+    st.builds(changes.BlockTypesChanged, st.frozensets(st.sampled_from(TYPES), max_size=3)),
 )
 sizes = st.none() | st.tuples(st.integers(-2, 300), st.integers(-2, 300))
 rates = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
 viewings = st.builds(Viewing, sizes, st.none() | rates, sizes)
 pacings = st.just(Pacing.free()) | rates.filter(lambda rate: rate > 100).map(Pacing.fixed)  # frames must come soon
 messages = st.one_of(
-    *[changes] * 6,
-    st.builds(Undone, changes),
+    *[any_change] * 6,
+    st.builds(Undone, any_change),
     st.builds(KernelFilesChanged, st.frozensets(st.sampled_from((Path("no.cu"), Path("/"), Path("buffers.cu"))))),
     st.builds(Observe, st.dictionaries(ids, viewings, max_size=3)),
     st.builds(SetRunning, st.booleans(), st.none() | st.integers(-3, 3)),
@@ -142,14 +130,14 @@ def followed(came: list[Message]) -> tuple[set[str], dict[PortRef, Connection], 
     refused = 0
     for message in came:
         match message.change if isinstance(message, Undone) else message:
-            case NodeAdded(node) if node.id in there or {".", "/"} & set(node.id):
+            case changes.NodeAdded(node) if node.id in there or {".", "/"} & set(node.id):
                 refused += 1
-            case NodeAdded(node):
+            case changes.NodeAdded(node):
                 there.add(node.id)
-            case NodeRemoved(node) if node.id in there:
+            case changes.NodeRemoved(node) if node.id in there:
                 there.discard(node.id)
                 wires = {t: c for t, c in wires.items() if node.id not in (c.source.node, t.node)}
-            case Connected(connection) if (
+            case changes.Connected(connection) if (
                 connection.target not in wires
                 and {
                     connection.source.node,
@@ -158,13 +146,13 @@ def followed(came: list[Message]) -> tuple[set[str], dict[PortRef, Connection], 
                 <= there
             ):
                 wires[connection.target] = connection
-            case Disconnected(connection) if wires.get(connection.target) == connection:
+            case changes.Disconnected(connection) if wires.get(connection.target) == connection:
                 del wires[connection.target]
-            case NodeRemoved() | Connected() | Disconnected():
+            case changes.NodeRemoved() | changes.Connected() | changes.Disconnected():
                 refused += 1
-            case ParameterChanged(node=node_id) | NodeMoved(node=node_id):
+            case changes.ParameterChanged(node=node_id) | changes.NodeMoved(node=node_id):
                 refused += node_id not in there
-            case NodeRenamed(node=node_id) | NodeRegionChanged(node=node_id):
+            case changes.NodeRenamed(node=node_id) | changes.NodeRegionChanged(node=node_id):
                 refused += node_id not in there
     return there, wires, refused
 
