@@ -79,7 +79,7 @@ def window(qtbot: QtBot, tmp_path: Path, asked: Asked) -> Iterator[Any]:
 
 
 @pytest.fixture
-def real_window(tmp_path: Path, asked: Asked) -> Iterator[Any]:
+def real_window(qtbot: QtBot, tmp_path: Path, asked: Asked) -> Iterator[Any]:
     """The editor's window with engines on the host."""
     from app.window.main_window import MainWindow
     from engine import Engine, ProfilingLevel

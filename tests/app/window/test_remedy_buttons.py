@@ -32,7 +32,7 @@ def click(button: QPushButton) -> None:
 
 
 @pytest.fixture
-def patch(real_window: Any) -> Patch:
+def patch(real_window: Any, qtbot: QtBot) -> Patch:
     """An image that goes into a mix, with a viewer, in the window with an engine."""
     patch = Patch()
     noise = patch.add("image.noise", node_id="noise", width=8, height=6)
@@ -41,6 +41,7 @@ def patch(real_window: Any) -> Patch:
     patch.connect(noise["out"], mix["a"])
     patch.connect(mix["out"], PortRef("viewer", "image"))
     real_window.session.replace(patch)
+    qtbot.waitUntil(lambda: real_window.canvas._display.report is not None)  # by then the window is laid out
     real_window.canvas.fit()
     return patch
 
