@@ -1,4 +1,4 @@
-"""What the block tests share: a photograph, and a way to run one block."""
+"""Fixtures of the block tests: a photograph, and a function that runs one block."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the examples with loops, append buffers and feedback must compute, on whichever device: numpy is asked."""
+"""Checks of the examples with loops, append buffers and feedback against numpy, on any device."""
 
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ def example(name: str, **parameters: dict[str, Any]) -> Patch:
 
 
 def check_mandelbrot(device: Device | str) -> None:
-    """Every point's count is numpy's, the loop has as many turns as its slowest point needs, and ends by itself."""
+    """Check every point's count, and that the loop ends by itself after as many turns as its slowest point needs."""
     patch = example("mandelbrot", points={"width": 161, "height": 107}, step={"most": 100, "steps": 7})
     with Engine(patch, device) as engine:
         for view in ({}, {"real": -0.743, "imaginary": 0.13, "span": 0.02}, {"real": 2.7, "span": 0.5}):
@@ -41,7 +41,9 @@ def check_mandelbrot(device: Device | str) -> None:
 
 
 def check_jacobi(device: Device | str) -> None:
-    """The plate and the number of turns are numpy's to the last bit, near the exact solution, from where it was."""
+    """Check that plate and turns are numpy's to the last bit, and near the exact solution; frames continue the last
+    one.
+    """
     edges = {"top": 1.0, "bottom": 0.0, "left": 0.5, "right": 0.25}
     patch = example("jacobi", plate={"shape": "17, 26"}, edges=edges, wanting={"value": 1e-5})
     plate = np.zeros((17, 26), np.float32)
@@ -62,7 +64,7 @@ def check_jacobi(device: Device | str) -> None:
 
 
 def check_nested(device: Device | str) -> None:
-    """Waves and drops are numpy's, whatever share of a round of drops a frame has."""
+    """Check that waves and drops are numpy's, also when a round of drops spans several frames."""
     small = {"shape": "41, 59"}
     patch = example("nested", heights=small, velocities=small, every={"period": 7}, drop={"radius": 6.0})
     turns = 0

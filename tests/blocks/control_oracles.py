@@ -18,7 +18,7 @@ def jacobi_step(u: Array) -> tuple[Array, float]:
 
 
 def solve_jacobi(u: Array, tolerance: float) -> tuple[Array, int]:
-    """Steps until the largest change is at most the tolerance; with it, how many there were."""
+    """Return the field after steps until the largest change is at most the tolerance, and the number of steps."""
     turns, change = 0, np.inf
     while change > np.float32(tolerance):
         u, change = jacobi_step(u)
@@ -55,7 +55,8 @@ def wave_step(heights: Array, velocities: Array, speed: float, damping: float) -
 
 
 def mandelbrot(c: Array, most: int) -> tuple[Array, Array, Array]:
-    """z (two f32), the iterations done and who is still inside after at most `most` of them, for points c."""
+    """Return z (two f32), iterations done and which points are still inside after at most `most` of them, for points c.
+    """
     x, y = np.zeros_like(c[..., 0]), np.zeros_like(c[..., 0])
     counts = np.zeros(x.shape, np.uint32)
     for _ in range(most):

@@ -1,4 +1,4 @@
-"""Arithmetic, copies, fills and views against numpy, and what changing a view in place does."""
+"""Arithmetic, copies, fills and views against numpy, and in-place changes of views."""
 
 from typing import Any
 
@@ -110,7 +110,7 @@ CUBE = np.arange(3 * 5 * 7, dtype=np.float32).reshape(3, 5, 7)
 
 
 def _seen(data: Any, *views: tuple[str, dict[str, Any]]) -> Any:
-    """What a Copy makes of a chain of views."""
+    """Return a Copy of a chain of views."""
     patch = Patch()
     port = patch.add("io.array", data=data)["out"]
     for block, parameters in (*views, ("buffer.copy", {})):
@@ -148,7 +148,7 @@ def test_a_copy_lays_any_type_out_anew(dtype: str) -> None:
 
 @pytest.mark.parametrize("shape", [(300_000, 2), (70_000, 1, 3), (1, 1, 5, 1), (3,)])
 def test_long_and_thin_buffers_copy(shape: tuple[int, ...]) -> None:
-    """With any axes, also with more rows than a grid may have along y and z."""
+    """This holds for any axes, also with more rows than a grid may have along y and z."""
     data = np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
     np.testing.assert_array_equal(_seen(data), data)
     backwards = ("buffer.transpose", {"order": ", ".join(str(a) for a in reversed(range(len(shape))))})
@@ -172,7 +172,7 @@ def test_a_copy_of_five_axes_is_refused() -> None:
     step=st.integers(1, 4),
 )
 def test_chains_of_views_are_those_of_numpy(shape: list[int], order: Any, start: int, step: int) -> None:
-    """Transpose, then slice, then flatten a copy: as numpy does it, whatever the shape."""
+    """Transpose, slice, then flatten a copy: the result is numpy's, whatever the shape."""
     data = np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
     axes = list(range(len(shape)))
     order.shuffle(axes)
@@ -190,7 +190,7 @@ def test_chains_of_views_are_those_of_numpy(shape: list[int], order: Any, start:
 
 
 def test_reshape_and_reinterpret_are_numpys() -> None:
-    """The same bytes in another shape, and as another type."""
+    """They show the same bytes in another shape, and as another type."""
     np.testing.assert_array_equal(_seen(CUBE, ("buffer.reshape", {"shape": "7, -1"})), CUBE.reshape(7, 15))
     np.testing.assert_array_equal(_seen(CUBE, ("buffer.reshape", {})), CUBE.reshape(-1))
     bits = _seen(CUBE, ("buffer.reinterpret", {"dtype": "u16"}))
@@ -211,7 +211,7 @@ def test_reshape_and_reinterpret_are_numpys() -> None:
     ],
 )
 def test_a_view_that_can_t_be_says_why(block: str, parameters: dict[str, Any], said: str) -> None:
-    """The diagnostic is on the block, with what was asked for."""
+    """The diagnostic is on the block, and names what was asked for."""
     patch = Patch()
     node = patch.add(block, **parameters)
     patch.connect(patch.add("io.array", data=CUBE)["out"], node["x"])
@@ -284,7 +284,7 @@ def test_numbers_convert_as_in_numpy(source: str, target: str) -> None:
 
 
 def test_conversions_keep_to_the_range() -> None:
-    """A float beyond a whole type becomes its end, NaN 0; whole numbers wrap around, exact at 64 bits."""
+    """Floats out of an integer type's range are clamped, NaN becomes 0; integers wrap around, exact at 64 bits."""
     wild = np.array([-1e30, -129, -128.9, 127.9, 128, 1e30, np.inf, -np.inf, np.nan], np.float32)
     np.testing.assert_array_equal(
         apply("buffer.convert", {"x": wild}, dtype="s8"), np.array([-128, -128, -128, 127, 127, 127, 127, -128, 0])

@@ -1,4 +1,4 @@
-"""Every block type of the library says what it is and describes its work."""
+"""Every block type of the library has its texts and describes its work."""
 
 from pathlib import Path
 from typing import Any

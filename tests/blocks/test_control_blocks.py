@@ -1,4 +1,4 @@
-"""Regions and what steers them: which blocks ran, how often, and what is left when they did not."""
+"""Regions and their conditions: which blocks run, how often, and which defaults remain when they don't."""
 
 from typing import Any
 
@@ -63,7 +63,7 @@ def test_high_bytes_count() -> None:
 
 @pytest.mark.parametrize("block", ["control.if", "control.if_else", "control.while"])
 def test_an_element_beyond_the_condition_is_refused(block: str) -> None:
-    """It would read memory behind the buffer."""
+    """It would read memory beyond the buffer."""
     patch = Patch()
     region = patch.add(block, element=3)
     patch.connect(_array(patch, 1, 1, 1)["out"], region["condition"])
@@ -74,7 +74,7 @@ def test_an_element_beyond_the_condition_is_refused(block: str) -> None:
 
 @pytest.mark.parametrize(("condition", "expected"), [(1, 20), (0, 11)])
 def test_if_else_with_a_select_behind_it(condition: int, expected: float) -> None:
-    """One branch doubles, the other adds one; the result of the one that ran goes on."""
+    """One branch doubles, the other adds one; Select passes on the result of the one that ran."""
     patch = Patch()
     decide = _array(patch, condition, dtype="u1")
     choice = patch.add("control.if_else")
@@ -94,7 +94,7 @@ def test_if_else_with_a_select_behind_it(condition: int, expected: float) -> Non
 @pytest.mark.parametrize("dtype", ["u1", "i2", "f4", "c8", "c16"])
 @pytest.mark.parametrize("shape", [(1,), (257,), (3, 5)])
 def test_select_takes_one_whole_buffer(dtype: str, shape: tuple[int, ...]) -> None:
-    """Elements of 1 to 16 bytes."""
+    """Elements have 1 to 16 bytes."""
     a = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
     b = a + a.dtype.type(1)
     for flag, expected in ((0.5, a), (0.0, b)):
@@ -132,7 +132,7 @@ def test_while_runs_until_its_condition_is_zero(start: int) -> None:
 
 @pytest.mark.parametrize("limit", [0, 1, 9])
 def test_a_loop_that_does_not_end_is_stopped(limit: int) -> None:
-    """At its limit, with a warning on the block; the limit is live."""
+    """It stops at its limit, with a warning on the block; the limit is live."""
     patch, loop, store = _countdown(0.5, limit=limit)
     with Engine(patch, device="host") as engine:
         for _ in range(2):
@@ -148,7 +148,7 @@ def test_a_loop_that_does_not_end_is_stopped(limit: int) -> None:
 
 
 def test_a_loop_that_just_ends_at_its_limit_is_no_problem() -> None:
-    """Five turns of five."""
+    """Five of five turns give no warning."""
     patch, loop, _ = _countdown(5, limit=5)
     assert run(patch, loop["turns"], frames=2)[0].tolist() == [5]
 
@@ -191,7 +191,7 @@ def test_the_count_of_a_for_is_live() -> None:
     ],
 )
 def test_a_buffer_may_say_how_often(dtypes: list[str], value: float, turns: int) -> None:
-    """The first element of `counts`, of any number type; below 0 is none, fractions don't count."""
+    """The first element of `counts` does, of any number type; negative numbers are 0, fractions are dropped."""
     for dtype in dtypes:
         patch, loop, store = _summing(count=9)
         patch.connect(patch.add("io.array", data=np.array([value, 7]).astype(dtype))["out"], loop["counts"])
@@ -199,7 +199,7 @@ def test_a_buffer_may_say_how_often(dtypes: list[str], value: float, turns: int)
 
 
 def test_a_for_is_stopped_at_its_limit() -> None:
-    """Ten turns wanted, four allowed."""
+    """It asks for ten turns and gets four."""
     patch, loop, store = _summing(count=10, limit=4)
     with Engine(patch, device="host") as engine:
         for _ in range(2):
@@ -225,7 +225,7 @@ def test_loops_nest() -> None:
 
 @pytest.mark.parametrize("period", [1, 3, 10])
 def test_every_holds_at_the_first_of_each_round(period: int) -> None:
-    """Counted over frames."""
+    """Rounds are counted in frames."""
     patch = Patch()
     every = patch.add("control.every", period=period)
     with Engine(patch, device="host") as engine:
@@ -250,7 +250,7 @@ def test_state_in_a_region_counts_only_its_turns() -> None:
 
 @pytest.mark.parametrize("operation", ["less", "less or equal", "equal", "not equal", "greater or equal", "greater"])
 def test_comparisons_are_numpys(operation: str) -> None:
-    """Of two buffers of different types, of a buffer with a value, and with NaN."""
+    """They compare two buffers of different types, a buffer with a value, and NaN."""
     compare = getattr(np, operation.replace(" or ", "_").replace("not ", "not_"))
     x = np.array([-3, -1, 0, 1, 2, 7], np.int16)
     y = np.array([-3.5, -1, np.nan, 1.5, 2, -0.0], np.float32)
@@ -263,7 +263,7 @@ def test_comparisons_are_numpys(operation: str) -> None:
 @pytest.mark.parametrize("dtype", ["boolean", "u8", "s16", "u32", "s64", "f16", "f32", "f64"])
 @pytest.mark.parametrize("value", [0, 1, -3.5, 1000])
 def test_a_constant_is_the_nearest_value(dtype: str, value: float) -> None:
-    """In a shape of odd sizes."""
+    """The shape has odd sizes."""
     out = apply("buffer.constant", {}, dtype=dtype, shape="3, 5", value=value)
     assert out.shape == (3, 5)
     if out.dtype.kind in "iu":
@@ -274,7 +274,7 @@ def test_a_constant_is_the_nearest_value(dtype: str, value: float) -> None:
 
 @pytest.mark.parametrize("shape", ["", "0", "3, -1", "3; 4", "1.5"])
 def test_a_shape_that_is_none_is_refused(shape: str) -> None:
-    """With the parameter's name."""
+    """The error names the parameter."""
     patch = Patch()
     node = patch.add("buffer.constant", shape=shape)
     ((at, _, text),) = problems(patch)
@@ -282,7 +282,7 @@ def test_a_shape_that_is_none_is_refused(shape: str) -> None:
 
 
 def test_a_frame_delay_is_one_frame_behind() -> None:
-    """In a cycle: the value of frame n is 1 more than that of frame n - 1, starting from `initial`."""
+    """In a cycle, the value of frame n is 1 more than that of frame n - 1, starting from `initial`."""
     patch = Patch()
     like, one = _array(patch, 0), _array(patch, 1)
     delay, add = patch.add("buffer.frame_delay", initial=5.0), patch.add("math.add")

@@ -85,7 +85,7 @@ def test_example_computes_what_numpy_does(check: Callable[[Device | str], None])
 
 @pytest.mark.parametrize("name", CHECKED)
 def test_example_shows_a_picture(name: str) -> None:
-    """A viewer is connected, its picture is not of one colour, and there are no diagnostics."""
+    """A viewer is connected, its picture has more than one colour, and there are no diagnostics."""
     patch = load_patch(EXAMPLES / f"{name}.loom")
     assert patch.extra["title"] and patch.extra["description"].endswith(".")
     (shown,) = patch.connections_of("viewer")
@@ -96,7 +96,7 @@ def test_example_shows_a_picture(name: str) -> None:
 
 
 def test_a_loop_inside_the_limit_says_nothing_and_one_beyond_it_does() -> None:
-    """The plate with too low a limit keeps its picture and warns."""
+    """With too low a limit, the plate keeps its picture and warns."""
     patch = example("jacobi", loop={"limit": 20})
     with Engine(patch, device="host") as engine:
         for _ in range(2):

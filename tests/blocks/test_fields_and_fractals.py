@@ -18,7 +18,7 @@ def _noise(shape: tuple[int, ...], seed: int = 1) -> Any:
 
 
 def _on_copy(block: str, data: dict[str, Any], *ports: str, frames: int = 1, **parameters: Any) -> list[Any]:
-    """Outputs of a block that works in place, on fresh copies of arrays."""
+    """Return the outputs of an in-place block on fresh copies of arrays."""
     patch = Patch()
     node = patch.add(block, **parameters)
     for name, array in data.items():
@@ -30,7 +30,7 @@ def _on_copy(block: str, data: dict[str, Any], *ports: str, frames: int = 1, **p
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_jacobi_step_is_numpys(shape: tuple[int, ...]) -> None:
-    """To the last bit, with the largest change; fields with no inside stay as they are."""
+    """Field and largest change are equal to the last bit; fields with no inside stay as they are."""
     u = _noise(shape)
     expected, change = oracles.jacobi_step(u)
     np.testing.assert_array_equal(apply("field.jacobi_step", {"u": u}), expected)
@@ -38,7 +38,7 @@ def test_a_jacobi_step_is_numpys(shape: tuple[int, ...]) -> None:
 
 
 def test_a_step_that_makes_nan_changes_a_lot() -> None:
-    """A NaN is larger than any change, so that a loop does not take it for converged."""
+    """A NaN counts as larger than any change, so that a loop does not count it as converged."""
     u = np.zeros((5, 5), np.float32)
     u[2, 2] = np.nan
     assert np.isnan(apply("field.jacobi_step", {"u": u}, port="change")[0])
@@ -90,7 +90,7 @@ def test_waves_keep_their_energy() -> None:
 
 
 def test_drops_fall_in_other_places_each_time() -> None:
-    """Each is round, of the strength and radius that it is given; two runs are the same, another seed is not."""
+    """Each is round and has its strength and radius; two runs are the same, another seed is not."""
 
     def fall(seed: int) -> list[Any]:
         patch = Patch()
@@ -141,7 +141,7 @@ def test_points_span_the_plane() -> None:
 
 
 def test_colors_of_values() -> None:
-    """Black at the low end and below, the first colour at the high end and above, and light grows between."""
+    """Black at the low end and below, the first colour at the high end and above, and brightness grows in between."""
     x = np.linspace(-2, 4, 25, dtype=np.float32).reshape(1, -1)
     image = apply("image.color_ramp", {"x": x}, port="image", low=-1.0, high=3.0, palette="ice")[0]
     assert (image[:5, :3] == 0).all() and (image[..., 3] == 1).all()
@@ -150,7 +150,7 @@ def test_colors_of_values() -> None:
 
 
 def test_relief_lights_slopes_that_face_the_light() -> None:
-    """A slope towards the upper left is brighter than a flat surface, one away from it darker; flat is even."""
+    """A slope towards the upper left is brighter than a flat surface, and one away from it darker."""
     y, x = np.mgrid[:16, :24].astype(np.float32)
     look = {"steepness": 1.0, "shine": 0.0, "red": 0.2, "green": 0.3, "blue": 0.4}
 

@@ -65,7 +65,7 @@ def test_sigma_is_live() -> None:
 
 
 def test_sobel_per_channel_equals_scipy_on_a_photograph(apply_to_image: Any, photograph: Any) -> None:
-    """Each channel has the gradient's length of its own."""
+    """Each channel has the length of its own gradient."""
     out = apply_to_image("image.sobel", photograph, strength=1.5, per_channel=True)
     expected = np.stack([1.5 * _edges(photograph[..., c]) for c in range(3)], 2)
     np.testing.assert_allclose(out[..., :3], expected, atol=5e-6)
@@ -198,7 +198,7 @@ def test_checkerboard_alternates_from_the_top_left() -> None:
 
 @pytest.mark.parametrize(("angle", "axis"), [(0.0, 1), (90.0, 0)])
 def test_gradient_runs_along_its_angle(angle: float, axis: int) -> None:
-    """From the first colour's half pixel to the last colour's, in equal steps."""
+    """The steps from edge to edge are equal, and each pixel has the value at its centre."""
     out = _generate("image.gradient", width=20, height=10, angle=angle, red_from=0.0, red_to=1.0)
     count = out.shape[axis]
     line = np.take(out[..., 0], 0, axis=1 - axis)

@@ -1,4 +1,4 @@
-"""What comes in and goes out: image files, arrays, memory of the user's own (io.external), the screen."""
+"""Input and output: image files, arrays, the user's own memory (io.external), the screen."""
 
 import os
 from pathlib import Path
@@ -55,7 +55,7 @@ def test_decoded_values_follow_the_srgb_curve(tmp_path: Path) -> None:
 
 
 def test_pictures_are_turned_as_exif_says(tmp_path: Path) -> None:
-    """Orientation 6: the file lies on its side."""
+    """With orientation 6, the file is rotated by a quarter turn."""
     upright = _ramp()[..., :3]
     exif = Image.Exif()
     exif[0x0112] = 6
@@ -92,7 +92,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"not an image", b"\x89PNG\r\n\x1a\n" + b"\0" * 40])
 def test_a_broken_file_is_named(tmp_path: Path, content: bytes) -> None:
-    """Empty, no image, and an image that ends early."""
+    """The file is empty, not an image, or an image that ends early."""
     path = tmp_path / "broken.png"
     path.write_bytes(content)
     with pytest.raises(PatchError, match=r"image file .*broken\.png must be a readable image"):
@@ -172,7 +172,7 @@ def _scaled(array: Any) -> tuple[Patch, NodeRef, NodeRef]:
 
 
 class OnlyDlpack:
-    """An array that gives its memory by DLPack alone, as a tensor of PyTorch on the CPU does."""
+    """An array that lends its memory by DLPack only, like a PyTorch tensor on the CPU."""
 
     def __init__(self, array: Any) -> None:
         self.array = array
@@ -186,7 +186,7 @@ class OnlyDlpack:
 
 @pytest.mark.parametrize("wrap", [lambda array: array, OnlyDlpack])
 def test_the_patch_reads_what_the_array_holds_now(wrap: Any) -> None:
-    """A write by the user is in the next frame, with nothing set, and after a rebuild too."""
+    """A write by the user shows in the next frame, without any edit, and after a rebuild too."""
     array = np.arange(301, dtype=np.float32)
     patch, _, scale = _scaled(wrap(array))
     with Engine(patch, device="host") as engine:
@@ -245,13 +245,13 @@ def test_an_external_array_is_not_saved(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", [3, "text", [1, 2], object()])
 def test_objects_without_memory_are_refused(value: Any) -> None:
-    """When it is set."""
+    """The error comes when the parameter is set."""
     with pytest.raises(PatchError, match="parameter array must be an array that has one of"):
         Patch().add("io.external", array=value)
 
 
 def test_memory_that_can_t_be_used_is_reported() -> None:
-    """Read-only memory, with what to do."""
+    """The message about read-only memory names a remedy."""
     array = np.ones(10, np.float32)
     array.flags.writeable = False
     patch, _, _ = _scaled(array)

@@ -52,7 +52,7 @@ def test_as_many_are_born_as_the_rate_says(rate: float, frames: int) -> None:
 
 
 def test_births_are_spread_over_the_frame() -> None:
-    """Ages step evenly by 1 / rate, across the borders of frames too."""
+    """Ages differ evenly by 1 / rate, across frames too."""
     rate = 900.0
     particles = _alive(_run(10, {"rate": rate, "life": 30.0}))
     np.testing.assert_allclose(np.diff(particles["age"]), -1 / rate, atol=2e-5)
@@ -119,7 +119,7 @@ def test_without_forces_particles_move_straight() -> None:
 
 
 def _burst(frames: int, forces: dict[str, Any]) -> tuple[Any, Any]:
-    """Velocities right after birth in the first frame, and `frames` frames on, of the same particles."""
+    """Return velocities right after birth in the first frame, and those of the same particles `frames` frames later."""
     with _simulation({"rate": 6000.0, "life": 30.0, "spread": 60.0}, forces) as (engine, move, patch):
         engine.step()
         patch.set("emitter", rate=0.0)
@@ -156,7 +156,7 @@ def test_the_attractor_pulls_towards_itself() -> None:
 
 
 def test_turbulence_stirs_but_does_not_gather() -> None:
-    """It moves particles in all directions, and its mean over many is small beside its size."""
+    """It moves particles in all directions; its mean over many is small compared with its size."""
     first, later = _burst(1, {"turbulence": 10.0, "turbulence_scale": 0.1})
     kick = (later["velocity"] - first["velocity"]) / STEP
     assert np.linalg.norm(kick, axis=1).mean() > 5
@@ -180,7 +180,7 @@ def test_particles_bounce_off_the_floor() -> None:
 
 
 def test_two_runs_give_the_same_particles() -> None:
-    """Births are hashed from numbers, not drawn."""
+    """Births are computed from hashed numbers, not drawn at random."""
     emitter = {"rate": 3000.0}
     first, second = (_run(6, emitter, {"turbulence": 2.0}) for _ in range(2))
     assert first.tobytes() == second.tobytes()
@@ -226,7 +226,7 @@ def test_a_particle_at_the_target_is_drawn_in_the_middle() -> None:
 
 
 def test_the_camera_looks_from_where_it_stands() -> None:
-    """Aiming below the particle moves it up in the picture, by the focal length over the distance."""
+    """Aiming below the particle moves it up in the picture, by focal length over distance."""
     image, _ = _picture(target=-0.5, elevation=0.0, point_size=60.0, brightness=5.0)
     rows, columns = np.nonzero(image[..., 0] > 0)
     focal = 0.5 * 97 / np.tan(np.radians(42 / 2))
@@ -242,7 +242,7 @@ def test_glow_reaches_beyond_the_point() -> None:
 
 
 def test_a_view_without_particles_is_the_background() -> None:
-    """Looking away gives the night, brightest in the middle."""
+    """Looking away shows the background, brightest in the middle."""
     image, _ = _picture(target=15.0, background=1.0)
     light = image[..., :3].sum(2)
     assert (image[..., 2] > image[..., 0]).all()
@@ -299,7 +299,7 @@ def _sorted(particles: Any) -> list[bytes]:
     ],
 )
 def test_the_selection_is_numpys(by: str, low: float, high: float) -> None:
-    """The same particles, in any order, and their number; none is a selection too."""
+    """It has the same particles, in any order, and their number; it may be empty."""
     patch, move, node = _fountain(by=by, low=low, high=high, capacity=2999)
     everyone, found, count = run(patch, move["out"], node["selected"], node["selected_count"], frames=15)
     expected = _wanted(everyone, by, low, high)
@@ -308,7 +308,7 @@ def test_the_selection_is_numpys(by: str, low: float, high: float) -> None:
 
 
 def test_more_than_there_is_room_for() -> None:
-    """The buffer is full of matching particles, none twice; the count is the capacity, and a warning says so."""
+    """The buffer is full of matching particles, none twice; the count is the capacity, and there is a warning."""
     patch, move, node = _fountain(by="age", low=0.0, high=2.0, capacity=100)
     with Engine(patch, device="host") as engine:
         for _ in range(15):
@@ -337,7 +337,7 @@ def test_only_as_many_are_drawn_as_were_found() -> None:
         (count,) = engine.read(node["selected_count"])
         image = engine.read(draw["image"])
         assert 0 < count < 3000
-        # In the same frame of the same fountain, a buffer that those fill to the last place.
+        # In the same frame of the same fountain, a buffer that the found particles fill exactly.
         exact, _, few = _fountain(by="age", low=0.05, high=2.0, capacity=int(count))
         all_of_them = exact.add("particles.render_points", width=160, height=96, background=0.0, glow=0.0, spin=0.0)
         exact.connect(few["selected"], all_of_them["particles"])

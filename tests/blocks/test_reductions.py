@@ -14,7 +14,7 @@ SIZES = [1, 2, 255, 256, 257, 1023, 1025, 70_000, 300_001]
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(("block", "expected"), [("sum", np.sum), ("largest", np.max), ("smallest", np.min)])
 def test_reductions_are_numpys(block: str, expected: Any, size: int) -> None:
-    """For sizes around thread blocks and beyond the most shares; sums as good as in f64."""
+    """For sizes around a thread block and beyond the largest number of partial results; sums are as exact as in f64."""
     x = np.random.default_rng(size).normal(3, 100, size).astype(np.float32)
     (out,) = apply(f"reduce.{block}", {"x": x})
     assert out == pytest.approx(expected(x.astype(np.float64)), rel=2e-7)
@@ -51,7 +51,7 @@ def test_count_counts_what_is_not_zero(dtype: str, size: int) -> None:
 
 
 def test_count_takes_vectors_and_zeros() -> None:
-    """Nothing counts in zeros, and -0 is one."""
+    """Zeros don't count, and neither does -0."""
     assert apply("reduce.count", {"x": np.array([0.0, -0.0, 0.0], np.float32)}).tolist() == [0]
     patch = Patch()
     node = patch.add("reduce.sum")

@@ -26,7 +26,7 @@ def region_blocks() -> None:
         def describe(self, build: BlockBuilder) -> None: ...
 
     class Pass(Block, id="test_region.pass", title="Pass"):
-        """Numbers through."""
+        """Pass numbers through."""
 
         x: In[f32] = port(optional=True, doc="Numbers.")
         y: In[f32] = port(optional=True, doc="More numbers.")
@@ -36,7 +36,7 @@ def region_blocks() -> None:
         def describe(self, build: BlockBuilder) -> None: ...
 
     class Delay(Block, id="test_region.delay"):
-        """Numbers of the last frame."""
+        """Output the numbers of the last frame."""
 
         x: In[f32] = port(delayed=True, optional=True, doc="Numbers.")
         out: Out[f32] = port(shape="[1]", doc="Numbers of the last frame.")

@@ -1,4 +1,4 @@
-"""Two patches: the changes between them lead from one to the other, and the words say what differs."""
+"""Two patches: the changes lead from one to the other, and the description lists what differs."""
 
 import random
 
@@ -52,7 +52,7 @@ def random_patch(rng: random.Random) -> Patch:
 
 @pytest.mark.parametrize("seed", seeds(150))
 def test_a_patch_becomes_another_and_comes_back(seed: int) -> None:
-    """In one undo step; along the way every region that a node names is there; words are said iff files differ."""
+    """It takes one undo step, and every region that a node names exists meanwhile; only files that differ get lines."""
     rng = random.Random(seed)
     before, after = random_patch(rng), random_patch(rng)
     old, new = dump_patch(before), dump_patch(after)
@@ -74,7 +74,7 @@ def test_a_patch_becomes_another_and_comes_back(seed: int) -> None:
 
 
 def test_differences_are_described_in_words() -> None:
-    """A line for each block; a connection of a removed block goes without saying."""
+    """There is a line for each block; connections of removed blocks are not listed."""
     patch = Patch()
     x = patch.add("io.array")
     for name in ("one", "two", "three"):

@@ -1,4 +1,4 @@
-"""Composites: block types made of others, and what they show of them."""
+"""Composites: block types made of others, and what they expose of them."""
 
 import re
 from itertools import pairwise
@@ -49,7 +49,7 @@ class Sum(Block, id="test_composite.sum"):
 
 
 class Same(Block, id="test_composite.same"):
-    """Anything through."""
+    """Pass anything through."""
 
     x: In[any_type] = port(doc="Anything.")
     out: Out[any_type] = port(dtype="same(x)", doc="The same.")
@@ -82,7 +82,7 @@ class Glow(Composite, id="test_composite.glow", tags=("bloom",)):
 
 @pytest.fixture(autouse=True)
 def _defined() -> None:
-    """The types above, whatever an earlier test has taken out of the catalogue."""
+    """Define the types above again, in case an earlier test removed them from the catalogue."""
 
     default_catalogue()
     block_types.commit({block.id: block for block in (Gain, Sum, Same, Repeat, Glow)}, ())
@@ -117,7 +117,7 @@ def test_a_patch_places_connects_and_saves_a_composite() -> None:
 
 
 def test_a_composite_describes_its_children() -> None:
-    """Each child is described by its own type with the values that reach it."""
+    """Each child is described by its own type, with the values that the composite gives it."""
     composition = describe(Glow("g", {"strength": 5.0, "passes": 3})).composition
     assert composition is not None
     gain, total = composition.children
@@ -139,7 +139,7 @@ def test_live_values_leave_the_description_as_it_is_and_structural_ones_do_not()
 
 
 def test_shapes_and_types_of_outputs_are_shown_in_terms_of_the_inputs() -> None:
-    """A rule that depends on the inside is shown as "data"; a constant one as it is."""
+    """A rule that depends on the inside is shown as "data"; a constant rule is shown as it is."""
 
     class Chain(Composite, id="test_composite.chain"):
         """Two pass-throughs in a row."""
@@ -160,7 +160,7 @@ def test_shapes_and_types_of_outputs_are_shown_in_terms_of_the_inputs() -> None:
 
 
 def test_feedback_of_a_patch_can_be_inside_a_composite() -> None:
-    """An input that is delayed for all of its children is delayed, and says so; one of two sources gives the shape."""
+    """An input that all children delay is declared as delayed; one of two sources gives the shape."""
 
     class Trail(Composite, id="test_composite.trail"):
         """Numbers of the last frame, as large as what is connected."""
@@ -188,7 +188,7 @@ def test_feedback_of_a_patch_can_be_inside_a_composite() -> None:
 
 
 def test_several_children_may_share_an_input_and_a_parameter() -> None:
-    """The composite asks for what all of them ask for."""
+    """The composite requires what all of them require."""
 
     class Shared(Composite, id="test_composite.shared"):
         """Everything at once."""
@@ -255,7 +255,7 @@ def bad(body: str) -> None:
     """Define a composite whose `compose` is `body`, with a gain, a sum and a loop as children."""
 
     class Bad(Composite, id="test_composite.bad"):
-        """Does not hold together."""
+        """Is inconsistent."""
 
         own: int = param(1, structural=True, doc="Own.")
 
@@ -310,7 +310,7 @@ def bad(body: str) -> None:
     ],
 )
 def test_a_composite_that_does_not_hold_together_is_refused_when_defined(body: str, message: str) -> None:
-    """The patch's rules hold inside; the message says what must hold."""
+    """The rules of patches hold inside; the message names the rule."""
     with pytest.raises(BlockDefinitionError) as refused:
         bad(body)
     assert message in str(refused.value)
@@ -348,10 +348,10 @@ def test_a_composite_declares_neither_ports_nor_live_parameters() -> None:
 
 
 def test_what_is_exposed_does_not_depend_on_parameters() -> None:
-    """A patch's connections must not come and go with a value."""
+    """Otherwise a patch's connections would come and go with a value."""
 
     class Moody(Composite, id="test_composite.moody"):
-        """Another port at times."""
+        """Exposes another port now and then."""
 
         wide: bool = param(False, structural=True, doc="One more output.")
 
@@ -368,7 +368,7 @@ def test_what_is_exposed_does_not_depend_on_parameters() -> None:
 
 
 def test_a_child_that_can_not_be_described_is_named() -> None:
-    """The message leads to the child."""
+    """The message names the child."""
 
     class Picky(Block, id="test_composite.picky"):
         """Refuses to be described."""

@@ -127,7 +127,7 @@ def test_the_text_does_not_depend_on_the_order_of_edits() -> None:
 
 
 def test_saving_and_loading_a_file(tmp_path: Path) -> None:
-    """A saved patch counts as saved, knows its place, and is UTF-8 text that reads well."""
+    """A saved patch counts as saved, knows its path, and is readable UTF-8 text."""
     patch = Patch()
     patch.add("math.saxpy", title="Größe Ω", a=0.1)
     path = tmp_path / "patch.loom"
@@ -144,7 +144,7 @@ def test_saving_and_loading_a_file(tmp_path: Path) -> None:
 
 
 def test_half_a_surrogate_pair_survives(tmp_path: Path) -> None:
-    """JSON may hold what UTF-8 can't; such a patch can be loaded, saved and loaded."""
+    """JSON may hold one and UTF-8 can't; such a patch can be loaded, saved and loaded again."""
     patch = parse_patch(document(node(title="\ud800 x")))
     save_patch(patch, tmp_path / "p.loom")
     assert load_patch(tmp_path / "p.loom").nodes["n"].title == "\ud800 x"
@@ -172,7 +172,7 @@ def test_a_save_that_fails_leaves_the_old_file_whole(tmp_path: Path, monkeypatch
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    """Saving where there is no folder and loading where there is no file say so."""
+    """The errors of saving without a folder and of loading without a file name the path."""
     path = tmp_path / "gone" / "patch.loom"
     with pytest.raises(PatchError, match=r"patch must be writable: .*gone/patch\.loom: No such file or directory"):
         save_patch(Patch(), path)
@@ -198,7 +198,7 @@ def test_a_saved_file_keeps_its_permissions(tmp_path: Path) -> None:
 def test_a_save_writes_through_links_and_removes_what_a_killed_one_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unnamed: bool
 ) -> None:
-    """A link stays a link, also one to a file that is not there yet; there is one file more after all that."""
+    """A link stays a link, also one to a file that does not exist yet; only one file is added."""
     if not unnamed:
         monkeypatch.delattr(os, "O_TMPFILE")
     target = tmp_path / "elsewhere" / "real.loom"
@@ -282,7 +282,7 @@ def test_a_bad_file_says_where_it_is_bad(text: str, message: str) -> None:
     ("value", "message"), [("x", "must be a finite number, got 'x'"), (11, "must be at most 10, got 11")]
 )
 def test_a_value_that_its_type_refuses_is_kept_and_reported(value: Any, message: str) -> None:
-    """Types change: the patch opens, shows the default, and is saved as it was; a check says what is wrong."""
+    """Types change: such a patch opens, shows the default, and is saved as it was; a check reports the value."""
     patch = parse_patch(document(node(parameters={"a": value})), "p")
     assert patch.value("n", "a") == patch.catalogue.require("math.saxpy").parameters["a"].default
     assert json.loads(dump_patch(patch))["nodes"][0]["parameters"] == {"a": value}
@@ -328,7 +328,7 @@ def test_a_file_of_other_data_is_refused(tmp_path: Path) -> None:
 
 
 def test_placeholders_can_be_looked_at_moved_and_connected_but_not_set() -> None:
-    """A node of an unknown type is kept and shown; what would need its type says that it is unknown."""
+    """A node of an unknown type is kept and shown; edits that need its type say that it is unknown."""
     patch = parse_patch(
         document(
             node("gone.type", parameters={"k": [1]}),
@@ -375,7 +375,7 @@ def test_placeholders_can_be_looked_at_moved_and_connected_but_not_set() -> None
     )
 )
 def test_any_json_gives_a_patch_or_a_patch_error(value: Any) -> None:
-    """A file made of the right words in the wrong places never ends in another error."""
+    """Files with the right words in the wrong places never raise another error."""
     text = json.dumps({"schema": 1, **value} if isinstance(value, dict) else value)
     try:
         parse_patch(text)

@@ -1,4 +1,4 @@
-"""Undo and redo: whatever is done to a patch can be taken back and brought again."""
+"""Undo and redo: every edit of a patch can be undone and redone."""
 
 import contextlib
 from collections.abc import Callable
@@ -38,13 +38,13 @@ TYPES = ("io.array", "math.saxpy", "io.viewer", "image.mix", "test_region.loop",
 
 
 def random_scope(patch: Patch, data: st.DataObject) -> str:
-    """Return a scope that a patch may have; one that it has not is refused by the edit."""
+    """Return a scope that a patch may have; the edit refuses one that it hasn't."""
     node = data.draw(st.sampled_from(["", *sorted(patch.nodes)]))
     return node + (".else" if node and data.draw(st.booleans()) else "")
 
 
 def random_edit(patch: Patch, data: st.DataObject) -> None:
-    """Do one edit that hypothesis chooses; one that the patch refuses counts as none."""
+    """Do one edit that hypothesis chooses; nothing happens if the patch refuses it."""
     nodes = sorted(patch.nodes)
     kind = data.draw(
         st.sampled_from(
@@ -163,7 +163,7 @@ def test_lookups_agree_with_a_walk_over_the_patch(data: st.DataObject) -> None:
 
 @given(st.data())
 def test_no_edit_leaves_an_order_that_can_not_be(data: st.DataObject) -> None:
-    """After any edits nothing depends on itself, no branch reads the other, and only regions hold blocks."""
+    """After any edits, nothing depends on itself, no branch reads the other, and only regions hold blocks."""
     patch = Patch()
     for _ in range(data.draw(st.integers(1, 12))):
         with contextlib.suppress(PatchError):
@@ -224,7 +224,7 @@ def test_after_undo_and_after_saving_a_gesture_begins_a_new_step() -> None:
 
 
 def test_a_new_edit_ends_what_could_be_redone() -> None:
-    """History is one line, never a tree."""
+    """History is linear."""
     patch = Patch()
     patch.add("io.array")
     patch.undo()
@@ -250,7 +250,7 @@ def test_an_edit_that_changes_nothing_is_no_step() -> None:
 
 
 def test_an_edit_that_fails_half_way_leaves_nothing() -> None:
-    """What was done inside before the failure is taken back, and listeners hear of it."""
+    """Its changes before the failure are reverted, and listeners hear of that."""
     patch = Patch()
     kept = patch.add("io.array")
     before, heard = dump_patch(patch), Patch()
@@ -266,7 +266,7 @@ def test_an_edit_that_fails_half_way_leaves_nothing() -> None:
 
 
 def test_an_inner_edit_that_fails_takes_back_only_its_own_part() -> None:
-    """The outer edit goes on with what it had, and is one step."""
+    """The outer edit keeps its own changes, and is one step."""
     patch = Patch()
     with patch.edit("Outer"):
         patch.add("io.array", node_id="one")
@@ -281,7 +281,7 @@ def test_an_inner_edit_that_fails_takes_back_only_its_own_part() -> None:
 
 
 def test_listener_that_fails_does_not_split_an_edit() -> None:
-    """An edit whose listener raises is taken back whole."""
+    """An edit whose listener raises is reverted completely."""
     patch = Patch()
     armed = [True]
 
@@ -297,7 +297,7 @@ def test_listener_that_fails_does_not_split_an_edit() -> None:
 
 
 def test_the_end_of_an_edit_is_announced_once_after_its_changes() -> None:
-    """For an edit of many changes, nested ones, one that fails, undo and redo; an edit without changes says nothing."""
+    """For edits of many changes, nested and failing ones, undo and redo; an edit without changes is not announced."""
     patch, told = Patch(), []
     end = patch.subscribe(lambda change: told.append(type(change).__name__), lambda: told.append("done"))
 
@@ -358,7 +358,7 @@ def test_the_inverse_of_an_inverse_is_the_change(change: Change) -> None:
 
 
 def test_only_changes_of_the_same_thing_merge() -> None:
-    """Two values of one parameter are one change from first to last; other pairs stay two."""
+    """Two values of one parameter merge into one change; other pairs stay two."""
     first, second = ParameterChanged("a", "gain", 2.0, 1.0), ParameterChanged("a", "gain", 3.0, 2.0)
     assert merge(first, second) == ParameterChanged("a", "gain", 3.0, 1.0)
     assert merge(first, ParameterChanged("a", "other", 3.0, 2.0)) is None
@@ -371,7 +371,9 @@ def test_only_changes_of_the_same_thing_merge() -> None:
 
 
 def test_history_forgets_the_oldest_steps_and_with_them_the_saved_moment() -> None:
-    """Past its limit the oldest edit goes; a patch whose saved moment is gone is not saved, whatever is undone."""
+    """Beyond the limit the oldest edit is dropped, maybe with the saved state; then no undo makes the patch count as
+    saved.
+    """
     change = NodeRenamed("a", "x", "")
     history = History(limit=3)
     for i in range(5):

@@ -1,4 +1,4 @@
-"""Regions in the document: what may lie where, what that orders, and what happens to it on the way."""
+"""Regions in the document: which blocks may lie where, how that orders them, and what edits do."""
 
 import json
 import random
@@ -61,7 +61,7 @@ def test_a_region_can_be_named_by_handle_body_or_text(patch: Patch) -> None:
     ],
 )
 def test_only_region_blocks_hold_blocks(patch: Patch, region: str, message: str) -> None:
-    """The message names what was taken for a region."""
+    """The message names the block that is no region."""
     before = dump_patch(patch)
     with pytest.raises(RegionRefused, match=message):
         patch.add("test_region.pass", node_id="new", region=region)
@@ -77,7 +77,7 @@ def test_a_block_that_holds_none_has_no_body(patch: Patch) -> None:
 
 
 def test_a_placeholder_may_be_a_region(patch: Patch) -> None:
-    """Nobody knows what an unknown block type holds."""
+    """Whether an unknown block type holds blocks is not known."""
     patch.restore([NodeAdded(Node(id="old", type="gone.loop"))])
     assert patch.add("test_region.pass", node_id="new", region="old.else").id == "new"
 
@@ -91,7 +91,7 @@ def test_no_region_lies_inside_itself(patch: Patch) -> None:
 
 
 def test_ids_hold_no_slash(patch: Patch) -> None:
-    """A slash leads from a composite to a block inside it."""
+    """A slash separates a composite from a block inside it."""
     with pytest.raises(
         PatchError, match="node id must not hold a slash, which leads to a block in a composite, got 'a/b'"
     ):
@@ -104,7 +104,7 @@ def test_ids_hold_no_slash(patch: Patch) -> None:
 
 
 def test_moving_into_a_region_is_one_undo_step(patch: Patch) -> None:
-    """Several nodes move together; what already lies there is no change."""
+    """Several nodes move together; those that lie there already don't change."""
     heard: list[Change] = []
     patch.subscribe(heard.append)
     patch.move_into([patch["a"], "b"], patch["choice"].otherwise)
@@ -120,7 +120,7 @@ def test_moving_into_a_region_is_one_undo_step(patch: Patch) -> None:
 
 
 def test_a_region_block_takes_along_what_lies_in_it(patch: Patch) -> None:
-    """Its members go on naming it."""
+    """Its members still lie in it."""
     patch.move_into("a", "choice")
     patch.move_into("choice", "")
     assert regions(patch)["a"] == "choice"
@@ -148,7 +148,7 @@ def test_removing_a_region_leaves_what_lay_in_it(patch: Patch) -> None:
 
 
 def test_a_way_out_of_a_region_and_back_is_a_cycle(patch: Patch) -> None:
-    """A region runs as a whole: what needs its result can't feed it."""
+    """A region runs as a whole, so a block that needs its result can't feed it."""
     patch.move_into(["a", "b"], "choice")
     link(patch, "a.out c.x")
     with pytest.raises(WouldCycle) as refused:
@@ -170,7 +170,7 @@ def test_a_region_and_its_own_body_order_each_other_in_no_way(patch: Patch) -> N
 
 
 def test_a_block_can_not_feed_itself_in_a_region_either(patch: Patch) -> None:
-    """A turn does not read what the same turn computes later."""
+    """A turn can't read what it computes later."""
     patch.move_into(["a", "b"], "loop")
     with pytest.raises(WouldCycle, match=r"got a -> a$"):
         link(patch, "a.out a.x")
@@ -195,7 +195,7 @@ def test_one_branch_does_not_read_the_other(patch: Patch) -> None:
 
 
 def test_a_delayed_input_closes_no_cycle(patch: Patch) -> None:
-    """What is needed only in the next frame may be fed by what follows, within regions and across their borders."""
+    """A value needed only in the next frame may come from a later block, within regions and across their borders."""
     patch.add("test_region.delay", node_id="delay")
     link(patch, "delay.out a.x", "a.out b.x", "b.out delay.x")
     patch.move_into("a", "loop")
@@ -215,7 +215,7 @@ def test_one_branch_may_read_what_the_other_did_a_frame_ago(patch: Patch) -> Non
 
 
 def test_a_move_that_would_close_a_cycle_is_refused(patch: Patch) -> None:
-    """One node of a chain can't leave a region that the chain comes back to; the whole chain can move."""
+    """One node of a chain can't leave a region to which the chain returns; the whole chain can."""
     link(patch, "a.out b.x", "b.out c.x")
     with pytest.raises(WouldCycle) as refused:
         patch.move_into(["a", "c"], "loop")
@@ -231,7 +231,7 @@ def test_a_move_that_would_close_a_cycle_is_refused(patch: Patch) -> None:
 
 
 def test_a_cycle_that_a_file_brought_does_not_hold_up_other_moves(region_blocks: None) -> None:
-    """Only a new cycle is refused, so that a broken patch can be mended."""
+    """Only new cycles are refused, so that a broken patch can be corrected."""
     nodes = [{"id": name, "type": "test_region.pass"} for name in "ab"] + [{"id": "loop", "type": "test_region.loop"}]
     connections = [{"source": "a.out", "target": "b.x"}, {"source": "b.out", "target": "a.x"}]
     patch = parse_patch(json.dumps({"schema": 1, "nodes": nodes, "connections": connections}))
@@ -243,7 +243,7 @@ def test_a_cycle_that_a_file_brought_does_not_hold_up_other_moves(region_blocks:
 
 
 def test_copies_stay_in_the_regions_that_come_along(patch: Patch) -> None:
-    """A region keeps its contents under new ids; what lay in a region that stays behind moves out."""
+    """A copied region keeps its contents under new ids; blocks whose region is not copied move out."""
     patch.move_into(["a", "b"], "choice.else")
     patch.move_into("c", "loop")
     ids = patch.insert(patch.excerpt(["choice", "a", "c", "d"]))
@@ -265,7 +265,7 @@ def test_copies_stay_in_the_regions_that_come_along(patch: Patch) -> None:
 
 
 def test_copied_ids_never_meet(region_blocks: None) -> None:
-    """A free id of the copy is not one that another copied node keeps."""
+    """A new id is not one that another copied node keeps."""
     patch, part = Patch(), Patch()
     patch.add("test_region.pass", node_id="a")
     for name in ("a", "a_2"):
@@ -306,7 +306,7 @@ def test_a_file_with_an_impossible_region_says_where(region_blocks: None, region
 
 
 def test_a_file_may_name_a_region_that_holds_nothing_any_more(region_blocks: None) -> None:
-    """A patch whose block types have changed opens, so that it can be mended."""
+    """A patch whose block types have changed opens, so that it can be corrected."""
     nodes = [
         {"id": "n", "type": "test_region.pass", "region": "p"},
         {"id": "p", "type": "test_region.pass"},
@@ -324,7 +324,7 @@ def test_a_file_may_name_a_region_that_holds_nothing_any_more(region_blocks: Non
 
 @st.composite
 def nested(draw: st.DrawFn) -> dict[str, str]:
-    """Give some blocks, each in a branch of an earlier one or outside all regions."""
+    """Draw some blocks, each in a branch of an earlier one or outside all regions."""
     scope_of: dict[str, str] = {}
     for n in range(draw(st.integers(1, 9))):
         around = draw(st.sampled_from(["", *scope_of]))
@@ -357,7 +357,7 @@ def test_lifting_finds_the_ends_in_the_innermost_common_scope(scope_of: dict[str
 
 @given(nested())
 def test_a_chain_leads_from_the_outside_in(scope_of: dict[str, str]) -> None:
-    """It is the path outwards, reversed."""
+    """The chain is the path outwards, reversed."""
     scopes = Scopes(scope_of)
     for node in scope_of:
         assert list(scopes.chain(scope_of[node])) == around(scope_of, node)[:0:-1]
@@ -378,7 +378,7 @@ def test_a_scope_is_a_region_and_a_branch(scope: str) -> None:
 
 @given(st.integers(2, 8), st.integers(0, 16), st.integers(0, 10_000))
 def test_a_cycle_is_found_exactly_when_there_is_no_order(nodes: int, edges: int, seed: int) -> None:
-    """A result is a cycle along the pairs; without a result the pairs can be sorted topologically."""
+    """Any result is a cycle along the pairs; without one, the pairs can be sorted topologically."""
     choose = random.Random(seed)
     pairs = [(f"n{choose.randrange(nodes)}", f"n{choose.randrange(nodes)}") for _ in range(edges)]
     cycle = find_cycle(pairs)

@@ -1,4 +1,4 @@
-"""What the patch refuses, and the words it refuses it with."""
+"""What the patch refuses, and its messages."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def patch() -> Patch:
         def describe(self, build: BlockBuilder) -> None: ...
 
     class Pass(Block, id="test_rules.pass", title="Pass"):
-        """Numbers through."""
+        """Pass numbers through."""
 
         x: In[f32] = port(doc="Numbers.")
         out: Out[f32] = port(doc="Numbers.")
@@ -34,7 +34,7 @@ def patch() -> Patch:
         def describe(self, build: BlockBuilder) -> None: ...
 
     class Anything(Block, id="test_rules.anything"):
-        """Anything through."""
+        """Pass anything through."""
 
         x: In[any_type] = port(doc="Anything.")
         out: Out[any_type] = port(dtype="same(x)", doc="The same.")
@@ -106,7 +106,7 @@ def test_a_connection_that_replaces_the_one_which_closes_the_cycle_is_allowed(pa
 
 
 def test_checking_a_long_chain_is_quick(patch: Patch) -> None:
-    """A ladder of 200 rungs has 2**200 ways through it and is checked at once."""
+    """A ladder of 200 rungs has 2**200 paths and is checked at once."""
     for i in range(200):
         patch.add("math.saxpy", node_id=f"n{i}")
     for i in range(199):
@@ -134,7 +134,7 @@ def test_making_the_same_connection_twice_is_no_edit(patch: Patch) -> None:
 
 
 def test_only_a_connection_of_the_patch_can_be_taken_away(patch: Patch) -> None:
-    """Both ends must be right; an input alone is enough as well."""
+    """Both ends must match; the input alone is enough, too."""
     made = patch.connect(patch["pass"]["out"], patch["c"]["x"])
     with pytest.raises(PatchError, match=r"connection must be in the patch, got b\.x"):
         patch.disconnect(patch["b"]["x"])
@@ -160,7 +160,7 @@ def test_only_a_connection_of_the_patch_can_be_taken_away(patch: Patch) -> None:
     ],
 )
 def test_parameter_values_are_checked(patch: Patch, values: dict[str, object], message: str) -> None:
-    """A value that does not fit is refused, and with it everything set in the same call."""
+    """A value that does not fit is refused, together with everything set in the same call."""
     with pytest.raises(PatchError) as refused:
         patch.set("pass", **values)
     assert str(refused.value) == message
@@ -179,7 +179,7 @@ def test_arrays_must_be_numeric_and_not_empty() -> None:
 
 
 def test_whole_numbers_keep_every_digit(patch: Patch) -> None:
-    """Above 2**53 a float has no room for them, an int parameter has."""
+    """Above 2**53 a float can't hold them, but an int parameter does."""
     patch.set("pass", count=2**53 + 1)
     assert patch.value("pass", "count") == 2**53 + 1
     patch.set("pass", count=4.0)
@@ -200,7 +200,7 @@ def test_a_scalar_array_keeps_its_empty_shape() -> None:
 
 
 def test_nodes_must_be_known_and_ids_new_and_without_dots(patch: Patch) -> None:
-    """The messages name what there is."""
+    """The messages name the valid ones."""
     with pytest.raises(PatchError, match="node must be one of whole, pass, anything, b, c, got 'x'"):
         patch["x"]
     with pytest.raises(PatchError, match="node must be one of no nodes, got 'x'"):
@@ -259,7 +259,7 @@ def test_titles_are_the_types_until_a_person_gives_one(patch: Patch) -> None:
 
 
 def test_what_belongs_to_another_patch_is_refused() -> None:
-    """Its nodes may have the same ids; a port is as good as any other that is equal to it."""
+    """Its nodes may have the same ids; ports that are equal are interchangeable."""
     mine, other = Patch(), Patch()
     for patch in (mine, other):
         patch.connect(patch.add("io.array")["out"], patch.add("buffer.copy")["x"])

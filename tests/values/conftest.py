@@ -29,7 +29,7 @@ def target() -> type[Block]:
 
 @pytest.fixture
 def given_block() -> type[ValueBlock]:
-    """Define a block whose outputs are whatever a test puts into `Given.gives`, raising what is an exception."""
+    """Define a block that outputs whatever a test puts into `Given.gives`, and raises exceptions among it."""
 
     class Given(ValueBlock, id="test_values.given"):
         """Give what is asked for."""

@@ -17,7 +17,7 @@ from tests.values.running import STEP_S, place, record
 
 
 def value(text: str, **given_values: float) -> float:
-    """Return what a line comes to."""
+    """Return the value of a line of arithmetic."""
     arithmetic = Arithmetic(text, NAMES)
     arithmetic.names.update(given_values)
     return arithmetic.value()
@@ -46,12 +46,12 @@ def value(text: str, **given_values: float) -> float:
     ],
 )
 def test_line_of_arithmetic(text: str, expected: float) -> None:
-    """It is what it is on paper."""
+    """Its value is the one computed by hand."""
     assert value(text, a=2.5, b=1.0, t=3.0, frame=11.0) == pytest.approx(expected)
 
 
 NUMBERS = st.floats(-100, 100).map(lambda x: round(x, 3))
-#: Texts in pairs: as a person writes them, and for numpy, whose comparisons give booleans that can't be subtracted.
+#: Pairs of texts: as a person writes them, and for numpy, which can't subtract the booleans of comparisons.
 LEAVES = st.one_of(NUMBERS.map(lambda x: f"({x!r})"), st.sampled_from(["a", "b", "t"])).map(lambda text: (text, text))
 LINES = st.recursive(
     LEAVES,
@@ -75,7 +75,7 @@ LINES = st.recursive(
 
 @given(LINES, NUMBERS, NUMBERS, NUMBERS)
 def test_every_line_is_what_numpy_makes_of_it(texts: tuple[str, str], a: float, b: float, t: float) -> None:
-    """With the same text over numpy's float64 and functions."""
+    """numpy evaluates the same text with float64 numbers and its own functions."""
     scope: dict[str, Any] = {"a": np.float64(a), "b": np.float64(b), "t": np.float64(t), "float64": np.float64}
     scope |= {name: getattr(np, name) for name in ("abs", "cos", "sin", "floor")}
     assert value(texts[0], a=a, b=b, t=t) == pytest.approx(float(eval(texts[1], scope)), rel=1e-9, abs=1e-9)
@@ -130,7 +130,7 @@ def test_anything_else_is_refused_in_words(text: str, told: str) -> None:
     ],
 )
 def test_a_line_without_a_value_says_for_which_numbers(text: str, told: str) -> None:
-    """At once: powers are of floats, which overflow rather than grow."""
+    """It fails at once: powers are computed in floats, which overflow instead of growing."""
     start = time.thread_time()
     with pytest.raises(PatchError, match=told):
         value(text)
@@ -149,7 +149,7 @@ def test_the_help_names_every_function() -> None:
 
 
 def test_expression_block_follows_its_text_and_the_clock() -> None:
-    """t, dt and frame are the moment's."""
+    """t, dt and frame are those of the moment."""
     block = place("value.expression", text="a * t + 1000 * frame + b * dt", a=2.0, b=6.0)
     frames = np.arange(10)
     np.testing.assert_allclose(record(block, 10), 2 * frames * STEP_S + 1000 * frames + 0.1)

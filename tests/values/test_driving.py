@@ -59,7 +59,7 @@ def test_a_value_out_of_bounds_is_reported_while_it_lasts(target: type[Block]) -
 
 
 def test_the_running_graph_receives_changes_only(target: type[Block]) -> None:
-    """A value that stays costs nothing."""
+    """A value that stays the same costs nothing."""
     patch = Patch()
     slider, driven = patch.add("value.slider"), patch.add("test_values.target", node_id="driven")
     patch.connect(slider["value"], driven["wide"])
@@ -71,7 +71,7 @@ def test_the_running_graph_receives_changes_only(target: type[Block]) -> None:
 
 
 def test_a_parameter_returns_to_what_the_patch_says(target: type[Block]) -> None:
-    """What was set meanwhile counts."""
+    """Values set while it was driven count."""
     patch = Patch()
     slider, driven = patch.add("value.slider"), patch.add("test_values.target", node_id="driven", wide=3.0)
     connection = patch.connect(slider["value"], driven["wide"])

@@ -10,7 +10,7 @@ from tests.values.running import moments, place
 
 
 def test_the_table_holds_finite_numbers_and_is_bounded() -> None:
-    """Values that no parameter could take are ignored, and so are names beyond the limit."""
+    """Values that no parameter could take and names beyond the limit are ignored."""
     inputs = Inputs()
     for value in (1, True, 2.5, float("nan"), float("inf")):
         inputs.set("a", value)
@@ -56,7 +56,7 @@ def test_keyboard_tells_presses_and_switches() -> None:
 
 
 def test_no_key_is_never_down() -> None:
-    """Not with a key that has no name, either."""
+    """Not even when a key without a name is pressed."""
     block, inputs = place("value.keyboard", key=" "), Inputs()
     block.controls = inputs.table
     block.check()
@@ -84,7 +84,7 @@ def test_a_tap_shorter_than_a_frame_is_a_press() -> None:
 
 
 def test_presses_before_a_reset_do_not_count() -> None:
-    """A block that starts knows nothing of what was."""
+    """A block that starts has not seen them."""
     block, inputs = place("value.keyboard"), Inputs()
     block.controls = inputs.table
     for _ in range(3):
@@ -96,7 +96,7 @@ def test_presses_before_a_reset_do_not_count() -> None:
 
 
 def test_mouse_is_in_the_middle_until_it_comes() -> None:
-    """Position, buttons and wheel come from the table; the wheel counts from the start on."""
+    """Position, buttons and wheel come from the table; the wheel counts from the block's start."""
     block, inputs = place("value.mouse", wheel_step=0.5), Inputs()
     block.controls = inputs.table
     inputs.add("mouse.wheel", 5.0)
@@ -111,7 +111,7 @@ def test_mouse_is_in_the_middle_until_it_comes() -> None:
 
 @pytest.mark.parametrize("name", ["mouse.x", "key.é", "osc:/x/0"])
 def test_inputs_reach_the_engine_while_it_is_paused(name: str) -> None:
-    """A frame that was asked for by an input shows it, though time stands still."""
+    """An input requests a frame that shows it, though time stands still."""
     patch = Patch()
     patch.add("value.mouse")
     with Engine(patch, device="host") as engine:

@@ -1,4 +1,4 @@
-"""Listeners: how their threads begin and end, and what they are asked for."""
+"""Listeners: how their threads start and end, and which sources they accept."""
 
 import threading
 
@@ -12,7 +12,7 @@ from tests.waiting import until
 
 @pytest.mark.parametrize("source", ["osc:9000", "osc:", "osc:127.0.0.1:", "osc:127.0.0.1:http"])
 def test_a_source_that_names_no_port_is_reported(source: str) -> None:
-    """A block of somebody's own may ask for anything; nothing is opened to the network by mistake."""
+    """A user's block may ask for anything; nothing is opened to the network by mistake."""
     listener = OscListener(source, Inputs())
     listener.start()
     until(lambda: listener.problem_at("node") is not None)
@@ -22,7 +22,7 @@ def test_a_source_that_names_no_port_is_reported(source: str) -> None:
 
 
 class Slow(Listener):
-    """Has one device, and keeps it after its end until it may let go."""
+    """Has one device, and holds it after its end until it may release it."""
 
     device = threading.Lock()
     held = threading.Event()
@@ -39,7 +39,7 @@ class Slow(Listener):
 
 
 def test_frames_do_not_wait_for_a_listener_to_end() -> None:
-    """What listens instead begins when the one before has given back its device; closing waits for all."""
+    """The next listener starts when the previous one has released the device; closing waits for all."""
     needed = Listeners(Inputs(), {"slow": Slow})
     needed.need(["slow:a"])
     assert Slow.held.wait()

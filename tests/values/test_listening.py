@@ -1,4 +1,4 @@
-"""OSC over the loopback and MIDI over a device of the test's own: what comes, what is missing, and what is left."""
+"""OSC over the loopback and MIDI over a fake device: messages, missing sources, and cleaning up."""
 
 import socket
 import sys
@@ -26,7 +26,7 @@ HOST = "127.0.0.1"
 
 
 def step_until(engine: Engine, condition: Callable[[FrameReport], bool]) -> FrameReport:
-    """Do frames until a report is as wanted."""
+    """Do frames until a report satisfies a condition."""
     reports = [engine.step()]
 
     def is_there() -> bool:
@@ -52,7 +52,7 @@ def port() -> int:
 
 @pytest.fixture
 def osc(port: int) -> Iterator[tuple[Inputs, SimpleUDPClient]]:
-    """Run a listener and return its table and who sends to it."""
+    """Run a listener; return its table and a sender."""
     inputs = Inputs()
     listener = OscListener(f"osc:{HOST}:{port}", inputs)
     listener.start()
@@ -93,7 +93,7 @@ def test_osc_arguments_get_names(osc: tuple[Inputs, SimpleUDPClient]) -> None:
 
 
 def test_osc_bundles_count_at_once_and_noise_is_left_out(osc: tuple[Inputs, SimpleUDPClient], port: int) -> None:
-    """A bundle for next year does not delay later messages; bytes that are not OSC do no harm."""
+    """A bundle for next year delays no later message; bytes that are not OSC do no harm."""
     inputs, client = osc
     bundle = OscBundleBuilder(time.time() + 3e7)
     message = OscMessageBuilder("/later")
@@ -109,7 +109,7 @@ def test_osc_bundles_count_at_once_and_noise_is_left_out(osc: tuple[Inputs, Simp
 
 
 def test_osc_drives_a_patch(port: int) -> None:
-    """The block gives its default, then what comes; two blocks share a port, and the last one closes it."""
+    """The block outputs its default, then what is sent; two blocks share a port, and the last one closes it."""
     patch = Patch()
     one = patch.add("value.osc_in", port=port, address="/a", default=0.25)
     two = patch.add("value.osc_in", port=port, address="/b", index=1)
@@ -163,7 +163,7 @@ def test_a_taken_port_is_reported_until_it_is_free(port: int, monkeypatch: pytes
 
 @pytest.mark.parametrize("host", ["nowhere.invalid", "300.1.2.3", ""])
 def test_an_invalid_address_is_reported(host: str, port: int) -> None:
-    """An empty one is not taken as the whole network, as sockets would."""
+    """An empty one does not mean all interfaces, as it does for sockets."""
     patch = Patch()
     patch.add("value.osc_in", port=port, host=host)
     with Engine(patch, device="host") as engine:
@@ -176,7 +176,7 @@ def test_an_invalid_address_is_reported(host: str, port: int) -> None:
 
 
 def test_a_bad_osc_address_is_reported() -> None:
-    """Before anything listens."""
+    """It is reported before anything listens."""
     patch = Patch()
     patch.add("value.osc_in", address="fader")
     with Engine(patch, device="host") as engine:
@@ -209,7 +209,7 @@ def test_a_missing_library_is_reported(
 
 
 def test_midi_messages_get_names(device: str) -> None:
-    """By channel and for any channel; a note that is struck with velocity 0 is up; strikes are counted."""
+    """Names are by channel and for any channel; a note with velocity 0 is released; notes are counted."""
     inputs = Inputs()
     listener = MidiListener("midi:fake", inputs)
     listener.start()
@@ -261,7 +261,7 @@ def test_midi_drives_a_patch(device: str) -> None:
 
 
 def test_midi_devices_come_and_go(device: str) -> None:
-    """A device that is missing, busy or unplugged is reported, and found again without help."""
+    """A device that is missing, busy or unplugged is reported, and found again by itself."""
     patch = Patch()
     patch.add("value.midi_in", device="keys")
     fake_midi.devices.clear()

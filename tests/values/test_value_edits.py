@@ -1,4 +1,4 @@
-"""Random edits of values: an engine that followed them is where one that starts with the patch is."""
+"""Random edits of values: an engine that followed them agrees with one that starts with the final patch."""
 
 import random
 
@@ -19,7 +19,7 @@ PARAMETERS = {
 
 
 class Editor:
-    """Makes random edits of a patch of sliders, expressions and blocks of the device; none depends on the time."""
+    """Makes random edits of a patch of sliders, expressions and device blocks, none of which depends on time."""
 
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
@@ -27,7 +27,7 @@ class Editor:
         self.patch.add("io.array", node_id="x", data=np.arange(1, 4, dtype=np.float32))
 
     def ids(self, prefix: str) -> list[str]:
-        """Return the nodes whose type begins so; at least one."""
+        """Return the nodes whose type has a prefix; at least one."""
         return [node.id for node in self.patch.nodes.values() if node.type.startswith(prefix)]
 
     def edit(self) -> None:
@@ -40,7 +40,7 @@ class Editor:
             return
 
     def add(self) -> None:
-        """Place a block of the device behind another."""
+        """Place a device block after another."""
         source = self.chance.choice(["x", *self.ids("math")])
         node = self.patch.add("math.scale_offset", scale=self.chance.uniform(-2, 2))
         self.patch.connect(PortRef(source, "out"), node["x"])
@@ -74,7 +74,7 @@ class Editor:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_edits_lead_where_a_fresh_start_does(seed: int) -> None:
-    """Values, warnings and buffers agree after each edit, with frames beside which a graph is built in between."""
+    """Values, warnings and buffers agree after each edit, with frames in between while graphs are built."""
     editor = Editor(seed)
     compared = 0
     with Engine(editor.patch, device="host") as engine:
@@ -87,12 +87,12 @@ def test_edits_lead_where_a_fresh_start_does(seed: int) -> None:
             with Engine(editor.patch, device="host") as fresh:
                 expected = fresh.step()
                 if is_failing(report) or is_failing(expected):
-                    continue  # a block that fails keeps what it had, which a fresh one has not
+                    continue  # a block that fails keeps its last value, which a fresh one doesn't have
                 compared += 1
                 assert report.values == expected.values
                 assert set(report.diagnostics) == set(expected.diagnostics)
                 if any(item.severity is Severity.ERROR for item in expected.diagnostics):
-                    continue  # a graph that runs goes on doing so as it is
+                    continue  # a running graph runs on as it is
                 for node in editor.ids("math"):
                     port = PortRef(node, "out")
                     np.testing.assert_array_equal(engine.read(port), fresh.read(port))

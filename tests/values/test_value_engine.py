@@ -35,7 +35,7 @@ Array = np.ndarray[Any, Any]
 )
 @settings(max_examples=many(15))
 def test_driven_equals_set_by_hand(values: list[float], driven: tuple[str, str]) -> None:
-    """In every frame the buffers are what they are when the rounded, bounded value is set instead."""
+    """In every frame the buffers are the same as when the rounded, bounded value is set instead."""
     type_id, name = driven
     pictures: list[list[Array]] = []
     for by_hand in (False, True):
@@ -60,7 +60,7 @@ def test_driven_equals_set_by_hand(values: list[float], driven: tuple[str, str])
 
 
 def by_hand_value(patch: Patch, block: NodeRef, name: str, value: float) -> float:
-    """Return what a person would set a parameter to for a number."""
+    """Return the value that a person would set a parameter to for a number."""
     block_type = patch.block_type(block.id)
     assert block_type is not None
     spec = block_type.parameters[name]
@@ -72,7 +72,7 @@ def by_hand_value(patch: Patch, block: NodeRef, name: str, value: float) -> floa
 
 
 def test_setting_a_driven_parameter_waits_until_its_connection_goes() -> None:
-    """However often it is set, also when it was being dragged just before it was connected."""
+    """It may be set any number of times, also dragged just before it is connected."""
     patch = Patch()
     saxpy = doubling(patch)
     slider = patch.add("value.slider", setting=0.75)
@@ -159,7 +159,7 @@ def test_a_failing_value_block_marks_its_node_and_nothing_else() -> None:
 
 
 def test_a_check_tells_what_is_wrong_with_values() -> None:
-    """A bad expression is found without running anything; good value blocks change nothing."""
+    """A bad expression is found without running anything; value blocks without mistakes add nothing."""
     patch = Patch()
     saxpy = doubling(patch)
     text = patch.add("value.expression", text="a +")
@@ -207,13 +207,13 @@ def test_values_go_on_while_the_engine_runs_by_itself() -> None:
 
 
 def test_the_moment_is_one_object() -> None:
-    """Blocks must copy what they keep: the engine changes it in place."""
+    """The engine changes it in place, so blocks must copy what they keep."""
     seen = list(moments(3))
     assert seen[0] is seen[1] is seen[2] and isinstance(seen[0], EngineMoment)
 
 
 def test_a_patch_of_values_alone_runs() -> None:
-    """There is nothing to launch, and the values are told."""
+    """There is nothing to launch, and reports have the values."""
     patch = Patch()
     patch.add("value.time")
     with Engine(patch, device="host") as engine:

@@ -24,7 +24,7 @@ from tests.values.running import STEP_S, Running, moments
 
 
 def is_raised_at(file: str | None, line: int | None) -> bool:
-    """Return whether a line of a file is where the block of this room's tests raises."""
+    """Return whether a line of a file is where the tests' block raises."""
     return bool(file and line) and "raise self.gives[1]" in Path(str(file)).read_text().splitlines()[int(line or 0) - 1]
 
 
@@ -41,7 +41,7 @@ def test_every_block_sees_the_values_of_this_frame() -> None:
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 12))
 def test_values_do_not_depend_on_the_order_of_edits(seed: int, count: int) -> None:
-    """Any graph of expressions gives the same whichever way it was put together, and what numpy makes of it."""
+    """Any graph of expressions gives numpy's values, in whatever order it was built."""
     chance = random.Random(seed)
     texts = [f"{chance.choice(['a + b', 'a * b - c', 'max(a, b)', 'sin(a) + c', 'a - t'])}" for _ in range(count)]
     edges = [
@@ -74,7 +74,7 @@ def test_values_do_not_depend_on_the_order_of_edits(seed: int, count: int) -> No
 
 
 class Mute(Exception):
-    """An exception that can't even say what is wrong."""
+    """An exception whose message can't be printed."""
 
     def __str__(self) -> str:
         raise RuntimeError("no words")
@@ -99,7 +99,7 @@ BAD = [
 
 @pytest.mark.parametrize(("gives", "told"), BAD, ids=[told[:40] for _, told in BAD])
 def test_a_failing_block_is_reported_and_the_rest_runs_on(given_block: type[ValueBlock], gives: Any, told: str) -> None:
-    """Its outputs keep their last values, all of them; when it works again nothing is told any more."""
+    """All its outputs keep their last values; when it works again, nothing is reported any more."""
     patch = Patch()
     node, after = patch.add("test_values.given", node_id="bad"), patch.add("value.expression", text="a + frame")
     patch.connect(node["value"], after["a"])
@@ -124,7 +124,7 @@ def test_a_failing_block_is_reported_and_the_rest_runs_on(given_block: type[Valu
 def test_diagnostics_that_change_in_every_frame_are_sent_at_an_interval(
     target: type[Block], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A value that is out of bounds in every other frame stays told; what is new is told at once."""
+    """The warning of a value that is out of bounds in every other frame stays; new ones are sent at once."""
     now_ns = 10**12
     monkeypatch.setattr(time, "perf_counter_ns", lambda: now_ns)
     patch = Patch()
@@ -138,7 +138,7 @@ def test_diagnostics_that_change_in_every_frame_are_sent_at_an_interval(
         return update(moment, fresh=fresh), len(running.graph.diagnostics)
 
     assert frame(0) == (False, 0)
-    assert frame(1) == (True, 1)  # a node of which nothing was said
+    assert frame(1) == (True, 1)  # a node without diagnostics so far
     assert [frame(number) for number in (2, 3, 4)] == [(False, 1)] * 3
     now_ns += TELL_INTERVAL_NS
     assert frame(4) == (True, 0)
@@ -157,7 +157,7 @@ def test_diagnostics_that_change_in_every_frame_are_sent_at_an_interval(
 def test_a_source_that_is_no_text_is_reported(
     given_block: type[ValueBlock], monkeypatch: pytest.MonkeyPatch, source: object
 ) -> None:
-    """A block of somebody's own may give anything back; its node says so, and the rest runs."""
+    """A user's block may return anything; its node has the error, and the rest runs."""
     monkeypatch.setattr(given_block, "source", lambda self: source)
     patch = Patch()
     patch.add("test_values.given", node_id="bad")
@@ -193,7 +193,7 @@ def test_a_bad_expression_is_reported_until_it_is_mended() -> None:
 
 
 def test_connections_that_no_edit_could_make_are_reported_and_ignored(target: type[Block]) -> None:
-    """A file may hold a circle, an output that is gone, or a structural parameter; everything else runs."""
+    """A file may hold a cycle, an unknown output, or a structural parameter; everything else runs."""
     patch = Patch()
     for i in range(3):
         patch.add("value.expression", node_id=f"n{i}", text="a + 1", a=0.0)
@@ -223,7 +223,7 @@ def test_blocks_begin_once_and_again_on_reset(given_block: type[ValueBlock]) -> 
 
 
 def test_a_thousand_frames_keep_no_memory(target: type[Block]) -> None:
-    """After the first frames only numbers come and go: no line of ours keeps more with each frame."""
+    """After the first frames only numbers come and go: no line of the engine keeps more with each frame."""
     patch = Patch()
     lfo = patch.add("value.lfo", frequency=1.3)
     chance = patch.add("value.random")

@@ -22,7 +22,7 @@ from tests.values.running import doubling
 
 
 def test_values_never_cost_more_than_a_parameter_write() -> None:
-    """Placing, connecting, leading elsewhere, moving into a region, removing and undoing them is never COLD."""
+    """Placing, connecting, reconnecting, moving into a region, removing and undoing them is never COLD."""
     patch = Patch()
     saxpy = doubling(patch)
     condition = patch.add("buffer.constant", dtype="boolean", value=1.0)
@@ -80,7 +80,7 @@ def test_one_driver_call_a_kernel_node(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(HostExecutable, "refresh", refresh)
     with Engine(patch, device="host") as engine:
         engine.step()
-        engine.step()  # in which each finds its way into the running graph
+        engine.step()  # in which each is resolved in the running graph
         for _ in range(3):
             refreshed.clear()
             assert engine.step().update_level is UpdateLevel.HOT
@@ -92,7 +92,7 @@ def test_one_driver_call_a_kernel_node(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_rebuild_starts_with_the_driven_values() -> None:
-    """A new graph has them in its first frame, and goes on following them."""
+    """A new graph has them in its first frame, and follows them from then on."""
     patch = Patch()
     saxpy = doubling(patch)
     time = patch.add("value.time")
@@ -109,7 +109,7 @@ def test_a_rebuild_starts_with_the_driven_values() -> None:
 
 
 def test_values_are_those_of_the_frame_while_a_graph_is_built_beside() -> None:
-    """In every frame of a run with rebuilds beside it, the launch had the value that drove it then."""
+    """In every frame while graphs are rebuilt, the launch has that frame's value."""
     patch = Patch()
     saxpy = doubling(patch)
     text = patch.add("value.expression", text="1 + frame % 7")
@@ -129,13 +129,13 @@ def test_values_are_those_of_the_frame_while_a_graph_is_built_beside() -> None:
 
 
 def test_driven_values_do_not_try_a_refused_build_in_every_frame(tmp_path: Path) -> None:
-    """While a kernel can't take a value, an LFO elsewhere starts no builds; what mends it does."""
+    """While a kernel can't take a value, an LFO elsewhere starts no builds; an edit that corrects it does."""
     (tmp_path / "small.cu").write_text(
         'extern "C" __global__ void small(float* out, unsigned char value) { out[0] = value; }'
     )
 
     class Small(Block, id="test_values.small"):
-        """Take a value of one byte, and say nothing of it."""
+        """Take a value of one byte, without declaring its bounds."""
 
         out: Out[f32] = port(shape="[1]", doc="The value.")
         value: int = param(1, doc="The value.")

@@ -37,7 +37,7 @@ def test_damped_smooth_is_a_critically_damped_spring(step_s: float) -> None:
 
 @given(st.sampled_from(["exponential", "damped"]), NUMBERS, st.floats(0, 2))
 def test_smooth_starts_at_its_input_and_stays(mode: str, value: float, time_s: float) -> None:
-    """An input that never changes is given out as it is."""
+    """A constant input is output as it is."""
     block = place("value.smooth", mode=mode, input=value, time=time_s)
     np.testing.assert_allclose(record(block, 10), value, rtol=1e-12, atol=1e-12)
 
@@ -45,7 +45,7 @@ def test_smooth_starts_at_its_input_and_stays(mode: str, value: float, time_s: f
 @pytest.mark.parametrize("mode", ["exponential", "damped"])
 @pytest.mark.parametrize("time_s", [0.0, 5e-324, 1e-300, 1e-12])
 def test_smooth_with_no_time_follows_at_once(mode: str, time_s: float) -> None:
-    """A time of 0 is allowed, and so is one of hardly more."""
+    """A time of 0 is allowed, and so is a tiny one."""
     block = place("value.smooth", time=time_s, mode=mode)
     assert list(record(block, 5, before=lambda frame: block.set("input", float(frame)))) == [0, 1, 2, 3, 4]
 
@@ -54,7 +54,7 @@ def test_smooth_with_no_time_follows_at_once(mode: str, time_s: float) -> None:
 def test_map_is_the_line_through_both_ends(
     value: float, low: float, high: float, to_low: float, to_high: float, clamp: bool
 ) -> None:
-    """As numpy's interp where it clamps; otherwise the same line further."""
+    """It is numpy's interp where it clamps; otherwise the line continues."""
     block = place("value.map", input=value, from_low=low, from_high=high, to_low=to_low, to_high=to_high, clamp=clamp)
     if low == high:
         with pytest.raises(PatchError, match="must differ"):
@@ -72,7 +72,7 @@ def test_map_is_the_line_through_both_ends(
 @example(1.0, 0.0, 1.0, 5e-324)
 @example(0.4375, 0.45, 0.45, 0.0)
 def test_slider_stays_in_its_range_on_whole_steps(setting: float, low: float, high: float, step: float) -> None:
-    """The number is nearest to where the slider stands of all that are whole steps from low, or an end."""
+    """The output is the number nearest to the slider's position among whole steps from low and the ends."""
     value = record(place("value.slider", setting=setting, low=low, high=high, step=step), 1)[0]
     assert min(low, high) <= value <= max(low, high)
     exact = low + setting * (high - low)
@@ -83,7 +83,7 @@ def test_slider_stays_in_its_range_on_whole_steps(setting: float, low: float, hi
 
 @given(st.integers(-40, 40), st.integers(1, 8), st.booleans())
 def test_switch_picks_by_index(index: int, used: int, wrap: bool) -> None:
-    """Wrapping counts from a again in both directions; otherwise the first and the last are the ends."""
+    """Wrapping starts again in both directions; otherwise the index is clamped."""
     values = {name: 10.0 * i for i, name in enumerate("abcdefgh")}
     block = place("value.switch", index=index, inputs_used=used, wrap=wrap, **values)
     expected = np.arange(used).take(index, mode="wrap" if wrap else "clip")
@@ -92,10 +92,10 @@ def test_switch_picks_by_index(index: int, used: int, wrap: bool) -> None:
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans(), st.booleans()), max_size=30), st.integers(-2, 3), st.booleans())
 def test_counter_counts_what_becomes_true(frames: list[tuple[bool, bool, bool]], low: int, wrap: bool) -> None:
-    """As a list of rising edges gives it, one by one."""
+    """It counts the rising edges of a list, one by one."""
     high = low + 3
     block = place("value.counter", low=low, high=high, wrap=wrap)
-    count, before = low, (True, True)  # what is true in the first frame does not count
+    count, before = low, (True, True)  # a value that is true in the first frame does not count
     for index, (up, down, reset) in enumerate(frames):
         for name, value in (("up", up), ("down", down), ("reset", reset)):
             block.set(name, value)
@@ -110,7 +110,7 @@ def test_counter_counts_what_becomes_true(frames: list[tuple[bool, bool, bool]],
 
 
 def test_counter_counts_the_same_after_every_reset() -> None:
-    """What drove it before the reset, or was set before it was driven, is no event and hides none."""
+    """Values before the reset, or set before it was driven, are no events and hide none."""
     patch = Patch()
     text, counter = patch.add("value.expression", text="frame % 2 < 1"), patch.add("value.counter")
     patch.connect(text["value"], counter["up"])
@@ -129,6 +129,6 @@ def test_counter_does_not_count_what_is_true_when_it_starts() -> None:
 
 @pytest.mark.parametrize("type_id", ["value.counter"])
 def test_counter_with_ends_the_wrong_way_round_stays_at_low(type_id: str) -> None:
-    """A high below low leaves one count."""
+    """With high below low, there is only one count."""
     block = place(type_id, low=5, high=2)
     assert set(record(block, 6, "count", before=lambda frame: block.set("up", frame % 2 == 1))) == {5}

@@ -42,12 +42,12 @@ class Nodes:
 
 @pytest.fixture
 def nodes() -> Nodes:
-    """Return the nodes unconnected."""
+    """Return the nodes, not connected."""
     return Nodes()
 
 
 def test_a_value_drives_live_parameters_of_any_block(nodes: Nodes) -> None:
-    """Of a block on the device, and of another value block; an output may drive several."""
+    """They may belong to a device block or to another value block; an output may drive several."""
     patch = nodes.patch
     patch.connect(nodes.lfo["value"], nodes.saxpy["a"])
     patch.connect(nodes.lfo["value"], nodes.other["frequency"])
@@ -74,14 +74,14 @@ def test_a_value_drives_live_parameters_of_any_block(nodes: Nodes) -> None:
     ],
 )
 def test_refused_connections_say_why(nodes: Nodes, source: str, target: str, kind: type[PatchError], told: str) -> None:
-    """Each reason is a type of its own, and nothing is connected."""
+    """Each reason has its own exception, and nothing is connected."""
     with pytest.raises(kind, match=told):
         nodes.patch.connect(PortRef(*source.split(".")), PortRef(*target.split(".")))
     assert not nodes.patch.connections
 
 
 def test_values_may_not_go_in_a_circle_wherever_blocks_lie(nodes: Nodes) -> None:
-    """What a new connection replaces does not count."""
+    """A connection that is replaced does not count."""
     patch = nodes.patch
     patch.connect(nodes.lfo["value"], nodes.other["frequency"])
     with pytest.raises(WouldCycle, match="got other -> lfo -> other"):
@@ -92,7 +92,7 @@ def test_values_may_not_go_in_a_circle_wherever_blocks_lie(nodes: Nodes) -> None
 
 
 def test_value_blocks_order_no_regions() -> None:
-    """A value block in a region may drive what the region depends on, and be driven from the other branch."""
+    """A value block in a region may drive a block that the region depends on, and be driven from the other branch."""
     patch = Patch()
     on = patch.add("buffer.constant", dtype="boolean")
     choice = patch.add("control.if_else")
@@ -122,7 +122,7 @@ def test_value_connections_are_edits_like_others(nodes: Nodes) -> None:
 
 
 def test_setting_a_driven_parameter_stores_the_value(nodes: Nodes) -> None:
-    """The patch goes on saying what a person set."""
+    """The patch keeps the value that a person set."""
     nodes.patch.connect(nodes.lfo["value"], nodes.saxpy["a"])
     nodes.patch.set(nodes.saxpy, a=7.0)
     assert nodes.patch.value(nodes.saxpy, "a") == 7.0
@@ -151,7 +151,7 @@ def test_a_composite_holds_no_value_blocks() -> None:
 
 
 def test_a_parameter_of_a_child_is_no_port() -> None:
-    """Inside a composite nothing drives."""
+    """Nothing inside a composite can drive it."""
 
     def compose(build: CompositeBuilder, fill: NodeRef) -> None:
         build.expose_output("out", fill["value"])
@@ -279,6 +279,6 @@ def on_the_device() -> None:
     ids=lambda item: getattr(item, "__name__", ""),
 )
 def test_wrong_declarations_say_what_must_hold(define: object, told: str) -> None:
-    """They are told when the class is defined."""
+    """They are reported when the class is defined."""
     with pytest.raises(BlockDefinitionError, match=told):
         define()  # type: ignore[operator]  # one of the functions above

@@ -74,13 +74,13 @@ def test_ramp_that_loops(low: float, high: float, duration: float) -> None:
     block = place("value.ramp", from_value=low, to_value=high, duration=duration)
     part = (T[:60] / duration) % 1.0
     got, expected = record(block, 60), low + (high - low) * part
-    # Rounding decides whether a frame at the very end of a way counts to the next one.
+    # Rounding decides whether a frame at the very end of a ramp belongs to the next one.
     at_end = np.minimum(part, 1 - part) < 1e-9
     np.testing.assert_allclose(got[~at_end], expected[~at_end], atol=1e-6)
 
 
 def test_ramp_that_goes_once_stays_and_is_done() -> None:
-    """Frame 30 of 60 a second is the end of half a second."""
+    """At 60 frames a second, half a second ends at frame 30."""
     block = place("value.ramp", from_value=5.0, to_value=-5.0, duration=0.5, mode="once")
     got = record(block, 120)
     np.testing.assert_allclose(got, np.interp(T[:120], [0, 0.5], [5, -5]), atol=1e-9)
@@ -96,7 +96,7 @@ def test_ramp_that_goes_to_and_fro() -> None:
 
 
 def test_smooth_ramp_has_level_ends() -> None:
-    """It begins and ends slowly, and is where the line is at 0, 1/2 and 1."""
+    """It begins and ends slowly, and meets the line at 0, 1/2 and 1."""
     got = record(place("value.ramp", duration=1.0, mode="once", easing="smooth"), 61)
     assert got[[0, 30, 60]] == pytest.approx([0, 0.5, 1])
     slopes = np.diff(got)
@@ -104,7 +104,7 @@ def test_smooth_ramp_has_level_ends() -> None:
 
 
 def test_a_trigger_begins_the_ramp_anew_only_when_it_becomes_true() -> None:
-    """A trigger that stays true counts once."""
+    """A trigger that stays true starts it once."""
     block = place("value.ramp", duration=10.0, mode="once")
     got = record(block, 40, before=lambda frame: block.set("trigger", 10 <= frame < 30))
     np.testing.assert_allclose(got, np.where(np.arange(40) < 10, T[:40], T[:40] - T[10]) / 10, atol=1e-9)
@@ -119,7 +119,7 @@ def test_random_can_be_repeated_and_stays_in_its_range(seed: int, low: float, wi
 
 
 def test_random_is_spread_evenly() -> None:
-    """Ten tenths get a tenth each, neighbours and seeds know nothing of each other."""
+    """Each tenth of the range gets a tenth of the numbers; neighbours and seeds are uncorrelated."""
     block, other = place("value.random", seed=7), place("value.random", seed=8)
     a, b = record(block, 20_000), record(other, 20_000)
     counts, _ = np.histogram(a, 10, (0, 1))
@@ -135,7 +135,7 @@ def test_random_holds_for_its_interval() -> None:
 
 
 def test_smooth_random_passes_through_what_is_picked() -> None:
-    """At the beginning of each interval it is where the held one is, and between without jumps."""
+    """At the start of each interval it equals the held one, and in between it doesn't jump."""
     held, smooth = (record(place("value.random", interval=0.5, smooth=s, seed=3), 240) for s in (False, True))
     np.testing.assert_allclose(smooth[::30], held[::30], atol=1e-7)
     steps = np.abs(np.diff(smooth))
@@ -146,7 +146,7 @@ def test_smooth_random_passes_through_what_is_picked() -> None:
 
 
 def test_time_tells_the_moment() -> None:
-    """Seconds, frame and time step are the engine's."""
+    """Its outputs are the engine's seconds, frame and time step."""
     block = place("value.time")
     np.testing.assert_allclose(record(block, 30, "seconds"), T[:30])
     assert list(record(block, 3, "frame")) == [0, 1, 2]
