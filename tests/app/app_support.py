@@ -1,4 +1,4 @@
-"""Blocks, an engine and reports that the tests make up themselves."""
+"""Blocks, a fake engine and reports for the tests."""
 
 import threading
 from pathlib import Path
@@ -57,7 +57,7 @@ class Picture(Block, id="test_app.picture", category="Test"):
 
 
 class FakeEngine:
-    """Takes messages and says what the test tells it to say; it has no thread and no device."""
+    """Takes messages and answers as the test tells it; it has no thread and no device."""
 
     def __init__(self, patch: Patch, profiling: ProfilingLevel) -> None:
         self.patch, self.profiling = patch, profiling
@@ -111,7 +111,7 @@ def make_report(**fields: Any) -> FrameReport:
 
 
 def move_pointer(widget: QWidget, point: QPoint, buttons: Qt.MouseButton = Qt.MouseButton.NoButton) -> None:
-    """Tell a widget that the pointer moved; unlike QTest's own, also when it was there already in an earlier test."""
+    """Send a widget a move of the pointer; unlike with QTest, also when an earlier test left the pointer there."""
     kind, none = QEvent.Type.MouseMove, Qt.KeyboardModifier.NoModifier
     place = QPointF(point)
     QApplication.sendEvent(

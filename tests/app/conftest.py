@@ -1,4 +1,4 @@
-"""Tests of the editor run on Qt's offscreen platform, with an engine that the test itself speaks for."""
+"""Tests of the editor run on Qt's offscreen platform, with a fake engine."""
 
 import os
 import threading
@@ -62,7 +62,7 @@ def patch() -> Patch:
 
 @pytest.fixture
 def window(qtbot: QtBot, tmp_path: Path, asked: Asked) -> Iterator[Any]:
-    """The editor's window with fake engines; nothing of it may be left afterwards."""
+    """The editor's window with fake engines; it must leave nothing behind."""
     from app.window.main_window import MainWindow
 
     threads = set(threading.enumerate())

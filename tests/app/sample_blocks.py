@@ -1,4 +1,4 @@
-"""Block types, a patch of them and reports, for the tests of what the editor makes of a patch; without Qt."""
+"""Block types, patches and reports for tests of the editor's edits and view models, without Qt."""
 
 from engine.api import Moment, Value, ValueBlock, param, value_port
 from engine.blocktypes.block import Block
@@ -110,7 +110,7 @@ class Dial(ValueBlock, id="test_canvas.dial", category="Test values"):
 
     @classmethod
     def spanning(cls, low: float, high: float, value: float) -> dict[str, float]:
-        """Stand at the value, which may be more than it can be turned to."""
+        """Turn it to the value, which may be out of range."""
         return {"turn": value}
 
     def update(self, now: Moment) -> None:

@@ -24,7 +24,7 @@ def run(code: str, state: Path, *, display: bool = True) -> subprocess.Completed
 
 
 def test_a_screenshot_shows_the_running_patch_and_leaves_no_trace(tmp_path: Path) -> None:
-    """With no display the window is drawn all the same, with the picture in its viewer and nothing remembered."""
+    """The window is drawn even without a display, with the picture in its viewer; no state is saved."""
     example = ROOT / "resources" / "examples" / "photo.loom"
     target = tmp_path / "shot.png"
     code = (
@@ -41,7 +41,7 @@ def test_a_screenshot_shows_the_running_patch_and_leaves_no_trace(tmp_path: Path
 
 
 def test_a_missing_display_is_reported(tmp_path: Path) -> None:
-    """Without a screenshot to take, an editor without a display says so instead of ending the process."""
+    """Without --screenshot, an editor without a display prints an error; Qt does not abort the process."""
     code = (
         "from app.editor import run_editor; from engine.diagnostics import WarploomError\n"
         "try: run_editor(None, 'host', None)\n"

@@ -1,4 +1,4 @@
-"""What `bench_ui` measures with: it distinguishes waiting for others from own work and from sleep."""
+"""The meter of `bench_ui` distinguishes waiting for others from own work and from sleep."""
 
 import ctypes
 import threading
@@ -46,7 +46,7 @@ def test_a_thread_that_keeps_pythons_lock_is_a_wait(qtbot: QtBot, meter: StallMe
 
 
 def test_own_work_is_no_wait(qtbot: QtBot, meter: StallMeter) -> None:
-    """A slot that computes for long is the thread's own doing."""
+    """A slot that computes for long is not a wait."""
     end_s = time.thread_time() + _HELD_MS / 1000
     while time.thread_time() < end_s:
         pass

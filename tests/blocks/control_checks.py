@@ -41,9 +41,7 @@ def check_mandelbrot(device: Device | str) -> None:
 
 
 def check_jacobi(device: Device | str) -> None:
-    """Check that plate and turns are numpy's to the last bit, and near the exact solution; frames continue the last
-    one.
-    """
+    """Check that plate and turns are numpy's to the last bit, near the exact solution, and continue the last frame."""
     edges = {"top": 1.0, "bottom": 0.0, "left": 0.5, "right": 0.25}
     patch = example("jacobi", plate={"shape": "17, 26"}, edges=edges, wanting={"value": 1e-5})
     plate = np.zeros((17, 26), np.float32)

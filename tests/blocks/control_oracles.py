@@ -55,8 +55,7 @@ def wave_step(heights: Array, velocities: Array, speed: float, damping: float) -
 
 
 def mandelbrot(c: Array, most: int) -> tuple[Array, Array, Array]:
-    """Return z (two f32), iterations done and which points are still inside after at most `most` of them, for points c.
-    """
+    """Return z (two f32), the iterations done and which points c are still inside after at most `most` of them."""
     x, y = np.zeros_like(c[..., 0]), np.zeros_like(c[..., 0])
     counts = np.zeros(x.shape, np.uint32)
     for _ in range(most):

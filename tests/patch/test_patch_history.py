@@ -371,9 +371,7 @@ def test_only_changes_of_the_same_thing_merge() -> None:
 
 
 def test_history_forgets_the_oldest_steps_and_with_them_the_saved_moment() -> None:
-    """Beyond the limit the oldest edit is dropped, maybe with the saved state; then no undo makes the patch count as
-    saved.
-    """
+    """Beyond its limit the oldest edit is dropped; without the saved state, no undo makes the patch count as saved."""
     change = NodeRenamed("a", "x", "")
     history = History(limit=3)
     for i in range(5):

@@ -168,7 +168,7 @@ def test_parameter_values_are_checked(patch: Patch, values: dict[str, object], m
 
 
 def test_arrays_must_be_numeric_and_not_empty() -> None:
-    """Text, empty arrays and rows of different lengths are no array; elements that are masked would be lost."""
+    """Text, empty arrays, rows of different lengths and masked elements, which would be lost, are refused."""
     patch = Patch()
     array = patch.add("io.array")
     masked = np.ma.array([1.0, 2.0], mask=[False, True])

@@ -1,4 +1,4 @@
-"""A hand with a mouse, for the tests of the canvas."""
+"""A simulated mouse and keyboard for the tests of the canvas."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from engine.patch.document import Patch
 
 @dataclass
 class Hand:
-    """A person's hand at the canvas: the mouse, aimed at points of the scene."""
+    """A person's mouse and keys at the canvas; positions are points of the scene."""
 
     canvas: Canvas
 
@@ -54,7 +54,7 @@ class Hand:
     ) -> None:
         """Press at `start`, move to `end` in a few steps, and release there."""
         viewport = self.view.viewport()
-        # All positions first: a drag may move the scene under the pointer.
+        # All positions are computed first, since a drag may move the scene under the pointer.
         positions = [self._position(start + (end - start) * step) for step in (0, 0.2, 0.5, 0.8, 1)]
         QTest.mousePress(viewport, button, modifiers, positions[0])
         for position in positions[1:]:

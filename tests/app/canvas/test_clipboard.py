@@ -19,7 +19,7 @@ def test_copy_and_paste_by_keyboard_select_the_copies(canvas: Canvas, hand: Hand
 
 
 def test_cut_removes_and_duplicate_adds(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """Ctrl+X takes the selection away; Ctrl+D doubles it beside itself."""
+    """Ctrl+X removes the selection; Ctrl+D adds a copy beside it."""
     canvas.select(["count"])
     hand.press(Qt.Key.Key_X, Qt.KeyboardModifier.ControlModifier)
     assert "count" not in patch.nodes
@@ -30,7 +30,7 @@ def test_cut_removes_and_duplicate_adds(canvas: Canvas, hand: Hand, patch: Patch
 
 
 def test_pasting_prose_says_why_nothing_happens(canvas: Canvas) -> None:
-    """The canvas says why, and the patch is as it was."""
+    """The canvas says why, and the patch does not change."""
     said: list[str] = []
     canvas.refused.connect(said.append)
     QGuiApplication.clipboard().setText("a shopping list")

@@ -41,7 +41,7 @@ def dragged_line(hand: Hand) -> list[ConnectionView]:
 
 @pytest.mark.parametrize("zoom", [1.0, 0.37])
 def test_a_dragged_connection_is_seen_all_the_way(hand: Hand, zoom: float) -> None:
-    """Along the whole line the canvas changes while it is dragged, over nodes too, and is as before afterwards."""
+    """During the drag the canvas shows the whole line, over nodes too; afterwards it is as before."""
     start, end = hand.port("source", "out", is_input=False), QPointF(300, 240)
     hand.view.set_zoom(zoom)
     QApplication.processEvents()
@@ -65,14 +65,14 @@ def test_a_dragged_connection_is_seen_all_the_way(hand: Hand, zoom: float) -> No
 
 
 def test_ports_are_marked_under_a_dragged_connection(hand: Hand) -> None:
-    """The line ends at the pointer, and still the port there is the one that a drop takes."""
+    """Although the line ends at the pointer, the port under it is the one that a drop takes."""
     target = hand.port("scale", "gain", is_input=True)
     hand.drag(hand.port("source", "out", is_input=False), target, release=False)
     assert hand.view.hit(hand.view.mapFromScene(target)) == PortRef("scale", "gain")
 
 
 def test_the_hint_stands_on_an_empty_canvas_only(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """It goes with the first block and comes back with the last one's removal, by undo too."""
+    """It disappears with the first block and returns when the last one is removed, also by undo."""
     hint = canvas.findChild(EmptyHint)
     assert hint is not None
     assert hint.isHidden()
@@ -89,7 +89,7 @@ def test_the_hint_stands_on_an_empty_canvas_only(canvas: Canvas, hand: Hand, pat
 
 
 def test_a_drop_on_a_node_takes_its_free_fitting_port(hand: Hand, patch: Patch) -> None:
-    """Aiming at the node is enough: `x` is taken, so `gain` is meant."""
+    """Aiming at the node is enough: `x` is connected already, so the drop goes to `gain`."""
     hand.drag(hand.port("source", "out", is_input=False), hand.title("scale"))
     assert patch.source_of(PortRef("scale", "gain")) == PortRef("source", "out")
 
@@ -97,7 +97,7 @@ def test_a_drop_on_a_node_takes_its_free_fitting_port(hand: Hand, patch: Patch) 
 def test_a_refused_drop_says_why_and_changes_nothing(
     canvas: Canvas, hand: Hand, patch: Patch, changes: list[Change]
 ) -> None:
-    """The reason is the patch's own, in the signal and beside the pointer."""
+    """The signal and the text beside the pointer give the patch's reason."""
     reasons: list[str] = []
     canvas.refused.connect(reasons.append)
     hand.drag(hand.port("source", "out", is_input=False), hand.port("count", "x", is_input=True))
@@ -121,7 +121,7 @@ def test_ports_that_do_not_fit_are_dimmed_while_a_connection_is_dragged(hand: Ha
 
 
 def test_escape_leaves_a_picked_up_connection_where_it_was(hand: Hand, patch: Patch, changes: list[Change]) -> None:
-    """A drag that is called off is no edit."""
+    """A cancelled drag is not an edit."""
     hand.drag(hand.port("scale", "x", is_input=True), QPointF(-100, 200), release=False)
     hand.press(Qt.Key.Key_Escape)
     assert changes == []
@@ -139,7 +139,7 @@ def test_dragging_an_end_off_disconnects(hand: Hand, patch: Patch) -> None:
 
 
 def test_an_end_can_be_taken_beside_the_port(hand: Hand, patch: Patch) -> None:
-    """The last stretch of a connection is as good as its port."""
+    """The last part of a connection can be dragged like its port."""
     hand.drag(hand.port("scale", "x", is_input=True) - QPointF(16, 0), QPointF(-100, 200))
     assert patch.connections == []
 
@@ -154,14 +154,14 @@ def test_moving_an_end_to_another_port_is_one_step(hand: Hand, patch: Patch) -> 
 
 
 def test_a_refused_move_keeps_the_connection(hand: Hand, patch: Patch, changes: list[Change]) -> None:
-    """Dropping a connection where it doesn't fit is not a way to lose it."""
+    """Dropping a connection where it doesn't fit does not remove it."""
     hand.drag(hand.port("scale", "x", is_input=True), hand.port("count", "x", is_input=True))
     assert changes == []
     assert hand.scene.connections[patch.connections[0]].isVisible()
 
 
 def test_a_cycle_is_refused(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """The reason names the way round."""
+    """The reason names the nodes of the cycle."""
     reasons: list[str] = []
     canvas.refused.connect(reasons.append)
     hand.drag(hand.port("scale", "out", is_input=False), hand.port("scale", "gain", is_input=True))
@@ -204,14 +204,14 @@ def test_a_click_selects_shift_adds_and_the_canvas_deselects(canvas: Canvas, han
 
 
 def test_a_rubber_band_selects_nodes_but_no_connections(canvas: Canvas, hand: Hand) -> None:
-    """Delete after a rubber band removes what was meant."""
+    """So Delete after a rubber band removes no connection between other nodes."""
     hand.drag(QPointF(-60, -60), QPointF(200, 100))
     assert canvas.selected() == ["scale"]
     assert hand.scene.selected_connections() == []
 
 
 def test_select_all_and_delete_is_one_step(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """Everything goes and comes back."""
+    """Everything is removed, and undo restores it."""
     before = documented(patch)
     hand.press(Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
     hand.press(Qt.Key.Key_Delete)
@@ -255,7 +255,7 @@ def test_middle_and_right_drag_pan(hand: Hand, button: Qt.MouseButton) -> None:
 
 
 def test_the_wheel_zooms_about_the_pointer(canvas: Canvas, hand: Hand) -> None:
-    """What is under the pointer stays there, in and out, and zoom has ends."""
+    """The point under the pointer stays there in both directions, and zoom has limits."""
     position = hand.view.mapFromScene(hand.title("source"))
     for angle in (-240, 120, 120):
         hand.turn_wheel(position, angle)
@@ -280,7 +280,7 @@ def test_fit_shows_every_node_at_no_more_than_full_size(canvas: Canvas, hand: Ha
 
 
 def test_undo_in_the_middle_of_a_drag_ends_it(hand: Hand, patch: Patch) -> None:
-    """A drag never holds on to something that is gone."""
+    """A drag never keeps something that was removed."""
     hand.drag(hand.port("scale", "x", is_input=True), QPointF(-100, 200), release=False)
     patch.remove("source")
     assert shown(hand.scene) == documented(patch)

@@ -24,7 +24,7 @@ def asked_menus(canvas: Canvas) -> list[str]:
 
 
 def test_node_connection_and_canvas_have_menus(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """What is not selected yet is selected; an empty place leaves the selection."""
+    """An unselected item is selected first; an empty place leaves the selection."""
     kinds = asked_menus(canvas)
     right_click(hand, hand.title("scale"))
     assert canvas.selected() == ["scale"]
@@ -44,7 +44,7 @@ def test_a_right_click_on_one_of_several_selected_nodes_keeps_them(canvas: Canva
 
 
 def test_a_right_drag_pans_and_asks_for_no_menu(canvas: Canvas, hand: Hand) -> None:
-    """Panning ends without a menu in the way."""
+    """The menu opens only after a click without a drag."""
     kinds = asked_menus(canvas)
     before = hand.view.mapToScene(0, 0)
     hand.drag(QPointF(300, 250), QPointF(200, 150), button=Qt.MouseButton.RightButton)
@@ -53,7 +53,7 @@ def test_a_right_drag_pans_and_asks_for_no_menu(canvas: Canvas, hand: Hand) -> N
 
 
 def test_the_menu_key_asks_for_the_menu_of_the_selection(canvas: Canvas, hand: Hand) -> None:
-    """The keyboard reaches it too."""
+    """So the keyboard reaches it too."""
     kinds = asked_menus(canvas)
     for selected in (["scale"], []):
         canvas.select(selected)

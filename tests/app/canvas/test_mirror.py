@@ -24,7 +24,7 @@ def test_edits_of_the_patch_appear_and_undo_takes_them_away(hand: Hand, patch: P
 
 
 def test_a_node_that_changes_its_region_stays_where_it_is(hand: Hand, patch: Patch) -> None:
-    """Nodes, connections and places are what they were."""
+    """Nodes, connections and positions stay the same."""
     patch.restore([NodeAdded(Node(id="old", type="foo.loop"))])
     before = shown(hand.scene)
     patch.move_into(["source", "scale"], "old")
@@ -58,7 +58,7 @@ def test_showing_a_patch_does_not_edit_it(canvas: Canvas, patch: Patch) -> None:
 
 
 def test_a_dangling_port_comes_and_goes_with_its_connection(hand: Hand, patch: Patch) -> None:
-    """A port that the type lacks is shown as long as a connection names it."""
+    """A port that the type lacks is shown while a connection names it."""
     connection = Connection(PortRef("source", "out"), PortRef("scale", "gone"))
     patch.restore([Connected(connection)])
     assert hand.scene.nodes["scale"].ports["gone", True].model.dangling

@@ -12,5 +12,5 @@ FILES = sorted(Path(inspect.getfile(app.canvas)).parent.glob("*.py"))
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_no_painter_of_the_canvas_gives_pythons_lock_away(file: Path) -> None:
-    """PySide releases the lock in `drawPath`: beside a busy worker each call then takes 40 times as long."""
+    """PySide releases the lock in `drawPath`; with a busy worker, each call then takes 40 times as long."""
     assert ".drawPath(" not in file.read_text(), "use strokePath or fillPath, which draw the same and keep the lock"

@@ -1,4 +1,4 @@
-"""Commands on regions, and what is placed, pasted and connected where regions are."""
+"""Commands on regions, and placing, pasting and inserting blocks inside them."""
 
 import pytest
 from PySide6.QtCore import QPointF
@@ -39,7 +39,7 @@ def test_wrapping_puts_the_selection_into_a_new_region(canvas: Canvas, hand: Han
 
 
 def test_a_new_region_block_covers_no_other_block(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """Above the blocks, else to their left, else below them."""
+    """It lies above the blocks, or else to their left or below them."""
     places = []
     for _ in range(3):
         canvas.select(["free"])
@@ -57,7 +57,7 @@ def test_a_new_region_block_covers_no_other_block(canvas: Canvas, hand: Hand, pa
 
 
 def test_wrapping_what_something_outside_lies_between_is_refused(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """The region would have to run before and after that block; nothing is left of the attempt."""
+    """The region would have to run before and after that block; the attempt leaves no trace."""
     patch.add("test_canvas.scale", node_id="last", position=(440, 0))
     patch.connect(patch["source"]["out"], patch["free"]["x"])
     patch.connect(patch["free"]["out"], patch["last"]["x"])
@@ -71,7 +71,7 @@ def test_wrapping_what_something_outside_lies_between_is_refused(canvas: Canvas,
 
 
 def test_blocks_move_into_regions_and_out_by_command(canvas: Canvas, patch: Patch) -> None:
-    """The menu lists every region but their own and those among them, by title."""
+    """The menu lists the titles of all regions except their own and the selected ones."""
     patch.add("control.if_else", node_id="choice", position=(200, 160))
     patch.add("control.for", node_id="for_2", position=(200, 300))
     canvas.select(["free"])
@@ -127,7 +127,7 @@ def test_blocks_placed_in_a_box_lie_in_the_region(canvas: Canvas, hand: Hand, pa
 
 
 def test_an_inserted_block_lies_where_the_connection_does(canvas: Canvas, patch: Patch) -> None:
-    """Between two blocks of a region it is in the region; on a way in it is where the pointer says."""
+    """Between two blocks of a region it is in the region; on a connection into a region, the pointer decides."""
     patch.add("test_canvas.scale", node_id="next", region=patch["loop"])
     inside = patch.connect(patch["inner"]["out"], patch["next"]["x"])
     into = patch.connect(patch["source"]["out"], patch["inner"]["x"])

@@ -58,7 +58,7 @@ def test_a_box_lies_around_its_blocks(hand: Hand) -> None:
 
 
 def test_a_box_follows_its_blocks(hand: Hand, patch: Patch, qtbot: QtBot) -> None:
-    """However a block was moved, the box fits its blocks by the next turn of the event loop."""
+    """However a block is moved, the box fits its blocks at the next turn of the event loop."""
     before = box(hand, "loop")
     patch.move("inner", (-160, -240))
     layout = hand.scene.regions.views["loop"].layout
@@ -69,7 +69,7 @@ def test_a_box_follows_its_blocks(hand: Hand, patch: Patch, qtbot: QtBot) -> Non
 
 
 def test_a_nested_box_lies_inside_the_other(hand: Hand, patch: Patch) -> None:
-    """A region block counts with all that is in its own box, and moves the boxes around it."""
+    """A region block counts with its own box, and resizes the boxes around it."""
     patch.add("control.if", node_id="choice", position=(40, -40), region=patch["loop"])
     patch.add("test_canvas.count", node_id="deep", position=(40, 80), region=patch["choice"])
     assert min(margins(box(hand, "loop"), box(hand, "choice"))) >= MARGIN
@@ -91,7 +91,7 @@ def test_a_loaded_patch_shows_its_boxes(canvas: Canvas, hand: Hand, patch: Patch
 
 
 def test_an_empty_region_keeps_a_place_for_blocks(hand: Hand, patch: Patch) -> None:
-    """Beside the region block, of a size that a block fits in; it goes when there are blocks."""
+    """It lies beside the region block, large enough for a block; it disappears once there are blocks."""
     patch.add("control.while", node_id="empty", position=(-160, 300))
     layout = hand.scene.regions.layouts()["empty"]
     (slot,) = layout.slots
@@ -104,7 +104,7 @@ def test_an_empty_region_keeps_a_place_for_blocks(hand: Hand, patch: Patch) -> N
 
 
 def test_a_choice_has_a_place_for_each_branch(hand: Hand, patch: Patch) -> None:
-    """Where a block is dropped decides whether it runs when the condition holds, or otherwise."""
+    """The place where a block is dropped decides which branch it belongs to."""
     patch.add("control.if_else", node_id="choice", position=(-160, 300))
     for node, branch, scope in (("free", 1, "choice.else"), ("source", 0, "choice")):
         hand.drag(hand.title(node), hand.scene.regions.layouts()["choice"].slots[branch].rect.center())
@@ -116,7 +116,7 @@ def test_a_choice_has_a_place_for_each_branch(hand: Hand, patch: Patch) -> None:
 
 
 def test_a_region_of_an_unknown_type_shows_what_it_holds(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """A patch from elsewhere looks as it did there, but a block that holds nothing gets no box."""
+    """A patch from elsewhere looks as it did there; a block of unknown type that holds nothing gets no box."""
     changes = patch.as_changes()
     node = patch.nodes["loop"]
     changes = [c if not (isinstance(c, NodeAdded) and c.node is node) else NodeAdded(_retyped(node)) for c in changes]
@@ -139,7 +139,7 @@ def _retyped(node: Node) -> Node:
 def test_boxes_hold_all_and_empty_places_cover_nothing(
     rects: list[tuple[int, int, int, int]], filled: list[bool]
 ) -> None:
-    """Whatever the positions: the box holds block and slots, and an empty slot lies on no block."""
+    """Whatever the positions, the box contains block and slots, and an empty slot covers no block."""
     block, *contents = [QRectF(*rect) for rect in rects]
     held = [QRectF(contents.pop()) if is_filled and contents else QRectF() for is_filled in filled]
     for branches in ({"": held[0]}, {"": held[0], "else": held[1]}):
@@ -155,7 +155,7 @@ def test_boxes_hold_all_and_empty_places_cover_nothing(
 
 
 def _check_slots(layout: RegionLayout) -> None:
-    """Each slot is what a drop in its middle means, unless another branch's blocks lie there."""
+    """Check that a drop in the middle of a slot goes to its branch, unless another branch's blocks lie there."""
     for slot in layout.slots:
         others = [other for other in layout.slots if other is not slot]
         if not any(other.rect.contains(slot.rect.center()) for other in others):
@@ -166,7 +166,7 @@ def _check_slots(layout: RegionLayout) -> None:
 
 
 def test_a_drop_in_a_box_moves_the_block_into_the_region(hand: Hand, patch: Patch) -> None:
-    """Place and region are one step, which undo takes back and redo brings again."""
+    """Position and region change in one step, which can be undone and redone."""
     hand.drag(hand.title("free"), QPointF(-60, 40))
     assert patch.nodes["free"].region == "loop"
     assert box(hand, "loop").contains(place(hand, "free"))
@@ -189,7 +189,7 @@ def test_dragging_out_takes_the_block_out(hand: Hand, patch: Patch) -> None:
 
 
 def test_a_block_at_the_edge_of_its_box_widens_it(hand: Hand, patch: Patch) -> None:
-    """As long as the block overlaps the box that it came from, it is still in the region."""
+    """While the block overlaps the box that it came from, it stays in the region."""
     before = box(hand, "loop")
     hand.drag(hand.title("inner"), QPointF(before.right() + 20, 0))
     assert patch.nodes["inner"].region == "loop"
@@ -198,7 +198,7 @@ def test_a_block_at_the_edge_of_its_box_widens_it(hand: Hand, patch: Patch) -> N
 
 
 def test_a_drop_means_the_innermost_box(hand: Hand, patch: Patch) -> None:
-    """From there a drag into the outer box leaves only the inner one."""
+    """A drag from there into the outer box leaves only the inner region."""
     patch.add("control.if", node_id="choice", position=(-160, 160), region=patch["loop"])
     hand.drag(hand.title("free"), hand.scene.regions.layouts()["choice"].slots[0].rect.center())
     assert patch.nodes["free"].region == "choice"
@@ -225,7 +225,7 @@ def test_all_selected_blocks_go_where_the_dragged_one_goes(canvas: Canvas, hand:
 
 
 def test_blocks_that_move_within_their_regions_stay_in_them(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """Moving the whole selection a little moves nothing into a region, though the pointer is over a box."""
+    """Moving the whole selection a little moves no block into a region, although the pointer is over a box."""
     canvas.select(["inner", "source"])
     hand.drag(hand.title("inner"), hand.title("inner") + QPointF(16, 8))
     assert patch.nodes["source"].region == ""
@@ -234,7 +234,7 @@ def test_blocks_that_move_within_their_regions_stay_in_them(canvas: Canvas, hand
 
 
 def test_the_box_under_a_dragged_block_lights_up(hand: Hand) -> None:
-    """Before the button is let go it can be seen where the block would go, and nothing stays lit."""
+    """It shows where the block would go before the button is released; afterwards nothing stays lit."""
     view = hand.scene.regions.views["loop"]
     hand.drag(hand.title("free"), QPointF(-60, 40), release=False)
     assert view.appearance == RegionAppearance(target="")
@@ -243,7 +243,7 @@ def test_the_box_under_a_dragged_block_lights_up(hand: Hand) -> None:
 
 
 def test_escape_ends_a_drag_of_nodes(hand: Hand, patch: Patch) -> None:
-    """Everything is where it was, and the patch gets no edit."""
+    """Everything returns to its place, and there is no edit."""
     heard: list[Change] = []
     patch.subscribe(heard.append)
     before = box(hand, "loop")
@@ -259,7 +259,7 @@ def test_escape_ends_a_drag_of_nodes(hand: Hand, patch: Patch) -> None:
 
 
 def test_a_refused_drop_says_why_and_puts_the_block_back(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """The reason is there while the block is dragged, and the box shows that it does not take it."""
+    """The reason is shown during the drag, and the box is marked as refusing."""
     patch.add("test_canvas.scale", node_id="last", position=(200, 200), region=patch["loop"])
     patch.connect(patch["inner"]["out"], patch["free"]["x"])
     patch.move_into("last", "")
@@ -314,7 +314,7 @@ def test_the_region_block_carries_what_it_holds(hand: Hand, patch: Patch) -> Non
 
 
 def test_a_press_inside_a_box_selects_by_rubber_band(canvas: Canvas, hand: Hand) -> None:
-    """The ground of a box is ground, and blocks in it can be marked."""
+    """The inside of a box acts like the canvas, so blocks in it can be selected."""
     rect = box(hand, "loop")
     hand.drag(rect.bottomRight() - QPointF(4, 4), rect.topLeft() + QPointF(4, STRIP + 4))
     assert canvas.selected() == ["loop", "inner"]
@@ -343,14 +343,14 @@ def test_deleting_a_region_block_keeps_its_blocks(canvas: Canvas, hand: Hand, pa
 
 
 def test_a_title_of_its_own_is_shown_on_the_box(hand: Hand, patch: Patch) -> None:
-    """The kind of the region stays readable."""
+    """The box still shows the kind of region."""
     patch.rename("loop", "Sub-steps")
     model = hand.scene.regions.views["loop"].model
     assert (model.title, model.kind_title) == ("Sub-steps", "For")
 
 
 def test_fit_shows_whole_boxes(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """A title at the rim is not cut off."""
+    """A title at the edge is not cut off."""
     patch.move("inner", (-3000, -2000))
     canvas.fit()
     visible = hand.view.mapToScene(hand.view.viewport().rect()).boundingRect()
@@ -363,7 +363,7 @@ def test_fit_shows_whole_boxes(canvas: Canvas, hand: Hand, patch: Patch) -> None
 @BOTH
 @pytest.mark.parametrize("kind", [*KINDS, "of_somebody_else.region"])
 def test_titles_are_legible_on_boxes_in_boxes(theme: Colours, kind: str) -> None:
-    """Four boxes deep, body text keeps 4.5:1 on the title strip and dim text 3:1 on the ground."""
+    """Four boxes deep, body text keeps 4.5:1 on the title strip and dim text 3:1 on the inside."""
     colours = region_colours(kind, theme)
     ground = theme.canvas
     for _ in range(4):
@@ -381,7 +381,7 @@ def test_kinds_of_regions_differ_in_colour() -> None:
 
 
 def test_boxes_are_painted_at_every_zoom(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """From 5 % to 250 % a box differs from the ground, in its own colour."""
+    """From 5 % to 250 % a box is visible in its own colour."""
     patch.add("control.if_else", node_id="choice", position=(-160, 300))
     for zoom in (0.05, 0.2, 0.5, 1.0, 2.5):
         canvas.view.set_zoom(zoom)
@@ -401,7 +401,7 @@ def test_boxes_are_painted_at_every_zoom(canvas: Canvas, hand: Hand, patch: Patc
 def test_only_boxes_in_which_something_moved_are_laid_out_again(
     canvas: Canvas, hand: Hand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In 1000 blocks in 50 regions, moves lay the boxes of what moved and those around, once for all in a turn."""
+    """With 1000 blocks in 50 regions, a turn lays out the boxes around moved blocks, each of them once."""
     patch = Patch(Catalogue())
     with patch.edit("Build"):
         for region in range(50):

@@ -52,13 +52,13 @@ def test_states_show_at_once_and_times_only_a_few_times_a_second(hand: Hand, qtb
 
 
 def test_a_report_may_name_nodes_that_are_gone(hand: Hand) -> None:
-    """The engine is a frame behind; what it says of removed nodes is ignored, and new nodes are plain."""
+    """The engine is a frame behind; reports on removed nodes are ignored, and new nodes have no state yet."""
     hand.canvas.show_report(make_report({"gone": make_node_report(NodeState.ERROR, 5)}))
     assert {node.appearance.state for node in hand.scene.nodes.values()} == {NodeState.OK}
 
 
 def test_tooltips_are_made_when_asked_for(hand: Hand, qtbot: QtBot) -> None:
-    """Hovering a connection tells what flows, from the newest report."""
+    """Hovering a connection shows the data from the newest report."""
     hand.canvas.show_report(make_report(buffers={"source.out": BufferReport("f32", (64,), 256, 512)}))
     connection = next(iter(hand.scene.connections.values()))
     position: QPoint = hand.view.mapFromScene(connection.path().pointAtPercent(0.5))
@@ -79,7 +79,7 @@ def test_both_themes_paint_the_canvas_in_their_own_colours(canvas: Canvas, qapp:
 
 
 def test_port_names_are_hidden_when_zoomed_out(canvas: Canvas) -> None:
-    """Far away a node is a block of its category's colour: fewer colours are left."""
+    """From far away a node is a block in its category's colour, so there are fewer colours."""
     colours = []
     for zoom in (1.0, 0.2):
         canvas.view.set_zoom(zoom)
@@ -92,7 +92,7 @@ def test_port_names_are_hidden_when_zoomed_out(canvas: Canvas) -> None:
 def test_a_time_is_repainted_only_where_it_can_be_read(
     hand: Hand, qtbot: QtBot, zoom: float, is_repainted: bool
 ) -> None:
-    """Far away, times are not drawn; the node knows its time nevertheless and shows it as soon as one zooms in."""
+    """From far away times are not drawn, but the node stores its time and shows it after zooming in."""
     hand.canvas.view.set_zoom(zoom)
     qtbot.wait(50)  # what the zoom repaints
     changes: list[Any] = []

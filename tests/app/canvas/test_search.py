@@ -40,13 +40,13 @@ def test_tab_opens_the_search_and_enter_places_the_block_there(canvas: Canvas, h
 
 
 def test_a_double_click_on_the_canvas_opens_the_search(canvas: Canvas, hand: Hand) -> None:
-    """Either way of asking works."""
+    """A double-click works like Tab."""
     hand.double_click(QPointF(-300, 250))
     assert popup(canvas).isVisible()
 
 
 def test_the_arrow_keys_choose_and_escape_closes(canvas: Canvas, patch: Patch) -> None:
-    """Hands stay on the keyboard."""
+    """The mouse is not needed."""
     canvas.open_search(QPoint(100, 100))
     search = popup(canvas)
     search.field.setText("quokka")
@@ -67,7 +67,7 @@ def test_the_search_stays_inside_the_canvas(canvas: Canvas) -> None:
 
 
 def test_nothing_found_says_so(canvas: Canvas) -> None:
-    """An empty list would leave a person wondering."""
+    """The list is not just empty."""
     canvas.open_search(QPoint(10, 10))
     search = popup(canvas)
     search.field.setText("xyzzy")
@@ -131,7 +131,7 @@ def test_a_block_added_by_keyboard_is_in_view(canvas: Canvas, patch: Patch) -> N
 
 
 def test_a_block_placed_at_the_rim_is_brought_into_view(canvas: Canvas, hand: Hand) -> None:
-    """It would not be seen whole otherwise."""
+    """Otherwise a part of it would be hidden."""
     canvas.open_search(QPoint(canvas.width() - 4, canvas.height() - 4))
     QTest.keyClicks(popup(canvas).field, "wallaby")
     QTest.keyClick(popup(canvas).field, Qt.Key.Key_Return)

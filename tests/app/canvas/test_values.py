@@ -45,7 +45,7 @@ def tray(hand: Hand) -> ParameterTray | None:
 
 
 def reach(hand: Hand, name: str) -> QPointF:
-    """Drag a connection from the wave over the blend block, and return where its tray's row of a parameter is."""
+    """Drag a connection from the wave over the blend block; return the position of a parameter's row in its tray."""
     hand.drag(hand.port("wave", "value", is_input=False), hand.title("blend"), release=False)
     found = tray(hand)
     assert found is not None
@@ -55,7 +55,7 @@ def reach(hand: Hand, name: str) -> QPointF:
 
 
 def notice(hand: Hand) -> str:
-    """Return what the canvas says, or nothing."""
+    """Return the canvas's notice, or nothing."""
     found = hand.canvas.findChild(Notice)
     return found.text() if found is not None and found.isVisible() else ""
 
@@ -64,7 +64,7 @@ def notice(hand: Hand) -> str:
 
 
 def test_a_parameter_has_a_port_exactly_while_it_is_driven(hand: Hand, patch: Patch) -> None:
-    """It comes with the connection, goes with it, and undo does both the other way round."""
+    """It appears and disappears with the connection, also by undo."""
     view = hand.scene.nodes["blend"]
     assert ("amount", True) not in view.ports
     patch.connect(VALUE, AMOUNT)
@@ -91,7 +91,7 @@ def test_values_look_different_from_buffers(patch: Patch) -> None:
 
 
 def test_a_value_node_is_slimmer_than_one_with_a_time(patch: Patch) -> None:
-    """It keeps no place for a time, and its title is lower."""
+    """It has no space for a time, and its title bar is lower."""
     wave = node_view_model(patch, "wave")
     assert layout(wave).header < layout(node_view_model(patch, "scale")).header
     assert layout(wave).height <= layout(node_view_model(patch, "blend")).height + 16
@@ -109,7 +109,7 @@ def test_numbers_and_names_are_legible_on_the_tint_of_a_value_node(patch: Patch,
 @pytest.mark.usefixtures("qapp")  # fonts are measured
 @pytest.mark.parametrize("driven", [(), (AMOUNT,), (AMOUNT, STEPS)])
 def test_numbers_cover_neither_names_nor_each_other(patch: Patch, driven: tuple[PortRef, ...]) -> None:
-    """Each has a place of its own in the node, for any number of driven parameters beside outputs."""
+    """Each has its own place in the node, for any number of driven parameters beside outputs."""
     for target in driven:
         patch.connect(VALUE, target)
     for node in ("wave", "blend"):
@@ -122,7 +122,7 @@ def test_numbers_cover_neither_names_nor_each_other(patch: Patch, driven: tuple[
 
 
 def test_the_numbers_of_driven_parameters_stand_in_one_column(patch: Patch) -> None:
-    """Also beside names of different lengths, so that their points are below each other."""
+    """This holds for names of different lengths, so that decimal points line up."""
     for target in (AMOUNT, STEPS):
         patch.connect(VALUE, target)
     model = node_view_model(patch, "blend")
@@ -137,7 +137,7 @@ def test_the_numbers_of_driven_parameters_stand_in_one_column(patch: Patch) -> N
 
 
 def test_a_node_under_a_dragged_value_offers_its_parameters(hand: Hand) -> None:
-    """One row each, with its setting; a parameter that cannot be driven says so; closed, the node is as before."""
+    """Each has a row with its setting, also one that cannot be driven; afterwards the node is as before."""
     height = hand.scene.nodes["blend"].layout.height
     reach(hand, "amount")
     found = tray(hand)
@@ -157,7 +157,7 @@ def test_a_node_under_a_dragged_value_offers_its_parameters(hand: Hand) -> None:
 
 
 def test_a_value_is_dropped_on_a_row(hand: Hand, patch: Patch) -> None:
-    """The row under the pointer is what is driven, in one undo step."""
+    """The parameter of the row under the pointer is driven, in one undo step."""
     place = reach(hand, "steps")
     hand.drag(hand.port("wave", "value", is_input=False), hand.title("blend"), release=False)
     follow_and_release(hand, place)
@@ -167,7 +167,7 @@ def test_a_value_is_dropped_on_a_row(hand: Hand, patch: Patch) -> None:
 
 
 def test_a_structural_parameter_says_why_it_is_not_driven(hand: Hand, patch: Patch) -> None:
-    """The reason stands beside the row before anything is let go, and nothing is connected."""
+    """The reason is beside the row before the drop, and nothing is connected."""
     place = reach(hand, "size")
     follow(hand, place)
     assert "must be live to be driven" in notice(hand)
@@ -176,7 +176,7 @@ def test_a_structural_parameter_says_why_it_is_not_driven(hand: Hand, patch: Pat
 
 
 def test_the_notice_covers_no_row(hand: Hand) -> None:
-    """What is said lies beside the tray."""
+    """It lies beside the tray."""
     follow(hand, reach(hand, "steps"))
     found, said = tray(hand), hand.canvas.findChild(Notice)
     assert found is not None and said is not None
@@ -198,7 +198,7 @@ def test_a_drop_on_the_node_asks_which_parameter_is_meant(hand: Hand, patch: Pat
 
 
 def test_a_node_with_one_parameter_needs_no_choice(hand: Hand, patch: Patch) -> None:
-    """There is only one thing that a drop can mean."""
+    """The drop drives that parameter."""
     patch.add("test_canvas.dial", node_id="dial", position=(0, 200))
     hand.drag(hand.port("wave", "value", is_input=False), hand.title("dial"))
     assert patch.source_of(PortRef("dial", "turn")) == VALUE
@@ -213,7 +213,7 @@ def test_a_node_without_parameters_takes_no_value(hand: Hand, patch: Patch) -> N
 
 
 def test_a_driven_port_gives_its_connection_back(hand: Hand, patch: Patch) -> None:
-    """Dragged off it, the value goes to another parameter; dropped on nothing, it is gone."""
+    """Dragged off, the connection can go to another parameter; dropped on nothing, it is removed."""
     patch.connect(VALUE, AMOUNT)
     patch.connect(UP, STEPS)
     hand.drag(hand.port("blend", "amount", is_input=True), hand.port("blend", "steps", is_input=True))
@@ -223,7 +223,7 @@ def test_a_driven_port_gives_its_connection_back(hand: Hand, patch: Patch) -> No
 
 
 def test_a_value_dropped_on_the_canvas_finds_value_blocks_first(hand: Hand, patch: Patch) -> None:
-    """Nearly every block has a parameter; what a person looks for is another value."""
+    """Nearly every block has a parameter, but a person usually wants another value block."""
     hand.drag(hand.port("wave", "value", is_input=False), QPointF(0, 240))
     popup = hand.canvas.findChild(SearchPopup)
     assert popup is not None and popup.isVisible()
@@ -234,7 +234,7 @@ def test_a_value_dropped_on_the_canvas_finds_value_blocks_first(hand: Hand, patc
 
 
 def test_a_block_inserted_on_a_value_connection_suits_the_parameter(hand: Hand, patch: Patch) -> None:
-    """It is set to what the parameter is, as far as it goes, and carries the value on."""
+    """It is set to the parameter's value as far as its range allows, and passes the value on."""
     patch.set("blend", steps=9)
     patch.connect(VALUE, STEPS)
     hand.double_click(next(iter(hand.scene.connections.values())).path().pointAtPercent(0.5))
@@ -252,7 +252,7 @@ def test_a_block_inserted_on_a_value_connection_suits_the_parameter(hand: Hand, 
 
 
 def test_numbers_follow_the_reports(hand: Hand, patch: Patch, qtbot: QtBot) -> None:
-    """The value at the output, and what the parameter makes of it."""
+    """They show the value at the output, and the value that the parameter takes."""
     patch.connect(VALUE, STEPS)
     ports = (hand.scene.nodes["wave"].ports["value", False], hand.scene.nodes["blend"].ports["steps", True])
     assert [port.model.live.text(hand.scene.values) for port in ports] == ["–", "–"]
@@ -263,7 +263,7 @@ def test_numbers_follow_the_reports(hand: Hand, patch: Patch, qtbot: QtBot) -> N
 
 
 def test_only_numbers_that_changed_are_repainted(hand: Hand, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A report that shows the same digits paints nothing, and another number only its own place."""
+    """A report with the same digits repaints nothing; another number repaints only its own place."""
     painted: list[QRectF] = []
     monkeypatch.setattr(NodeView, "update", lambda self, *area: painted.append(*area or (QRectF(),)))
 
@@ -286,7 +286,7 @@ def test_only_numbers_that_changed_are_repainted(hand: Hand, qtbot: QtBot, monke
 
 
 def test_a_slider_on_a_node_is_dragged_in_one_undo_step(hand: Hand, patch: Patch) -> None:
-    """The handle comes to the pointer, the node stays where it is, and undo takes the whole drag back."""
+    """The handle moves to the pointer, the node stays, and undo reverts the whole drag."""
     patch.add("test_canvas.dial", node_id="dial", position=(0, 200))
     before = patch.history.names
     view = hand.scene.nodes["dial"]
@@ -303,7 +303,7 @@ def test_a_slider_on_a_node_is_dragged_in_one_undo_step(hand: Hand, patch: Patch
 
 
 def test_a_driven_slider_is_not_set_by_hand(hand: Hand, patch: Patch) -> None:
-    """Its value comes from elsewhere: the port shows it, and there is nothing to drag."""
+    """The port shows the driven value, and there is nothing to drag."""
     patch.add("test_canvas.dial", node_id="dial", position=(0, 200))
     patch.connect(VALUE, PortRef("dial", "turn"))
     view = hand.scene.nodes["dial"]
@@ -318,7 +318,7 @@ def follow(hand: Hand, place: QPointF) -> None:
 
 
 def follow_and_release(hand: Hand, place: QPointF) -> None:
-    """Move the mouse and let go."""
+    """Move the mouse and release the button."""
     follow(hand, place)
     QTest.mouseRelease(
         hand.view.viewport(),
@@ -332,7 +332,7 @@ def follow_and_release(hand: Hand, place: QPointF) -> None:
 
 
 def test_the_cost_is_shown_before_a_connection_is_dropped(hand: Hand, patch: Patch) -> None:
-    """Shown over ports that accept it; each question is asked once, and includes the connection to be replaced."""
+    """Ports that accept it show the cost, which is asked for once and includes the connection to be replaced."""
     patch.add("test_canvas.wave", node_id="other", position=(-240, 200))
     patch.connect(PortRef("other", "value"), STEPS)
     asked: list[list[str]] = []

@@ -30,7 +30,7 @@ def opened(window: MainWindow, tmp_path: Path) -> MainWindow:
 
 
 def test_help_names_every_port_and_parameter(qapp: QApplication) -> None:
-    """Made from the declarations, so that it can't be out of date."""
+    """It is made from the declarations, so it can't be out of date."""
     html = help_html(EveryParameter)
     assert "<h3>Every Parameter</h3>" in html
     assert "Has a parameter of every kind." in html
@@ -41,7 +41,7 @@ def test_help_names_every_port_and_parameter(qapp: QApplication) -> None:
 
 
 def test_help_is_text_not_markup(qapp: QApplication) -> None:
-    """What an author wrote is shown as it is, and names in backticks as code."""
+    """An author's text is shown literally, and names in backticks as code."""
 
     class Odd(Block, id="test_app.odd_help", category="Test"):
         """Is a<b & `c<d`."""
@@ -69,7 +69,7 @@ def test_f1_shows_the_help_of_the_selected_block(opened: MainWindow) -> None:
 
 
 def test_rename_goes_to_the_title_and_back(opened: MainWindow, qtbot: QtBot) -> None:
-    """F2 lets a person type at once, also when the inspector was closed; Enter goes back to the canvas."""
+    """After F2 a person can type at once, also when the inspector was closed; Enter returns to the canvas."""
     opened.docks["inspector"].close()
     opened.canvas.select(["screen"])
     opened.actions_by_id["rename"].trigger()
@@ -86,7 +86,7 @@ def test_rename_goes_to_the_title_and_back(opened: MainWindow, qtbot: QtBot) -> 
 
 @pytest.mark.parametrize("kind", CONTEXT_MENUS)
 def test_every_menu_of_the_canvas_opens_with_its_commands(opened: MainWindow, qtbot: QtBot, kind: str) -> None:
-    """The commands are those of the menu bar, so both are allowed and refused together."""
+    """The commands are those of the menu bar, so both are enabled and disabled together."""
     opened.canvas.menu_requested.emit(kind, opened.mapToGlobal(QPoint(50, 50)))
     menu = next(menu for menu in opened.findChildren(QMenu) if menu.isVisible() and menu.parent() is opened)
     names = [action.objectName() for action in menu.actions() if not action.isSeparator()]
@@ -95,7 +95,7 @@ def test_every_menu_of_the_canvas_opens_with_its_commands(opened: MainWindow, qt
 
 
 def test_a_selected_connection_can_be_deleted_from_the_menu(opened: MainWindow) -> None:
-    """Commands that need a selection know of connections as well."""
+    """Commands that need a selection accept connections as well."""
     patch = opened.session.patch
     assert patch is not None
     assert not opened.actions_by_id["delete"].isEnabled()

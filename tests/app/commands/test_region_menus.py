@@ -11,7 +11,7 @@ from tests.app.app_support import EveryParameter
 
 
 def test_the_menus_offer_what_can_be_done(window: MainWindow, tmp_path: Path) -> None:
-    """Wrapping needs a block; the list of regions is made when it opens, and a choice there moves the blocks."""
+    """Wrapping needs a block; the list of regions is filled when it opens, and a choice moves the blocks."""
     made_of = Patch()
     nodes = [made_of.add(EveryParameter.id).id for _ in range(2)]
     save_patch(made_of, tmp_path / "demo.loom")

@@ -30,7 +30,7 @@ def test_errors_come_before_warnings_and_name_the_block(qtbot: QtBot, patch: Pat
 
 
 def test_a_kernel_error_names_its_line(qtbot: QtBot) -> None:
-    """The file and line of a kernel's mistake stand behind the message."""
+    """The message ends with the file and line of the kernel's mistake."""
     problems = Problems()
     qtbot.addWidget(problems)
     problems.show_diagnostics((error("expected a ;", file="/some/where/blur.cu", line=12),))
@@ -40,7 +40,7 @@ def test_a_kernel_error_names_its_line(qtbot: QtBot) -> None:
 
 
 def test_a_compilers_errors_have_a_row_each(qtbot: QtBot) -> None:
-    """The row names the first mistake, those below it the others; the code that was quoted is in the tooltip."""
+    """The first row names the first mistake, the rows below it the others; quoted code is in the tooltip."""
     problems = Problems()
     qtbot.addWidget(problems)
     text = "blur.cu must compile, got 2 errors:\nblur.cu(3): no a\n  a;\n  ^\nblur.cu(5): no b\n  b;\n  ^"
@@ -83,7 +83,7 @@ def test_no_problems_is_said(qtbot: QtBot) -> None:
 
 
 def test_count_text() -> None:
-    """The status bar counts errors and warnings apart."""
+    """The status bar counts errors and warnings separately."""
     assert count_text(0, 0) == ""
     assert count_text(1, 0) == "1 error"
     assert count_text(2, 1) == "2 errors, 1 warning"
@@ -122,7 +122,7 @@ def test_an_error_that_repeats_is_listed_once(qtbot: QtBot) -> None:
 
 
 def test_the_log_does_not_grow_without_end(qtbot: QtBot) -> None:
-    """The oldest entries make room."""
+    """The oldest entries are dropped."""
     log = Log()
     qtbot.addWidget(log)
     for i in range(_LIMIT + 5):

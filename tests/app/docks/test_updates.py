@@ -16,7 +16,7 @@ COLD, CODE, WARM = UpdateLevel.COLD, UpdateLevel.CODE, UpdateLevel.WARM
 
 
 def record(level: UpdateLevel = COLD, cause: str = "block blur", **fields: Any) -> UpdateRecord:
-    """An update that took 3 ms, of which the frame waited 0.2 ms."""
+    """Return an update that took 3 ms, of which the frame waited 0.2 ms."""
     plain: dict[str, Any] = {"source": "edit", "beside_ns": 2_800_000, "swap_ns": 200_000}
     return UpdateRecord(level, cause, 3_000_000, 1017, **{**plain, **fields})
 
@@ -41,7 +41,7 @@ def updates(qtbot: QtBot) -> Updates:
 
 
 def test_a_row_shows_level_cause_author_frame_and_cost(updates: Updates) -> None:
-    """Everything that a person asks after a rebuild stands in one row, with units."""
+    """One row has everything that a person asks after a rebuild, with units."""
     updates.add(record(COLD, "connection a.out to b.x", source="undo"))
     assert texts(updates) == [["Cold", "connection a.out to b.x", "undo", "1,017", "3.00 ms", "200 µs"]]
     tooltip = updates.rows.row(updates.rows.index(0, 0)).tooltip
@@ -49,12 +49,12 @@ def test_a_row_shows_level_cause_author_frame_and_cost(updates: Updates) -> None
 
 
 def test_every_level_above_hot_is_listed() -> None:
-    """No level that leaves a record is without a name."""
+    """Every level that leaves a record has a name."""
     assert set(LEVELS) == {level for level in UpdateLevel if level > UpdateLevel.HOT}
 
 
 def test_an_empty_list_says_what_will_be_in_it(updates: Updates) -> None:
-    """There is a hint before the first update, and again after the list is cleared."""
+    """There is a hint before the first update, and after the list is cleared."""
     assert updates.currentIndex() == 0
     assert "No rebuilds yet" in updates.hint.text()
     updates.add(record())
@@ -65,7 +65,7 @@ def test_an_empty_list_says_what_will_be_in_it(updates: Updates) -> None:
 
 
 def test_levels_are_counted_and_can_be_hidden(qtbot: QtBot, updates: Updates) -> None:
-    """A hidden level's rows come back when it is shown again, those that came meanwhile too, in their order."""
+    """When a hidden level is shown again, all of its rows are there in order, also those added meanwhile."""
     for level, cause in ((COLD, "1"), (WARM, "2"), (COLD, "3")):
         updates.add(record(level, cause))
     updates.levels[COLD].setChecked(False)
@@ -80,7 +80,7 @@ def test_levels_are_counted_and_can_be_hidden(qtbot: QtBot, updates: Updates) ->
 
 
 def test_parameter_writes_are_counted_from_the_last_clear(qtbot: QtBot, updates: Updates) -> None:
-    """The engine's count goes on; another engine begins at 0, and what was counted before stays counted."""
+    """The engine's count goes on; another engine begins at 0, and earlier writes still count."""
     updates.show_report(make_report(hot_updates=1200))
     qtbot.waitUntil(lambda: updates.hot_label.text() == "Hot 1,200")
     updates.clear()
@@ -93,7 +93,7 @@ def test_parameter_writes_are_counted_from_the_last_clear(qtbot: QtBot, updates:
 
 
 def test_a_click_goes_to_the_first_block_that_is_still_there(qtbot: QtBot, updates: Updates, patch: Patch) -> None:
-    """A cause without a block goes nowhere, and one whose blocks are gone says so."""
+    """A cause without a block goes nowhere, and one whose blocks were removed says so."""
     patch.add("test_app.picture", node_id="p")
     updates.set_patch(patch)
     updates.add(record(nodes=("gone", "p")))
@@ -120,7 +120,7 @@ def test_another_patch_begins_with_an_empty_list(updates: Updates, patch: Patch)
 
 
 def test_the_newest_stays_in_view_unless_the_person_looks_at_an_older_one(qtbot: QtBot, updates: Updates) -> None:
-    """New rows scroll a list that is at its end, and leave alone one that is not."""
+    """New rows scroll a list only if it is at its end."""
     bar = updates.table.verticalScrollBar()
     for _ in range(50):
         updates.add(record())
@@ -132,7 +132,7 @@ def test_the_newest_stays_in_view_unless_the_person_looks_at_an_older_one(qtbot:
 
 @pytest.mark.parametrize("shown", [frozenset({COLD}), frozenset({WARM}), frozenset({COLD, WARM}), frozenset()])
 def test_the_list_does_not_grow_without_end(qtbot: QtBot, updates: Updates, shown: frozenset[UpdateLevel]) -> None:
-    """The oldest rows go, of hidden levels too; all stay counted, and the newest is there."""
+    """The oldest rows are dropped, those of hidden levels too; all stay counted, and the newest is kept."""
     rows = UpdateRows(updates)
     rows.show_levels(shown)
     total = LIMIT + 700

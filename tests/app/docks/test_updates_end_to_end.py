@@ -15,7 +15,7 @@ def told(window: MainWindow) -> list[tuple[str, str, str, tuple[str, ...]]]:
 
 
 def test_rebuilds_are_listed_with_their_blocks_and_drags_are_counted(qtbot: QtBot, real_window: MainWindow) -> None:
-    """An added block and its undo each make a row that leads to it; a slider only makes the count of Hot grow."""
+    """An added block and its undo each make a row that leads to it; a slider only raises the count of Hot."""
     window, patch = real_window, Patch()
     source = patch.add("io.array", data=np.ones(64, np.float32))
     scale = patch.add("math.saxpy", node_id="scale")

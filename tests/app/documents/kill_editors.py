@@ -1,10 +1,11 @@
-"""Kills editors with signal 9 while they edit and save, and says what was lost and what was left.
+"""Kills editors with signal 9 while they edit and save, and prints what was lost and what was left behind.
 
     python -m tests.app.documents.kill_editors FOLDER KILLS SEED
 
 Each editor is a forked process with the real session, file commands and recovery. It renames a block to the number of
 each edit, and saves now and then. The next one goes on from what its predecessor saved or what could be recovered.
-Prints one JSON object for each kill. What is lost is counted in edits of `EDIT_MS`, so that a busy machine counts not.
+Prints one JSON object for each kill. The loss is counted in edits of `EDIT_MS` each, so that it does not depend on how
+busy the machine is.
 """
 
 import json
@@ -63,7 +64,7 @@ def run_editor(folder: Path, log: int, rng: random.Random) -> None:
 
 
 def kill_one(folder: Path, template: str, rng: random.Random) -> dict[str, Any]:
-    """Run an editor, kill it, and return what came of its work, which is recovered and saved."""
+    """Run an editor, kill it, recover and save its work, and return what was lost or left behind."""
     path = folder / "p.loom"
     reader, writer = os.pipe()
     child = os.fork()

@@ -1,4 +1,4 @@
-"""What the editor remembers survives a restart, and a damaged file does no harm."""
+"""The editor's state survives a restart, and a damaged file does no harm."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def test_a_damaged_file_gives_a_fresh_state(tmp_path: Path) -> None:
 
 
 def test_recent_files_are_newest_first_once_and_limited(tmp_path: Path) -> None:
-    """A file that is opened again moves to the head."""
+    """A file that is opened again moves to the front."""
     state = UserState()
     files = [tmp_path / f"{i}.loom" for i in range(RECENT_LIMIT + 3)]
     for file in (*files, files[-2]):

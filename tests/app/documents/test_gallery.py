@@ -7,7 +7,7 @@ from app.documents.gallery import find_examples
 
 
 def test_examples_are_read_from_their_files(tmp_path: Path) -> None:
-    """Title and description come from the file, a title from its name when it has none; other files are left out."""
+    """Title and description come from the file, or the title from its name; other files are ignored."""
     nodes = [{"id": "a", "position": [0, 0]}, {"id": "b", "position": [200, 50]}]
     lines = [{"source": "a.out", "target": "b.x"}]
     first = {"title": "One", "description": "Shows it.", "nodes": nodes, "connections": lines}

@@ -1,4 +1,4 @@
-"""What other programs do to the open file is noticed, told, and never overwritten or taken over unasked."""
+"""Changes of the open file by other programs are noticed and reported, and never overwritten or loaded unasked."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -33,7 +33,7 @@ def opened(window: MainWindow, file: Path) -> MainWindow:
 
 
 def look(window: MainWindow) -> None:
-    """Look as the timer does, until the file is at rest."""
+    """Look as the timer does, until the file is no longer being written."""
     for _ in range(2):
         window.outside.look()
 
@@ -73,7 +73,7 @@ def text_of(window: MainWindow) -> str:
 
 
 def test_an_unchanged_file_makes_no_notice(file: Path) -> None:
-    """Neither is one that was read, written or accepted here, nor a patch without a file."""
+    """The same holds for a file that was read, written or accepted here, and for a patch without a file."""
     patch = load_patch(file)
     assert look_outside(patch) is None
     patch.set("every", gain=3.0)
@@ -89,7 +89,7 @@ def test_an_unchanged_file_makes_no_notice(file: Path) -> None:
 
 
 def test_a_notice_says_what_differs_and_reload_can_be_undone(opened: MainWindow, qtbot: QtBot, file: Path) -> None:
-    """The file's version comes in as one edit, over edits of one's own too; undo goes back to these."""
+    """The file's version is loaded as one edit, also over own edits, to which undo returns."""
     opened.session.patch.set("every", label="mine")
     mine = text_of(opened)
     edit_elsewhere(file)
@@ -108,7 +108,7 @@ def test_a_notice_says_what_differs_and_reload_can_be_undone(opened: MainWindow,
 
 
 def test_own_saves_and_other_spacing_make_no_notice(opened: MainWindow, file: Path) -> None:
-    """What counts is what a patch holds."""
+    """Only the contents of a patch count."""
     opened.session.patch.set("every", gain=2.0)
     opened.files.save()
     look(opened)
@@ -123,7 +123,7 @@ def test_own_saves_and_other_spacing_make_no_notice(opened: MainWindow, file: Pa
 def test_keeping_mine_keeps_it_as_unsaved_work(
     opened: MainWindow, file: Path, asked: Asked, change: Callable[[Path], Any]
 ) -> None:
-    """The patch stays, counts as unsaved, and may then be saved over what was seen; a newer change is told again."""
+    """The patch stays unsaved and may be saved over the version that was seen; a newer change makes another notice."""
     mine = text_of(opened)
     change(file)
     look(opened)
@@ -160,7 +160,7 @@ def test_mine_can_be_saved_elsewhere(opened: MainWindow, file: Path, asked: Aske
 def test_saving_over_another_programs_version_asks_first(
     opened: MainWindow, file: Path, asked: Asked, tmp_path: Path, answer: Answer, change: Callable[[Path], Any]
 ) -> None:
-    """Also before the change was noticed."""
+    """It asks also before the change was noticed."""
     change(file)
     theirs, mine = file.read_text(), text_of(opened)
     asked.overwrite, asked.path = answer, tmp_path / "mine.loom"

@@ -1,4 +1,4 @@
-"""Unsaved work outlives a crash, and only a crash."""
+"""Unsaved work is kept after a crash, and only then."""
 
 import time
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ def slot(tmp_path: Path) -> Iterator[RecoverySlot]:
 
 
 def crash(slot: RecoverySlot) -> None:
-    """End the slot's editor as the system does: the lock goes, the copy stays."""
+    """End the slot's editor like a crash: the lock is released, the copy stays."""
     slot._lock.unlock()
 
 
@@ -56,7 +56,7 @@ def test_work_of_a_crashed_editor_is_found_until_it_is_settled(slot: RecoverySlo
 
 
 def test_work_of_a_running_editor_is_left_alone(slot: RecoverySlot, tmp_path: Path, patch: Patch) -> None:
-    """A second editor does not take what the first one is still working on."""
+    """A second editor does not take the first one's work while that is running."""
     slot.write(patch).result()
     (tmp_path / "recovery" / f".{slot._file.name}.part").write_text("being moved")
     assert find_left_behind(tmp_path / "recovery") == []
@@ -86,7 +86,7 @@ def test_an_equal_copy_is_not_written_again(slot: RecoverySlot, tmp_path: Path, 
 def test_a_copy_is_of_the_moment_at_which_it_was_asked_for(
     slot: RecoverySlot, tmp_path: Path, patch: Patch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Edits go on while it is written beside them."""
+    """Edits go on while it is written in the background."""
     patch.add("test_app.picture", node_id="before")
     inner = RecoverySlot._write
     monkeypatch.setattr(RecoverySlot, "_write", lambda *of: (time.sleep(0.05), inner(*of)))
@@ -101,7 +101,7 @@ def test_a_copy_is_of_the_moment_at_which_it_was_asked_for(
 
 
 def test_leftovers_of_crashed_editors_without_work_are_removed(slot: RecoverySlot, tmp_path: Path) -> None:
-    """The folder does not fill up; the lock of an editor that still runs stays."""
+    """So the folder does not fill up; the lock of a running editor stays."""
     folder = tmp_path / "recovery"
     (folder / "dead.lock").write_text("999999999\nwarploom\n\n")
     (folder / ".dead.json.part").write_text("{")
@@ -111,7 +111,7 @@ def test_leftovers_of_crashed_editors_without_work_are_removed(slot: RecoverySlo
 
 
 def test_a_damaged_copy_is_kept_and_does_not_stop_the_start(tmp_path: Path) -> None:
-    """What cannot be read is not thrown away."""
+    """A file that cannot be read is not deleted."""
     (tmp_path / "x.json").write_text("{")
     assert find_left_behind(tmp_path) == []
     assert (tmp_path / "x.json").exists()

@@ -16,7 +16,7 @@ _TYPES = ["source", "scale", "count", "picture", "soften", "sparks", "show", "bl
 
 @st.composite
 def patches(draw: st.DrawFn) -> Patch:
-    """A patch of up to six blocks, connected wherever chance and the rules have it."""
+    """Draw a patch of up to six blocks with random connections that the rules allow."""
     patch = Patch(Catalogue())
     for name in draw(st.lists(st.sampled_from(_TYPES), min_size=1, max_size=6)):
         patch.add(f"test_canvas.{name}")
@@ -31,7 +31,7 @@ def patches(draw: st.DrawFn) -> Patch:
 
 @given(patches())
 def test_the_fitting_ports_are_those_that_the_patch_accepts(patch: Patch) -> None:
-    """The quick answer for all ports and parameters agrees with the patch's own rules, for drags from either side."""
+    """The fast answer for all ports and parameters agrees with the patch's rules, for drags from either side."""
     ports = _ports(patch)
     for start in ports:
         accepted = {end for end in ports if _accepts(patch, start, end)}
@@ -39,7 +39,7 @@ def test_the_fitting_ports_are_those_that_the_patch_accepts(patch: Patch) -> Non
 
 
 def test_a_refusal_names_the_types(patch: Patch) -> None:
-    """The reason says what the port takes and what it was offered."""
+    """The reason says which type the port takes and which was offered."""
     reason = refusal(patch, PortRef("source", "out"), PortRef("count", "x"))
     assert reason == "count.x takes elements of u32, got f32 from source.out"
 
@@ -52,7 +52,7 @@ def test_a_drag_from_an_input_asks_for_the_same_connection(patch: Patch) -> None
 
 
 def test_the_best_end_is_the_required_one_of_the_same_type() -> None:
-    """A new block is connected where a person most likely wants it."""
+    """So a new block is connected where a person most likely wants it."""
     samples = Scale.ports["out"]
     assert best_end(Scale, samples) is Scale.ports["x"]
     assert best_end(Show, samples) is Show.ports["x"]
@@ -61,7 +61,7 @@ def test_the_best_end_is_the_required_one_of_the_same_type() -> None:
 
 
 def test_a_value_is_best_led_to_a_parameter_of_its_kind() -> None:
-    """A number goes to the first number, a yes or no to the first switch, and neither to what would rebuild."""
+    """A number goes to the first number, a boolean to the first switch, and neither to a structural parameter."""
     assert best_end(Blend, Wave.values_out["value"]) is Blend.parameters["amount"]
     assert best_end(Blend, Wave.values_out["up"]) is Blend.parameters["on"]
     assert best_end(Wave, Blend.parameters["on"]) is Wave.values_out["up"]

@@ -15,7 +15,7 @@ def test_positions_snap_to_the_nearest_multiple_of_eight() -> None:
 
 
 def test_pasted_nodes_have_new_ids_and_the_connections_between_them(patch: Patch) -> None:
-    """What was connected inside the selection is connected in the copy; nothing else is."""
+    """Only connections inside the selection are copied."""
     patch.connect(PortRef("source", "out"), PortRef("scale", "gain"))
     added = paste(patch, copied(patch, ["source", "scale"]))
     assert set(added) == {"source_2", "scale_2"}
@@ -27,7 +27,7 @@ def test_pasted_nodes_have_new_ids_and_the_connections_between_them(patch: Patch
 
 
 def test_the_copy_of_a_copy_is_counted_on(patch: Patch) -> None:
-    """Ids stay short however often something is duplicated."""
+    """Ids stay short, however often something is duplicated."""
     paste(patch, copied(patch, ["scale"]))
     assert paste(patch, copied(patch, ["scale_2"])) == ["scale_3"]
 
@@ -73,7 +73,7 @@ def test_a_parameter_of_several_nodes_is_set_in_one_step(patch: Patch) -> None:
 
 
 def test_a_refused_value_changes_no_node(patch: Patch) -> None:
-    """The first node keeps its value as well."""
+    """The first node, too, keeps its value."""
     blends = [patch.add("test_canvas.blend").id for _ in range(2)]
     with pytest.raises(PatchError, match="amount"):
         set_parameter(patch, blends, "amount", 7.0)

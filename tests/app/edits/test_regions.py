@@ -1,4 +1,4 @@
-"""Edits where regions are, and which connections fit across their borders."""
+"""Edits of regions, and the connections that fit across their borders."""
 
 import pytest
 from hypothesis import given
@@ -21,7 +21,7 @@ def patch() -> Patch:
 
 @st.composite
 def nested_patches(draw: st.DrawFn) -> Patch:
-    """Blocks and regions in and beside each other, connected wherever chance and the rules have it."""
+    """Draw nested blocks and regions with random connections that the rules allow."""
     patch = Patch(default_catalogue())
     scopes = [""]
     for name in draw(st.lists(st.sampled_from(["scale", "show", "for", "if_else", "delay"]), min_size=2, max_size=8)):
@@ -39,7 +39,7 @@ def nested_patches(draw: st.DrawFn) -> Patch:
 
 @given(nested_patches())
 def test_ports_that_fit_across_borders_are_those_that_the_patch_accepts(patch: Patch) -> None:
-    """While a connection is dragged, ports stay bright that the patch accepts, also across regions."""
+    """During a drag, the ports that the patch accepts stay bright, also across regions."""
     free = [ref for ref in _ports(patch) if patch.source_of(ref) is None]
     for start in free:
         accepted = {end for end in free if refusal(patch, start, end) is None}
@@ -53,7 +53,7 @@ def _ports(patch: Patch) -> list[PortRef]:
 
 
 def test_a_copy_of_the_patch_says_why_a_move_is_refused(patch: Patch) -> None:
-    """The answer is that of the edit itself, and the patch is left alone."""
+    """The answer is that of the edit itself, and the patch does not change."""
     patch.connect(patch["inner"]["out"], patch["free"]["x"])
     heard: list[Change] = []
     patch.subscribe(heard.append)

@@ -1,4 +1,4 @@
-"""The inspector edits what the block type declares, one undo step for each thing a person does."""
+"""The inspector edits what the block type declares, with one undo step for each action."""
 
 from pathlib import Path
 
@@ -80,7 +80,7 @@ def test_every_parameter_type_has_its_editor(inspector: Inspector, name: str, ki
 
 
 def test_a_slider_drag_is_one_undo_step(qtbot: QtBot, inspector: Inspector, patch: Patch) -> None:
-    """Many moves of one drag make one entry in the history, and undo takes all of them back."""
+    """The moves of one drag make one entry in the history, and undo reverts all of them."""
     slider = number(inspector, "gain").slider
     assert slider is not None
     before = len(patch.history.names)
@@ -94,7 +94,7 @@ def test_a_slider_drag_is_one_undo_step(qtbot: QtBot, inspector: Inspector, patc
 
 
 def test_two_drags_are_two_undo_steps(qtbot: QtBot, inspector: Inspector, patch: Patch) -> None:
-    """Letting go of the slider ends the step."""
+    """Releasing the slider ends the step."""
     slider = number(inspector, "gain").slider
     assert slider is not None
     drag(qtbot, slider, [30, 40])
@@ -115,7 +115,7 @@ def test_slider_values_are_round_numbers(inspector: Inspector, patch: Patch) -> 
 def test_a_number_without_bounds_has_no_slider_and_takes_any_size(
     qtbot: QtBot, inspector: Inspector, patch: Patch
 ) -> None:
-    """Typed numbers arrive as they are, also with an exponent."""
+    """Typed numbers are taken as they are, also with an exponent."""
     editor = number(inspector, "free")
     assert editor.slider is None
     for text, value in (("2.5e-7", 2.5e-7), ("-123456.75", -123456.75)):
@@ -144,7 +144,7 @@ def test_whole_numbers_stay_whole(inspector: Inspector, patch: Patch) -> None:
 
 
 def test_unit_is_shown(inspector: Inspector) -> None:
-    """The unit stands behind the number."""
+    """The unit follows the number."""
     assert number(inspector, "gain").box.text() == "1 dB"
 
 
@@ -197,7 +197,7 @@ def test_browsing_sets_a_path_relative_to_the_patch(
 
 
 def test_paths_outside_the_patch_folder_stay_absolute(tmp_path: Path) -> None:
-    """A path is not turned into one that climbs out of its folder."""
+    """A path is not made relative with `..`."""
     assert relative_to(tmp_path / "x.png", tmp_path / "deep") == (tmp_path / "x.png").as_posix()
     assert relative_to(tmp_path / "x.png", None) == (tmp_path / "x.png").as_posix()
 
@@ -256,7 +256,7 @@ def test_nodes_of_different_types_are_not_edited_together(inspector: Inspector, 
 
 
 def test_nothing_selected_says_what_to_do(inspector: Inspector) -> None:
-    """The empty inspector is not blank."""
+    """The empty inspector shows a hint."""
     inspector.show_nodes([])
     assert inspector.currentIndex() == 0
     assert inspector.hint.text() == "Select a block to edit its parameters"
@@ -298,7 +298,7 @@ def test_a_click_beside_the_handle_brings_it_there(qtbot: QtBot, inspector: Insp
 
 
 def test_the_report_shows_state_and_buffers(inspector: Inspector) -> None:
-    """What is wrong with the node, and what its outputs hold, stand below its parameters."""
+    """The node's errors and the contents of its outputs are below its parameters."""
     node = NodeReport(TYPE, NodeState.ERROR, "x must be connected", 1500, 2)
     inspector.show_report(make_report(nodes={"a": node}, buffers={"a.out": BufferReport("f32", (4,), 16, 256)}))
     status = inspector.status
@@ -338,7 +338,7 @@ def test_the_wheel_edits_only_a_focused_number(inspector: Inspector, patch: Patc
 
 @pytest.mark.parametrize("block", ["particles.emitter", "fractal.mandelbrot_step", "control.while", "image.tone"])
 def test_numbers_fit_into_their_boxes_with_their_units(inspector: Inspector, patch: Patch, block: str) -> None:
-    """The largest and the smallest that may be set, too; the boxes of a block are equally wide."""
+    """This holds for the largest and the smallest value; the boxes of a block are equally wide."""
     inspector.show_nodes([patch.add(block).id])
     inspector.resize(518, 400)
     editors = [row.editor for row in inspector.rows.values()]

@@ -35,7 +35,7 @@ def inspector(qtbot: QtBot, patch: Patch) -> Inspector:
 
 
 def entries(inspector: Inspector, parameter: str) -> dict[str, QAction]:
-    """Return what the menu at a parameter offers, by its path: "Drive with a new > LFO"."""
+    """Return the entries of a parameter's menu by path: "Drive with a new > LFO"."""
     menu = inspector.rows[parameter].menu
     menu.aboutToShow.emit()
     QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
@@ -47,7 +47,7 @@ def entries(inspector: Inspector, parameter: str) -> dict[str, QAction]:
 
 
 def test_only_live_numbers_and_switches_can_be_driven(inspector: Inspector) -> None:
-    """Text, files and what would rebuild the patch have no button for it."""
+    """Text, files and structural parameters have no button for it."""
     names = ("gain", "free", "count", "on", "mode", "label", "source", "data")
     assert [name for name in names if not inspector.rows[name].drive.isHidden()] == ["gain", "free", "on"]
 
@@ -55,7 +55,7 @@ def test_only_live_numbers_and_switches_can_be_driven(inspector: Inspector) -> N
 def test_a_driven_parameter_shows_what_drives_it_and_its_value(
     inspector: Inspector, patch: Patch, qtbot: QtBot
 ) -> None:
-    """In place of the editor; the number is what the parameter takes, and follows the reports."""
+    """They replace the editor; the number is the value that the parameter takes, and follows the reports."""
     patch.rename("lfo", "Tide")
     patch.connect(LFO, PortRef("a", "gain"))
     row = inspector.rows["gain"]
@@ -69,7 +69,7 @@ def test_a_driven_parameter_shows_what_drives_it_and_its_value(
 
 
 def test_the_stored_value_comes_back(inspector: Inspector, patch: Patch) -> None:
-    """Disconnecting is one undo step, after which the parameter has the value that was set."""
+    """Disconnecting is one undo step; the parameter then has the value that was set."""
     patch.connect(LFO, PortRef("a", "gain"))
     entries(inspector, "gain")["Disconnect"].trigger()
     row = inspector.rows["gain"]
@@ -81,7 +81,7 @@ def test_the_stored_value_comes_back(inspector: Inspector, patch: Patch) -> None
 
 
 def test_a_new_block_is_added_and_connected_in_one_step(inspector: Inspector, patch: Patch) -> None:
-    """A slider begins at the parameter's value and goes over its range; undo removes it again."""
+    """A slider starts at the parameter's value and covers its range; undo removes it again."""
     before = set(patch.nodes)
     entries(inspector, "gain")["Drive with a new > Slider"].trigger()
     source = patch.source_of(PortRef("a", "gain"))
@@ -94,7 +94,7 @@ def test_a_new_block_is_added_and_connected_in_one_step(inspector: Inspector, pa
 
 
 def test_new_blocks_do_not_lie_on_each_other(inspector: Inspector, patch: Patch) -> None:
-    """Each has a place of its own left of the node."""
+    """Each has its own place left of the node."""
     for name in ("gain", "free", "on"):
         entries(inspector, name)["Drive with a new > LFO"].trigger()
     places = [patch.nodes[c.source.node].position for c in patch.connections]
@@ -114,7 +114,7 @@ def test_an_output_that_is_there_can_be_chosen(inspector: Inspector, patch: Patc
 
 
 def test_a_value_that_needs_the_parameter_is_not_offered(inspector: Inspector, patch: Patch) -> None:
-    """It would be needed to compute itself."""
+    """That value would depend on itself."""
     patch.add("value.smooth", node_id="smooth")
     patch.connect(LFO, PortRef("smooth", "input"))
     inspector.show_nodes(["lfo"])
@@ -147,7 +147,7 @@ def test_several_nodes_are_driven_together(inspector: Inspector, patch: Patch) -
 
 
 def test_the_foot_shows_the_outputs_of_a_value_block(inspector: Inspector, patch: Patch) -> None:
-    """As it tells what the buffers of other blocks hold."""
+    """For other blocks it shows the contents of buffers."""
     inspector.show_nodes(["lfo"])
     nodes = {"lfo": NodeReport("value.lfo", NodeState.OK)}
     inspector.show_report(make_report(nodes=nodes, values={"lfo.value": 0.25}))

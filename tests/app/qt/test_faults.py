@@ -46,7 +46,7 @@ def test_a_missing_qt_library_is_named_with_its_remedy() -> None:
 
 
 def test_qt_is_not_loaded_before_it_is_needed() -> None:
-    """The command line can tell of a missing library, and edits and view models need no window."""
+    """So the command line can report a missing library, and edits and view models need no window."""
     rooms = [path for room in ("edits", "view_models") for path in sorted((ROOT / "app" / room).glob("[!_]*.py"))]
     modules = ["app.qt.qt_check", "app.documents.gallery", "app.documents.editor_state"]
     modules += [f"app.{path.parent.name}.{path.stem}" for path in rooms]

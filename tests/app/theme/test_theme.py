@@ -1,4 +1,4 @@
-"""The look: legible in both themes, and one meaning for each colour."""
+"""Both themes are legible, and each colour has one meaning."""
 
 import colorsys
 import itertools
@@ -38,7 +38,7 @@ def test_text_is_legible_on_every_grey(theme: Colours) -> None:
 
 @BOTH
 def test_chrome_is_grey_in_three_steps(theme: Colours) -> None:
-    """Canvas, dock and control get lighter in this order, and none has a hue."""
+    """Canvas, dock and control get lighter in this order, and all are grey."""
     greys = [QColor(colour) for colour in (theme.canvas, theme.dock, theme.control)]
     assert all(grey.saturation() == 0 for grey in greys)
     assert [grey.lightness() for grey in greys] == sorted({grey.lightness() for grey in greys})
@@ -60,7 +60,7 @@ def test_kinds_of_ports_stand_out_and_are_no_warning(theme: Colours) -> None:
 
 @given(st.text(max_size=20))
 def test_titles_are_legible_on_the_tint_of_any_category(category: str) -> None:
-    """Whatever a package calls its category, its tint is neither a warning nor in the way of the title."""
+    """Whatever the category's name, its tint does not look like a warning, and the title stays legible."""
     for theme in (DARK, LIGHT):
         tint = category_tint(category, theme)
         assert contrast(theme.text, tint) >= 4.5
@@ -71,7 +71,7 @@ def test_titles_are_legible_on_the_tint_of_any_category(category: str) -> None:
 
 @BOTH
 def test_applying_a_theme_sets_palette_and_font(theme: Colours, qapp: QApplication) -> None:
-    """Widgets that know nothing of the theme follow it through the palette."""
+    """Widgets without own styling follow the theme through the palette."""
     apply_theme(qapp, theme.name)
     assert current() is theme
     assert qapp.palette().color(QPalette.ColorRole.Window) == QColor(theme.dock)
@@ -94,7 +94,7 @@ def test_every_icon_can_be_drawn(qapp: QApplication) -> None:
 
 
 def test_figures_have_one_width(qapp: QApplication) -> None:
-    """Numbers don't jitter while they update, and code is set in columns."""
+    """So numbers don't jitter while they update, and code lines up in columns."""
     from PySide6.QtGui import QFontMetricsF
 
     figures = {QFontMetricsF(ui_font()).horizontalAdvance(digit) for digit in "0123456789"}

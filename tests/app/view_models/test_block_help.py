@@ -1,4 +1,4 @@
-"""What is known of a block type."""
+"""The help of a block type."""
 
 import pytest
 

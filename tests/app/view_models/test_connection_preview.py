@@ -18,7 +18,7 @@ def patch() -> Patch:
 
 
 def test_the_cost_includes_the_connection_that_was_picked_up(patch: Patch) -> None:
-    """The end of a connection that is dragged elsewhere leaves its input; back in its place nothing changes."""
+    """The dragged end leaves its input; back in its place, nothing changes."""
     picked = patch.connect(PortRef("wave", "value"), PortRef("blend", "steps"))
     elsewhere = Connection(picked.source, PortRef("blend", "elsewhere"))
     assert changes_of(patch, elsewhere, picked) == [Disconnected(picked), Connected(elsewhere)]

@@ -45,13 +45,13 @@ from tests.app.sample_blocks import make_report
     ],
 )
 def test_numbers_are_written_in_few_digits(value: float, type: str, text: str) -> None:
-    """As many as can be read while they change; a sign stands only before what is not zero."""
+    """They have as many digits as can be read while they change; zero has no sign."""
     assert number_text(value, type) == text
 
 
 @given(st.floats(-99_999, 99_999), st.sampled_from(["float", "int"]))
 def test_a_number_fits_its_place_and_is_close_to_the_value(value: float, type: str) -> None:
-    """No usual number is wider than what is kept for it, and none is off by more than half of its last digit."""
+    """No usual number is wider than its place, and none is off by more than half of its last digit."""
     text = number_text(round(value) if type == "int" else value, type)
     assert len(text) <= len(WIDEST)
     digits = len(text.partition(".")[2])
@@ -59,14 +59,14 @@ def test_a_number_fits_its_place_and_is_close_to_the_value(value: float, type: s
 
 
 def test_a_value_that_was_not_reported_is_a_dash() -> None:
-    """Nothing is made up before the engine has run."""
+    """No value is invented before the engine has run."""
     assert LiveValue("a.b", "float").text({}) == NOTHING
 
 
 @pytest.mark.parametrize("name", ["lfo", "slider", "ramp", "random"])
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-3.0, 64.0), (5.0, 5.0)])
 def test_a_new_value_block_keeps_to_the_range_of_its_parameter(name: str, low: float, high: float) -> None:
-    """No value of two hundred frames is clipped."""
+    """No value in two hundred frames is clipped."""
     block_type = default_catalogue().require(f"value.{name}")
     spec = ParameterSpec("gain", "float", low, "A gain.", low, high)
     block = block_type("new", spanning(block_type, spec, (low + high) / 2))
@@ -121,7 +121,7 @@ def test_tooltips_tell_the_last_value_and_what_drives() -> None:
     ],
 )
 def test_a_cost_is_written_in_words(cost: EditCost, text: str) -> None:
-    """The level, and how long recent updates of it took where that is known."""
+    """The text has the level and, where it is known, how long recent updates of that kind took."""
     assert cost_text(cost) == text
 
 
@@ -144,11 +144,11 @@ def _loop() -> dict[str, float]:
 def test_a_wrong_range_of_a_block_is_reported_and_stops_nothing(
     says: Callable[[], Any], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever its code does, it is told."""
+    """Whatever its code does, the problem is reported."""
     monkeypatch.setattr(compatible, "BlockCode", partial(BlockCode, 0.1))
 
     class Says(ValueBlock, id="test_app.says"):
-        """Says whatever the test says."""
+        """Returns whatever the test says."""
 
         value: Value[float] = value_port(doc="A number.")
         low: float = param(0.0, min=0, max=1, doc="A bound.")

@@ -8,7 +8,7 @@ from engine.patch.document import Patch
 
 
 def test_ports_are_of_the_kind_that_flows() -> None:
-    """Pixels in two dimensions are an image; other vectors, structs and numbers are told apart."""
+    """Pixels in two dimensions are an image; other vectors, structs and numbers are kinds of their own."""
     patch = Patch(Catalogue())
     found = {}
     for name in ("source", "count", "soften", "sparks", "show"):
@@ -24,7 +24,7 @@ def test_ports_are_of_the_kind_that_flows() -> None:
 
 
 def test_a_missing_type_becomes_a_placeholder_with_the_ports_its_connections_name(patch: Patch) -> None:
-    """Nothing of a patch is lost from sight because a block type is not installed."""
+    """A block type that is not installed hides no part of a patch."""
     into, out = PortRef("old", "input"), PortRef("old", "result")
     patch.restore(
         [
@@ -41,7 +41,7 @@ def test_a_missing_type_becomes_a_placeholder_with_the_ports_its_connections_nam
 
 
 def test_a_port_that_the_type_lacks_is_marked(patch: Patch) -> None:
-    """A connection to a port that was renamed away stays visible."""
+    """A connection to a port that was renamed stays visible."""
     patch.restore([Connected(Connection(PortRef("source", "out"), PortRef("scale", "gone")))])
     inputs = node_view_model(patch, "scale").inputs
     assert [(port.name, port.dangling) for port in inputs] == [("x", False), ("gain", False), ("gone", True)]

@@ -1,4 +1,4 @@
-"""What the canvas says when the pointer rests on something."""
+"""The tooltips of the canvas."""
 
 import pytest
 
@@ -84,7 +84,7 @@ def test_an_input_tooltip_has_rule_help_and_what_arrives(patch: Patch) -> None:
 
 
 def test_an_open_required_input_says_that_the_block_needs_it(patch: Patch) -> None:
-    """A person learns why the node is idle; an optional input does not hold it up."""
+    """So a person learns why the node is idle; an open optional input does not stop it."""
     assert port_tooltip(patch, PortRef("count", "x"), None).endswith("Not connected: the block needs it to run.")
     assert port_tooltip(patch, PortRef("scale", "gain"), None).endswith("Not connected.")
 
@@ -104,13 +104,13 @@ def test_a_dangling_port_says_that_the_type_lacks_it(patch: Patch) -> None:
     [(420_000, "0.42 ms"), (1_204_000, "1.20 ms"), (4_700, "4.70 µs"), (16_600_000, "16.6 ms"), (99_499, "99.5 µs")],
 )
 def test_badges_are_in_milliseconds_as_far_as_these_tell_something(time_ns: int, expected: str) -> None:
-    """Times of one patch are compared at a glance, so they share a unit."""
+    """Times share a unit, so that they can be compared at a glance."""
     assert time_text(time_ns) == expected
 
 
 @pytest.mark.usefixtures("qapp")  # which fonts ask for
 def test_quoted_code_keeps_its_columns() -> None:
-    """A compiler's caret stands under its column: nothing is wrapped, and the font has one width."""
+    """A compiler's caret is under its column: lines are not wrapped, and the font is monospaced."""
     html = as_html("Forces\na.cu(3): expected a < b\n      long = code;\n      ^")
     assert html.startswith("<p style='white-space: pre")
     assert "<b>Forces</b><br>a.cu(3): expected a &lt; b<br>" in html

@@ -65,7 +65,7 @@ def test_the_probe_reports_the_pixel_under_the_pointer(qtbot: QtBot, view: Pictu
 
 @pytest.mark.parametrize("scale", [0.5, 1.0, 3.7, 20.0])
 def test_zooming_keeps_the_pixel_under_the_pointer(qtbot: QtBot, view: PictureView, scale: float) -> None:
-    """What the pointer is on stays under it."""
+    """That pixel stays under the pointer."""
     view.show_pixels(gradient(100, 50))  # two screen pixels each, so that 151 is in the middle of one
     anchor = QPoint(151, 31)
     move_pointer(view, anchor)
@@ -89,7 +89,7 @@ def test_dragging_pans(qtbot: QtBot, view: PictureView) -> None:
 
 
 def test_zoom_is_kept_when_a_picture_of_the_same_size_comes(view: PictureView) -> None:
-    """The next frame does not move what a person looks at."""
+    """The next frame does not move the view."""
     view.show_pixels(gradient(200, 100))
     view.zoom_to(4.0, QPointF(10, 10))
     view.show_pixels(gradient(200, 100))

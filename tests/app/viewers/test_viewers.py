@@ -1,4 +1,4 @@
-"""Viewers ask for what they can show, report pixels that they don't hold, and save the whole picture."""
+"""Viewers ask for the sizes that they can show and for pixels that they lack, and save whole pictures."""
 
 import time
 from collections.abc import Callable
@@ -43,7 +43,7 @@ def viewer(qtbot: QtBot) -> ViewerPanel:
 
 
 def test_a_fitted_view_wants_what_fits_in_it(view: PictureView) -> None:
-    """In pixels of the screen, whatever the picture; before the first one too."""
+    """The size is in screen pixels, whatever the picture, and before the first one too."""
     assert view.wanted_size == (200, 100)
     view.show_pixels(gradient(120, 90))
     assert view.wanted_size == (200, 100)
@@ -57,7 +57,7 @@ def test_a_fitted_view_wants_what_fits_in_it(view: PictureView) -> None:
 def test_a_zoomed_view_wants_the_size_that_the_picture_has_on_the_screen(
     view: PictureView, scale: float, wanted: tuple[int, int] | None
 ) -> None:
-    """From a scale of 1, every pixel."""
+    """From a scale of 1 on, it wants every pixel."""
     view.show_pixels(gradient(200, 100), (500, 1000))
     view.zoom_to(scale, QPointF(10, 10))
     assert view.wanted_size == wanted
@@ -75,7 +75,7 @@ def test_a_smaller_version_lies_where_the_whole_picture_would(view: PictureView)
 
 
 def test_a_version_made_for_the_view_is_drawn_pixel_by_pixel(view: PictureView) -> None:
-    """Also where the picture's proportions leave a fraction of a pixel beside it."""
+    """This holds where the picture's proportions leave a fraction of a pixel beside it."""
     view.resize(200, 101)
     pixels = np.random.default_rng(1).integers(0, 256, (86, 200, 4), np.uint8)
     view.show_pixels(pixels, (301, 700))
@@ -87,7 +87,7 @@ def test_a_version_made_for_the_view_is_drawn_pixel_by_pixel(view: PictureView) 
 
 
 def test_a_zoom_stays_when_versions_of_other_sizes_come(view: PictureView) -> None:
-    """What is looked at does not move."""
+    """The visible part does not move."""
     view.show_pixels(gradient(200, 100), (500, 1000))
     view.zoom_to(2.0, QPointF(150, 25))
     move_pointer(view, QPoint(150, 25))
@@ -117,7 +117,7 @@ def test_a_viewer_asks_for_the_pixel_under_the_pointer(viewer: ViewerPanel) -> N
 
 
 def test_a_viewer_reports_when_it_needs_something_else(qtbot: QtBot, viewer: ViewerPanel) -> None:
-    """Once for each change, and not for pictures like the last."""
+    """It reports once for each change, and not for pictures like the last one."""
     told: list[Viewing] = []
     viewer.viewing_changed.connect(lambda: told.append(viewer.viewing))
     viewer.show_preview(Preview("v", 2, gradient(120, 60), (500, 1000)))
@@ -132,7 +132,7 @@ def test_a_viewer_reports_when_it_needs_something_else(qtbot: QtBot, viewer: Vie
 
 @pytest.mark.parametrize(("width", "both"), [(600, True), (290, False)])
 def test_the_pixel_under_the_pointer_shows_in_a_narrow_viewer_too(viewer: ViewerPanel, width: int, both: bool) -> None:
-    """In place of size and zoom, which come back when the pointer goes."""
+    """It replaces size and zoom, which return when the pointer leaves."""
     viewer.resize(width, 200)
     viewer.show_preview(Preview("v", 2, gradient(1000, 500)))
     move_pointer(viewer.picture, viewer.picture.rect().center())
@@ -144,7 +144,7 @@ def test_the_pixel_under_the_pointer_shows_in_a_narrow_viewer_too(viewer: Viewer
 
 
 def test_a_picture_that_stays_has_no_rate(qtbot: QtBot, viewer: ViewerPanel, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The rate is that of the pictures that came, and goes when no other comes."""
+    """The rate is that of new pictures, and disappears when none come."""
     start_s = time.monotonic() + 60
     now_s = [start_s]
     monkeypatch.setattr(time, "monotonic", lambda: now_s[0])
@@ -158,7 +158,7 @@ def test_a_picture_that_stays_has_no_rate(qtbot: QtBot, viewer: ViewerPanel, mon
 
 
 def test_a_viewer_without_a_picture_says_what_it_waits_for(window: Any) -> None:
-    """An image to be connected, the compiler, or the first picture."""
+    """It waits for a connection, for the compiler, or for the first picture."""
     window.files.new()
     viewers = window.viewers
     screen = window.session.patch.add("test_app.screen").id
@@ -190,7 +190,7 @@ def choosing(name: str | Path, meanwhile: Callable[[], object] = lambda: None) -
 def test_saving_fetches_the_whole_picture(
     viewer: ViewerPanel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, comes: str
 ) -> None:
-    """It may come while the file is being chosen, or later; then the viewer wants no more than before."""
+    """The picture may come while the file is being chosen, or later; then the viewer's wishes are as before."""
     whole = np.random.default_rng(2).integers(0, 256, (500, 1000, 4), np.uint8)
     usual = viewer.viewing
     wanted: list[Viewing] = []
@@ -216,7 +216,7 @@ def test_saving_fetches_the_whole_picture(
 def test_a_whole_picture_is_saved_as_it_was_when_asked(
     viewer: ViewerPanel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What comes while the file is chosen is not saved."""
+    """Pictures that come while the file is chosen are not saved."""
     viewer.show_preview(Preview("v", 2, np.full((5, 5, 4), 10, np.uint8)))
     later = Preview("v", 3, np.full((5, 5, 4), 99, np.uint8))
     file = tmp_path / "picture.png"
@@ -228,7 +228,7 @@ def test_a_whole_picture_is_saved_as_it_was_when_asked(
 def test_saving_says_when_it_cannot_be_done(
     qtbot: QtBot, viewer: ViewerPanel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No picture comes, or the file can't be written; a dialog that is closed asks for nothing more."""
+    """No picture comes, or the file can't be written; after a cancelled dialog nothing is requested."""
     monkeypatch.setattr(QFileDialog, "getSaveFileName", choosing(""))
     usual = viewer.viewing
     viewer.save_picture()
@@ -247,7 +247,7 @@ def test_saving_says_when_it_cannot_be_done(
 
 
 def test_the_bridge_posts_to_the_engine_at_most_once_a_display_frame(qtbot: QtBot) -> None:
-    """Which viewers are seen is sent at once, how with the next frame; several viewers share the rate."""
+    """The set of visible viewers is sent at once, their sizes with the next frame; several viewers share the rate."""
     bridge, engine = Bridge(), FakeEngine(None, None)  # type: ignore[arg-type]  # it runs nothing
     bridge.set_engine(engine)  # type: ignore[arg-type]  # it answers as one
     bridge._timer.stop()
