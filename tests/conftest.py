@@ -1,4 +1,4 @@
-"""What every test gets: caches of its own, a check for threads left behind, and a clean catalogue."""
+"""For every test: separate caches, a check for threads left behind, and a clean catalogue."""
 
 import os
 import shutil
@@ -38,7 +38,7 @@ settings.load_profile("warploom")
 
 
 def pytest_report_header() -> str:
-    """Say how to repeat a run of random tests."""
+    """Print how to repeat a run of random tests."""
     return f"random tests: WARPLOOM_FUZZ={FACTOR} WARPLOOM_SEED={FIRST_SEED}"
 
 

@@ -10,10 +10,10 @@ FIRST_SEED = int(os.environ.get("WARPLOOM_SEED", "0"))
 
 
 def many(count: int) -> int:
-    """Return how many examples, edits or seconds stand for the `count` of an ordinary run."""
+    """Return how many examples, edits or seconds to use where an ordinary run uses `count`."""
     return count * FACTOR
 
 
 def seeds(count: int) -> range:
-    """Return the seeds of a test that an ordinary run gives `count` of them."""
+    """Return the seeds of a test that has `count` of them in an ordinary run."""
     return range(FIRST_SEED, FIRST_SEED + many(count))

@@ -37,7 +37,7 @@ def test_times(time_ns: int, text: str) -> None:
     [(59.6, "60 fps"), (240.0, "240 fps"), (9.96, "10 fps"), (3.33, "3.3 fps"), (0.5, "0.5 fps")],
 )
 def test_rates(per_second: float, text: str) -> None:
-    """Rates are whole, but for small ones."""
+    """Rates are whole numbers, except small ones."""
     assert format_rate(per_second) == text
 
 

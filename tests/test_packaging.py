@@ -74,7 +74,8 @@ def run(environment: Path, folder: Path, *words: str) -> str:
 def test_an_installed_warploom_runs_every_example_from_anywhere(environment: Path, tmp_path: Path) -> None:
     """By name on the command line; what an example saves goes to the current folder, and the package stays as it is.
 
-    One of them runs to its end; of the others the kernels are compiled, since 20 s of optimising say no more here.
+    One of them runs to its end; for the others, only the kernels are compiled, since 20 s of optimising would show no
+    more.
     """
     (package,) = environment.glob("lib/python*/site-packages")
     shipped = tree(package / "resources")

@@ -20,13 +20,13 @@ class _Reporting(Protocol):
 
 
 def until(holds: Callable[[], object]) -> None:
-    """Wait until something holds."""
+    """Wait until a condition holds."""
     while not holds():
         time.sleep(0.002)
 
 
 def next_report(engine: _Reporting, holds: Callable[[FrameReport], object]) -> FrameReport:
-    """Wait for the next report of which something holds."""
+    """Wait for the next report for which a condition holds."""
     while True:
         report = engine.take_report()
         if report is not None and holds(report):
@@ -36,7 +36,7 @@ def next_report(engine: _Reporting, holds: Callable[[FrameReport], object]) -> F
 
 @contextmanager
 def repeated(call: Callable[[], object], every_s: float = 0.05) -> Iterator[None]:
-    """Call something again and again on another thread, for it may come too early the first time."""
+    """Call a function repeatedly on another thread, since its first call may come too early."""
     over = threading.Event()
 
     def go() -> None:

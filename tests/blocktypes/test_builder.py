@@ -1,4 +1,4 @@
-"""What `describe` asks for is recorded as plain data, and two records are equal when they give the same graph nodes."""
+"""`describe` records plain data, and two records are equal when they give the same graph nodes."""
 
 import gc
 from collections.abc import Callable
@@ -28,7 +28,7 @@ K = Kernel("k.cu", "k")
 
 
 def block(action: Describe, **values: Any) -> BlockDescription:
-    """Return what a block with `action` as its `describe` asks for."""
+    """Return the description of a block with `action` as its `describe`."""
 
     class Sample(Block, id="test_builder.sample"):
         """Has some of everything."""
@@ -113,7 +113,7 @@ def test_every_kind_of_argument_is_recorded() -> None:
     ("threads", "expected"), [(9, (256, 1, 1)), ((9,), (256, 1, 1)), ((9, 9), (16, 16, 1)), ((9, 9, 9), (8, 8, 4))]
 )
 def test_thread_block_follows_the_number_of_dimensions(threads: Any, expected: tuple[int, int, int]) -> None:
-    """Unless a block asks for another one, each rank has its own, of 256 threads."""
+    """Unless a block asks for another one, each rank has a default of 256 threads."""
 
     def ask(self: Any, build: BlockBuilder) -> None:
         build.launch(K, num_threads=threads, args=())
@@ -172,7 +172,7 @@ def test_fill_copy_and_internal_buffers() -> None:
 
 
 def chain(self: Any, build: BlockBuilder) -> None:
-    """Two kernels that hand `out` on."""
+    """Two kernels that pass `out` on."""
     build.launch(K, num_threads=self.x.size, args=(self.x, self.out, self.a))
     build.launch(Kernel("k.cu", "second"), num_threads=self.x.size, args=(self.out, self.kept))
 
@@ -214,7 +214,7 @@ def with_buffer(self: Any, build: BlockBuilder) -> None:
 
 
 def test_describing_twice_is_structurally_equal() -> None:
-    """Equal both ways, and with another value of a live parameter, which costs no rebuild."""
+    """They are equal both ways, also with another value of a live parameter, which costs no rebuild."""
     one, two = block(chain), block(chain)
     assert one.structural_equals(one)
     assert one.structural_equals(two) and two.structural_equals(one)
@@ -225,7 +225,7 @@ def test_describing_twice_is_structurally_equal() -> None:
     "other", [other_kernel, other_wiring, other_size, other_order, with_buffer], ids=lambda f: f.__name__
 )
 def test_another_kernel_wiring_size_order_or_buffer_is_not_structurally_equal(other: Describe) -> None:
-    """What gives other graph nodes is different, both ways."""
+    """Records that give other graph nodes are different, both ways."""
     assert not block(chain).structural_equals(block(other))
     assert not block(other).structural_equals(block(chain))
 

@@ -1,4 +1,4 @@
-"""A block class that lacks something is refused when it is defined, in words that say what."""
+"""A block class that lacks something is refused when it is defined; the message says what is missing."""
 
 from collections.abc import Callable
 from inspect import signature
@@ -287,7 +287,7 @@ def test_a_structural_parameter_is_its_value() -> None:
     ],
 )
 def test_typed_text_becomes_a_value_of_the_parameters_type(hint: type, text: str, value: object) -> None:
-    """On the command line and in the inspector alike."""
+    """The command line and the inspector convert alike."""
     default: Any = {float: 0.0, int: 0, bool: True, str: "", Path: ""}[hint]
     spec = define(x=X, a=(hint, param(default, doc="A."))).parameters["a"]
     assert parse_text(spec, text) == value
@@ -327,7 +327,7 @@ def test_a_block_without_describe_says_so_when_it_is_described() -> None:
         describe(silent("n"))
 
 
-#: Good arguments of everything that declares.
+#: Good arguments of every function that declares.
 DECLARING: dict[str, dict[str, Any]] = {
     "port": {
         "doc": "In.",
@@ -366,7 +366,7 @@ DECLARING: dict[str, dict[str, Any]] = {
     },
 }
 CALLED = {"port": port, "param": param, "value_port": value_port}
-#: What doesn't depend on a block.
+#: Names that don't depend on a block.
 GIVEN: list[Any] = [thing(None, None) for thing in THINGS[:80]]  # type: ignore[arg-type]
 
 
@@ -379,7 +379,7 @@ def test_everything_that_declares_is_tried_with_all_its_arguments() -> None:
 @given(st.sampled_from(sorted(DECLARING)), st.data())
 @settings(max_examples=many(100))
 def test_a_declaration_is_refused_with_name_and_line_or_works(kind: str, data: st.DataObject) -> None:
-    """What works can be placed and checked."""
+    """Blocks that are accepted can be placed and checked."""
     asked = {name: dict(arguments) for name, arguments in DECLARING.items()}
     for name in data.draw(st.lists(st.sampled_from(sorted(asked[kind])), min_size=1, max_size=2, unique=True)):
         asked[kind][name] = GIVEN[data.draw(st.integers(0, len(GIVEN) - 1))]

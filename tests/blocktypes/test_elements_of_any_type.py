@@ -1,4 +1,4 @@
-"""Ports whose element type or shape a block decides, and what kernels are told of it."""
+"""Ports whose element type or shape a block decides, and how kernels learn of them."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ block_types.commit({}, [Sample.id])
 
 
 def test_a_block_decides_type_and_shape() -> None:
-    """The description's ports have what was given; the class keeps what it declares."""
+    """The description's ports have them; the class keeps its declarations."""
     ports = {spec.name: spec for spec in describe(Sample("n")).ports}
     assert (ports["free"].dtype, ports["free"].shape) == (u8, "[2, 3]")
     assert (ports["fixed"].dtype, ports["fixed"].shape) == (f32, "[x.size]")
@@ -42,7 +42,7 @@ def test_a_block_decides_type_and_shape() -> None:
     ],
 )
 def test_only_an_output_of_any_type_can_be_given_one(name: str, message: str) -> None:
-    """A declared type is a promise."""
+    """Other outputs keep their declared type."""
     block = Sample("n")
     with pytest.raises(ValueError, match=message):
         BlockBuilder(block.id, block.ports, (), {}, None).define(getattr(block, name), dtype=u8)

@@ -1,4 +1,4 @@
-"""What ports may declare beyond type and shape, and views as `describe` makes them."""
+"""Fields that ports declare beyond type and shape, and views that `describe` makes."""
 
 import re
 from collections.abc import Callable
@@ -19,7 +19,7 @@ K = Kernel("k.cu", "k")
 
 
 def described(action: Callable[[Any, BlockBuilder], None]) -> BlockDescription:
-    """Return what a block with `action` as its `describe` asks for."""
+    """Return the description of a block with `action` as its `describe`."""
 
     class Sample(Block, id="test_port_fields.sample"):
         """Has an output that may be a view."""
@@ -101,7 +101,7 @@ def test_an_append_buffer_has_its_count_beside_it() -> None:
     ],
 )
 def test_declarations_that_make_no_sense_are_refused(ports: dict[str, Any], message: str) -> None:
-    """When the class is defined, not when it is used."""
+    """The error comes when the class is defined, not when it is used."""
     body: dict[str, Any] = {
         "__doc__": "Wrong.",
         "__annotations__": {name: direction[f32] for name, (direction, _) in ports.items()},

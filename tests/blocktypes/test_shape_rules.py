@@ -84,7 +84,7 @@ FAILING = [
 
 @pytest.mark.parametrize(("rule", "message"), FAILING)
 def test_rules_that_cannot_hold_say_why(rule: str, message: str) -> None:
-    """What was asked for and what there is are both named."""
+    """The error names what was asked for and what there is."""
     with pytest.raises(ShapeRuleError) as refused:
         parse_rule(rule).evaluate(CONTEXT)
     assert str(refused.value) == message
@@ -119,7 +119,7 @@ def test_strides_are_those_of_the_layout_or_else_leave_no_gaps() -> None:
 
 
 def test_an_extent_that_divides_by_zero_says_so() -> None:
-    """An error of the patch, not of Python."""
+    """It is an error of the patch, not ZeroDivisionError."""
     with pytest.raises(ShapeRuleError, match=re.escape("'(x.size // (x.size - 5))' must not divide by zero")):
         (Extent("x.size") // (Extent("x.size") - 5)).evaluate(ShapeContext({"x": (5,)}, {}, {}))
 

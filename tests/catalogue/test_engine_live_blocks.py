@@ -1,4 +1,4 @@
-"""A saved block file reaches the running engine: instances are replaced, and what can't be replaced runs on."""
+"""A saved block file reaches the running engine: instances are replaced, and those that can't be run on."""
 
 import threading
 import time
@@ -46,7 +46,7 @@ class Live:
         return [float(value) for value in self.engine.read(self.scale[port])]
 
     def problem(self) -> Diagnostic:
-        """Return the only problem, which is the block's."""
+        """Return the only problem, which must be the block's."""
         (problem,) = self.engine.step().diagnostics
         assert problem.node == self.scale.id
         return problem
@@ -84,7 +84,7 @@ def test_a_changed_description_is_cold_and_keeps_the_values(live: MakeLive) -> N
 
 
 def test_code_that_asks_for_the_same_rebuilds_nothing(live: MakeLive) -> None:
-    """Comments, help and ranges are no structure; a new default reaches the graph that runs."""
+    """Comments, help and ranges are not structure; a new default reaches the running graph."""
     one = live(block_text(gain="2.0"))
     one.step()
     one.save(block_text(gain="5.0, max=9") + "\n# a comment\n")
@@ -97,7 +97,7 @@ def test_code_that_asks_for_the_same_rebuilds_nothing(live: MakeLive) -> None:
 
 
 def test_the_newest_value_is_kept(live: MakeLive) -> None:
-    """Also when it was written straight from the inbox."""
+    """This holds for a value written directly from the inbox."""
     one = live(block_text())
     one.step()
     for gain in (2.0, 3.0, 4.0):
@@ -112,7 +112,7 @@ def test_the_newest_value_is_kept(live: MakeLive) -> None:
 
 
 def test_a_value_set_after_a_new_default_is_kept(live: MakeLive) -> None:
-    """The new default reached the graph like an edit."""
+    """The new default reaches the graph like an edit."""
     one = live(block_text(gain="2.0"))
     one.step()
     one.save(block_text(gain="5.0"))
@@ -141,7 +141,7 @@ def test_a_parameter_that_is_gone_comes_back_with_its_value(live: MakeLive) -> N
 
 
 def test_a_value_that_no_longer_fits_gets_its_default_and_the_node_says_so(live: MakeLive) -> None:
-    """Until it is set again, or fits again."""
+    """This lasts until the value is set again, or fits again."""
     one = live(block_text(), gain=50.0)
     one.step()
     one.save(block_text(gain="0.5, max=1"))
@@ -215,7 +215,7 @@ def test_code_that_fails_marks_the_node_and_the_last_version_runs_on(
 
 
 def test_a_node_placed_while_the_file_fails_gets_the_last_version(live: MakeLive) -> None:
-    """It says so too."""
+    """It has the same error."""
     one = live(block_text())
     one.save("1 / 0\n" + block_text())
     second = one.patch.add("live.scale", gain=2.0)
@@ -240,7 +240,7 @@ def test_a_type_that_is_gone_leaves_a_placeholder_and_the_last_graph(live: MakeL
 
 
 def test_a_type_that_comes_later_brings_its_placeholders_to_life(folder: BlockFolder) -> None:
-    """As when a person trusts a folder after opening the patch."""
+    """This happens when a person trusts a folder after opening the patch."""
     folder.write("scale.py", block_text())
     trust_blocks(folder.path)
     patch = Patch()
@@ -264,7 +264,7 @@ def test_a_type_that_comes_later_brings_its_placeholders_to_life(folder: BlockFo
 
 
 def test_a_port_that_vanished_leaves_a_dangling_connection(live: MakeLive) -> None:
-    """The node names it, the rest runs, the connection is saved and loaded, and is live when the port is back."""
+    """The node names it and the rest runs; the connection is saved, loaded and live again when the port is back."""
     one = live(block_text())
     after = one.patch.add("math.scale_offset", scale=10.0)
     made = one.patch.connect(one.scale["out"], after["x"])
@@ -298,7 +298,7 @@ def test_a_port_that_vanished_leaves_a_dangling_connection(live: MakeLive) -> No
 
 
 def test_an_output_that_vanished_leaves_the_last_graph_running(live: MakeLive) -> None:
-    """What it fed has no input, and says so; another connection mends it."""
+    """Its reader reports a missing input; another connection heals it."""
     one = live(block_text(), gain=2.0)
     after = one.patch.add("math.scale_offset", scale=10.0)
     one.patch.connect(one.scale["out"], after["x"])
@@ -313,7 +313,7 @@ def test_an_output_that_vanished_leaves_the_last_graph_running(live: MakeLive) -
 
 
 def test_after_edits_of_code_an_engine_runs_what_a_fresh_one_runs(live: MakeLive) -> None:
-    """Whatever the code went through."""
+    """This holds after any sequence of versions."""
     texts = [
         block_text(factor="2.0"),
         "1 / 0",
@@ -337,7 +337,7 @@ def test_after_edits_of_code_an_engine_runs_what_a_fresh_one_runs(live: MakeLive
 
 
 def test_a_composite_in_a_patch_follows_its_children(live: MakeLive) -> None:
-    """Its own file was not touched."""
+    """Its own file does not change."""
     from tests.catalogue.test_loading import COMPOSITE
 
     one = live(block_text())
@@ -352,7 +352,7 @@ def test_a_composite_in_a_patch_follows_its_children(live: MakeLive) -> None:
 
 
 def test_saves_reach_a_running_engine(live: MakeLive) -> None:
-    """Also of files and folders that come while it runs, and of a block and its kernel together."""
+    """This includes files and folders that are added while it runs, and a block saved together with its kernel."""
     one = live(block_text(), gain=2.0)
     one.engine.watch_files()
     one.engine.start(rate=None)
@@ -381,7 +381,7 @@ def test_saves_reach_a_running_engine(live: MakeLive) -> None:
 
 
 def test_a_file_that_hangs_holds_up_no_frame(live: MakeLive, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Frames go on while it does."""
+    """Frames go on while it hangs."""
     from engine.catalogue import loading_thread
 
     monkeypatch.setattr(loading_thread, "LIMIT_S", 1e4)
@@ -402,7 +402,7 @@ def test_a_file_that_hangs_holds_up_no_frame(live: MakeLive, monkeypatch: pytest
 
 
 def test_a_value_that_changed_while_the_type_was_gone_counts(live: MakeLive) -> None:
-    """The graph that ran meanwhile gets the value."""
+    """The last good graph, which ran on, gets the value."""
     one = live(block_text(), gain=2.0)
     one.step()
     one.save(block_text("live.other"))
@@ -414,7 +414,7 @@ def test_a_value_that_changed_while_the_type_was_gone_counts(live: MakeLive) -> 
 
 
 def test_a_value_that_only_the_next_version_takes_is_kept(live: MakeLive) -> None:
-    """Also when it was set between the save of a version that refuses it and the next frame."""
+    """It may even be set between the save of a version that refuses it and the next frame."""
     one = live(block_text())
     one.patch.set(one.scale, gain=5.0)
     one.patch.reset(one.scale, "gain")

@@ -1,4 +1,4 @@
-"""Whatever saves and edits came before, a running engine gives what a fresh one gives for the same patch and files."""
+"""After any saves and edits, a running engine gives the results of a fresh one with the same patch and files."""
 
 import tempfile
 from collections.abc import Callable
@@ -64,7 +64,7 @@ def make_patch() -> Patch:
 @settings(max_examples=many(12))
 @given(st.lists(st.sampled_from([*TEXTS, *EDITS]), min_size=2, max_size=14))
 def test_saves_and_edits_give_what_a_fresh_engine_gives(steps: list[str]) -> None:
-    """Where the fresh one runs without an error; where it does not, the running one has an error as well."""
+    """Where the fresh engine has an error, the running one has one as well."""
     with tempfile.TemporaryDirectory() as place:
         folder = BlockFolder(Path(place).resolve() / "blocks")
         folder.write("scale.py", TEXTS["plain"])

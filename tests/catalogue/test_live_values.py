@@ -12,7 +12,7 @@ from tests.catalogue.block_texts import BlockFolder, block_text
 
 
 def value_text(expression: str, *, outputs: str = "value") -> str:
-    """Return a value block with one output that is computed from its parameter `rate` and the frame."""
+    """Return the text of a value block whose output is computed from its parameter `rate` and the frame."""
     return f'''from engine.api import Moment, Value, ValueBlock, param, value_port
 
 
@@ -29,7 +29,7 @@ class Count(ValueBlock, id="live.count"):
 
 
 class Driven:
-    """An array that is scaled by what a value block says."""
+    """An array that is scaled by the output of a value block."""
 
     def __init__(self, folder: BlockFolder) -> None:
         self.folder = folder
@@ -64,7 +64,7 @@ def driven(folder: BlockFolder) -> Iterator[Driven]:
 
 
 def test_a_value_block_is_replaced_without_a_rebuild(driven: Driven) -> None:
-    """With its parameters, and what it drives."""
+    """Its parameters and connections stay."""
     assert driven.out() == 20
     driven.save("count.py", value_text("30.0 * self.rate"))
     assert driven.engine.step().update_level <= UpdateLevel.HOT
@@ -98,7 +98,9 @@ ANEW = """build.launch(
 
 
 def test_every_frame_of_a_replaced_block_is_driven(driven: Driven) -> None:
-    """By hand and beside the frames: the first launch of the new graph has what drives it, not what the patch says."""
+    """The first launch of a new graph has the driven value, not the patch's, whether built by hand or in the
+    background.
+    """
     assert driven.out() == 20
     engine, port = driven.engine.core, driven.scale["out"]
     driven.save("scale.py", block_text(describe=ANEW))
@@ -112,7 +114,7 @@ def test_every_frame_of_a_replaced_block_is_driven(driven: Driven) -> None:
 
 
 def test_the_stored_value_of_a_driven_parameter_survives_new_versions(driven: Driven) -> None:
-    """Also when it had no value, and when the new version is not described yet."""
+    """This holds when it had no value, and when the new version is not described yet."""
     for connect, number in ((driven.patch.reset, 7.0), (None, 8.0)):
         if connect is not None:
             connect(driven.scale, "gain")
@@ -138,7 +140,7 @@ def test_a_driven_parameter_that_was_reset_has_the_default_of_a_new_version(driv
 
 
 def test_a_driven_parameter_gets_back_what_a_version_between_did_not_take(driven: Driven) -> None:
-    """Bounds that are too narrow for it are reported, until they are wide enough again."""
+    """Bounds that are too narrow for the value are reported until they are wide enough again."""
     assert driven.out() == 20
     driven.save("scale.py", block_text(gain="1.0, min=-1, max=1"))
     assert driven.out() == 1
@@ -152,7 +154,7 @@ def test_a_driven_parameter_gets_back_what_a_version_between_did_not_take(driven
 
 @pytest.mark.parametrize("end", ["source", "target"])
 def test_a_drive_whose_end_is_gone_dangles(driven: Driven, end: str) -> None:
-    """The rest runs with what the patch says, the node names it, and it drives again when the end is back."""
+    """The rest runs with the patch's values, the node names the connection, and it works again when the end is back."""
     assert driven.out() == 20
     if end == "source":
         driven.save("count.py", value_text("7.0", outputs="other"))
@@ -160,7 +162,7 @@ def test_a_drive_whose_end_is_gone_dangles(driven: Driven, end: str) -> None:
     else:
         driven.save("scale.py", block_text().replace("gain: float", "amount: float").replace(".gain", ".amount"))
         assert driven.out() == 1
-    problems = driven.report.diagnostics  # a parameter that is gone leaves its value without a home, too
+    problems = driven.report.diagnostics  # the value of a removed parameter has no parameter either
     assert {(p.node, p.port, p.severity) for p in problems} == {(driven.scale.id, "gain", Severity.WARNING)}
     assert len([p for p in problems if "delete the connection" in p.remedy]) == 1
     driven.save("count.py", value_text("10.0 * self.rate"))
@@ -172,7 +174,7 @@ def test_a_drive_whose_end_is_gone_dangles(driven: Driven, end: str) -> None:
 
 
 def test_a_port_that_becomes_a_parameter_is_driven(driven: Driven) -> None:
-    """The present types of its ends decide what kind of connection it is."""
+    """The current types of its ends decide the kind of connection."""
     driven.save("count.py", block_text("live.count", source="rate", out="value"))
     driven.engine.step()
     driven.save("count.py", value_text("10.0 * self.rate"))

@@ -1,4 +1,4 @@
-"""Users' block files are run as modules of their own, and each counts as a whole or not at all."""
+"""Users' block files run as separate modules, and each is loaded completely or not at all."""
 
 import inspect
 import os
@@ -26,12 +26,12 @@ def save(folder: BlockFolder, name: str, text: str) -> Path:
 
 
 def block(type_id: str = "live.scale") -> type[Block]:
-    """Return a block type that is there."""
+    """Return a block type that must exist."""
     return default_catalogue().require(type_id)
 
 
 def test_a_trusted_folder_is_in_the_catalogue(folder: BlockFolder) -> None:
-    """Also files in folders below; each class knows its file, beside which its kernels lie."""
+    """Files in subfolders are included; each class knows its file, beside which its kernels lie."""
     before = set(sys.modules)
     one = folder.write("one.py", block_text("live.one"))
     two = folder.write("fx/two.py", block_text("live.two"))
@@ -54,7 +54,7 @@ def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
 
 
 def test_files_are_run_beside_the_caller(folder: BlockFolder) -> None:
-    """On the loader's thread, which ends when there is nothing more to run."""
+    """They run on the loader's thread, which ends when there is nothing more to run."""
     folder.write("where.py", "import threading\nNAME = threading.current_thread().name\n" + block_text())
     trust_blocks(folder.path)
     assert sys.modules[block().__module__].NAME == "block-loader"
@@ -83,7 +83,7 @@ def test_a_save_that_changes_nothing_runs_nothing(folder: BlockFolder) -> None:
 
 
 def test_types_that_a_file_has_no_more_are_gone(folder: BlockFolder) -> None:
-    """A renamed one is another."""
+    """A renamed type is another type."""
     folder.write("scale.py", block_text("live.scale"))
     trust_blocks(folder.path)
     told: list[frozenset[str]] = []
@@ -116,7 +116,7 @@ BROKEN = [
 
 @pytest.mark.parametrize(("code", "message", "line"), BROKEN, ids=[code[:12] for code, _, _ in BROKEN])
 def test_a_file_that_fails_changes_nothing(folder: BlockFolder, code: str, message: str, line: int) -> None:
-    """What it defined before stays, with its module; the problem names file and line, and goes when it is mended."""
+    """Its earlier types and module stay; the problem names file and line, and is gone once the file is corrected."""
     path = folder.write("scale.py", block_text(gain="1.0"))
     trust_blocks(folder.path)
     before, module = block(), sys.modules[block().__module__]
@@ -135,7 +135,7 @@ def test_a_file_that_fails_changes_nothing(folder: BlockFolder, code: str, messa
 
 
 def test_a_file_that_fails_at_first_keeps_no_other_from_loading(folder: BlockFolder) -> None:
-    """Its ids are known from its text, so that their nodes can say why they are missing."""
+    """Its ids are read from its text, so that their nodes can say why they are missing."""
     folder.write("bad.py", "1 / 0\n" + block_text("live.bad"))
     folder.write("good.py", block_text("live.good"))
     (problem,) = trust_blocks(folder.path)
@@ -146,7 +146,7 @@ def test_a_file_that_fails_at_first_keeps_no_other_from_loading(folder: BlockFol
 
 
 def test_two_files_with_one_id(folder: BlockFolder) -> None:
-    """The first one has it; when that one lets go, the second one gets it."""
+    """The first one has it; when that one drops it, the second one gets it."""
     one = folder.write("one.py", block_text("live.same"))
     two = folder.write("two.py", block_text("live.same"))
     (problem,) = trust_blocks(folder.path)
@@ -160,7 +160,7 @@ def test_two_files_with_one_id(folder: BlockFolder) -> None:
 
 
 def test_a_type_may_move_to_another_file(folder: BlockFolder) -> None:
-    """As when a file is renamed: the old one is gone when the new one is loaded."""
+    """This happens when a file is renamed: the old type is removed when the new one is loaded."""
     old = folder.write("old.py", block_text())
     trust_blocks(folder.path)
     old.rename(folder.path / "new.py")
@@ -184,7 +184,7 @@ def test_helper_modules_lie_beside_blocks(folder: BlockFolder) -> None:
 
 
 def test_a_helper_that_fails_leaves_what_imports_it(folder: BlockFolder) -> None:
-    """The types say what is wrong with the helper."""
+    """The problem at the types is the helper's."""
     folder.write("gains.py", "DEFAULT = 2.0\n")
     folder.write("scale.py", block_text(before="from .gains import DEFAULT\n", gain="DEFAULT"))
     trust_blocks(folder.path)
@@ -214,7 +214,7 @@ def test_an_import_of_an_endless_name_is_an_error_of_its_file(folder: BlockFolde
 
 
 def test_files_of_one_name_in_two_folders(folder: BlockFolder, tmp_path: Path) -> None:
-    """Both are there, with the helper of their own folder."""
+    """Both are loaded, each with the helper of its own folder."""
     other = BlockFolder(tmp_path / "other")
     for place, gain in ((folder, 1.0), (other, 2.0)):
         place.write("gains.py", f"DEFAULT = {gain}\n")
@@ -234,7 +234,7 @@ def test_files_of_one_name_in_two_folders(folder: BlockFolder, tmp_path: Path) -
     ids=["loop", "catches"],
 )
 def test_a_file_that_never_ends_is_stopped(folder: BlockFolder, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
-    """Its types stay what they were, and other files load afterwards."""
+    """Its types stay as they were, and other files load afterwards."""
     folder.write("scale.py", block_text())
     trust_blocks(folder.path)
     before = block()
@@ -248,7 +248,7 @@ def test_a_file_that_never_ends_is_stopped(folder: BlockFolder, monkeypatch: pyt
 
 
 def test_a_file_that_cannot_be_stopped_is_left_behind(folder: BlockFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It waits outside Python: its problem is told meanwhile, what it defines later counts no more, others load."""
+    """It waits outside Python: its problem is reported, later definitions are ignored, and other files load."""
     folder.write("scale.py", block_text())
     trust_blocks(folder.path)
     before = block()
@@ -287,7 +287,7 @@ class Twice(Composite, id="live.twice"):
 
 
 def test_a_composite_follows_its_children(folder: BlockFolder) -> None:
-    """What it exposes is theirs; when it can't be made of them any more it stays as it was, and its problem is told."""
+    """It exposes theirs; when it can't be built from them any more, it stays as it was, with a problem."""
     folder.write("scale.py", block_text(gain="1.0, max=4"))
     folder.write("twice.py", COMPOSITE)
     assert trust_blocks(folder.path) == []
@@ -321,7 +321,7 @@ def test_installed_packages_are_followed(tmp_path: Path, monkeypatch: pytest.Mon
         assert block().parameters["gain"].default == 9.0
         assert block().__module__ == "warploom_test_package.scale"
         assert sys.modules["warploom_test_package.scale"].Scale is block()
-        forget_blocks(package.path)  # which is for folders of the person's
+        forget_blocks(package.path)  # a rule for users' folders only
         assert block()
     finally:
         del block_folders._folders[package.path]
@@ -329,14 +329,14 @@ def test_installed_packages_are_followed(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_the_library_is_followed() -> None:
-    """So that who develops it sees each save."""
+    """So its developers see each save."""
     mix = block("image.mix").source_file()
     assert mix is not None
     assert mix.parents[1] in block_folders.paths
 
 
 def test_the_configuration_folder_needs_no_trust(folder: BlockFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is the person's own; also when one of its files asks for the catalogue itself."""
+    """It is the person's own. One of its files may even use the catalogue itself."""
     assert configured_folder().parts[-2:] == ("warploom", "blocks")
     folder.write("scale.py", "from engine import Patch\nPatch()\n" + block_text())
     monkeypatch.setattr(catalogue, "configured_folder", lambda: folder.path)
@@ -363,7 +363,7 @@ def test_a_listener_that_fails_keeps_nothing_from_the_others(
 
 
 def test_listeners_hear_of_a_class_that_is_defined_again() -> None:
-    """As by running a cell of a notebook again."""
+    """Running a cell of a notebook again does so."""
     told: list[frozenset[str]] = []
     stop = block_types.subscribe(told.append)
     scope: dict[str, object] = {"__name__": __name__}

@@ -35,7 +35,7 @@ UNREADABLE = {
 
 @pytest.mark.parametrize("content", UNREADABLE.values(), ids=UNREADABLE)
 def test_a_file_of_any_content_keeps_no_other_from_loading(folder: BlockFolder, content: bytes) -> None:
-    """It is named as what fails."""
+    """The problem names it."""
     (folder.path / "a.py").write_bytes(content)
     folder.write("b.py", block_text())
     (problem,) = trust_blocks(folder.path)
@@ -45,7 +45,7 @@ def test_a_file_of_any_content_keeps_no_other_from_loading(folder: BlockFolder, 
 
 
 def test_files_of_other_codings_load(folder: BlockFolder) -> None:
-    """As Python reads them: with a byte order mark, or in the coding that the first line says."""
+    """They are read as in Python: with a byte order mark, or in the coding that the first line declares."""
     (folder.path / "mark.py").write_bytes(b"\xef\xbb\xbf" + block_text("live.mark").encode())
     (folder.path / "latin.py").write_bytes(b"# coding: latin-1\n# h\xe4\n" + block_text("live.latin").encode())
     assert trust_blocks(folder.path) == []
@@ -54,7 +54,7 @@ def test_files_of_other_codings_load(folder: BlockFolder) -> None:
 
 
 def test_links_and_what_is_no_file(folder: BlockFolder, tmp_path: Path) -> None:
-    """A link to a file counts as one; folders in a circle, links to nothing, folders called so and pipes are none."""
+    """A link to a file counts as one; cyclic folders, dangling links, folders with such names and pipes are ignored."""
     (tmp_path / "outside.py").write_text(block_text())
     (folder.path / "link.py").symlink_to(tmp_path / "outside.py")
     (folder.path / "circle").symlink_to(folder.path)
@@ -65,12 +65,12 @@ def test_links_and_what_is_no_file(folder: BlockFolder, tmp_path: Path) -> None:
     assert trust_blocks(folder.path) == []
     assert is_there("live.scale")
     with Engine(Patch(), "host") as engine:
-        engine.watch_files()  # which looks at every file, and must not wait for a pipe
+        engine.watch_files()  # this looks at every file, and must not wait for a pipe
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
 def test_a_folder_whose_name_is_no_text(tmp_path: Path) -> None:
-    """Linux allows any bytes."""
+    """On Linux a name may have any bytes."""
     odd = BlockFolder(tmp_path / os.fsdecode(b"caf\xe9") / "blocks")
     odd.write("scale.py", block_text())
     assert trust_blocks(odd.path) == []
@@ -113,7 +113,7 @@ def test_files_that_import_each_other(folder: BlockFolder) -> None:
 
 
 def test_a_folder_takes_over_what_another_lets_go(folder: BlockFolder, tmp_path: Path) -> None:
-    """As when patches with the same blocks beside them are opened one after the other."""
+    """This happens when patches with the same blocks beside them are opened one after the other."""
     other = BlockFolder(tmp_path / "other")
     for place in (folder, other):
         place.write("scale.py", block_text())
@@ -131,7 +131,7 @@ def test_a_folder_takes_over_what_another_lets_go(folder: BlockFolder, tmp_path:
 
 @pytest.mark.parametrize("code", ["time.sleep(1.5)", "while True:\n    time.sleep(0)"], ids=["outside", "loop"])
 def test_files_beside_one_that_hangs_load(folder: BlockFolder, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
-    """Also when it can't be stopped; it is not tried again at each save of another."""
+    """They load even if it can't be stopped; it is not tried again at each save of another file."""
     monkeypatch.setattr(loading_thread, "LIMIT_S", 0.05)
     monkeypatch.setattr(loading_thread, "PATIENCE_S", 0.05)
     runs = folder.path / "runs"
@@ -150,7 +150,7 @@ def test_files_beside_one_that_hangs_load(folder: BlockFolder, monkeypatch: pyte
 
 
 def test_saves_before_the_watching_began_are_loaded(folder: BlockFolder) -> None:
-    """An engine takes its time from trusting a folder to watching it."""
+    """There is a delay between trusting a folder and watching it."""
     folder.write("scale.py", block_text())
     trust_blocks(folder.path)
     with Engine(Patch(), "host") as engine:
@@ -163,7 +163,7 @@ def test_saves_before_the_watching_began_are_loaded(folder: BlockFolder) -> None
 
 
 def test_an_engine_watches_although_a_folder_is_gone(folder: BlockFolder) -> None:
-    """Its types are there still, and all other saves are followed."""
+    """Its types stay, and all other saves are followed."""
     path = folder.write("scale.py", block_text())
     trust_blocks(folder.path)
     path.unlink()
@@ -193,7 +193,7 @@ def test_a_block_that_ends_the_program_marks_its_node(folder: BlockFolder, where
 
 
 def test_blocks_where_python_was_started_are_not_the_library(tmp_path: Path) -> None:
-    """A folder `blocks` there may be anybody's, also when it is a package: nothing in it runs."""
+    """A folder `blocks` there may be anybody's, even as a package: nothing in it runs."""
     folder = tmp_path / "blocks"
     folder.mkdir()
     (folder / "__init__.py").write_text("from pathlib import Path\nPath(__file__).with_name('ran').touch()\n")
@@ -209,7 +209,7 @@ def test_blocks_where_python_was_started_are_not_the_library(tmp_path: Path) -> 
 
 
 def test_the_configuration_folder_is_never_forgotten(folder: BlockFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not even when a patch that lay beside it is closed."""
+    """It stays even when a patch beside it is closed."""
     folder.write("scale.py", block_text())
     monkeypatch.setattr(catalogue, "configured_folder", lambda: folder.path)
     trust_blocks(folder.path)

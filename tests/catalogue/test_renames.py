@@ -49,7 +49,7 @@ def define_value(output: str = "said", old: tuple[str, ...] = ()) -> None:
 
 
 def patch_of(output: str, parameter: str) -> Patch:
-    """Return a patch of a block with a value of its own, one that is driven, and a reader of the first."""
+    """Return a patch of a block with a set value, one that is driven, and a reader of the first."""
     define_value()
     patch = Patch()
     made = patch.add("test_renames.made", node_id="made", **{parameter: 3.0})
@@ -60,7 +60,7 @@ def patch_of(output: str, parameter: str) -> Patch:
 
 
 def read(engine: Engine) -> list[float]:
-    """Return what the copy holds, and the driven block."""
+    """Return the contents of the copy and of the driven block."""
     port = next(name for name in engine.patch.block_type("driven").ports)  # type: ignore[union-attr]
     return [engine.read(PortRef("copy", "out"))[0], engine.read(PortRef("driven", port))[0]]
 
@@ -83,7 +83,7 @@ def test_a_file_with_the_old_names_gives_the_same_numbers(structural: bool) -> N
 
 @pytest.mark.parametrize("is_followed", [True, False])
 def test_a_running_patch_keeps_its_numbers(is_followed: bool) -> None:
-    """Whether the document has followed the new version yet (the editor does) or not; and undo goes on."""
+    """It does so whether the document has followed the new version yet (the editor does) or not; undo keeps working."""
     define("old_", "old")
     patch = patch_of("old", "old_")
     patch.set("made", old_=4.0)
@@ -137,7 +137,7 @@ def test_what_drove_a_parameter_that_is_gone_is_told_once() -> None:
 
 
 def test_a_name_can_be_replaced_once_and_not_while_it_is_there() -> None:
-    """Otherwise it would not be clear whose a value is."""
+    """Otherwise the owner of a value would be ambiguous."""
     for old in (("new",), ("old", "old")):
         with pytest.raises(BlockDefinitionError, match="must replace a name that nothing else has or replaces"):
             define("new", "old_", tuple(old)) if old == ("new",) else define("x", "result", old)
@@ -164,7 +164,7 @@ class Reader(Block, id="test_renames.reader"):
 
 
 def test_an_old_name_is_understood_by_edits() -> None:
-    """What they make has the new one."""
+    """The result has the new one."""
     patch = Patch()
     made, reader = patch.add("buffer.constant"), patch.add("test_renames.reader")
     assert patch.connect(made["out"], reader["input"]).target == PortRef(reader.id, "x")

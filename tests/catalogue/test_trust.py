@@ -1,4 +1,4 @@
-"""Blocks beside a patch run only after somebody said so."""
+"""Blocks beside a patch run only when they are trusted."""
 
 import json
 import sys
@@ -91,7 +91,7 @@ def test_a_check_of_json_tells_of_files_that_fail(patch_file: Path, folder: Bloc
 
 
 def test_an_answer_for_good_is_kept(tmp_path: Path) -> None:
-    """Others last as long as the program; a later answer counts."""
+    """Other answers last as long as the program; the latest answer counts."""
     state, folder, other = tmp_path / "state", tmp_path / "a", tmp_path / "b"
     trusted = TrustedPaths(state)
     assert trusted.decision(folder) is None
@@ -109,7 +109,7 @@ def test_an_answer_for_good_is_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", ["", "{}", "[1]", "nonsense"])
 def test_a_damaged_state_trusts_nobody(tmp_path: Path, content: str) -> None:
-    """It is asked again."""
+    """The person is asked again."""
     (tmp_path / "trusted.json").write_text(content)
     trusted = TrustedPaths(tmp_path)
     assert trusted.decision(tmp_path / "a") is None

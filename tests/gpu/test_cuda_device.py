@@ -1,4 +1,4 @@
-"""What only a CUDA device has: CUBIN, the driver's limits and errors, page-locked memory, faults."""
+"""Features of CUDA devices only: CUBIN, the driver's limits and errors, page-locked memory, faults."""
 
 import os
 import subprocess
@@ -65,7 +65,7 @@ def cubin(device: Device) -> bytes:
 
 
 def test_a_cubin_loads_and_runs(device: Device, cubin: bytes) -> None:
-    """Also one of an NVRTC newer than the driver."""
+    """The CUBIN may come from an NVRTC newer than the driver."""
     module = device.load_module(cubin)
     assert set(module.kernel_names) == {"scale", "last_of", "store_pair", "nothing"}
     buffer = device.upload(np.arange(100, dtype=np.float32))
@@ -149,7 +149,7 @@ def test_launches_outside_the_limits_say_which(device: Device, cubin: bytes) -> 
 
 
 def test_too_large_an_allocation_names_both_sizes(device: Device) -> None:
-    """Asked for and free; the device works on."""
+    """The sizes are the requested and the free one; the device keeps working."""
     asked = 1 << 50
     with pytest.raises(DeviceError, match=rf"asked for {asked} bytes, free are \d+ of \d+ bytes"):
         device.allocate(asked)
@@ -178,7 +178,7 @@ PTX = ".version 7.5\n.target sm_75\n.address_size 64\n.visible .entry k()\n{\n  
     ],
 )
 def test_a_bad_module_says_what_is_wrong(device: Device, image: str | bytes, message: str, line: int | None) -> None:
-    """With the driver's log and the line in the PTX."""
+    """The error has the driver's log and the line in the PTX."""
     with pytest.raises(KernelError, match=message) as caught:
         device.load_module(image)
     assert caught.value.line == line
@@ -249,7 +249,7 @@ def test_a_graph_with_conditions_has_one_executable(device: Device) -> None:
 
 
 def test_free_memory_shrinks_by_what_is_allocated(device: Device) -> None:
-    """And comes back; nobody else uses this GPU meanwhile."""
+    """It grows again afterwards; nobody else uses this GPU meanwhile."""
     before = device.memory_free_bytes
     memory = device.allocate(1 << 28)
     assert before - device.memory_free_bytes >= 1 << 28
@@ -294,7 +294,7 @@ def test_kernels_and_streams_of_another_device_are_refused(device: Device, cubin
 
 
 def test_closing_gives_back_what_was_left_over(device: Device) -> None:
-    """A second device object on the same GPU; its closing leaves the first one working."""
+    """A second device object is opened on the same GPU; closing it leaves the first one working."""
     other = open_device("cuda:0")
     other.upload(np.ones(1000))
     graph = other.create_graph()

@@ -15,7 +15,7 @@ from tests.compiler.executable.test_counted_launches import Visit
 
 pytestmark = pytest.mark.gpu
 
-# Each thread holds 200 values at once, of which the compiler may keep so many in registers.
+# Each thread has 200 live values; the compiler may keep a limited number of them in registers.
 HEAVY = """
 extern "C" __global__ void __launch_bounds__(%(bounds)d) %(limit)s heavy(const float* x, float* out, int n)
 {
@@ -39,7 +39,7 @@ extern "C" __global__ void __launch_bounds__(%(bounds)d) %(limit)s heavy(const f
 
 
 def heavy(registers: int, shared_bytes: int, bounds: int = 1024) -> str:
-    """Return a kernel that takes about so many registers a thread and so many bytes of static shared memory."""
+    """Return a kernel with about this many registers in each thread and bytes of static shared memory."""
     return HEAVY % {
         "bounds": bounds,
         "limit": f"__maxnreg__({registers})" if bounds == 1024 else "",

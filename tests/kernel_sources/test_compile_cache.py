@@ -1,4 +1,4 @@
-"""What was compiled once is found again, and a damaged or full cache does no harm."""
+"""Compiled results are found again, and a damaged or full cache does no harm."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""Directions, names and types of a kernel's parameters are found by reading it, and not guessed when they cannot be."""
+"""Directions, names and types of a kernel's parameters are read from its code, and never guessed."""
 
 from pathlib import Path
 
@@ -44,7 +44,7 @@ def test_directions_follow_loads_stores_and_atomics(tmp_path: Path, architecture
 
 
 def test_a_pointer_chosen_at_run_time_counts_for_both(tmp_path: Path) -> None:
-    """Whatever may be written is an output."""
+    """Every pointer that may be written is an output."""
     manifest = describe(
         tmp_path,
         'extern "C" __global__ void k(float* a, float* b, const float* x, int which) {\n'
@@ -56,7 +56,7 @@ def test_a_pointer_chosen_at_run_time_counts_for_both(tmp_path: Path) -> None:
 
 
 def test_a_pointer_that_goes_elsewhere_is_unknown(tmp_path: Path) -> None:
-    """Stored in memory or passed to a function that is not inlined: anything may happen to it there."""
+    """It is stored in memory or passed to a function that is not inlined, where anything may happen to it."""
     manifest = describe(
         tmp_path,
         "__device__ __noinline__ float pick(const float* p, int i) { return p[i]; }\n"
@@ -104,7 +104,7 @@ def test_types_and_limits_are_those_of_the_ptx(tmp_path: Path) -> None:
 
 
 def test_a_described_ptx_loads_with_its_manifest(tmp_path: Path) -> None:
-    """What is written beside the PTX is what the loader then finds."""
+    """The loader finds the manifest that was written beside the PTX."""
     body = PTX_HEAD + ".visible .entry k(.param .u64 data)\n{\n    ret;\n}\n"
     manifest = describe(tmp_path, body, name="k.ptx")
     write_manifest(tmp_path / "k.json", manifest)
@@ -132,6 +132,6 @@ def test_names_come_from_the_source(source: str, names: list[str]) -> None:
 
 
 def test_names_of_the_ptx_stand_in_where_the_source_is_too_clever(tmp_path: Path) -> None:
-    """A macro hides the parameters: there is a name for each all the same."""
+    """A macro hides the parameters, but each still has a name."""
     manifest = describe(tmp_path, '#define ARGS int* a, int b\nextern "C" __global__ void k(ARGS) { a[0] = b; }\n')
     assert directions(manifest) == {"k_param_0": "out", "k_param_1": "in"}

@@ -1,4 +1,4 @@
-"""What a kernel's pointers point to is told as the CUDA C++ compiler sees it, and structs of another size are found."""
+"""The CUDA C++ compiler tells the elements of a kernel's pointers, and structs of another size are reported."""
 
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,7 @@ def sizes(elements: tuple[PointerElement | None, ...]) -> list[tuple[int, bool] 
 
 @pytest.mark.parametrize("architecture", ["compute_75", "compute_100", "sm_90"])
 def test_every_kind_of_parameter_is_described(tmp_path: Path, architecture: str) -> None:
-    """Includes, typedefs, packing, templates and arrays count as for the compiler; values and void* are nothing."""
+    """Includes, typedefs, packing, templates and arrays are understood; values and void* have no elements."""
     image = image_of(tmp_path, SOURCE, architecture)
     found = pointer_elements(image, "many")
     assert [item.name for item in found if item is not None and item.is_struct] == [
@@ -122,7 +122,7 @@ def test_entries_that_cannot_be_named_do_not_hide_the_others(tmp_path: Path) -> 
 
 
 def test_an_entry_point_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    """As it is for its signature."""
+    """The same holds for its signature."""
     image = image_of(tmp_path, 'extern "C" __global__ void one(float* x) {}')
     with pytest.raises(KernelError, match="entry point two must be one of one"):
         pointer_elements(image, "two")
@@ -138,7 +138,7 @@ def test_an_entry_declared_in_two_ways_is_left_to_the_compiler() -> None:
 @settings(max_examples=many(3))
 @given(fields_of(ALL_TYPES))
 def test_a_declared_struct_has_the_size_that_the_block_has(fields: list[tuple[DType, tuple[int, ...]]]) -> None:
-    """A kernel that includes `declaration` of any struct never disagrees with it."""
+    """A kernel that includes the `declaration` of any struct always agrees with it."""
     from tempfile import TemporaryDirectory
 
     struct = struct_of("Drawn", fields)
@@ -150,7 +150,7 @@ def test_a_declared_struct_has_the_size_that_the_block_has(fields: list[tuple[DT
 
 
 def test_a_manifest_tells_the_elements_of_ptx(tmp_path: Path) -> None:
-    """By Warploom's names or CUDA's; without a manifest nothing is known."""
+    """Types have Warploom's names or CUDA's; without a manifest nothing is known."""
     ptx = (
         ".version 7.8\n.target sm_75\n.address_size 64\n"
         ".visible .entry fill(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d) { ret; }\n"

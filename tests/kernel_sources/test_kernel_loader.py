@@ -1,4 +1,4 @@
-"""A kernel file becomes an image, and every way it can be wrong is told with its place."""
+"""A kernel file becomes an image, and every mistake in it is reported with its place."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -37,7 +37,7 @@ PTX = """.version 7.8
 
 @pytest.fixture
 def cache(tmp_path: Path) -> CompileCache:
-    """A cache of this test's own."""
+    """A cache for this test."""
     return CompileCache(tmp_path / "cache")
 
 
@@ -117,7 +117,7 @@ def test_toolkit_headers_are_there_without_a_toolkit(tmp_path: Path, cache: Comp
 def test_kernels_may_include_from_the_library(
     tmp_path: Path, cache: CompileCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A kernel of one's own finds the headers that come with Warploom."""
+    """A user's kernel finds the headers that come with Warploom."""
     library = tmp_path / "library"
     library.mkdir()
     (library / "one.cuh").write_text("#define ONE 1\n")
@@ -193,7 +193,7 @@ def test_find_kernel_takes_the_first_folder_that_has_it(tmp_path: Path) -> None:
 
 
 def test_find_kernel_lists_where_it_looked(tmp_path: Path) -> None:
-    """So that a person sees which folder was meant."""
+    """So a person sees which folders were searched."""
     with pytest.raises(KernelError) as caught:
         find_kernel("nowhere.cu", [tmp_path])
     assert str(caught.value) == f"kernel nowhere.cu must be in one of {tmp_path}, {KERNELS_FOLDER}, found in none"

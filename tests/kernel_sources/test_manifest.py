@@ -89,7 +89,7 @@ def test_broken_json_says_its_line(tmp_path: Path) -> None:
 
 
 def test_cut_off_json_is_one_clear_error(tmp_path: Path) -> None:
-    """As a half-written file is."""
+    """A half-written file is an example."""
     with pytest.raises(KernelError, match=r"fill\.json must be valid JSON"):
         load(tmp_path, '{"name": "fi')
 

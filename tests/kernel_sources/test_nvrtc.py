@@ -19,7 +19,7 @@ extern "C" __global__ void scale(float* data, float factor, int n) {
 
 
 def test_a_virtual_architecture_gives_ptx_only() -> None:
-    """The host device takes PTX; there is no CUBIN to be had for compute_75."""
+    """The host device takes PTX; compute_75 has no CUBIN."""
     compiled = compile_cuda(SCALE, FILE, "compute_75", [])
     assert compiled.cubin is None
     assert ".target sm_75" in compiled.ptx
@@ -62,7 +62,7 @@ def test_an_error_has_the_message_file_and_line_of_the_first_mistake() -> None:
 
 
 def test_an_error_in_a_header_has_the_headers_line(tmp_path: Path) -> None:
-    """The place to mend is the header's line, not the include."""
+    """The place of the mistake is the header's line, not the include."""
     header = tmp_path / "half.cuh"
     header.write_text("inline float half_of(float x) {\n    return x / two;\n}\n")
     with pytest.raises(KernelError) as caught:

@@ -60,7 +60,7 @@ def test_a_write_in_place_is_seen_once(saves: Saves) -> None:
 
 
 def test_a_temporary_file_renamed_over_is_seen(saves: Saves) -> None:
-    """As editors that save safely do; the temporary file's own name does not matter."""
+    """Editors that save safely do this; the temporary file's name does not matter."""
     temporary = saves.kernel.with_suffix(".cu~tmp")
     temporary.write_text("new")
     temporary.replace(saves.kernel)
@@ -121,7 +121,7 @@ def test_files_saved_together_are_reported_together(saves: Saves) -> None:
 
 
 def test_an_emptied_file_is_given_time_to_be_filled(saves: Saves) -> None:
-    """Some editors truncate in one step and write in another; what is empty for good is reported too."""
+    """Some editors truncate in one step and write in another; a file that stays empty is reported too."""
     saves.kernel.open("w").close()
     time.sleep(0.02)
     saves.kernel.write_text("new")
@@ -133,7 +133,7 @@ def test_an_emptied_file_is_given_time_to_be_filled(saves: Saves) -> None:
 
 
 def test_times_and_rights_set_after_a_save_do_not_hold_it_up(saves: Saves, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As vim does: the file is reported after it was closed, without the wait for a modified file's close."""
+    """vim sets them. The file is reported after it was closed, without waiting for another close."""
     monkeypatch.setitem(REST_S, "modified", 1000.0)
     for text in ("a", "b", "c", "d", "e"):
         saves.kernel.write_text(text)
@@ -158,7 +158,7 @@ def test_a_complete_save_does_not_wait_for_more(saves: Saves, way: str, monkeypa
 
 
 def test_reports_come_from_a_thread_of_their_own(tmp_path: Path) -> None:
-    """And the watcher can be closed from there."""
+    """The watcher can be closed from there."""
     threads: queue.Queue[str] = queue.Queue()
     before = set(threading.enumerate())
 

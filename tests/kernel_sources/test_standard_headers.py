@@ -19,7 +19,7 @@ def compile_lines(includes: list[str], body: str) -> str:
 
 
 def test_all_headers_of_c_go_together():
-    """Each, and all at once and twice, as large programs have them."""
+    """Each compiles alone, and all together and twice, as in large programs."""
     assert "k" in compile_lines([*PLAIN, *PLAIN], "o[0] = 1;")
 
 
@@ -38,7 +38,7 @@ def test_all_headers_of_c_go_together():
     ],
 )
 def test_a_header_gives_its_names(header, expression):
-    """What a program expects of it is there."""
+    """The names that programs expect are defined."""
     assert "st.global" in compile_lines([header], f"o[0] = {expression};")
 
 

@@ -10,7 +10,7 @@ from engine.kernel_sources.nvrtc import toolkit_include_folders
 
 
 def test_an_older_nvrtc_uses_the_installed_toolkit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Found by CUDA_HOME or CUDA_PATH; without either there is nothing to add."""
+    """It is found by CUDA_HOME or CUDA_PATH; without either, there are no other headers."""
     monkeypatch.delenv("CUDA_PATH", raising=False)
     monkeypatch.setenv("CUDA_HOME", str(tmp_path))
     assert toolkit_include_folders(SimpleNamespace(), (13, 0)) == (
@@ -30,7 +30,7 @@ def test_headers_that_cannot_be_unpacked_say_why(monkeypatch: pytest.MonkeyPatch
 
 
 def test_two_processes_may_unpack_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """What is in place is complete: whoever comes second uses the first one's headers."""
+    """The folder in place is always complete: the second process uses the headers of the first."""
     monkeypatch.setattr("engine.kernel_sources.nvrtc.user_cache_dir", lambda name: str(tmp_path / name))
 
     def install(folder: bytes, flags: int) -> tuple[int, bytes]:

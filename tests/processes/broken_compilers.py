@@ -1,4 +1,4 @@
-"""Compilers that fail, to be put in the place of real ones before a worker process gets the job."""
+"""Compilers that fail; they replace the real ones before a worker process gets the job."""
 
 import os
 import re
@@ -34,7 +34,7 @@ def too_large(*_: Any) -> NoReturn:
 
 
 def _as_told(text: str) -> None:
-    """Do what compilers do to some kernels; text without such a kernel is compiled."""
+    """Fail in the way that a kernel's name says; compile text without such a kernel."""
     found = re.search(r"(HANG|CRASH|STARVE)_\w+", text)
     if found is None:
         return
@@ -48,18 +48,18 @@ def _as_told(text: str) -> None:
 
 
 def process_file(name: str) -> Path:
-    """Return the file that tells which process hangs at a kernel."""
+    """Return the file with the number of the process that hangs at a kernel."""
     return Path(os.environ["WARPLOOM_TESTS_HOME"]) / name
 
 
 def compile_as_told(source: str, *more: Any) -> CompiledSource:
-    """Compile CUDA C++ that doesn't name a way to fail."""
+    """Compile CUDA C++, unless a kernel's name says how to fail."""
     _as_told(source)
     return compile_kernels(source, *more)
 
 
 def translate_as_told(ptx: str, processor: tuple[str, str]) -> CachedModule:
-    """Translate PTX that doesn't name a way to fail."""
+    """Translate PTX, unless a kernel's name says how to fail."""
     _as_told(ptx)
     return translate(ptx, processor)
 

@@ -1,4 +1,4 @@
-"""Functions for worker processes to run: they do what compilers do when all goes wrong."""
+"""Functions for worker processes: they fail as compilers do."""
 
 import os
 import signal
@@ -34,7 +34,7 @@ def hang_with_interpreter(started: Path) -> None:
 
 
 def die(number: int) -> None:
-    """End as a compiler does that crashes."""
+    """End like a compiler that crashes."""
     os.kill(os.getpid(), number)
     signal.pause()
 
@@ -45,12 +45,12 @@ def leave() -> None:
 
 
 def refuse() -> None:
-    """Raise what a compiler says of a mistake."""
+    """Raise a compiler's error about a kernel."""
     raise KernelError("kernel must be right", file="k.cu", line=7)
 
 
 def fail() -> None:
-    """Raise what the translator's own mistakes give."""
+    """Raise an error like a bug of the translator."""
     raise TranslatorBug("a register is left")
 
 
@@ -62,7 +62,7 @@ class Odd(Exception):
 
 
 def raise_odd() -> None:
-    """Raise what can't be sent."""
+    """Raise an exception that can't be sent."""
     raise Odd(1, 2)
 
 

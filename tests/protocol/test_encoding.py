@@ -1,4 +1,4 @@
-"""Everything that crosses a pipe comes back as it was."""
+"""Everything that crosses a pipe decodes to an equal value."""
 
 import math
 from collections.abc import Mapping
@@ -74,7 +74,7 @@ def of_type(kind: Any) -> st.SearchStrategy[Any]:
 
 
 def same(a: Any, b: Any) -> bool:
-    """True when two values are equal and of one type, arrays and what is no number included."""
+    """True when two values have equal types and contents; arrays and NaN are included."""
     if type(a) is not type(b):
         return False
     if isinstance(a, np.ndarray):
@@ -148,7 +148,7 @@ def test_a_dtype_has_an_encoding() -> None:
 
 
 def test_memory_of_the_users_own_stays_where_it_is() -> None:
-    """The block hears that the memory is in another process when it asks for it, and not before."""
+    """A block learns that the memory is in another process only when it uses it."""
     change = ParameterChanged("mine", "array", UserArray(np.zeros(3)), None)
     decoded = make_decoder(ToEngine).decode(encode(change))
     assert isinstance(decoded, ParameterChanged)
@@ -178,7 +178,7 @@ def test_invalid_messages_are_refused() -> None:
 @pytest.mark.parametrize("kind", get_args(Message))
 @given(data=st.data())
 def test_a_message_is_checked_as_the_decoder_checks_it(kind: type[msgspec.Struct], data: st.DataObject) -> None:
-    """What is well typed passes, and what passes with another value in a field is what the decoder takes, too."""
+    """Well-typed messages pass, and with another value in a field the check agrees with the decoder."""
     message = data.draw(of_type(kind))
     check_message(message)
     if kind.__struct_fields__:

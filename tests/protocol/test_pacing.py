@@ -47,7 +47,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> FakeTime:
 
 
 def frames(pacer: Pacer, clock: FakeTime, work_ns: list[int]) -> list[int]:
-    """Do frames that take so long, and return when each began."""
+    """Do frames of these durations, and return when each began."""
     starts = []
     for time_ns in work_ns:
         starts.append(clock.now_ns)
@@ -59,7 +59,7 @@ def frames(pacer: Pacer, clock: FakeTime, work_ns: list[int]) -> list[int]:
 
 @pytest.mark.parametrize("rate", [1.0, 23.976, 30.0, 59.94, 60.0, 120.0, 144.0, 1000.0])
 def test_a_rate_is_held_without_drift(clock: FakeTime, rate: float) -> None:
-    """Each of a thousand frames begins within 10 us of its place on the grid, though each sleep ends late."""
+    """Each of a thousand frames begins within 10 us of its deadline, though each sleep ends late."""
     pacer = Pacer(Pacing.fixed(rate), now_ns=clock)
     starts = frames(pacer, clock, [300_000] * 1000)
     for number, start in enumerate(starts[20:], 20):
@@ -68,7 +68,7 @@ def test_a_rate_is_held_without_drift(clock: FakeTime, rate: float) -> None:
 
 
 def test_short_sleeps_take_little_of_a_frame(clock: FakeTime) -> None:
-    """With a timer that is 60 us late, less than 100 us of a frame pass in short sleeps."""
+    """With a timer that is 60 us late, a frame spends less than 100 us in short sleeps."""
     pacer = Pacer(Pacing.fixed(60), now_ns=clock)
     frames(pacer, clock, [10**6] * 200)
     clock.fine_waits = 0
@@ -77,7 +77,7 @@ def test_short_sleeps_take_little_of_a_frame(clock: FakeTime) -> None:
 
 
 def test_a_hiccup_costs_no_frame(clock: FakeTime) -> None:
-    """A frame that takes one and a half intervals is followed at once, and the next is on the grid again."""
+    """After a frame of one and a half intervals, the next begins at once, and the one after that is on time again."""
     pacer = Pacer(Pacing.fixed(100), now_ns=clock)
     starts = frames(pacer, clock, [10**6] * 5 + [15 * 10**6] + [10**6] * 4)
     gaps = [(b - a) / 1e6 for a, b in pairwise(starts)]
@@ -164,13 +164,13 @@ def test_the_wall_clock_is_never_ahead_of_the_grid() -> None:
 @pytest.mark.parametrize("rate", [0.0, -60.0, math.nan, math.inf, None])
 @pytest.mark.parametrize("mode", [PacingMode.FIXED, PacingMode.DISPLAY])
 def test_a_rate_must_be_positive(mode: PacingMode, rate: float | None) -> None:
-    """With the rule, the value and a usual one."""
+    """The error has the rule, the value and a usual one."""
     with pytest.raises(WarploomError, match=rf"frame rate must be a positive number of frames a second, got {rate}; "):
         Pacing(mode, rate)
 
 
 def test_free_pacing_has_no_rate() -> None:
-    """A rate beside it would be ignored, so it is refused."""
+    """A rate would be ignored, so it is refused."""
     with pytest.raises(WarploomError, match="free pacing must have no rate, got 60"):
         Pacing(PacingMode.FREE, 60.0)
 

@@ -59,7 +59,7 @@ def saxpy_patch() -> Patch:
 
 
 def comparable(report: FrameReport) -> dict[str, Any]:
-    """Return what a report says of a patch, without how long anything took."""
+    """Return the parts of a report that don't depend on time."""
     return {
         "frame": report.frame,
         "level": report.update_level,
@@ -75,7 +75,7 @@ def comparable(report: FrameReport) -> dict[str, Any]:
 
 
 def a_session(client: Client, patch: Patch) -> list[Any]:
-    """Edit a patch in every way, and return everything that the engine said of it."""
+    """Edit a patch in every way, and return all of the engine's reports and answers."""
 
     def cost(change: Change) -> EditCost:
         told = client.cost_of(change)
@@ -105,7 +105,7 @@ def a_session(client: Client, patch: Patch) -> list[Any]:
 
 
 def test_a_child_process_says_what_an_engine_here_says() -> None:
-    """Reports, arrays, costs, traces and events are equal, edit by edit."""
+    """Reports, arrays, costs, traces and events are equal after each edit."""
     here_patch, child_patch = saxpy_patch(), saxpy_patch()
     with here(here_patch) as engine:
         expected = a_session(engine, here_patch)
@@ -117,7 +117,7 @@ def test_a_child_process_says_what_an_engine_here_says() -> None:
 
 @pytest.mark.parametrize("connected", [here, in_a_child])
 def test_a_slider_moves_while_the_engine_plays(connected: Connect) -> None:
-    """It reaches a frame as one parameter write; then the engine pauses, and is stepped by hand."""
+    """A move reaches a frame as one parameter write; then the engine is paused and stepped by hand."""
     patch = saxpy_patch()
     with connected(patch) as client:
         client.start(rate=200.0)
@@ -163,7 +163,7 @@ def test_pictures_and_saved_files_arrive(connected: Connect, tmp_path: Path) -> 
 
 
 def test_the_death_of_a_child_is_reported_in_one_message() -> None:
-    """By the last report, one event and whatever is asked from then on; closing is as always."""
+    """The last report, one event and every later question report it; closing works as always."""
     patch = saxpy_patch()
     with in_a_child(patch) as client:
         client.step()
@@ -195,7 +195,7 @@ def test_a_question_that_waits_is_refused_when_the_child_dies() -> None:
 
 
 def test_closing_ends_the_child() -> None:
-    """With status 0, and what is asked afterwards is refused as by an engine here."""
+    """It ends with status 0, and later questions are refused, as by an engine in this process."""
     client = in_a_child(saxpy_patch())
     client.step()
     client.close()
@@ -207,7 +207,7 @@ def test_closing_ends_the_child() -> None:
 
 
 def test_a_child_ends_with_its_parent() -> None:
-    """Also when that ends in the middle of everything: standard error, which both have, is closed then."""
+    """It ends even if the parent is killed; standard error, which both share, is then closed."""
     code = (
         "import os; from engine import Patch; from engine.protocol.pipe import connect;"
         "from tests.protocol.engine_process import COMMAND;"
@@ -227,14 +227,14 @@ def test_a_child_ends_with_its_parent() -> None:
     ],
 )
 def test_a_command_that_is_no_engine_is_named(command: list[str], message: str) -> None:
-    """One DeviceError that says what came of it."""
+    """The DeviceError says how the command ended."""
     with pytest.raises(DeviceError, match=message):
         connect(saxpy_patch(), command)
 
 
 @pytest.mark.parametrize("connected", [here, in_a_child])
 def test_what_an_engine_refuses_is_the_same_exception(connected: Connect) -> None:
-    """Of the same class, with the same words."""
+    """It has the same class and message."""
     patch = saxpy_patch()
     with connected(patch) as client:
         with pytest.raises(PatchError, match="outputs must come from a running patch"):
@@ -244,13 +244,13 @@ def test_what_an_engine_refuses_is_the_same_exception(connected: Connect) -> Non
 
 
 def test_an_unknown_device_is_refused() -> None:
-    """As it is here."""
+    """The error is the same as for an engine in this process."""
     with pytest.raises(DeviceError, match='device must be "auto", "host" or "cuda:0"'):
         connect(Patch(), COMMAND, "abacus")
 
 
 def test_memory_of_the_users_own_is_refused_on_its_node() -> None:
-    """An array here is not in the child; the rest of the patch can still be edited."""
+    """An array in this process is not in the child; the rest of the patch can still be edited."""
     patch = saxpy_patch()
     patch.add("io.external", node_id="mine", array=np.ones(4, np.float32))
     with in_a_child(patch) as client:
@@ -260,7 +260,7 @@ def test_memory_of_the_users_own_is_refused_on_its_node() -> None:
 
 
 def test_blocks_that_the_person_trusts_run_in_the_child(tmp_path: Path) -> None:
-    """What they print is no message."""
+    """Their output to stdout is not taken for messages."""
     (tmp_path / "loud.py").write_text(
         "from engine.api import Block, BlockBuilder, Out, f32, port\n"
         "print('loud')\n"
@@ -310,6 +310,6 @@ write_frame(sys.stdout.buffer, encode(Refused(77, "Odd", "text")))
 
 @pytest.mark.parametrize("command", ["", " ", "warploom 'engine", "warploom\0engine"])
 def test_a_command_that_is_none_is_refused(command: str) -> None:
-    """Without a word, with an open quotation, or with a NUL."""
+    """It is empty, or has an open quotation or a NUL."""
     with pytest.raises(DeviceError, match="engine command must be one that runs"):
         open_engine(saxpy_patch(), "host", command, profiling=ProfilingLevel.NONE)

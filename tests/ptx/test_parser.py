@@ -1,4 +1,4 @@
-"""The PTX parser on hand-written text that holds what real compilers write."""
+"""The PTX parser on hand-written text with the forms that real compilers write."""
 
 import pytest
 
@@ -93,7 +93,7 @@ def test_source_locations_follow_the_file_table():
 
 
 def test_inner_scopes_get_names_of_their_own():
-    """A register of an inner scope is another than the outer one of the same name."""
+    """A register of an inner scope is not the outer one of the same name."""
     first, second, third = body("mov.b32 %t, 1; { .reg .b32 %t; mov.b32 %t, 2; } mov.b32 %t, 3;", ".reg .b32 %t;")
     assert first.operands[0] == third.operands[0] == Register("%t")
     assert second.operands[0] != first.operands[0]

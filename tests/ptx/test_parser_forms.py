@@ -35,7 +35,7 @@ def _operand(text):
     ],
 )
 def test_constant_expressions(text, value):
-    """Operators of C on .s64 and .u64, which meet as .u64."""
+    """C's operators on .s64 and .u64; both together give .u64."""
     assert _operand(text) == Integer(value)
 
 
@@ -119,7 +119,7 @@ def test_families_of_targets():
 
 
 def test_variables_of_functions_and_registers_of_modules():
-    """Globals in functions become the module's under other names; what a module declares, functions have."""
+    """Globals in functions become the module's under other names; functions see the module's declarations."""
     text = (
         HEAD
         + """.reg .u32 common; .local .b32 own;
@@ -137,7 +137,7 @@ def test_variables_of_functions_and_registers_of_modules():
 
 
 def test_a_local_variable_of_two_functions_is_refused():
-    """Each would have its own, while the text means one."""
+    """Each function would have its own, but the text declares one."""
     text = HEAD + ".local .b32 own; .func f() { st.local.b32 [own], 1; } .entry k() { st.local.b32 [own], 2; }"
     with pytest.raises(
         PtxSyntaxError, match="line 4: local variable own must be used in one function only, got f and k"
@@ -171,7 +171,7 @@ def test_forms_of_old_compilers_are_read(text):
     ],
 )
 def test_numbers_that_nothing_can_hold_are_refused_with_their_line(text):
-    """Not when they are stored or used."""
+    """The error comes when they are read, not when they are stored or used."""
     with pytest.raises(PtxSyntaxError, match="must") as caught:
         parse(HEAD + text)
     assert caught.value.line == 5

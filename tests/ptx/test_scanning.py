@@ -1,4 +1,4 @@
-"""Signatures read without the tree are those of the tree."""
+"""Signatures that are scanned without the parser equal the parser's."""
 
 from pathlib import Path
 
@@ -47,7 +47,7 @@ $L1:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 @pytest.mark.parametrize("architecture", ["compute_75", "compute_100"])
 def test_signatures_of_compiled_kernels(path: Path, architecture: str) -> None:
-    """Of every kernel that comes with Warploom, in both of NVRTC's dialects."""
+    """They agree for every kernel of Warploom, in both of NVRTC's dialects."""
     ptx = load_image(path, architecture).ptx
     assert read_signatures(ptx) == parse(ptx).signatures
 
@@ -62,7 +62,7 @@ def test_shared_memory_of_everything_named_counts() -> None:
 
 
 def test_signatures_of_a_long_kernel() -> None:
-    """Half a million lines, all of which are skipped: the time is linear in them, or this test never ends."""
+    """It has half a million lines, which are all skipped; unless the time is linear, this test never ends."""
     lines = "\tadd.u32 %r1, %r1, 1;\n" * 500_000
     found = read_signatures(SHARED.replace("mov.u32 %r1, 1;", f"\n{lines}"))
     assert found == read_signatures(SHARED)

@@ -9,12 +9,12 @@ from engine.types import NAMED, DType, Struct, fixed_array
 
 
 def make_struct(name: str, values: dict[str, Any] | None = None, **fields: Any) -> Any:
-    """Define a struct with these fields; `values` are what their declarations assign."""
+    """Define a struct with these fields; `values` are assigned in their declarations."""
     return new_class(name, (Struct,), {}, lambda body: body.update(values or {}, __annotations__=fields))
 
 
 def fields_of(types: list[DType]) -> st.SearchStrategy[list[tuple[DType, tuple[int, ...]]]]:
-    """Draw the fields of a struct: an element type and the sizes of an array of it, () for one alone."""
+    """Draw the fields of a struct: an element type and the shape of an array of it, () for a single one."""
     return st.lists(
         st.tuples(st.sampled_from(types), st.lists(st.integers(1, 3), max_size=2).map(tuple)), min_size=1, max_size=7
     )

@@ -22,11 +22,11 @@ def nearest(value: float) -> Fraction:
 
 
 def test_every_bf16_survives_the_way_to_f32_and_back() -> None:
-    """All 65536 bit patterns but signalling NaNs come back as they were."""
+    """All 65536 bit patterns except signalling NaNs come back as they were."""
     back = to_bf16(from_bf16(ALL_BITS))
     is_nan = np.isnan(from_bf16(ALL_BITS))
     np.testing.assert_array_equal(back[~is_nan], ALL_BITS[~is_nan])
-    np.testing.assert_array_equal(back[is_nan], ALL_BITS[is_nan] | 0x40)  # made quiet, as hardware does
+    np.testing.assert_array_equal(back[is_nan], ALL_BITS[is_nan] | 0x40)  # hardware makes them quiet
     assert is_nan.sum() == 2 * 127
 
 
@@ -42,7 +42,7 @@ def test_numbers_go_to_the_nearest_ties_to_even(dtype: type[np.floating], value:
 
 
 def test_a_tie_that_f32_would_hide_is_seen() -> None:
-    """1 + 2**-8 + 2**-40 lies above a tie; rounded to f32 first it would be the tie, and go down."""
+    """1 + 2**-8 + 2**-40 lies above a tie; rounded to f32 first, it would become the tie and be rounded down."""
     value = 1 + 2.0**-8 + 2.0**-40
     assert from_bf16(to_bf16(np.array([value])))[0] == 1 + 2.0**-7
     assert from_bf16(to_bf16(np.array([np.float32(value)])))[0] == 1
@@ -67,7 +67,7 @@ def test_infinities_and_nans_are_kept_with_their_signs() -> None:
 
 
 def test_any_shape_and_half_precision_go_over() -> None:
-    """The result has the shape of the array; f16 goes by way of f32, which holds it exactly."""
+    """The result has the shape of the array; f16 is converted through f32, which is exact."""
     halves = np.linspace(-2, 2, 12, dtype=np.float16).reshape(3, 4)[:, ::2]
     assert to_bf16(halves).shape == (3, 2)
     np.testing.assert_array_equal(to_bf16(halves), to_bf16(halves.astype(np.float64)))

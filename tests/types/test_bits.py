@@ -1,4 +1,4 @@
-"""Values are the same just when nothing can tell them apart."""
+"""Values are the same exactly when nothing can distinguish them."""
 
 import math
 import struct
@@ -16,7 +16,7 @@ _VALUES = _NUMBERS | st.booleans() | st.integers(-2, 2) | st.sampled_from(("", "
 
 
 def bytes_of(value: Any) -> bytes:
-    """Return what a kernel would be given, with the type before it: another way to say what a value is."""
+    """Return the type and the bytes that a kernel would get, as an independent identity of a value."""
     return f"{type(value).__name__} ".encode() + (
         struct.pack(">d", value) if type(value) is float else repr(value).encode()
     )
@@ -24,7 +24,7 @@ def bytes_of(value: Any) -> bytes:
 
 @given(_VALUES, _VALUES)
 def test_scalars_are_the_same_when_their_types_and_bytes_are(a: Any, b: Any) -> None:
-    """0.0 is not -0.0, nor is 1 the same as 1.0 or True; a NaN is the same as one of the same bits."""
+    """0.0 differs from -0.0, and 1 from 1.0 and True; NaNs with the same bits are the same."""
     assert same(a, b) == (bytes_of(a) == bytes_of(b))
     assert same([a, {"x": b}], [a, {"x": b}])
     assert same((a,), (b,)) == same(a, b)
@@ -41,7 +41,7 @@ def test_arrays_are_the_same_when_their_bytes_are(a: list[float], b: list[float]
 
 @given(_VALUES, _VALUES)
 def test_entries_are_equal_when_their_numbers_are_the_same(a: Any, b: Any) -> None:
-    """And equal ones have one hash."""
+    """Equal entries have the same hash."""
     target, source = BufferArgument("out", reads=False, writes=True), BufferArgument("x", reads=True, writes=False)
     for one, other in (
         (ValueArgument(a), ValueArgument(b)),

@@ -49,7 +49,7 @@ def test_random_structs_have_the_layout_that_the_compiler_gives(
     for index, (inner_fields, fields) in enumerate(drawn):
         inner = struct_of(f"Inner{index}", inner_fields)
         struct = struct_of(f"Outer{index}", [*fields, (inner, ()), *fields[:1], (inner, (2,))])
-        # Without the assertions that `declaration` adds, so that the compiler's own numbers are seen.
+        # Without the assertions that `declaration` adds, to measure the compiler's own numbers.
         source += re.sub(r"static_assert.*", "", declaration(struct))
         for each in (inner, struct):
             name = each.__name__

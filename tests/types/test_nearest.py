@@ -1,4 +1,4 @@
-"""Numbers that people give, as element types hold them."""
+"""The nearest values of element types to given numbers."""
 
 import math
 
@@ -17,7 +17,7 @@ WHOLE = [dtype for dtype in SCALARS if dtype.kind == "integer"]
 @pytest.mark.parametrize("dtype", WHOLE, ids=str)
 @given(st.floats(allow_nan=False) | st.integers(-(1 << 70), 1 << 70).map(float))
 def test_whole_types_hold_the_nearest_that_they_reach(dtype: DType, value: float) -> None:
-    """Cut towards 0."""
+    """They are truncated towards 0."""
     info = np.iinfo(dtype.numpy)
     expected = info.max if value >= info.max else info.min if value <= info.min else math.trunc(value)
     found = nearest_number(dtype, value)
@@ -32,7 +32,7 @@ def test_nan_is_no_whole_number(dtype: DType) -> None:
 
 @given(st.floats(width=64))
 def test_floats_round_as_numpy_does(value: float) -> None:
-    """f16 and f32; what is beyond becomes infinite."""
+    """f16 and f32 do; numbers beyond their range become infinite."""
     for dtype in (f16, f32):
         with np.errstate(over="ignore"):
             expected = dtype.numpy.type(value)
@@ -42,14 +42,14 @@ def test_floats_round_as_numpy_does(value: float) -> None:
 
 @given(st.integers(-255, 255), st.integers(-100, 100))
 def test_bf16_is_its_bits(digits: int, exponent: int) -> None:
-    """Numbers of 8 bits are exact in it."""
+    """Numbers of 8 significant bits are exact."""
     value = math.ldexp(digits, exponent)
     found = nearest_number(bf16, value)
     assert from_bf16(np.array([found]))[0] == np.float32(value)
 
 
 def test_vectors_and_complex_types_are_several_numbers() -> None:
-    """One of them is returned."""
+    """The function returns the value of one of them."""
     assert nearest_number(float4, 1.5).tobytes() == np.float32(1.5).tobytes()
     assert nearest_number(c64, 1.5).tobytes() == np.float32(1.5).tobytes()
     assert nearest_number(c128, 1.5).tobytes() == np.float64(1.5).tobytes()
@@ -59,7 +59,7 @@ def test_vectors_and_complex_types_are_several_numbers() -> None:
 
 
 def test_a_struct_has_no_such_number() -> None:
-    """Nor has any type."""
+    """Neither has `any_type`."""
 
     class One(Struct):
         x: f32

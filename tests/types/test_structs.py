@@ -93,7 +93,7 @@ def test_fixed_arrays_are_axes_of_the_field_in_numpy() -> None:
 
 
 def test_a_subclass_has_the_inherited_fields_first() -> None:
-    """Arrays among them included; the class of before is as it was."""
+    """Arrays are included; the base class does not change."""
     assert list(Named.fields) == ["points", "knots", "grid", "number"]
     assert Named.fields["grid"] == Curve.fields["grid"]
     assert field_offset(Named, "number") == 152
@@ -114,7 +114,7 @@ def test_struct_needs_fields_of_element_types() -> None:
 
 @pytest.mark.parametrize("dims", [(), (0,), (2, -1), (2.5,)])
 def test_a_fixed_array_has_sizes_from_one(dims: tuple[int, ...]) -> None:
-    """No size, a size of nothing and half a size are refused."""
+    """No size, a size of 0 and a fractional size are refused."""
     with pytest.raises(TypeError, match="a fixed array's sizes must be whole numbers from 1, got"):
         fixed_array(*dims)
 

@@ -55,7 +55,7 @@ def test_array_of_vectors_has_one_more_axis() -> None:
 
 
 def test_types_of_one_layout_and_different_names_differ() -> None:
-    """bf16 is kept as uint16 and is no u16; nor are vectors of integers with and without a sign the same."""
+    """bf16 is stored as uint16 but differs from u16; signed and unsigned vectors differ, too."""
     assert bf16.numpy == u16.numpy and bf16 != u16
     assert bfloat162.numpy == ushort2.numpy and bfloat162 != ushort2
     assert int4 != uint4
@@ -93,7 +93,7 @@ def test_named_types_are_found_by_their_names() -> None:
 
 
 def test_a_block_can_name_every_type() -> None:
-    """What a block type's module imports from holds all scalars and vectors."""
+    """The module from which block types import has all scalars and vectors."""
     from engine import api
 
     assert all(getattr(api, name) is dtype and name in api.__all__ for name, dtype in NAMED.items())

@@ -1,4 +1,4 @@
-"""Compares what two devices gave for the same forms and inputs, and says it in a short table."""
+"""Compares the results of two devices for the same forms and inputs, and makes a short table."""
 
 import re
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ _EXAMPLES = 3
 
 @dataclass
 class Count:
-    """What became of one form; errors are the worst ones, as shares of the bound."""
+    """The outcomes of one form; errors are the worst ones, as fractions of the bound."""
 
     form: Form
     values: int = 0
@@ -78,7 +78,7 @@ def _judge(
 
 
 def start_zones(forms: Iterable[Form], seed: int) -> dict[str, Bits]:
-    """Return what the zones hold before a run."""
+    """Return the contents of the zones before a run."""
     rng = np.random.default_rng(seed)
     start = {
         "zero": np.zeros(ZONE_WORDS, np.uint64),

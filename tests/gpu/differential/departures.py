@@ -1,4 +1,4 @@
-"""Forms in which a real GPU does not do what the PTX manual says; there the host device follows the manual.
+"""Forms for which a real GPU departs from the PTX manual; the host device follows the manual.
 
 Seen on an H200 with driver 580. The video instructions are emulated on that GPU, and their unsigned saturation and
 scaling treat the intermediate result as 32 signed bits. They are still run, and shown in the table.

@@ -73,7 +73,7 @@ class Runner:
         return write(forms, self.lanes, vectorised=self.vectorised)
 
     def _run(self, forms: Sequence[Form], job: _Job) -> None:
-        """Run one kernel; when the device does not take it, find out which forms it is and run the others."""
+        """Run one kernel; when the device refuses it, find the forms that cause this and run the others."""
         try:
             kernel, text = self._kernel(forms)
         except KernelError as error:
@@ -108,7 +108,7 @@ class Runner:
         return {name for name, (first, last) in spans.items() if any(first <= line <= last for line in lines)}
 
     def _halve(self, forms: Sequence[Form], job: _Job, error: Exception) -> None:
-        """Look for the form that went wrong in each half by itself."""
+        """Search each half for the form that went wrong."""
         if len(forms) == 1:
             self.failed[forms[0].name] = f"{type(error).__name__}: {error}"[:300]
             return

@@ -30,7 +30,7 @@ class Form:
 
     @property
     def is_exact(self) -> bool:
-        """Return whether PTX defines every bit of the result, but for which NaN it is."""
+        """Return whether PTX defines every bit of the result, except for the bits of a NaN."""
         return self.rule in (EXACT, NUMBER)
 
 

@@ -1,4 +1,4 @@
-"""What an operand holds: its width in registers, and how its bits are read as numbers."""
+"""Kinds of operands: the width in registers, and how bits are read as numbers."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -70,7 +70,7 @@ def _kinds() -> dict[str, Kind]:
         Kind("exponent", 32, "f32", "exponent"),  # where 2^x is neither zero nor infinite, and a little beyond
         Kind("positive", 32, "f32", "positive"),
         Kind("divisor", 32, "f32", "divisor"),  # 2^-126 to 2^126 in size, where div.approx has a bound
-        Kind("dividend", 32, "f32", "dividend"),  # of a size that no quotient by a divisor near one leaves the range
+        Kind("dividend", 32, "f32", "dividend"),  # of a size at which quotients by a divisor near one stay in range
         Kind("whole", 32, "f32", "whole"),  # small integers: sums of them are exact in any order
         Kind("whole64", 64, "f64", "whole"),
         Kind("whole16x2", 32, "f16", "whole"),
@@ -90,7 +90,7 @@ KINDS = _kinds()
 
 
 def split(bits: Bits, kind: Kind) -> Bits:
-    """Return the packed numbers apart: shape (elements, lanes)."""
+    """Return the packed numbers separately: shape (elements, lanes)."""
     size = FORMATS[kind.format].bits if kind.format else 64
     mask = np.uint64((1 << size) - 1)
     return np.stack([(bits >> np.uint64(size * index)) & mask for index in range(kind.elements)])

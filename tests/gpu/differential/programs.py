@@ -1,7 +1,7 @@
 """Random programs of exact forms: branches, loops, shared memory, warp operations and atomics, every statement traced.
 
 A program works on a few registers of each size. After each statement it stores the result, so that the first statement
-whose values differ is known. NaNs are made one NaN, since PTX leaves open which one an instruction gives.
+whose values differ is known. All NaNs are replaced by one, since PTX does not define which NaN an instruction gives.
 """
 
 from collections.abc import Sequence
@@ -59,7 +59,7 @@ class _Writer:
         self.statements.append(what)
 
     def statements_of(self, count: int, depth: int, mask: str, together: bool) -> None:
-        """Write statements; `mask` holds the lanes that run them, "" when unknown; `together`: no thread has parted."""
+        """Write statements; `mask` holds the lanes that run them ("": unknown); `together`: no thread has diverged."""
         for _ in range(count):
             choice = self.rng.random()
             if choice < 0.08 and depth < 3:

@@ -1,4 +1,4 @@
-"""Results of a GPU in a small file, so that the host device can be checked against them where there is no GPU.
+"""Results of a GPU in a small file, to check the host device where there is no GPU.
 
 The file holds the inputs once for each set of operand kinds, the results of each form, and each form's text as a
 checksum: a form that was changed since, or whose file is older, is not compared.

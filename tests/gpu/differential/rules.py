@@ -1,4 +1,4 @@
-"""When two results agree: bit for bit, up to which NaN it is, or within the error that the PTX manual allows."""
+"""When two results agree: bit for bit, with any NaN equal to any other, or within the PTX manual's error bound."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

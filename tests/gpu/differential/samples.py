@@ -7,7 +7,7 @@ import numpy as np
 from tests.gpu.differential.form import Form
 from tests.gpu.differential.kinds import FORMATS, Bits, FloatFormat, Kind, encode
 
-# Where conversions to integers change their ways, and ties.
+# Limits of conversions to integers, and ties.
 _VALUES = (
     0.5, 0.75, 1.5, 2.5, 3.5, 127.0, 127.5, 128.0, 128.5, 255.0, 255.5, 256.0, 32767.5, 32768.0, 65504.0, 65535.5,
     65536.0, 2.0**31, 2.0**31 - 128, 2.0**31 - 0.5, 2.0**32, 2.0**32 - 256, 2.0**63, 2.0**63 - 1024, 2.0**64,
@@ -30,7 +30,7 @@ def inputs(form: Form, lanes: int, seed: int) -> Bits:
 
 
 def _near(values: Bits, index: int, kind: Kind, rng: np.random.Generator) -> None:
-    """Put operands close to the first one, of either sign, in some lanes: there sums cancel and quotients are one."""
+    """Put operands close to the first one, of either sign, in some lanes: sums cancel, and quotients are near one."""
     form = FORMATS[kind.format]
     chosen = rng.random(values.shape[1]) < 0.15
     change = rng.choice(

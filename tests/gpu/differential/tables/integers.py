@@ -20,7 +20,7 @@ for _t in _TYPES:
         FAMILY.add(f"mad.wide.{_t}", _wide, f"{_t} {_t} {_wide}")
 for _t in ("s16", "s32", "s64"):
     FAMILY.add(f"neg.{_t}", _t, _t)
-    # |-32768| is not in an s16, and the GPU's compiler goes on with it as a positive number.
+    # |-32768| does not fit an s16, and the GPU's compiler continues as if it were positive.
     FAMILY.add(f"abs.{_t}", _t, _t, in_programs=_t != "s16")
 for _name in ("add.sat.s32", "sub.sat.s32"):
     FAMILY.add(_name, "s32", "s32 s32")

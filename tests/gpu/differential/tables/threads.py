@@ -1,4 +1,4 @@
-"""What threads do together: shuffles, votes, matches, reductions, under full masks and after they parted; barriers."""
+"""Operations between threads: shuffles, votes, matches, reductions (with full masks and after divergence), barriers."""
 
 from tests.gpu.differential.form import Family
 
@@ -41,7 +41,7 @@ for _t in ("u32", "s32"):
 for _name in ("and", "or", "xor"):
     FAMILY.add(f"redux.sync.{_name}.b32", "b32", "b32", f"redux.sync.{_name}.b32 %d, %a, {_ALL};")
 
-# Threads part by a predicate; either side works among its own.
+# Threads diverge by a predicate; each side works within itself.
 _PARTED = (
     ".reg .b32 %yes, %no, %first, %t; .reg .pred %q; vote.sync.ballot.b32 %yes, %b, 0xffffffff; not.b32 %no, %yes; "
     "@%b bra then; {no} bra done; then: {yes} done:"
@@ -66,7 +66,7 @@ _parted("redux.sync.max.s32", "s32", "s32", "redux.sync.max.s32 %d, %a, MASK;")
 _parted("redux.sync.xor.b32", "b32", "b32", "redux.sync.xor.b32 %d, %a, MASK;")
 _parted("bar.warp.sync", "b32", "b32", "bar.warp.sync MASK; add.u32 %d, %a, 1;")
 
-# Thread blocks of 64: out to shared memory, past a barrier, in from another thread's place.
+# Thread blocks of 64: store to shared memory, wait at a barrier, load another thread's value.
 _SHARED = (
     ".reg .b32 %t, %o; mov.u32 %t, %tid.x; .shared .align 16 .b8 words[512]; .reg .b32 %base, %p; "
     "mov.u32 %base, words; mad.lo.u32 %p, %t, 8, %base; "
