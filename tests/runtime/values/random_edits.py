@@ -14,8 +14,9 @@ from engine.patch.changes import PortRef
 from engine.patch.history import History
 
 Array = np.ndarray[Any, Any]
-#: Zeros, the smallest and largest denormals and normals, infinities, NaNs that are quiet, signalling or negative.
-BITS = (0, 0x80000000, 1, 0x80000001, 0x007FFFFF, 0x00800000, 0x80800000, 0x7F7FFFFF, 0xFF7FFFFF, 0x7F800000)
+#: Zeros (often, since they decide conditions), the smallest and largest denormals and normals, infinities, and NaNs
+#: that are quiet, signalling or negative.
+BITS = (0, 0x80000000) * 4 + (1, 0x80000001, 0x007FFFFF, 0x00800000, 0x80800000, 0x7F7FFFFF, 0xFF7FFFFF, 0x7F800000)
 BITS += (0xFF800000, 0x7FC00000, 0xFFC00000, 0x7FC12345, 0x7F800001, 0xFF812345, 0x3F800000, 0xBF800000, 0x3DCCCCCD)
 SPECIAL = np.array(BITS, np.uint32).view(np.float32)
 #: What a live parameter may be: no infinity, no NaN.

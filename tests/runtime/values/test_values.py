@@ -21,7 +21,7 @@ from engine.runtime.model.block_registry import BlockRegistry
 from engine.runtime.model.describe_patch import describe_patch
 from engine.runtime.model.parameters import ParameterStore
 from tests.compiler.support.interpreter import Interpreter
-from tests.fuzzing import seeds
+from tests.fuzzing import FACTOR, seeds
 from tests.runtime.update.update_support import errors
 from tests.runtime.values.library_kernels import KERNELS, agrees, in_order
 from tests.runtime.values.random_edits import Editor
@@ -94,7 +94,7 @@ def check(engine: Engine, editor: Editor, expected: Interpreter) -> None:
         assert agrees(found, wanted), f"{port}: {found.ravel()[:8]} against {wanted.ravel()[:8]}"
 
 
-@pytest.mark.parametrize("seed", seeds(8))
+@pytest.mark.parametrize("seed", seeds(5 if FACTOR == 1 else 40))
 def test_edits_give_what_the_interpreter_gives(device: Device, seed: int) -> None:
     """One or several at a time, with frames between them; state goes on."""
     editor = Editor(seed)
