@@ -1,8 +1,8 @@
 """What it costs to compile a patch: `python -m tests.benchmarks.bench_compile --device cuda:0`.
 
-Times are the shortest of several, from a `GraphDescription` to an executable, with modules loaded and memory at hand as
-in a patch that is being edited. On CUDA the bare driver calls for the same nodes (add, then instantiate) are timed
-beside ours. Descriptions are made anew for each full compile, so that nothing is known of them.
+Times are the shortest of several, from a `GraphDescription` to an executable, with modules loaded and memory allocated,
+as in a patch that is being edited. On CUDA the bare driver calls for the same nodes (add, then instantiate) are timed
+beside ours. Each full compile gets new descriptions, for which nothing is memoised.
 """
 
 import argparse
@@ -51,7 +51,7 @@ class Bench:
         values: Mapping[str, Mapping[str, object]],
         running: tuple[CompiledGraph, GraphMemory] | None = None,
     ) -> tuple[CompiledGraph, GraphMemory]:
-        """Make the executable of a plan, from the `running` one where that is possible."""
+        """Make the executable of a plan, from the `running` one where possible."""
         claimed = keep_memory(plan, running[0].plan, running[1]) if running else None
         memory = allocate(plan, self.device, self.pool, self.states, self.frame_memory, claimed)
         kernels = PlanKernels(plan, self.modules)
@@ -62,7 +62,7 @@ class Bench:
 def patch(blocks: int, seed: int = 1) -> tuple[GraphDescription, dict[str, dict[str, object]]]:
     """Return a description of `blocks` saxpy blocks, each fed by two earlier ones nearby, and their values.
 
-    Their second input is optional here, and the block in the middle goes without.
+    Their second input is optional here, and not connected at the block in the middle.
     """
     random.seed(seed)
     catalogue = default_catalogue()
@@ -92,7 +92,7 @@ def connected(description: GraphDescription) -> GraphDescription:
 
 
 def rewired(description: GraphDescription) -> GraphDescription:
-    """Return the description with one connection in the middle led from elsewhere."""
+    """Return the description with one connection in the middle moved to another source."""
     connections = list(description.connections)
     middle = len(connections) // 2
     old = connections[middle]
@@ -102,7 +102,7 @@ def rewired(description: GraphDescription) -> GraphDescription:
 
 
 def shortest(work: Callable[[Any], Any], prepare: Callable[[], Any], finish: Callable[[Any], None]) -> float:
-    """Return the shortest time of `work` in seconds; preparing and finishing are outside of it."""
+    """Return the shortest time of `work` in seconds, without preparing and finishing."""
     times = []
     for _ in range(REPEATS):
         given = prepare()
@@ -123,7 +123,7 @@ def bare(bench: Bench, compiled: CompiledGraph) -> Callable[[Any], Any]:
     from engine.device.cuda.launch import NativeLaunch
 
     nodes = {node.operation: node for node in compiled.kernels}
-    launches: list[tuple[NativeLaunch, tuple[int, ...]]] = []  # which own what the driver reads
+    launches: list[tuple[NativeLaunch, tuple[int, ...]]] = []  # they own the memory that the driver reads
     for index, node in sorted(nodes.items()):
         kernel: Any = node.kernel.kernel
         launches.append((NativeLaunch(), compiled.plan.operations[index].after))

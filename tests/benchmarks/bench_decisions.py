@@ -1,6 +1,6 @@
 """The figures of the pages in design/: `python -m tests.benchmarks.bench_decisions [--device host|cuda:0]`.
 
-Each table holds a decision against its alternatives within one run.
+Each table compares a decision with its alternatives in one run.
 """
 
 import argparse
@@ -63,7 +63,7 @@ def _nbody(points: np.ndarray[Any, Any], out: np.ndarray[Any, Any], count: int) 
 
 
 def parallel_chains(device: str, chains: int = 8, length: int = 12) -> None:
-    """Print memory and time of parallel chains against the same kernels in a row, where every buffer is shared."""
+    """Print memory and time of parallel chains, and of the same kernels in a row, where every buffer is shared."""
     for name, shape in (("parallel", (chains, length)), ("in a row", (1, chains * length))):
         patch = Patch()
         for _ in range(shape[0]):
@@ -86,7 +86,7 @@ BEGUN_NS: list[int] = []
 
 
 class FrameTimes(ValueBlock, id="bench.frame_times", category="Benchmarks"):
-    """Keep when each frame began."""
+    """Record when each frame began."""
 
     out: Value[float] = value_port(doc="The number of frames.")
 
@@ -122,7 +122,7 @@ def _lateness_ms(rate: int) -> list[float]:
     stop = threading.Event()
 
     def make_garbage() -> None:
-        recent: deque[list[Any]] = deque(maxlen=100_000)  # what lives for a while makes Python look at everything
+        recent: deque[list[Any]] = deque(maxlen=100_000)  # objects that live for a while make Python collect everything
         while not stop.is_set():
             for _ in range(rate // 1000):
                 cycle: list[Any] = [{}]

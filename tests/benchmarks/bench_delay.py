@@ -1,8 +1,9 @@
 """How a frame delay is best done: `python -m tests.benchmarks.bench_delay --device cuda:0`.
 
 A delayed buffer and the buffer it delays change places between frames. Three ways are timed, as the median of a frame
-(prepare, launch, synchronise) of a chain of kernels of which some touch the two buffers: two executables by turns, one
-executable whose kernel nodes get the other pointers before each launch, and a copy at the end of the frame.
+(prepare, launch, synchronise) of a chain of kernels of which some touch the two buffers: two alternating executables,
+one executable whose kernel nodes are updated with the other pointers before each launch, and a copy at the end of the
+frame.
 """
 
 import argparse

@@ -28,7 +28,7 @@ REPEATS = 7
 
 
 class Chain:
-    """A chain of kernels that was built once, and what it takes to build it again."""
+    """A chain of kernels that was built once, and its parts, to build it again."""
 
     def __init__(self, device: Device, kernel: LoadedKernel, buffers: list[Buffer], length: int) -> None:
         self.device, self.kernel, self.buffers, self.length = device, kernel, buffers, length
@@ -43,7 +43,7 @@ class Chain:
         return [pack_arguments(parameters, [*self.buffers, 0.5, 64]) for _ in range(self.length)]
 
     def build(self) -> Graph:
-        """Make the graph, of argument blocks that are there."""
+        """Make the graph from existing argument blocks."""
         graph, after = self.device.create_graph(), list[GraphNode]()
         for arguments in self.arguments:
             after = [graph.add_kernel(self.kernel, CONFIG, arguments, after)]
@@ -65,7 +65,7 @@ class Chain:
 
 
 def best(work: Callable[[], Any]) -> float:
-    """Return the shortest time of several, in seconds; what the work returns is destroyed outside of the time."""
+    """Return the shortest time of several, in seconds, without destroying what the work returns."""
     times = []
     for _ in range(REPEATS):
         began = time.perf_counter()
@@ -88,13 +88,13 @@ class Destroyed:
 
 
 def bare_works(chain: Chain) -> dict[str, Callable[[], Any]]:
-    """Return the driver calls that each work cannot do without."""
+    """Return the driver calls that each kind of work needs."""
     from cuda.bindings import driver
 
     from engine.device.cuda.launch import NativeLaunch
 
     kernel: Any = chain.kernel
-    launches = [NativeLaunch() for _ in chain.arguments]  # which own what the driver reads
+    launches = [NativeLaunch() for _ in chain.arguments]  # they own the memory that the driver reads
     for launch, arguments in zip(launches, chain.arguments, strict=True):
         launch.set(kernel, CONFIG, arguments)
 

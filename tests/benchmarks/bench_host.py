@@ -1,10 +1,10 @@
 """The host device beside C: `python -m tests.benchmarks.bench_host [NAME]...` prints ratios.
 
-The kernels in host_kernels run on the host device, and the same work runs as C (`gcc -O3 -march=native -fopenmp`) with
-as many threads, in turns in one process; the shortest time of each counts. A ratio is host over C: 1 is as fast as C,
-2 takes twice as long. A gain is how much faster all cores are than one. Kernels are optimised before they are timed;
-what they cost before is in the second table. Without gcc only the host's own times are printed. `taskset -c 0` before
-the command compares one core with one. With NAMEs, only those cases are timed.
+The kernels in host_kernels run on the host device and as C (`gcc -O3 -march=native -fopenmp`) with as many threads,
+alternating in one process; the shortest time of each counts. A ratio is host over C: 1 is as fast as C, 2 takes twice
+as long. A gain is how much faster all cores are than one. Kernels are optimised before they are timed; what they cost
+before is in the second table. Without gcc only the host's own times are printed. `taskset -c 0` before the command
+compares one core with one. With NAMEs, only those cases are timed.
 """
 
 import argparse
@@ -166,7 +166,7 @@ def compile_times(ptx: str, names: Sequence[str], write: Callable[[str], object]
 
 
 def overhead(ptx: str, write: Callable[[str], object]) -> None:
-    """Print what a kernel node costs that does next to nothing."""
+    """Print the cost of a kernel node that does almost nothing."""
     device = HostDevice()
     kernel = device.load_module(ptx).kernel("saxpy")
     buffer = device.upload(np.zeros(32, np.float32))
@@ -190,7 +190,7 @@ def simulator(write: Callable[[str], object]) -> None:
 
 
 def main() -> None:
-    """Print every table; with names, only the rows of those."""
+    """Print every table; with names, only their rows."""
     parser = argparse.ArgumentParser(description="Compare kernels on the host device with C.")
     parser.add_argument("names", nargs="*", help="cases to time, by default all")
     parser.add_argument("--dialect", default="compute_75", help="NVRTC's target: compute_100 or later writes other PTX")

@@ -2,7 +2,7 @@
 
     python tests/benchmarks/bench_pacing.py
 
-Needs no device and no patch. Run it on an idle machine: every figure is a time that other processes can spoil.
+Needs no device and no patch. Run it on an idle machine: other processes distort every figure.
 """
 
 import gc
@@ -39,7 +39,7 @@ def bench_rate(rate: float, frames: int) -> None:
 
 
 def bench_switch_interval(interval_s: float, seconds: float) -> None:
-    """Print how long a thread that gives the interpreter up waits for it beside a busy one, and what that one does."""
+    """Print how long a thread waits for the interpreter's lock while another one is busy, and how fast that one is."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(interval_s)
     is_over, turns = False, 0

@@ -34,7 +34,7 @@ class Before:
         self.pictures: dict[str, object] = {}
 
     def take_all(self) -> int:
-        """Return how many there were."""
+        """Take all pictures; return how many there were."""
         taken = len(self.pictures)
         self.pictures.clear()
         return taken
@@ -80,7 +80,7 @@ def measure(patch: Patch, device: Device, nodes: list[str], viewing: Viewing | N
         with reader(take) as count:
             end = time.perf_counter() + seconds
             while (start := time.perf_counter()) < end:
-                core._is_current = False  # so that a patch in which nothing moves is launched too
+                core._is_current = False  # a patch in which nothing moves is launched too
                 core.frame(free_running=True)
                 before.after_frame()
                 times.append(time.perf_counter() - start)

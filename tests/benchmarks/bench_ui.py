@@ -43,7 +43,7 @@ from tests.benchmarks.edit_session import EditSession, KernelFile, make_patch
 from tests.benchmarks.gesture_times import tell_gestures
 from tests.benchmarks.stall_meter import StallMeter
 
-_SETTLE_MS = 3000  # after the first picture: windows are laid out, caches filled
+_SETTLE_MS = 3000  # starts after the first picture, when windows are laid out and caches filled
 
 
 def main() -> None:
@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def run(arguments: argparse.Namespace, folder: Path) -> None:
-    """Open the editor with its state in `folder`, edit for a while, and print what was measured."""
+    """Open the editor with its state in `folder`, edit for a while, and print the measurements."""
 
     def make_engine(patch: Patch, profiling: ProfilingLevel) -> Engine:
         if arguments.no_engine or arguments.gestures:
@@ -91,7 +91,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> None:
 
 
 def tell_session(window: MainWindow, kernel: KernelFile, arguments: argparse.Namespace) -> None:
-    """Edit at random for a while, and print what was measured."""
+    """Edit at random for a while, and print the measurements."""
     window.session.replace(make_patch(arguments.kernels))
     levels: Counter[str] = Counter()
     window.bridge.updated.connect(lambda record: levels.update([record.level.name]))

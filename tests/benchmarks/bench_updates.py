@@ -1,7 +1,7 @@
 """What edits cost: `python -m tests.benchmarks.bench_updates --device host|cuda:0`.
 
-Every figure is a ratio within this one run. On CUDA ours is held against the driver calls that nobody could do without;
-on the host, where a launch is Python too, against the same calls of the device.
+Every figure is a ratio within this one run. On CUDA our times are compared with the necessary driver calls; on the
+host, where a launch is Python too, with the same calls of the device.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ SAVED = _folder / "saved.cu"
 
 
 class Saved(Block, id="bench.saved"):
-    """A block whose kernel file is saved again and again, and that gives something else in every frame."""
+    """A block whose kernel file is saved repeatedly, and whose output changes in every frame."""
 
     x: In[f32] = port(doc="What is scaled.")
     out: Out[f32] = port(doc="x * gain, and the time times a number.", shape="same(x)")
@@ -58,7 +58,7 @@ class Saved(Block, id="bench.saved"):
 
 
 def times_us(call: Callable[[], object], repeats: int, before: Callable[[], object] | None = None) -> list[float]:
-    """Return the times of a call, in microseconds; what comes `before` it is not counted."""
+    """Return the times of a call, in microseconds, without those of `before`."""
     times = []
     for _ in range(repeats):
         if before is not None:
@@ -70,7 +70,7 @@ def times_us(call: Callable[[], object], repeats: int, before: Callable[[], obje
 
 
 class Bare:
-    """The calls that a frame and an update can't do without, for the graph that an engine runs."""
+    """The calls that a frame and an update need at least, for the graph that an engine runs."""
 
     def __init__(self, engine: Engine) -> None:
         compiled = engine.core.updates.compiled
@@ -201,7 +201,7 @@ def running(patch: Patch, device: Device) -> Iterator[tuple[Engine, Watch]]:
 
 
 def settle(watch: Watch) -> float:
-    """Forget what was and return the median frame of a quiet moment, in ns."""
+    """Drop earlier measurements; return the median frame of a quiet moment, in ns."""
     watch.frames.clear()
     watch.records.clear()
     time.sleep(0.3)
@@ -209,7 +209,7 @@ def settle(watch: Watch) -> float:
 
 
 def moving_chain(length: int) -> Patch:
-    """Return a chain that gives something else in every frame, so that none is left out."""
+    """Return a chain whose output changes in every frame, so that no launch is skipped."""
     SAVED.write_text(SOURCE % 0)
     patch = chain(length - 1)
     saved = patch.add("bench.saved")
@@ -219,7 +219,7 @@ def moving_chain(length: int) -> Patch:
 
 
 def bench_save(device: Device, length: int) -> None:
-    """Print how long a saved kernel takes to run beyond the compiler's own time, and the frames meanwhile."""
+    """Print the time from a save to the running kernel, less the compiler's, and the frames meanwhile."""
     patch = moving_chain(length)
     beyond, longest = [], []
     with running(patch, device) as (_, watch):

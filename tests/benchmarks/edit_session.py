@@ -62,11 +62,11 @@ class KernelFile:
         self.block = module.Gain
 
     def save(self, factor: float) -> None:
-        """Write the kernel with another factor in it, as any editor does."""
+        """Write the kernel with another factor, as an editor does."""
         self._path.write_text(_KERNEL.format(factor=factor))
 
     def save_beside(self, factor: float) -> None:
-        """The same from another thread, as it is another program that waits for the disk."""
+        """Save from another thread, since in practice another program waits for the disk."""
         threading.Thread(target=self.save, args=(factor,)).start()
 
 

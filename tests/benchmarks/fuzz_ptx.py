@@ -23,7 +23,7 @@ from engine.ptx import parse
 ROOT = Path(__file__).parents[2]
 BATCH = 100
 SECONDS_EACH = 20
-#: Every so many mutants go through code generation too, which takes most of the time.
+#: One in this many mutants goes through code generation too, which takes most of the time.
 WHOLE = 8
 MEMORY_BYTES = 6 << 30
 
@@ -125,7 +125,7 @@ def mutate(text: str, rng: random.Random) -> str:
 def attempt(text: str, *, is_whole: bool = True) -> str:
     """Compile PTX and return "fine", "refused", or the message of a refusal that names no line.
 
-    Whatever else is raised goes to the caller.
+    Other exceptions go to the caller.
 
     Without `is_whole` it ends when LLVM has found the translation sound.
     """

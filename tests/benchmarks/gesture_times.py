@@ -23,7 +23,7 @@ _LEFT, _NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
 
 
 def make_alike(count: int) -> Patch:
-    """Return rows of blocks of one type, each fed by the one before: an inspector that shows all of them is filled."""
+    """Return rows of blocks of one type, each fed by the previous one, to fill an inspector that shows all of them."""
     patch = Patch()
     last = None
     for index in range(count):

@@ -1,4 +1,4 @@
-"""Post random messages from four threads for minutes, and say how the process's memory grows.
+"""Post random messages from four threads for minutes, and print how the process's memory grows.
 
     python -m tests.benchmarks.soak_messages --seconds 200
 
@@ -43,7 +43,7 @@ def pool() -> list[Message]:
 
 
 def soak(seconds: float) -> int:
-    """Post for so long; return by how many bytes memory grew at most after the first half minute."""
+    """Post for some seconds; return by how many bytes memory grew at most after the first half minute."""
     patch = Patch()
     patch.add("buffer.constant", node_id="untouched", value=3.0)
     given_messages, posted, stopping = pool(), [0] * 4, threading.Event()

@@ -1,4 +1,4 @@
-"""`StallMeter`: how long Qt's thread did not get to run because of others, and what they were doing then."""
+"""`StallMeter`: how long Qt's thread was kept from running by others, and what they were doing then."""
 
 import ctypes
 import gc
@@ -13,11 +13,11 @@ from types import FrameType
 
 from PySide6.QtCore import QAbstractEventDispatcher, QObject, Qt, QTimer
 
-#: The event loop is woken this often, so a turn is asleep for no longer than this.
+#: The interval at which the event loop is woken, and so the longest sleep of a turn.
 BEAT_MS = 2
-#: Stalls that are longer are kept with what the other threads did.
+#: Longer stalls are recorded, with what the other threads did.
 TELL_MS = 4.0
-#: Of the longest, so many are kept.
+#: How many of the longest are kept.
 KEPT = 200
 _STACK_DEPTH = 14
 
@@ -69,7 +69,7 @@ class StallMeter(QObject):
         self._mark()
 
     def start(self) -> None:
-        """Begin to measure; what was measured before is forgotten."""
+        """Start to measure; earlier measurements are dropped."""
         for figures in (self.held_ms, self.no_core_ms, self.own_ms, self.collections_ms, self.stalls):
             figures.clear()
         self._is_on = True

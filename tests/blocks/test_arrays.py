@@ -138,7 +138,7 @@ def test_a_transpose_is_that_of_numpy(order: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["u1", "i2", "f2", "f4", "f8", "c8", "c16", "?"])
-def test_a_copy_lays_any_type_out_anew(dtype: str) -> None:
+def test_copying_a_view_makes_any_type_contiguous(dtype: str) -> None:
     """Elements of 1 to 16 bytes, four axes, one of them cut with a step."""
     data = (np.arange(2 * 3 * 4 * 5) % 251).reshape(2, 3, 4, 5).astype(dtype)
     out = _seen(data, ("buffer.transpose", {"order": "3, 1, 0, 2"}), ("buffer.slice", {"axis": 0, "step": 2}))

@@ -273,7 +273,7 @@ def test_a_constant_is_the_nearest_value(dtype: str, value: float) -> None:
 
 
 @pytest.mark.parametrize("shape", ["", "0", "3, -1", "3; 4", "1.5"])
-def test_a_shape_that_is_none_is_refused(shape: str) -> None:
+def test_an_invalid_shape_is_refused(shape: str) -> None:
     """The error names the parameter."""
     patch = Patch()
     node = patch.add("buffer.constant", shape=shape)

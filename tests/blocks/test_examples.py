@@ -41,7 +41,7 @@ def test_fountain_fills_with_light() -> None:
     assert np.isfinite(image).all() and image.min() >= 0 and image.max() <= 1
 
 
-def test_values_lead_the_particles() -> None:
+def test_values_drive_the_particles() -> None:
     """Driven parameters have the values of their closed forms, and the mouse blows the particles to its side."""
     patch = load_patch(EXAMPLES / "values.loom")
     patch.set("emitter", count=3000, rate=1500.0)

@@ -31,7 +31,7 @@ def test_any_number_reduces(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("at", [0, 300, 1999])
-def test_nan_and_infinity_come_through(at: int) -> None:
+def test_nan_and_infinity_are_passed_on(at: int) -> None:
     """A NaN wins, wherever it is; infinities are the largest and the smallest."""
     x = np.linspace(-1, 1, 2000, dtype=np.float32)
     x[at] = np.nan

@@ -401,7 +401,7 @@ def test_a_file_that_hangs_holds_up_no_frame(live: MakeLive, monkeypatch: pytest
     assert one.out() == [2, 4, 6]
 
 
-def test_a_value_that_changed_while_the_type_was_gone_counts(live: MakeLive) -> None:
+def test_a_value_set_while_the_type_was_missing_counts(live: MakeLive) -> None:
     """The last good graph, which ran on, gets the value."""
     one = live(block_text(), gain=2.0)
     one.step()

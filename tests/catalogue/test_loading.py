@@ -61,7 +61,7 @@ def test_files_are_run_beside_the_caller(folder: BlockFolder) -> None:
     until(lambda: all(thread.name != "block-loader" for thread in threading.enumerate()))
 
 
-def test_saving_a_file_defines_its_types_anew(folder: BlockFolder) -> None:
+def test_saving_a_file_defines_its_types_again(folder: BlockFolder) -> None:
     """Even twice within a second and with the same size, which compiled files could not tell apart."""
     folder.write("scale.py", block_text(gain="1.0"))
     trust_blocks(folder.path)
@@ -82,7 +82,7 @@ def test_a_save_that_changes_nothing_runs_nothing(folder: BlockFolder) -> None:
     assert block() is before
 
 
-def test_types_that_a_file_has_no_more_are_gone(folder: BlockFolder) -> None:
+def test_types_that_were_removed_from_a_file_disappear(folder: BlockFolder) -> None:
     """A renamed type is another type."""
     folder.write("scale.py", block_text("live.scale"))
     trust_blocks(folder.path)

@@ -112,7 +112,7 @@ def test_files_that_import_each_other(folder: BlockFolder) -> None:
     assert is_there("live.b")
 
 
-def test_a_folder_takes_over_what_another_lets_go(folder: BlockFolder, tmp_path: Path) -> None:
+def test_a_folder_takes_over_types_that_another_drops(folder: BlockFolder, tmp_path: Path) -> None:
     """This happens when patches with the same blocks beside them are opened one after the other."""
     other = BlockFolder(tmp_path / "other")
     for place in (folder, other):

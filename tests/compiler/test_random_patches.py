@@ -135,7 +135,7 @@ def test_the_plan_does_not_depend_on_the_order_of_blocks(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS[::2])
-def test_a_plan_made_from_the_last_one_is_a_plan_made_anew(seed: int) -> None:
+def test_a_plan_made_from_the_last_one_equals_one_from_scratch(seed: int) -> None:
     """After a connection and its dependents were removed, and after they came back; only the placement may differ."""
     _, plan = planned(seed, size_of(seed))
     whole = plan.description

@@ -118,7 +118,7 @@ class _Place:
 @given(
     st.lists(st.tuples(st.sampled_from([3, -3, 2.5, 7.0, True, np.float32(1.5), _Place()]), st.booleans()), min_size=1)
 )
-def test_values_are_packed_alike_whatever_kinds_came_before(given_values: list[tuple[object, bool]]) -> None:
+def test_packing_does_not_depend_on_the_kinds_of_earlier_values(given_values: list[tuple[object, bool]]) -> None:
     """A block holds what `pack` gives, even when earlier blocks of the kernel had values of other types."""
     typed = (parameter("f32", 4), KernelParameter("next", 4, 4, "s32"), KernelParameter("last", 8, 8, "u64"))
     untyped = (parameter("b32", 4), KernelParameter("next", 4, 4, None), KernelParameter("last", 8, 8, "b64"))

@@ -78,7 +78,7 @@ def test_kernels_of_a_child_graph_can_be_updated(kernels: Kernels) -> None:
     assert kernels.run(executable, out) == [372912]
 
 
-def test_a_graph_goes_on_after_a_child(kernels: Kernels) -> None:
+def test_nodes_can_be_added_after_a_child(kernels: Kernels) -> None:
     """Its next node has the next free number; nodes inside the child cannot be waited for."""
     device, out = kernels.device, kernels.number(0, np.int64)
     child, graph = device.create_graph(), device.create_graph()

@@ -31,7 +31,7 @@ def _chain(data: Any, device: Device, *blocks: tuple[str, dict[str, Any]]) -> An
 
 
 @pytest.mark.parametrize("dtype", ["u1", "i2", "f2", "f4", "f8", "c8", "c16", "?"])
-def test_views_are_laid_out_anew(cuda: Device, dtype: str) -> None:
+def test_copies_of_views_are_contiguous(cuda: Device, dtype: str) -> None:
     """A transposed slice of a buffer of four axes, for elements of 1 to 16 bytes."""
     data = (np.arange(3 * 5 * 7 * 9) % 251).reshape(3, 5, 7, 9).astype(dtype)
     views: list[tuple[str, dict[str, Any]]] = [

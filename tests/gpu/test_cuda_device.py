@@ -193,7 +193,7 @@ def test_a_cubin_for_another_gpu_says_so(device: Device) -> None:
         device.load_module(cubin)
 
 
-def test_long_fills_and_copies_go_in_pieces(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_fills_and_copies_are_split(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last piece is shorter; what follows waits for all of them."""
     from engine.device.cuda import native_nodes
 

@@ -131,7 +131,7 @@ def test_names_come_from_the_source(source: str, names: list[str]) -> None:
     assert source_parameter_names(source, "k") == names
 
 
-def test_names_of_the_ptx_stand_in_where_the_source_is_too_clever(tmp_path: Path) -> None:
+def test_names_of_the_ptx_are_used_where_the_source_hides_them(tmp_path: Path) -> None:
     """A macro hides the parameters, but each still has a name."""
     manifest = describe(tmp_path, '#define ARGS int* a, int b\nextern "C" __global__ void k(ARGS) { a[0] = b; }\n')
     assert directions(manifest) == {"k_param_0": "out", "k_param_1": "in"}

@@ -157,7 +157,7 @@ def test_a_complete_save_does_not_wait_for_more(saves: Saves, way: str, monkeypa
         assert saves.next() == {saves.kernel}
 
 
-def test_reports_come_from_a_thread_of_their_own(tmp_path: Path) -> None:
+def test_the_watcher_reports_on_its_own_thread(tmp_path: Path) -> None:
     """The watcher can be closed from there."""
     threads: queue.Queue[str] = queue.Queue()
     before = set(threading.enumerate())

@@ -18,7 +18,7 @@ def compile_lines(includes: list[str], body: str) -> str:
     return compile_cuda(source, Path("k.cu"), "compute_75", toolkit_folders()).ptx
 
 
-def test_all_headers_of_c_go_together():
+def test_all_headers_of_c_can_be_included_together():
     """Each compiles alone, and all together and twice, as in large programs."""
     assert "k" in compile_lines([*PLAIN, *PLAIN], "o[0] = 1;")
 

@@ -51,7 +51,7 @@ def random_patch(rng: random.Random) -> Patch:
 
 
 @pytest.mark.parametrize("seed", seeds(150))
-def test_a_patch_becomes_another_and_comes_back(seed: int) -> None:
+def test_a_difference_can_be_applied_and_undone(seed: int) -> None:
     """It takes one undo step, and every region that a node names exists meanwhile; only files that differ get lines."""
     rng = random.Random(seed)
     before, after = random_patch(rng), random_patch(rng)

@@ -68,7 +68,7 @@ def test_only_region_blocks_hold_blocks(patch: Patch, region: str, message: str)
     assert dump_patch(patch) == before
 
 
-def test_a_block_that_holds_none_has_no_body(patch: Patch) -> None:
+def test_only_region_blocks_have_a_body(patch: Patch) -> None:
     """Asking for one is refused, as is the other branch of a loop."""
     with pytest.raises(RegionRefused, match="must be a block that holds others, got a"):
         _ = patch["a"].body

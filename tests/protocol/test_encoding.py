@@ -121,9 +121,7 @@ def test_everything_from_the_engine_decodes_as_it_was(kind: type[msgspec.Struct]
 
 @pytest.mark.parametrize("kind", every(AnyQuestion), ids=lambda kind: kind.__name__)
 @given(data=st.data())
-def test_an_answer_comes_back_as_the_type_that_its_question_names(
-    kind: type[Question[Any]], data: st.DataObject
-) -> None:
+def test_an_answer_decodes_as_the_type_that_its_question_names(kind: type[Question[Any]], data: st.DataObject) -> None:
     """An array, a report, slices of a trace, a cost, a device, saved files or nothing."""
     answer_type = kind.answer_type()
     answer = data.draw(st.none() if answer_type is type(None) else of_type(answer_type))

@@ -309,7 +309,7 @@ write_frame(sys.stdout.buffer, encode(Refused(77, "Odd", "text")))
 
 
 @pytest.mark.parametrize("command", ["", " ", "warploom 'engine", "warploom\0engine"])
-def test_a_command_that_is_none_is_refused(command: str) -> None:
+def test_invalid_commands_are_refused(command: str) -> None:
     """It is empty, or has an open quotation or a NUL."""
     with pytest.raises(DeviceError, match="engine command must be one that runs"):
         open_engine(saxpy_patch(), "host", command, profiling=ProfilingLevel.NONE)

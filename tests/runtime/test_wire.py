@@ -1,4 +1,4 @@
-"""The law of the wire: whatever bytes a frame holds, the engine runs on, and what is no message is told, once each."""
+"""The law of the wire: whatever bytes a frame holds, the engine runs on, and each invalid message is reported once."""
 
 import os
 import threading
@@ -75,7 +75,7 @@ things = st.recursive(
 
 @st.composite
 def damaged(draw: st.DrawFn) -> bytes:
-    """Return a message that was cut off, or some of whose bytes are others or missing."""
+    """Return a message that was truncated, or with some bytes changed or missing."""
     frame = bytearray(encode(draw(st.sampled_from(GOOD))))
     for _ in range(draw(st.integers(1, 3))):
         place = draw(st.integers(0, len(frame) - 1))
@@ -93,7 +93,7 @@ def damaged(draw: st.DrawFn) -> bytes:
 
 @st.composite
 def ill_typed(draw: st.DrawFn) -> bytes:
-    """Return a message of which one field, at any depth, is something else."""
+    """Return a message with one field, at any depth, replaced by another value."""
     whole: Any = msgspec.msgpack.decode(encode(draw(st.sampled_from(GOOD))))
     part = whole
     while True:
@@ -105,7 +105,7 @@ def ill_typed(draw: st.DrawFn) -> bytes:
 
 
 def is_no_message(frame: bytes) -> bool:
-    """True for what the decoder refuses, for whatever reason."""
+    """True if the decoder refuses the bytes, for any reason."""
     try:
         decode(frame)
     except Exception:  # noqa: BLE001 - see above
@@ -145,7 +145,7 @@ class Wire:
         self.sink.flush()
 
     def ask(self, question: Question[Any]) -> tuple[Answered | Refused, list[Failed | Refused]]:
-        """Return the answer to a question, and what was told before."""
+        """Return the answer to a question, and the reports before it."""
         self._numbers += 1
         self.send(encode(Asked(self._numbers, question)))
         told: list[Failed | Refused] = []

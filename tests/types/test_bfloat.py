@@ -32,7 +32,7 @@ def test_every_bf16_survives_the_way_to_f32_and_back() -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @given(value=st.one_of(st.floats(-LARGEST, LARGEST), st.floats(-(2.0**-125), 2.0**-125), st.floats(-3, 3)))
-def test_numbers_go_to_the_nearest_ties_to_even(dtype: type[np.floating], value: float) -> None:
+def test_numbers_round_to_nearest_with_ties_to_even(dtype: type[np.floating], value: float) -> None:
     """Compared with exact fractions, subnormal numbers included; from f64 there is one rounding, not two."""
     given_value = dtype(value)
     expected = nearest(float(given_value))
@@ -66,7 +66,7 @@ def test_infinities_and_nans_are_kept_with_their_signs() -> None:
         assert np.isnan(from_bf16(to_bf16(np.array([np.nan, -np.nan], dtype)))).all()
 
 
-def test_any_shape_and_half_precision_go_over() -> None:
+def test_arrays_of_any_shape_and_f16_convert() -> None:
     """The result has the shape of the array; f16 is converted through f32, which is exact."""
     halves = np.linspace(-2, 2, 12, dtype=np.float16).reshape(3, 4)[:, ::2]
     assert to_bf16(halves).shape == (3, 2)

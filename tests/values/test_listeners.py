@@ -53,7 +53,7 @@ def test_frames_do_not_wait_for_a_listener_to_end() -> None:
     assert not Slow.device.locked() and listeners() == []
 
 
-def test_messages_are_counted_whoever_notes_them() -> None:
+def test_messages_from_any_thread_are_counted() -> None:
     """Threads that count under one name lose nothing."""
     inputs = Inputs()
     threads = [threading.Thread(target=lambda: [inputs.add("n", 1) for _ in range(5000)]) for _ in range(4)]

@@ -73,7 +73,7 @@ class Editor:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_edits_lead_where_a_fresh_start_does(seed: int) -> None:
+def test_edits_of_values_give_what_a_fresh_engine_gives(seed: int) -> None:
     """Values, warnings and buffers agree after each edit, with frames in between while graphs are built."""
     editor = Editor(seed)
     compared = 0

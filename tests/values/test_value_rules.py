@@ -80,7 +80,7 @@ def test_refused_connections_say_why(nodes: Nodes, source: str, target: str, kin
     assert not nodes.patch.connections
 
 
-def test_values_may_not_go_in_a_circle_wherever_blocks_lie(nodes: Nodes) -> None:
+def test_value_connections_form_no_cycle_in_any_scope(nodes: Nodes) -> None:
     """A connection that is replaced does not count."""
     patch = nodes.patch
     patch.connect(nodes.lfo["value"], nodes.other["frequency"])

@@ -48,7 +48,7 @@ def test_a_new_frequency_never_makes_the_lfo_jump(frequencies: list[float]) -> N
     assert (np.abs(np.diff(values)) <= most[1:]).all()
 
 
-def test_a_reset_lfo_begins_anew() -> None:
+def test_a_reset_lfo_starts_again() -> None:
     """After `begin` it gives what it gave at first, though time goes on."""
     block = place("value.lfo", frequency=1.7)
     first = record(block, 50)
@@ -69,7 +69,7 @@ def test_a_paused_lfo_stands_still_and_follows_its_amplitude() -> None:
 
 
 @given(NUMBERS, NUMBERS, st.floats(0.05, 5))
-def test_ramp_that_loops(low: float, high: float, duration: float) -> None:
+def test_a_ramp_that_loops(low: float, high: float, duration: float) -> None:
     """It is the line between both ends, over and over."""
     block = place("value.ramp", from_value=low, to_value=high, duration=duration)
     part = (T[:60] / duration) % 1.0
@@ -79,7 +79,7 @@ def test_ramp_that_loops(low: float, high: float, duration: float) -> None:
     np.testing.assert_allclose(got[~at_end], expected[~at_end], atol=1e-6)
 
 
-def test_ramp_that_goes_once_stays_and_is_done() -> None:
+def test_a_ramp_that_runs_once_stays_and_is_done() -> None:
     """At 60 frames a second, half a second ends at frame 30."""
     block = place("value.ramp", from_value=5.0, to_value=-5.0, duration=0.5, mode="once")
     got = record(block, 120)
@@ -89,7 +89,7 @@ def test_ramp_that_goes_once_stays_and_is_done() -> None:
     assert not record(block, 29, "done").any()
 
 
-def test_ramp_that_goes_to_and_fro() -> None:
+def test_a_ping_pong_ramp() -> None:
     """Ping-pong is the triangle between both ends."""
     got = record(place("value.ramp", duration=0.7, mode="ping-pong"), 240)
     np.testing.assert_allclose(got, np.interp(T % 1.4, [0, 0.7, 1.4], [0, 1, 0]), atol=1e-9)
@@ -103,7 +103,7 @@ def test_smooth_ramp_has_level_ends() -> None:
     assert (slopes >= 0).all() and slopes[0] < 0.1 * slopes[30] > slopes[-1]
 
 
-def test_a_trigger_begins_the_ramp_anew_only_when_it_becomes_true() -> None:
+def test_a_trigger_restarts_the_ramp_only_when_it_becomes_true() -> None:
     """A trigger that stays true starts it once."""
     block = place("value.ramp", duration=10.0, mode="once")
     got = record(block, 40, before=lambda frame: block.set("trigger", 10 <= frame < 30))

@@ -40,7 +40,7 @@ def dragged_line(hand: Hand) -> list[ConnectionView]:
 
 
 @pytest.mark.parametrize("zoom", [1.0, 0.37])
-def test_a_dragged_connection_is_seen_all_the_way(hand: Hand, zoom: float) -> None:
+def test_a_dragged_connection_is_visible_all_the_way(hand: Hand, zoom: float) -> None:
     """During the drag the canvas shows the whole line, over nodes too; afterwards it is as before."""
     start, end = hand.port("source", "out", is_input=False), QPointF(300, 240)
     hand.view.set_zoom(zoom)
@@ -71,7 +71,7 @@ def test_ports_are_marked_under_a_dragged_connection(hand: Hand) -> None:
     assert hand.view.hit(hand.view.mapFromScene(target)) == PortRef("scale", "gain")
 
 
-def test_the_hint_stands_on_an_empty_canvas_only(canvas: Canvas, hand: Hand, patch: Patch) -> None:
+def test_only_an_empty_canvas_shows_the_hint(canvas: Canvas, hand: Hand, patch: Patch) -> None:
     """It disappears with the first block and returns when the last one is removed, also by undo."""
     hint = canvas.findChild(EmptyHint)
     assert hint is not None

@@ -68,7 +68,7 @@ def test_f1_shows_the_help_of_the_selected_block(opened: MainWindow) -> None:
     assert opened.help.currentIndex() == 0
 
 
-def test_rename_goes_to_the_title_and_back(opened: MainWindow, qtbot: QtBot) -> None:
+def test_rename_focuses_the_title_and_returns(opened: MainWindow, qtbot: QtBot) -> None:
     """After F2 a person can type at once, also when the inspector was closed; Enter returns to the canvas."""
     opened.docks["inspector"].close()
     opened.canvas.select(["screen"])

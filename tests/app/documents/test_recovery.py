@@ -83,7 +83,7 @@ def test_an_equal_copy_is_not_written_again(slot: RecoverySlot, tmp_path: Path, 
     assert file.read_text() != "untouched"
 
 
-def test_a_copy_is_of_the_moment_at_which_it_was_asked_for(
+def test_a_copy_has_the_state_of_the_moment_of_its_request(
     slot: RecoverySlot, tmp_path: Path, patch: Patch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Edits go on while it is written in the background."""

@@ -60,7 +60,7 @@ def test_the_best_end_is_the_required_one_of_the_same_type() -> None:
     assert best_end(Sparks, Soften.ports["image"]) is None
 
 
-def test_a_value_is_best_led_to_a_parameter_of_its_kind() -> None:
+def test_the_best_parameter_for_a_value_has_its_kind() -> None:
     """A number goes to the first number, a boolean to the first switch, and neither to a structural parameter."""
     assert best_end(Blend, Wave.values_out["value"]) is Blend.parameters["amount"]
     assert best_end(Blend, Wave.values_out["up"]) is Blend.parameters["on"]

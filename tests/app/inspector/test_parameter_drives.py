@@ -122,7 +122,7 @@ def test_a_value_that_needs_the_parameter_is_not_offered(inspector: Inspector, p
     assert offered == []
 
 
-def test_a_click_goes_to_what_drives(inspector: Inspector, patch: Patch, qtbot: QtBot) -> None:
+def test_a_click_goes_to_the_driving_block(inspector: Inspector, patch: Patch, qtbot: QtBot) -> None:
     """From the row and from the menu."""
     patch.connect(LFO, PortRef("a", "gain"))
     with qtbot.waitSignal(inspector.node_followed) as followed:

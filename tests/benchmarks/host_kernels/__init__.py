@@ -1,1 +1,1 @@
-"""Kernels as practitioners write them, the same work in C, and data for both."""
+"""Kernels as practitioners write them, equivalent C code, and data for both."""

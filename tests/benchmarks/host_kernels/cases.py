@@ -1,7 +1,7 @@
 """What bench_host.py runs: launches of the kernels in this folder, their data, and how their results are compared.
 
-`NAME.cu` holds CUDA C++, `NAME.c` the same work as a C programmer would write it; functions have the same names. The
-references are compiled with `gcc -O3 -march=native -fopenmp`.
+`NAME.cu` holds CUDA C++, `NAME.c` what a C programmer would write; functions have the same names. The references are
+compiled with `gcc -O3 -march=native -fopenmp`.
 """
 
 import ctypes
@@ -20,11 +20,12 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Case:
-    """One launch. `values` are the arguments; `counts` are those that the C function takes besides.
+    """One launch. `values` are the arguments; `counts` are further ones of the C function.
 
     `output` is the argument that is compared, `tolerance` the relative error allowed, and `strays` the share of values
     that may differ, where a rounding decides which way a loop goes. The arguments `zeroed` are set to 0 before every
-    run. `turns`: so many launches are timed as one graph, as a launch from Python takes longer than such a kernel.
+    run. `turns` is how many launches are timed as one graph, since a launch from Python takes longer than such a
+    kernel.
     """
 
     kernel: str

@@ -70,7 +70,7 @@ def test_another_shape_reaches_everything_behind() -> None:
     assert before.layouts[ref("n9.out")].shape == (8,)
 
 
-def test_a_block_goes_into_a_row_and_out_again() -> None:
+def test_a_block_is_inserted_into_a_row_and_removed() -> None:
     """It comes between its neighbours; nothing else is checked again if shapes stay the same."""
     patch = chain(10)
     before = check(patch)

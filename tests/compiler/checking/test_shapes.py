@@ -143,7 +143,7 @@ def test_contents_must_fit_their_port(dtype: Any, numpy_type: str, shape: tuple[
         assert problems[0].message.startswith(message)
 
 
-def test_contents_that_were_not_given_are_missed() -> None:
+def test_missing_contents_are_an_error() -> None:
     """An output of shape "data" needs `build.provide`."""
     patch = graph(BlockNode("a", BlockDescription((o(shape="data"),), ())))
     _, (problem,) = shapes(patch)

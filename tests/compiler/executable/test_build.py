@@ -142,7 +142,7 @@ def test_a_disagreement_of_block_and_kernel_is_an_error_on_the_node() -> None:
     assert refused(two, kernel("u64", "u64", max_threads=128)) == "thread_block of k must hold at most 128, got 256"
 
 
-def test_a_graph_that_cannot_be_finished_is_given_back() -> None:
+def test_a_graph_that_cannot_be_finished_is_freed() -> None:
     """Neither the half-built graph nor its events stay on the device."""
     plan = make_plan(graph(array("a", 3), node("n", i(), o()), wires=["a.out n.x"]))
     device = FakeDevice()
@@ -153,7 +153,7 @@ def test_a_graph_that_cannot_be_finished_is_given_back() -> None:
     assert all(event.destroyed for event in device.events)
 
 
-def test_a_graph_that_the_device_refuses_is_given_back() -> None:
+def test_a_graph_that_the_device_refuses_is_freed() -> None:
     """The same when instantiation fails."""
     plan = make_plan(graph(array("a", 3), node("n", i(), o()), wires=["a.out n.x"]))
     device = FakeDevice()
@@ -178,7 +178,7 @@ def test_dependencies_are_passed_on() -> None:
     assert [n.after for n in device.graphs[0].nodes] == [op.after for op in plan.operations] == [(), (0,), (0,), (1, 2)]
 
 
-def test_events_stand_around_each_timed_block_and_keep_branches_apart() -> None:
+def test_each_timed_block_has_an_event_on_either_side_and_branches_stay_parallel() -> None:
     """A span starts when what the block waits for is done, and ends with its last operation."""
     ports = (i(), o(), o("more"))
     twice = node("t", *ports, entries=[launch(ports, "x", "out"), launch(ports, "x", "more")])

@@ -39,7 +39,7 @@ def test_sizes_that_fit_move_nothing() -> None:
     assert followed(larger, 11).placement is not larger.placement
 
 
-def test_another_connection_is_placed_anew() -> None:
+def test_a_changed_connection_makes_a_new_placement() -> None:
     """Which buffers share memory follows from which operations read them."""
     plan = make_plan(chain(4))
     patch = chain(4)

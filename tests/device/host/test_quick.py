@@ -132,7 +132,7 @@ def test_a_slow_launch_waits_unless_it_is_the_first(folder, queue, device, cuda_
     assert kernel.job is None
 
 
-def test_a_launch_that_goes_on_changes_to_optimised_code(folder, queue, device, cuda_ptx):
+def test_a_running_launch_changes_to_optimised_code(folder, queue, device, cuda_ptx):
     """Thread blocks that start after the code is ready run the optimised code."""
     kernel = device.load_module(cuda_ptx(SOURCE)).kernel("other")
     quick, job, calls = kernel.function, kernel.job, []
@@ -150,7 +150,7 @@ def test_a_launch_that_goes_on_changes_to_optimised_code(folder, queue, device, 
     assert (values.download() == 5).all()
 
 
-def test_a_kernel_that_cannot_be_optimised_goes_on_as_it_is(folder, queue, device, cuda_ptx, monkeypatch, caplog):
+def test_a_kernel_that_cannot_be_optimised_runs_on_unchanged(folder, queue, device, cuda_ptx, monkeypatch, caplog):
     """It keeps its quick code, and the log says so."""
     monkeypatch.setattr(native, "compile_object", broken_compilers.too_large)
     kernel = device.load_module(cuda_ptx(SOURCE)).kernel("mixed")

@@ -140,7 +140,9 @@ class Pretending(HostDevice):
         self.info = replace(self.info, limits=HOPPER, has_own_memory=True)
 
 
-def test_a_warning_lies_on_the_node_and_goes_with_the_kernel(kernels: Kernels, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_warning_is_on_the_node_and_disappears_with_the_kernel(
+    kernels: Kernels, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It comes with a graph that is built and with a kernel that is swapped in, and stops nothing."""
     registers = {"scale": 255}
     monkeypatch.setattr(

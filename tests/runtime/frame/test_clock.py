@@ -44,7 +44,7 @@ def test_fixed_time_is_the_frame_times_the_step_however_long_frames_take() -> No
     assert done(clock)[1] == pytest.approx(float(Fraction(1_000_000, 3)), rel=1e-15)
 
 
-def test_real_time_goes_on_by_what_passed_on_the_wall() -> None:
+def test_real_time_follows_the_wall_clock() -> None:
     """The first frame is at 0 and takes a nominal step, since nothing came before it."""
     wall = Wall()
     clock = Clock(1 / 60, now_ns=wall)

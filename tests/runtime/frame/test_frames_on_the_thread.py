@@ -258,7 +258,7 @@ def test_two_files_of_one_name_do_not_overwrite_each_other(patch: Patch, tmp_pat
         assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["b.x.npy", "same.npy"]
 
 
-def test_saving_can_be_asked_of_the_thread_and_answers(patch: Patch, tmp_path: Path) -> None:
+def test_the_thread_answers_a_request_to_save(patch: Patch, tmp_path: Path) -> None:
     """The answer is a `Saved`, or a diagnostic that says why not."""
     patch.path = tmp_path / "patch.loom"
     save = patch.add("test_run.save", node_id="save", file="count.npy")

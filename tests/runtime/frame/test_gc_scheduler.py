@@ -153,7 +153,7 @@ def test_every_engine_must_have_time(collector: Collector, heap: FakeHeap, gap: 
     assert heap.collected() == ["collect 0"]
 
 
-def test_with_no_gap_ever_small_collections_come_now_and_then(collector: Collector, heap: FakeHeap, gap: Gap) -> None:
+def test_without_any_gap_small_collections_still_happen(collector: Collector, heap: FakeHeap, gap: Gap) -> None:
     """Frames back to back that make 100 objects each never leave more than some ten thousand."""
     most, longest_ns = 0, 0
     for _ in range(5000):

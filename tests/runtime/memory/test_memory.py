@@ -108,7 +108,7 @@ def test_every_port_can_be_read_after_a_frame(seed: int) -> None:
             assert engine.core.context.services.pool.used_bytes == before
 
 
-def test_a_chain_shares_memory_and_is_read_all_the_same() -> None:
+def test_blocks_of_a_chain_share_memory_and_can_all_be_read() -> None:
     """A hundred blocks in a row need only a few buffers."""
     patch = Patch()
     last = zeros(patch, 1000, value=1.0)
@@ -392,7 +392,7 @@ def test_a_refused_build_leaves_no_memory_behind() -> None:
 
 
 @pytest.mark.parametrize("profiling", ProfilingLevel)
-def test_a_graph_that_cannot_be_brought_to_the_device_is_given_back(
+def test_a_graph_that_cannot_be_instantiated_is_freed(
     monkeypatch: pytest.MonkeyPatch, profiling: ProfilingLevel
 ) -> None:
     """The previous graph runs on, with its memory, status words and events; a later attempt brings the new one."""
@@ -423,7 +423,7 @@ def test_a_graph_that_cannot_be_brought_to_the_device_is_given_back(
     assert (pool.used_bytes, pool.allocated_bytes) == (0, 0)
 
 
-def test_an_append_buffer_in_a_loop_starts_anew_in_each_turn() -> None:
+def test_an_append_buffer_in_a_loop_starts_empty_in_each_turn() -> None:
     """The total of the counts is the number of turns times what is found in each."""
     patch = Patch()
     loop = patch.add("control.for", count=3)

@@ -458,7 +458,7 @@ def test_shapes_that_follow_from_themselves_are_refused_and_healed() -> None:
         np.testing.assert_array_equal(engine.read(more["out"]), [2, 2])
 
 
-def test_a_delay_may_lead_from_a_loop_back_into_it() -> None:
+def test_a_delay_may_connect_a_loop_back_to_itself() -> None:
     """A delay outside a region between two blocks inside adds no order, and its shape does not depend on itself."""
     patch = Patch()
     loop = patch.add("control.for", count=2)

@@ -172,7 +172,7 @@ def test_defaults_are_numbers_of_the_type(dtype: DType, expected: object) -> Non
         assert read(engine, copy) == [expected] * 3
 
 
-def test_a_default_is_filled_anew_in_each_turn_of_the_loop_around() -> None:
+def test_a_default_is_filled_in_each_turn_of_the_loop_around() -> None:
     """An If holds in the first of three turns only: the others see the default, not the first turn's result."""
     patch = Patch()
     total, once = zeros(patch, 3), zeros(patch, value=1.0)

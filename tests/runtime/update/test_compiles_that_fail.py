@@ -157,7 +157,7 @@ def test_optimising_a_kernel_stops_when_nobody_uses_it(
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-def test_a_block_that_can_not_be_built_is_named_whatever_goes_wrong(
+def test_the_error_of_a_failed_build_names_the_block(
     kernels: Kernels, monkeypatch: pytest.MonkeyPatch, is_first: bool
 ) -> None:
     """This holds in the first build and for an edit of the running graph, which goes on."""

@@ -191,6 +191,6 @@ def run(posted: list[list[Message]]) -> None:
 
 @settings(max_examples=many(6), deadline=None)
 @given(st.lists(st.lists(messages, max_size=30), min_size=4, max_size=4))
-def test_the_engine_runs_on_whatever_four_threads_post(posted: list[list[Message]]) -> None:
+def test_the_engine_survives_any_messages_from_four_threads(posted: list[list[Message]]) -> None:
     """In the end the patch is the result of the messages that could be followed; the others are reported."""
     run(posted)

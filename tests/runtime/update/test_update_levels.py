@@ -175,7 +175,7 @@ def test_state_survives_being_disconnected_and_connected_again(kernels: Kernels)
         assert engine.read(COUNT).tolist() == [3, 3, 3]
 
 
-def test_state_starts_anew_when_its_shape_changes_and_when_asked(kernels: Kernels) -> None:
+def test_state_starts_from_zero_when_its_shape_changes_and_on_reset(kernels: Kernels) -> None:
     """Old contents are meaningless in a new shape; Reset zeroes all state and the frame index."""
     patch = counting()
     with Engine(patch, device="host") as engine:
@@ -480,7 +480,7 @@ def test_a_closed_engine_says_so_and_can_be_closed_again(kernels: Kernels) -> No
     patch.set("scale", factor=3.0)
 
 
-def test_a_device_that_was_given_stays_open(kernels: Kernels) -> None:
+def test_a_device_passed_to_an_engine_stays_open(kernels: Kernels) -> None:
     """Two engines can use one device; all of its memory comes back."""
     from engine.device.open import open_device
 

@@ -1,7 +1,7 @@
 """What the kernels of the library's blocks do, in numpy, bit for bit.
 
-PTX leaves open which NaN an operation on f32 gives, and devices differ: here it is `ANY_NAN`, which stands for all of
-them. A NaN that is only moved keeps its bits.
+PTX does not define which NaN an f32 operation gives, and devices differ; `ANY_NAN` stands for all of them. A NaN that
+is only moved keeps its bits.
 """
 
 from collections.abc import Callable
@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 Array = np.ndarray[Any, Any]
-#: No number that a test begins with has these bits.
+#: No source of a test holds these bits.
 ANY_NAN = np.uint32(0x7FFFFFFF).view(np.float32)
 
 
 def agrees(found: Array, expected: Array) -> bool:
-    """True when two arrays are the same bit for bit, but for what is any NaN."""
+    """True when the arrays have the same bits; `ANY_NAN` in the expected one stands for any NaN."""
     if (found.dtype, found.shape) != (expected.dtype, expected.shape):
         return False
     if found.dtype != np.float32:

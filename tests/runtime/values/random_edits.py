@@ -1,4 +1,4 @@
-"""Random edits of patches of the library's blocks, whose numbers are of every kind that f32 has."""
+"""Random edits of patches of library blocks, with f32 numbers of every kind."""
 
 import random
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]
 BITS = (0, 0x80000000) * 4 + (1, 0x80000001, 0x007FFFFF, 0x00800000, 0x80800000, 0x7F7FFFFF, 0xFF7FFFFF, 0x7F800000)
 BITS += (0xFF800000, 0x7FC00000, 0xFFC00000, 0x7FC12345, 0x7F800001, 0xFF812345, 0x3F800000, 0xBF800000, 0x3DCCCCCD)
 SPECIAL = np.array(BITS, np.uint32).view(np.float32)
-#: What a live parameter may be: no infinity, no NaN.
+#: Values of live parameters: no infinity, no NaN.
 FINITE = (0.0, -0.0, 1.0, -1.0, 0.1, 3.0, -7.5, 1e-45, -1e-45, 1.17e-38, 5e-324, 1e-30, 3.4e38, -3e38, 1e9, -1e9)
 SHAPES = ((1,), (2,), (5,), (64,), (257,), (1, 1), (3, 4), (4, 3), (2, 31))
 REGIONS = ("control.if", "control.if_else", "control.for", "control.while")
@@ -35,7 +35,7 @@ LIVE: Mapping[str, tuple[str, ...]] = {
     "control.for": ("count", "limit"),
     "control.while": ("limit",),
 }
-#: Blocks by what they take: their inputs in order, and whether all must have the shape of the first.
+#: Blocks with their inputs in order, and whether all inputs must have the shape of the first.
 TAKES: Mapping[str, tuple[tuple[str, ...], bool]] = {
     "math.add": (("x", "y"), True),
     "math.multiply": (("x", "y"), True),
@@ -63,7 +63,7 @@ EDITS += ("move", "move", "remove", "element", "cut", "cut", "feed_back", "undo"
 
 
 class Editor:
-    """Edits a patch as a person might, seeing what its ports hold; some edits leave it unable to run."""
+    """Edits a patch as a person might who sees what its ports hold; some edits leave it unable to run."""
 
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
@@ -118,17 +118,17 @@ class Editor:
             self.patch.set(node, **self._values_of(kind))
 
     def _element(self) -> None:
-        """Let another element decide."""
+        """Let another element be the condition."""
         self.patch.set(self._one_of("control.if", "control.if_else", "control.while"), element=self.chance.randrange(3))
 
     def _cut(self) -> None:
-        """Cut a slice elsewhere, maybe outside of what it cuts."""
+        """Move a slice, maybe outside of its input."""
         self.patch.set(self._one_of("buffer.slice"), start=self.chance.randrange(3), step=self.chance.choice((1, 2)))
 
     # Structure
 
     def _grow(self) -> None:
-        """Add a block that reads what is there, anywhere."""
+        """Add a block, in any scope, that reads existing outputs."""
         kind = self.chance.choice((*TAKES, *TAKES, *sorted(set(SOURCES))))
         if kind in SOURCES:
             self._source(kind)
@@ -157,12 +157,12 @@ class Editor:
         self._move_to(region)
 
     def _feed_back(self) -> None:
-        """Let a delay remember something else of its shape, maybe what follows from it."""
+        """Connect a delay to another source of its shape, maybe one that depends on it."""
         delay = PortRef(self._one_of("buffer.frame_delay"), "x")
         self.patch.connect(self._any_port(like=PortRef(delay.node, "out")), delay)
 
     def _rewire(self) -> None:
-        """Lead a connection from elsewhere."""
+        """Connect an input to another source."""
         free = sorted((c for c in self.patch.connections if c.target.node.split("_")[0] != "digest"), key=str)
         if not free:
             raise PatchError("patch must have a connection, got none")
@@ -182,7 +182,7 @@ class Editor:
         self._move_to(self.chance.choice(self._scopes()))
 
     def _move_to(self, scope: str) -> None:
-        # What a delay remembers belongs to the turns of the scope that it lies in.
+        # The contents of a delay belong to the turns of its scope.
         fixed = ("buffer.frame_delay", "control.every")
         movable = sorted(node.id for node in self.patch.nodes.values() if node.type not in fixed)
         self.patch.move_into(self.chance.sample(movable, self.chance.choice((1, 1, 2, 3))), scope)

@@ -1,7 +1,7 @@
-"""The law of values: after any edits, every output is what a plain interpreter of the patch gives, bit for bit.
+"""The law of values: after any edits, every output has the bits that a plain interpreter of the patch computes.
 
 The numbers are of every kind that f32 has: both zeros, denormals, infinities, and NaNs with a payload. A NaN that is
-only moved keeps its bits; which NaN arithmetic gives is left open by PTX, so there any NaN is right.
+only moved keeps its bits; PTX does not define which NaN arithmetic gives, so any NaN is right there.
 """
 
 from contextlib import closing
@@ -26,12 +26,12 @@ from tests.runtime.update.update_support import errors
 from tests.runtime.values.library_kernels import KERNELS, agrees, in_order
 from tests.runtime.values.random_edits import Editor
 
-#: How many blocks a patch begins with, and how often it is edited and run.
+#: How many blocks a patch starts with, and how often it is edited and run.
 BLOCKS, ROUNDS = 24, 12
 
 
 def describe(patch: Patch) -> GraphDescription | None:
-    """Return what the blocks of a patch ask for; None when it can't run as a whole."""
+    """Return the description of a patch; None when not all of it can run."""
     with closing(BlockCode()) as code:
         registry = BlockRegistry(patch.catalogue, ParameterStore(lambda: patch.folder), lambda: patch.folder, code)
         for node in patch.nodes.values():
@@ -46,7 +46,7 @@ def describe(patch: Patch) -> GraphDescription | None:
 
 
 def interpret(editor: Editor, earlier: Interpreter | None = None) -> Interpreter:
-    """Take edits back until the patch can run; return its interpreter, with the state of an earlier one."""
+    """Undo edits until the patch can run; return its interpreter, with the state of an earlier one."""
     patch = editor.patch
     while (description := describe(patch)) is None:
         assert patch.undo()
@@ -80,11 +80,11 @@ def shared(expected: Interpreter, port: PortRef, other: PortRef) -> bool:
 
 
 def check(engine: Engine, editor: Editor, expected: Interpreter) -> None:
-    """Every output that can be read holds what it should; of an append buffer, in any order."""
+    """Check the contents of every readable output; the elements of an append buffer may have any order."""
     nodes = editor.patch.nodes
     provided = [PortRef(node.id, "out") for node in nodes.values() if node.type == "io.array" and node.region]
     for port in sorted(defined(editor.patch), key=str):
-        # What lies outside a region changes a copy of what is provided inside, so views inside show it as it was.
+        # Blocks outside a region change a copy of contents provided inside, so views inside show the original.
         if port not in provided and nodes[port.node].region and any(map(partial(shared, expected, port), provided)):
             continue
         found, wanted = engine.read(port), expected.array(port)
@@ -96,7 +96,7 @@ def check(engine: Engine, editor: Editor, expected: Interpreter) -> None:
 
 @pytest.mark.parametrize("seed", seeds(5 if FACTOR == 1 else 40))
 def test_edits_give_what_the_interpreter_gives(device: Device, seed: int) -> None:
-    """One or several at a time, with frames between them; state goes on."""
+    """Edits come one or several at a time, with frames in between; state is kept."""
     editor = Editor(seed)
     story: list[str] = []
     for _ in range(BLOCKS):

@@ -6,7 +6,7 @@ FILE = "value_blocks.cu"
 
 
 class Keep(Block, id="test_values.keep"):
-    """Append what is not below a number."""
+    """Append the elements that are not below a number."""
 
     x: In[f32] = port(doc="Numbers.")
     out: Out[f32] = port(shape="[x.size]", append=True, doc="Those that are not below `least`, in any order.")
@@ -19,7 +19,7 @@ class Keep(Block, id="test_values.keep"):
 
 
 class Digest(Block, id="test_values.digest"):
-    """Tell all bits of an append buffer."""
+    """Output a digest of all bits of an append buffer."""
 
     x: In[f32] = port(doc="Numbers, in any order.")
     count: In[u32] = port(shape="[1]", doc="How many.")
@@ -31,7 +31,7 @@ class Digest(Block, id="test_values.digest"):
 
 
 class Negate(Block, id="test_values.negate"):
-    """Give all numbers the other sign."""
+    """Negate all numbers."""
 
     x: In[f32] = port(doc="Numbers.")
     out: Out[f32] = port(shape="same(x)", default=-0.0, doc="-x.")

@@ -158,7 +158,7 @@ SCATTER(f64_to_f64, double, uint32_t, store_double(to, value))
 SCATTER(i32_to_s32, int32_t, int32_t, *to = value)
 SCATTER(i64_to_s32, int64_t, int32_t, *to = saturated(value))
 
-/* -- permute: words put together from halves of what others handed over, for ldmatrix, stmatrix and movmatrix -- */
+/* -- permute: words made of halves that other threads handed over, for ldmatrix, stmatrix and movmatrix -- */
 
 /* `halves` are, for each word and thread, the offsets in bytes of its low and its high half. */
 void wl_permute(struct scratch *s, uint32_t first, const uint32_t (*halves)[WARP_THREADS][2], int words)

@@ -13,7 +13,7 @@
 
 #define NOINLINE __attribute__((noinline))
 #define ALWAYS_INLINE __attribute__((always_inline))
-/* Code that runs only when threads diverge is kept small, or it takes the optimiser longer than all the rest. */
+/* Code that runs only when threads diverge is kept small; otherwise optimising it takes longer than all the rest. */
 #define RARE __attribute__((noinline, minsize))
 
 enum { MAX_THREADS = 1024, WARP_THREADS = 32 };
@@ -54,11 +54,11 @@ struct worker {
     int64_t cache_size;
     uint64_t arguments;
     int64_t local_top; /* where the next device function's local memory begins */
-    int64_t point_line; /* of the point after which the last phase began, 0 before the first */
+    int64_t point_line; /* PTX line of the point from which the current phase continues; 0 in the first phase */
 };
 
 enum { EXCHANGES = 36, RESULTS = 16, BARRIERS = 17 };
-/* Exchange arrays of a barrier's number and count, and of the members that a warp's thread names (0: whoever is there). */
+/* Exchange arrays of a barrier's number and count, and of the members of a warp's operation (0: all that arrive). */
 enum { NUMBER = 34, COUNT = 35, MEMBERS = 35 };
 
 /* A worker's scratch memory: one element for each thread of the thread block. Saved registers follow. */

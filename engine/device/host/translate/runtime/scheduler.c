@@ -15,10 +15,10 @@ enum kind { START, BARRIER, WARP, YIELD, LOCKSTEP };
 /* States that name no point. Marked threads (MARKED | state) may go on from their point. */
 enum { EXITED = -1, DIVERGED = 0, MARKED = 1 << 30 };
 
-/* The number of a barrier for threads that wait elsewhere. */
+/* Takes the place of a barrier's number at suspension points that are no barriers. */
 enum { NO_BARRIER = 1 << 30 };
 
-/* How many operations a warp may do in one round before other threads have their turn. */
+/* How many operations a warp may do in one round before other threads take their turn. */
 enum { STEPS = 64 };
 
 /* An array of saved registers in scratch memory. */
@@ -35,14 +35,14 @@ typedef int32_t run_phase(
     const struct frame *f, uint32_t x0, uint32_t x1, uint32_t y0, uint32_t y1, uint32_t z0, uint32_t z1, bool together,
     int32_t state);
 
-/* What the translator says of the phase that follows a point; phase 0 starts the kernel. */
+/* The phase that follows a suspension point, as the translator describes it; phase 0 starts the kernel. */
 struct phase {
     collective *resolve;            /* NULL: nothing is exchanged */
     const struct array *shared;     /* it reads these from its first thread only */
     const struct array *first_only; /* it writes these for its first thread only */
     const struct array *not_copied; /* the first thread alone has these after it, as long as threads stay together */
     int32_t kind, line;
-    int32_t barrier, count;         /* a barrier's constants; -1: each thread says it; NO_BARRIER elsewhere */
+    int32_t barrier, count;         /* a barrier's constants; -1: each thread has its own; NO_BARRIER: no barrier */
     int32_t names_members;          /* threads of a warp may name different members */
     int32_t has_members, members;   /* a warp's constant members; otherwise each thread says them */
     int32_t is_direct;              /* threads of whole warps read what others gave by themselves */
@@ -53,7 +53,7 @@ struct kernel {
     const struct phase *phases;
     uint32_t phase_count;
     uint32_t first_barrier, end_barrier;
-    int32_t diverges_at_barriers; /* threads may be at one barrier instruction without being at one barrier */
+    int32_t diverges_at_barriers; /* threads at the same barrier instruction may be at different barriers */
 };
 
 /* A thread block as it runs; the translator knows the fields up to its position. */
@@ -197,7 +197,7 @@ static RARE void advance(const struct frame *f, uint32_t first, uint32_t end)
     }
 }
 
-/* Runs all threads from one point, those with the same shared values together. */
+/* Runs all threads from one point; those with the same shared values run together. */
 static RARE void scatter(const struct frame *f, int32_t state)
 {
     for (uint32_t thread = 0; thread < f->threads; ++thread)
@@ -254,7 +254,7 @@ static RARE bool run_warps(const struct frame *f, bool force)
     return moved;
 }
 
-/* The number of the barrier where a thread waits; NO_BARRIER when it waits elsewhere. */
+/* The number of the barrier where a thread waits; NO_BARRIER when it waits at another point. */
 static ALWAYS_INLINE uint32_t barrier_of(const struct frame *f, uint32_t thread)
 {
     int32_t number = after(f, f->s->state[thread])->barrier;

@@ -65,7 +65,7 @@ ALWAYS_INLINE void wl_begin(struct worker *worker, void *stack)
     worker->local_top = worker->scratch + worker->scratch_bytes - CALL_BYTES;
 }
 
-/* Whether a fault, noted now, or the stop flag ends the worker's work after a thread block. */
+/* Whether a fault, which is recorded here, or the stop flag ends the worker's loop after a thread block. */
 ALWAYS_INLINE bool wl_ends_after(const struct launch *launch, struct worker *worker, int64_t block)
 {
     if (!worker->fault_kind) {
