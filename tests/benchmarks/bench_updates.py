@@ -176,7 +176,7 @@ class Watch:
         outbox.put_report, outbox.put_event = report, event  # type: ignore[method-assign]
 
     def wait_for(self, level: UpdateLevel) -> int:
-        """Wait for the next update of a level and return when it was told."""
+        """Wait for the next update of a level and return the time of its report."""
         with self._lock:
             if not self._lock.wait_for(lambda: any(r.level is level for _, r in self.records), WAIT_S):
                 raise TimeoutError(f"no update {level.name} within {WAIT_S} s, got {self.records}")

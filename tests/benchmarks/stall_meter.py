@@ -51,7 +51,7 @@ class StallMeter(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        #: What the person is doing, set by whoever does it.
+        #: The person's current action, set by the code that simulates it.
         self.doing = ""
         self.held_ms: list[float] = []
         self.no_core_ms: list[float] = []

@@ -18,7 +18,7 @@ from tests.catalogue.block_texts import BlockFolder, block_text
 
 @pytest.fixture
 def patch_file(folder: BlockFolder) -> Path:
-    """A patch with a block of the folder beside it, which nobody trusts."""
+    """A patch with a block of the untrusted folder beside it."""
     folder.write("scale.py", f"from pathlib import Path\nPath(__file__).with_name('ran').touch()\n{block_text()}")
     trust_blocks(folder.path)
     patch = Patch()

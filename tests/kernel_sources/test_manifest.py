@@ -1,4 +1,4 @@
-"""A manifest is read with every field, and a wrong one says what is wrong where."""
+"""Every field of a manifest is read, and errors name the field and the mistake."""
 
 import json
 import re
@@ -192,7 +192,7 @@ def test_a_manifest_that_contradicts_the_ptx_is_an_error(
 
 
 def test_a_written_manifest_reads_back(tmp_path: Path) -> None:
-    """Writing leaves out what is not known."""
+    """Writing omits unknown fields."""
     manifest = KernelManifest(name="k", parameters=[ManifestParameter(index=0, name="a", direction="inout")])
     write_manifest(tmp_path / "k.json", manifest)
     assert read_manifest(tmp_path / "k.json") == manifest

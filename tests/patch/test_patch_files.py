@@ -1,4 +1,4 @@
-"""Patch files: what is saved is what is loaded, and a bad file says where it is bad."""
+"""Patch files: loading gives what was saved, and errors of a bad file name the place."""
 
 import base64
 import json

@@ -1,7 +1,5 @@
 """What a node that does not run waits for is true."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -63,7 +63,7 @@ def test_types_of_one_layout_and_different_names_differ() -> None:
 
 
 def test_array_dtypes_map_to_element_types_or_are_refused_with_a_remedy() -> None:
-    """Numpy's booleans, numbers and complex numbers have an element type; others name what is allowed."""
+    """Numpy's booleans, numbers and complex numbers have an element type; errors for others name what is allowed."""
     for array, expected in [
         (np.zeros(3, np.float32), f32),
         (np.zeros((2, 2), np.uint64), u64),

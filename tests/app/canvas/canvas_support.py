@@ -28,7 +28,7 @@ class Hand:
 
     @property
     def scene(self) -> GraphScene:
-        """What is shown."""
+        """The scene that the canvas shows."""
         scene = self.view.scene()
         assert isinstance(scene, GraphScene)
         return scene

@@ -166,7 +166,7 @@ def test_choices_set_a_text(inspector: Inspector, patch: Patch) -> None:
 
 
 def test_text_is_set_when_entered_and_only_when_changed(qtbot: QtBot, inspector: Inspector, patch: Patch) -> None:
-    """Typing and Enter is one step; leaving the field untouched is none."""
+    """Typing and Enter make one step; leaving the field untouched makes none."""
     editor = inspector.editor("label")
     assert isinstance(editor, TextEditor)
     before = len(patch.history.names)

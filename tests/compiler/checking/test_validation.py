@@ -1,4 +1,4 @@
-"""What is wrong with connections, inputs and cycles is found all at once."""
+"""All mistakes in connections, inputs and cycles are found at once."""
 
 import itertools
 import sys

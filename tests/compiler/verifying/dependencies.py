@@ -72,7 +72,7 @@ class _Flow:
 
 
 def flow_problems(plan: Plan, reach: Reach, touches: list[list[Touch]]) -> list[str]:
-    """What reads a port comes after what made it; what else writes there comes before that or after the reader."""
+    """Readers of a port come after its maker; other writers come before the maker or after the reader."""
     flow = _Flow(plan, reach, touches)
     problems = []
     for connection in plan.description.connections:

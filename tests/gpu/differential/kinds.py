@@ -19,7 +19,7 @@ class FloatFormat:
 
     @property
     def bias(self) -> int:
-        """Return what is added to an exponent."""
+        """Return the exponent's bias."""
         return (1 << (self.exponent - 1)) - 1
 
     @property

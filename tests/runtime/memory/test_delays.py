@@ -1,4 +1,4 @@
-"""What a delay remembers survives edits, whichever buffers change places before and after."""
+"""A delay's contents survive edits, whichever buffers change places before and after."""
 
 import numpy as np
 import pytest

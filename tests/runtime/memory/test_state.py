@@ -1,4 +1,4 @@
-"""What outlives a frame: delays one and more frames behind, through rebuilds, pauses and resets."""
+"""State and delays of one or more frames, through rebuilds, pauses and resets."""
 
 import random
 from typing import Any

@@ -1,7 +1,5 @@
 """What a manifest says of a kernel counts when a patch runs it, and its mistakes are told on the node."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -60,7 +60,7 @@ def interpret(editor: Editor, earlier: Interpreter | None = None) -> Interpreter
 def defined(patch: Patch) -> set[PortRef]:
     """Return the outputs that hold something in each frame: when no region around them runs, their default.
 
-    What only blocks of the same outermost region read is left as it is when that is skipped.
+    An output that only blocks of the same outermost region read is undefined while that is skipped.
     """
     outermost = {node: [*patch.scopes.chain(placed.region), ""][0] for node, placed in patch.nodes.items()}
     ports = set()

@@ -39,7 +39,7 @@ def is_parallel(flow: ControlFlow, pieces: Iterable[int], provenance: Provenance
 
 
 def has_loop(flow: ControlFlow, pieces: list[int]) -> bool:
-    """Whether a thread may loop without waiting: whether blocks remain when those without successors are removed."""
+    """Whether a thread may loop without waiting: whether blocks remain when those without successors go, one by one."""
     left = {index: set(() if flow.blocks[index].suspends else flow.blocks[index].successors) for index in pieces}
     while True:
         ended = [index for index, following in left.items() if not following & left.keys()]

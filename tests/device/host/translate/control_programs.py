@@ -7,8 +7,6 @@ reference runs all threads of a thread block in step, in numpy, with a mask of t
 independent threads would.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import dataclass

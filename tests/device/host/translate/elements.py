@@ -1,7 +1,5 @@
 """Runs many PTX forms over arrays with one compilation: eight forms a kernel, all kernels in one module."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from engine.device.host import HostDevice

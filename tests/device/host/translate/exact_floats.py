@@ -1,7 +1,5 @@
 """Floating-point formats in exact arithmetic: values as fractions, one rounding at the end."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache

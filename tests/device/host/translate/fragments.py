@@ -1,7 +1,5 @@
 """Which element of a matrix each thread of a warp holds for mma.sync, according to the figures of the PTX manual."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -5,8 +5,6 @@ A row of a table is a pattern. `<a|b>` stands for either. Operands of one letter
 last and the first type among the modifiers. `VAR` is a variable in the space that the instruction names.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Whole modules: directives, linkage, declarations, old and new syntax, from the texts in `forms/modules.txt`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

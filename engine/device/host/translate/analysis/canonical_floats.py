@@ -54,7 +54,7 @@ def flushed(function: Function) -> set[str]:
 
 
 def _only_written_by(function: Function, is_source: Callable[[Instruction], bool]) -> set[str]:
-    """Return the registers that are only written by such instructions, or by copies of such registers or numbers."""
+    """Return the registers that only source instructions write, or copies of such registers or of numbers."""
     found, others = set[str](), set[str]()
     copies: list[tuple[str, list[str]]] = []
     for instruction in function.instructions:

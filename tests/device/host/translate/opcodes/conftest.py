@@ -1,7 +1,5 @@
 """Opcodes run in quickly compiled code here; in optimised code, they are compared with what a GPU gave."""
 
-from __future__ import annotations
-
 import pytest
 
 from engine.device.host import HostDevice
