@@ -288,7 +288,7 @@ class Running:
             if item.severity is Severity.ERROR:
                 found.setdefault(str(item.node), []).append(item)
         for node, (first, *_) in found.items():
-            assert report.nodes[node].state is NodeState.ERROR and first.remedy, first
+            assert report.nodes[node].state in (NodeState.ERROR, NodeState.INCOMPLETE) and first.remedy, first
         return found
 
     def place(self) -> NodeRef:
