@@ -1,7 +1,4 @@
-"""How a command ends: its exit status, what is told of a failure, and its JSON object, which a failure doesn't prevent.
-
-0: done. 1: the patch or its data is wrong. 2: wrong usage. 3: the device failed.
-"""
+"""How a command ends: its exit status, what it tells of a failure, and its JSON object, also after a failure."""
 
 import errno
 import json
@@ -12,10 +9,8 @@ from typing import Any
 import click
 import msgspec
 
-from app.start import INTERRUPTED
+from app.exit_status import DEVICE_FAILED, INTERRUPTED, PATCH_WRONG
 from engine.diagnostics import DeviceError, Diagnostic, GraphValidationError, KernelError, WarploomError, error
-
-PATCH_WRONG, USAGE_WRONG, DEVICE_FAILED = 1, 2, 3
 
 
 @contextmanager

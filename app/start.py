@@ -3,8 +3,7 @@
 import os
 import signal
 
-#: The exit status by which a shell tells that SIGINT has ended a program.
-INTERRUPTED = 130
+from app.exit_status import INTERRUPTED
 
 
 def main() -> None:

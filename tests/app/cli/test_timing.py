@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.outcome import USAGE_WRONG
+from app.exit_status import USAGE_WRONG
 from engine import Patch
 from engine.patch.files import save_patch
 from tests.app.cli.cli_support import Warploom

@@ -1,0 +1,6 @@
+"""The exit statuses of the program. 0: done."""
+
+#: The patch or its data is wrong; wrong usage; the device failed.
+PATCH_WRONG, USAGE_WRONG, DEVICE_FAILED = 1, 2, 3
+#: By this a shell tells that SIGINT has ended a program.
+INTERRUPTED = 130
