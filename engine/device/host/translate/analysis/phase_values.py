@@ -4,13 +4,16 @@ A phase starts by reloading spilled registers, some of which are uniform or drif
 again, they are as good as parameters, and so is what the phase computes from them.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from engine.device.host.translate.analysis.control_flow import ControlFlow, defined, used, writes
 from engine.device.host.translate.analysis.rematerialise import is_pure, rematerialisable
 from engine.device.host.translate.special_registers import SPECIAL
 from engine.ptx.tree import Function, Instruction, Register
+
+#: How many steps an address may be away from what is known.
+_DEPTH = 20
 
 
 @dataclass(frozen=True)
@@ -41,14 +44,41 @@ class PhaseValues:
 
 
 def phase_values(
-    function: Function, flow: ControlFlow, pieces: Sequence[int], start: int, restored: dict[str, Restored]
+    function: Function,
+    flow: ControlFlow,
+    pieces: Sequence[int],
+    start: int,
+    restored: dict[str, Restored],
+    available: Mapping[str, Instruction],
 ) -> PhaseValues:
-    """Return what is known in the phase that runs the blocks `pieces` from block `start`."""
+    """Return what is known in the phase that runs the blocks `pieces` from block `start`.
+
+    `available` are the registers that the phase might compute again at its start.
+    """
     stale = _stale(flow, pieces, restored)
     known = rematerialisable(function)
     written = writes(function)
     derived: dict[str, Instruction] = {}
     before = flow.live_in(start)
+    own = {name for index in pieces for item in flow.blocks[index].instructions for name in defined(item)}
+
+    unknown = set[str]()
+
+    def derives(name: str, depth: int = 0) -> bool:
+        """Whether a register is known; those that it is made of are entered before it."""
+        if name in known or name in restored or name in SPECIAL or name in derived:
+            return True
+        item = available.get(name)
+        if item is None or name in own or name in unknown or depth > _DEPTH:
+            return False
+        if not all(derives(source, depth + 1) for source in used(item)):
+            unknown.add(name)
+            return False
+        derived[name] = item
+        return True
+
+    for name in before:
+        derives(name)
     for index in pieces:
         for item in flow.blocks[index].instructions:
             target = item.operands[0] if item.operands else None

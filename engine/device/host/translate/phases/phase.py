@@ -82,7 +82,8 @@ class Phase:
                 _take(body, self._point)
         ranges, guards = None, None
         if is_hoisted:
-            values = phase_values(shared.kernel, shared.flow, ends.pieces, self._start, restored)
+            available = shared.available(self._start)
+            values = phase_values(shared.kernel, shared.flow, ends.pieces, self._start, restored, available)
             guards = Guards(shared.kernel, shared.flow, self._start, ends.pieces, values.is_fresh)
             ranges = Ranges(shared.kernel, shared.layout, values)
             body.accesses.hoist(ranges, guards.of_blocks(), values)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from engine.device.host.translate.analysis.availability import availability
 from engine.device.host.translate.analysis.control_flow import ControlFlow
 from engine.device.host.translate.analysis.provenance import Root, provenance
 from engine.device.host.translate.analysis.suspension_points import BARRIER, SuspensionPoint, suspension_point
@@ -35,6 +36,7 @@ class WaitingKernel:
             item.opcode in ("bar", "barrier") and "arrive" in item.modifiers for item in kernel.instructions
         ) or any(point.kind == BARRIER and point.names_members for point in self.points.values())
         self.kinds = uniformity(kernel, flow)
+        self.available = availability(kernel, flow)
         self.spills = Spills(kernel, self.kinds)
         self.provenance = provenance(kernel, layout)
         local = self.body().local_bytes
