@@ -86,13 +86,15 @@ class Accesses:
         self.sites: list[tuple[int, int]] = []  # PTX line, kind of fault
         self.suffix = ", !llvm.access.group !1" if branch_free else ""
 
-    def hoist(self, ranges: Ranges, guards: dict[int, tuple[Comparison, ...]], values: PhaseValues) -> None:
+    def hoist(
+        self, ranges: Ranges, guards: dict[int, tuple[Comparison, ...]], values: PhaseValues, width: int = 0
+    ) -> None:
         """Check accesses with known ranges once for all threads that pass the guards, before the threads run.
 
         `hoisted` returns these checks.
         """
         self._ranges_of_threads, self._guards, self._values = ranges, guards, values
-        self.rows = Ranges(self._body.function, self._body.layout, values, row=True)
+        self.rows = Ranges(self._body.function, self._body.layout, values, row=True, width=width)
 
     @contextmanager
     def at(self, instruction: Instruction, operand: Operand, size: int, space: str | None = None) -> Iterator[str]:

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from engine.device.host.translate.accesses import LAST_SITE, space_of
 from engine.device.host.translate.analysis.control_flow import BasicBlock, ControlFlow
 from engine.device.host.translate.analysis.guards import Guards
+from engine.device.host.translate.analysis.phase_values import PhaseValues
 from engine.device.host.translate.analysis.provenance import Provenance
 from engine.device.host.translate.analysis.ranges import Ranges
 from engine.device.host.translate.analysis.suspension_points import is_suspension_point
 from engine.device.host.translate.analysis.uniformity import PURE
 from engine.device.host.translate.body import Body
-from engine.ptx.tree import Instruction
+from engine.device.host.translate.memory_layout import MemoryLayout
+from engine.ptx.tree import Address, Function, Instruction, Register
 
 _SERIAL = frozenset(
     ("call", "atom", "red", "membar", "fence", "brx", "trap", "brkpt", "nanosleep", "mbarrier", "bar", "barrier")
@@ -174,6 +176,37 @@ def choice(body: Body, slow: str, done: str) -> str:
     )
 
 
+#: Widths of rows: less would not fill a vector, more would hold several warps.
+_WIDTHS = (16, 32)
+
+
+def row_width(
+    function: Function, layout: MemoryLayout, flow: ControlFlow, pieces: Iterable[int], values: PhaseValues
+) -> int:
+    """Return how many threads the loop over `%tid.x` should run at once; 0 when it need not be cut into rows.
+
+    Kernels that take a lane, a warp, a row or a column from bits of `%tid.x` have accesses that are regular in such rows
+    only.
+    """
+    addresses = {
+        operand
+        for index in pieces
+        for item in _own(flow.blocks[index])
+        if item.opcode in ("ld", "st")
+        for operand in item.operands[: 2 if item.opcode == "ld" else 1]
+        if isinstance(operand, Address) and isinstance(operand.base, Register)
+    }
+
+    def regular(width: int) -> int:
+        rows = Ranges(function, layout, values, row=True, width=width)
+        found = (rows.of(Address(operand.base, 0)) for operand in addresses)
+        return sum(item is not None and item.slope is not None for item in found)
+
+    plain, *counts = (regular(width) for width in (0, *_WIDTHS))
+    most = max(counts)
+    return _WIDTHS[counts.index(most)] if most > plain else 0
+
+
 def bounds(body: Body, flow: ControlFlow, pieces: Iterable[int], ranges: Ranges, guards: Guards) -> str:
     """Return the text that skips the threads for which a comparison leaves nothing to do; "" when there is none.
 
@@ -183,7 +216,8 @@ def bounds(body: Body, flow: ControlFlow, pieces: Iterable[int], ranges: Ranges,
     busy = [index for index in pieces if any(_acts(item) for item in flow.blocks[index].instructions)]
     common = set(known[busy[0]]).intersection(*(known[index] for index in busy)) if busy else set()
     rows = body.accesses.rows
-    first, end = rows.value("sext i32 %x0 to i64"), rows.value("sext i32 %x1 to i64")
+    edge = "%row.x" if rows.width else "%x"
+    first, end = (rows.value(f"sext i32 {edge}{number} to i64") for number in "01")
     before = first, end
     for comparison in sorted(common, key=str):
         found = rows.clipped(comparison, first, end)

@@ -52,13 +52,18 @@ class Ranges:
     `lines` computes them before the threads run, from `%params`, `%nx` to `%nz`, `%ctaid.x` to `%ctaid.z`, and the
     threads that run: `%x0` up to `%x1` and so on.
     `conditions` are the i64 values that must not be negative for the ranges to hold. For a `row`, ranges are the single
-    values that the threads with one `%tid.y` and `%tid.z` would have if `%tid.x` were 0.
+    values that the threads with one `%tid.y` and `%tid.z` would have if `%tid.x` were 0. With a `width`, a power of two,
+    a row has at most so many threads, from `%row.first` on: a lane, as it follows from the low bits of `%tid.x`, then
+    grows with it, and a warp's number is one value.
     """
 
-    def __init__(self, function: Function, layout: MemoryLayout, values: PhaseValues, *, row: bool = False) -> None:
+    def __init__(
+        self, function: Function, layout: MemoryLayout, values: PhaseValues, *, row: bool = False, width: int = 0
+    ) -> None:
         self._function, self._layout = function, layout
         self._values = values
         self._row = row
+        self.width = width
         self._instructions: Mapping[str, Instruction] = computable(function) | values.derived
         self._found: dict[str, Range | None] = {}
         self.lines: list[str] = []
@@ -400,6 +405,8 @@ class Ranges:
             kept, part = values[0], values[1].constant
             if part is None or part < 0 or (opcode == "and" and part & (part + 1)) or (opcode == "shr" and part > 31):
                 return None
+            if self._row:
+                return self._of_row(opcode, kept, part)
             self._at_least_zero(kept)
             if opcode == "and":
                 return Range("0", self.value(f"call i64 @llvm.umin.i64(i64 {kept.high}, i64 {part})"), 1, None)
@@ -443,6 +450,24 @@ class Ranges:
             return Range(first, last, a.granule * (factor & -factor), slope)
         low = self.value(f"call i64 @llvm.smin.i64(i64 {first}, i64 {last})")
         return Range(low, self.value(f"call i64 @llvm.smax.i64(i64 {first}, i64 {last})"), a.granule, slope)
+
+    def _of_row(self, opcode: str, kept: Range, part: int) -> Range | None:
+        """Return low or high bits of a number that is a multiple of the row's width at the row's start."""
+        size = part + 1 if opcode == "and" else 1 << part
+        if (
+            not self.width
+            or size < self.width
+            or kept.slope != 1
+            or not kept.low.isdigit()
+            or int(kept.low) % self.width
+        ):
+            return None
+        first = self.value(f"add i64 %row.first, {kept.low}")
+        if opcode == "shr":
+            high = self.value(f"lshr i64 {first}, {part}")
+            return Range(high, high, _ANY)
+        low = self.value(f"sub i64 {self.value(f'and i64 {first}, {part}')}, %row.first")
+        return Range(low, low, _ANY, 1)
 
     def _divided(self, opcode: str, a: Range, b: Range) -> Range | None:
         """Return quotient or remainder where the quotient is the same for all threads: rows, neighbours that wrap."""

@@ -86,7 +86,10 @@ class Phase:
             values = phase_values(shared.kernel, shared.flow, ends.pieces, self._start, restored, available)
             guards = Guards(shared.kernel, shared.flow, self._start, ends.pieces, values.is_fresh)
             ranges = Ranges(shared.kernel, shared.layout, values)
-            body.accesses.hoist(ranges, guards.of_blocks(), values)
+            width = (
+                parallel.row_width(shared.kernel, shared.layout, shared.flow, ends.pieces, values) if is_parallel else 0
+            )
+            body.accesses.hoist(ranges, guards.of_blocks(), values, width)
         writer = PhaseEndWriter(ends, body, shared.spills, shared.points)
         common = self._common_point(writer, ranges, guards)
         writer.notes_states = not common

@@ -54,9 +54,13 @@ def thread_loop(
     lines = "\n".join(body.code.lines)
     rows = "".join(f"{line}\n" for line in body.accesses.rows.lines)
     start = "  br label %loop.x"
+    before_x, after_x, latch = "loop.y", "latch.y", ""
+    if width := body.accesses.rows.width:
+        before_x, after_x, rows, latch = "loop.row", "latch.row", _row(x0, x1, width) + rows, _NEXT_ROW
+        x0, x1 = "%row.x0", "%row.x1"
     if bounds:
         x0, x1 = "%x.first", "%x.end"
-        start = f"{bounds}  %x.any = icmp slt i32 %x.first, %x.end\n  br i1 %x.any, label %loop.x, label %latch.y"
+        start = f"{bounds}  %x.any = icmp slt i32 %x.first, %x.end\n  br i1 %x.any, label %loop.x, label %{after_x}"
     return f"""  br label %threads
 threads:
   br label %loop.z
@@ -67,7 +71,7 @@ loop.y:
   %tid.y = phi i32 [{y0}, %loop.z], [%y.next, %latch.y]
 {rows}{start}
 loop.x:
-  %tid.x = phi i32 [{x0}, %loop.y], [%x.next, %latch.x]
+  %tid.x = phi i32 [{x0}, %{before_x}], [%x.next, %latch.x]
   %tid.x.wide = zext nneg i32 %tid.x to i64
 {before}{body.cleared()}
   br label %body
@@ -80,8 +84,8 @@ thread.done:
 latch.x:
   %x.next = add nuw nsw i32 %tid.x, 1
   %x.more = icmp slt i32 %x.next, {x1}
-  br i1 %x.more, label %loop.x, label %latch.y{kind}
-latch.y:
+  br i1 %x.more, label %loop.x, label %{after_x}{kind}
+{latch}latch.y:
   %y.next = add nuw nsw i32 %tid.y, 1
   %y.more = icmp slt i32 %y.next, {y1}
   br i1 %y.more, label %loop.y, label %latch.z
@@ -89,6 +93,30 @@ latch.z:
   %z.next = add nuw nsw i32 %tid.z, 1
   %z.more = icmp slt i32 %z.next, {z1}
   br i1 %z.more, label %loop.z, label %{done}
+"""
+
+
+def _row(x0: str, x1: str, width: int) -> str:
+    """Return the beginning of the loop over rows of `width` threads, at multiples of it."""
+    shift = width.bit_length() - 1
+    return f"""  %row.start = lshr i32 {x0}, {shift}
+  %row.end = sub i32 {x1}, 1
+  %row.last = lshr i32 %row.end, {shift}
+  br label %loop.row
+loop.row:
+  %row = phi i32 [%row.start, %loop.y], [%row.next, %latch.row]
+  %row.begin = shl i32 %row, {shift}
+  %row.first = zext i32 %row.begin to i64
+  %row.x0 = call i32 @llvm.smax.i32(i32 {x0}, i32 %row.begin)
+  %row.limit = add i32 %row.begin, {width}
+  %row.x1 = call i32 @llvm.smin.i32(i32 {x1}, i32 %row.limit)
+"""
+
+
+_NEXT_ROW = """latch.row:
+  %row.next = add i32 %row, 1
+  %row.more = icmp sle i32 %row.next, %row.last
+  br i1 %row.more, label %loop.row, label %latch.y
 """
 
 
