@@ -19,6 +19,7 @@ from engine.device.host.translate.memory_layout import MemoryLayout
 from engine.device.host.translate.opcodes.calls import FRAME, function_name
 from engine.device.host.translate.passes.inlining import inline_suspending
 from engine.device.host.translate.passes.lockstep_loops import with_lockstep_loops
+from engine.device.host.translate.passes.plain_divisions import with_plain_divisions
 from engine.device.host.translate.passes.web_splitting import (
     split_webs,
     with_immediate_operands,
@@ -70,7 +71,7 @@ def translate_kernel(
     device_functions = MemoryLayout(shared, visible, numbers, static_shared=layout.static_shared, flushes=flushes)
     text = [_device_function(item, device_functions, kernel.name, callees) for item in used]
     kernel = without_redundant_moves(kernel, control_flow(kernel, is_suspension_point))
-    kernel = split_webs(kernel, control_flow(kernel, is_suspension_point))
+    kernel = with_plain_divisions(split_webs(kernel, control_flow(kernel, is_suspension_point)))
     kernel = _with_lockstep_loops(with_immediate_operands(kernel, is_suspension_point), layout)
     flow = control_flow(kernel, is_suspension_point)
     if any(block.suspends for block in flow.blocks):

@@ -185,8 +185,8 @@ def row_width(
 ) -> int:
     """Return how many threads the loop over `%tid.x` should run at once; 0 when it need not be cut into rows.
 
-    Kernels that take a lane, a warp, a row or a column from bits of `%tid.x` have accesses that are regular in such rows
-    only.
+    Kernels that take a lane, a warp, a row or a column from bits of `%tid.x` have accesses that are regular in
+    such rows only.
     """
     addresses = {
         operand

@@ -75,13 +75,26 @@ class Kernel:
         value = self.random.choice(("%t", "%t", "%g"))
         if value == "%g":
             value = self.new("mad.lo.s32", "%b", "%n", "%t")
+        elif self.random.random() < 0.3:
+            value = self.halved(value)
         for _ in range(self.random.randint(1, 4)):
             other = self.leaf()
             name = self.random.choice(list(OPERATIONS))
             if self.random.random() < 0.5:
                 other = self.new(self.random.choice(list(OPERATIONS)), other, self.leaf())
             value = self.new(name, *((value, other) if self.random.random() < 0.85 else (other, value)))
+            if self.random.random() < 0.2:
+                value = self.halved(value)
         return value, self.known[value]
+
+    def halved(self, value):
+        """Return a quotient or remainder by a power of two, as compilers write those of signed numbers."""
+        bits = self.random.choice((1, 3, 4, 5, 6))
+        correction = self.made("shr.u32", self.made("shr.s32", value, "31"), str(32 - bits))
+        raised = self.made("add.s32", value, correction)
+        if self.random.random() < 0.5:
+            return self.made("shr.s32", raised, str(bits))
+        return self.made("sub.s32", value, self.made("and.b32", raised, str(-1 << bits)))
 
     def leaf(self):
         return self.random.choice(

@@ -26,13 +26,15 @@ _ANY = 1 << 40
 class Range:
     """The lowest and the highest value, as i64; all differ by multiples of `granule`, which is a power of two.
 
-    `slope` is how much the value grows from one thread to the next along x; None when that is not a known constant.
+    `slope` is how much the value grows from one thread to the next along x; None when that is not a known constant. In
+    a row of threads a value without slope may be a multiple of `steps` plus less than that.
     """
 
     low: str
     high: str
     granule: int
     slope: int | None = 0
+    steps: int = 0
 
     @property
     def is_single(self) -> bool:
@@ -52,9 +54,9 @@ class Ranges:
     `lines` computes them before the threads run, from `%params`, `%nx` to `%nz`, `%ctaid.x` to `%ctaid.z`, and the
     threads that run: `%x0` up to `%x1` and so on.
     `conditions` are the i64 values that must not be negative for the ranges to hold. For a `row`, ranges are the single
-    values that the threads with one `%tid.y` and `%tid.z` would have if `%tid.x` were 0. With a `width`, a power of two,
-    a row has at most so many threads, from `%row.first` on: a lane, as it follows from the low bits of `%tid.x`, then
-    grows with it, and a warp's number is one value.
+    values that the threads with one `%tid.y` and `%tid.z` would have if `%tid.x` were 0. With a `width`, a power of
+    two, a row has at most so many threads, from `%row.first` on: a lane, as it follows from the low bits of `%tid.x`,
+    then grows with it, and a warp's number is one value.
     """
 
     def __init__(
@@ -68,14 +70,14 @@ class Ranges:
         self._found: dict[str, Range | None] = {}
         self.lines: list[str] = []
         self.conditions: list[str] = []
-        self._divides = False
+        self._guesses = False
         self._values_of: dict[str, str] = {}
         self._guarded: dict[tuple[Comparison, ...], Ranges] = {}
 
     @property
     def is_hopeful(self) -> bool:
-        """Whether the conditions may well be false for most thread blocks: quotients of neighbours often differ."""
-        return self._divides or any(item._divides for item in self._guarded.values())
+        """Whether the conditions may be false for most thread blocks: quotients differ, guards are not understood."""
+        return self._guesses or any(item._guesses for item in self._guarded.values())
 
     def guarded(self, guards: tuple[Comparison, ...]) -> Ranges:
         """Return the ranges of registers where the guards hold; they share lines and conditions with these."""
@@ -402,16 +404,7 @@ class Ranges:
         if opcode in ("div", "rem"):
             return self._divided(opcode, values[0], values[1])
         if opcode in ("and", "shr"):  # lanes, warps and the like: parts of a number that is not negative
-            kept, part = values[0], values[1].constant
-            if part is None or part < 0 or (opcode == "and" and part & (part + 1)) or (opcode == "shr" and part > 31):
-                return None
-            if self._row:
-                return self._of_row(opcode, kept, part)
-            self._at_least_zero(kept)
-            if opcode == "and":
-                return Range("0", self.value(f"call i64 @llvm.umin.i64(i64 {kept.high}, i64 {part})"), 1, None)
-            low = self.value(f"lshr i64 {kept.low}, {part}")
-            return Range(low, self.value(f"lshr i64 {kept.high}, {part}"), 1, None)
+            return self._bits(opcode, values[0], values[1].constant)
         if opcode == "or":
             for item in values:
                 self._at_least_zero(item)
@@ -451,21 +444,42 @@ class Ranges:
         low = self.value(f"call i64 @llvm.smin.i64(i64 {first}, i64 {last})")
         return Range(low, self.value(f"call i64 @llvm.smax.i64(i64 {first}, i64 {last})"), a.granule, slope)
 
-    def _of_row(self, opcode: str, kept: Range, part: int) -> Range | None:
-        """Return low or high bits of a number that is a multiple of the row's width at the row's start."""
-        size = part + 1 if opcode == "and" else 1 << part
-        if (
-            not self.width
-            or size < self.width
-            or kept.slope != 1
-            or not kept.low.isdigit()
-            or int(kept.low) % self.width
-        ):
+    def _bits(self, opcode: str, kept: Range, part: int | None) -> Range | None:
+        """Return low bits, high bits, or what is left after a shift, of a number that is not negative."""
+        if part is None or part < 0 or (opcode == "shr" and part > 31):
+            return None
+        if self._row:
+            return self._bits_of_row(opcode, kept, part)
+        self._guesses = True
+        self._at_least_zero(kept)
+        if opcode == "shr":
+            low = self.value(f"lshr i64 {kept.low}, {part}")
+            return Range(low, self.value(f"lshr i64 {kept.high}, {part}"), 1, None)
+        if not part & (part + 1):
+            return Range("0", self.value(f"call i64 @llvm.umin.i64(i64 {kept.high}, i64 {part})"), 1, None)
+        step = part & -part
+        if (part + step) & part:  # other than a row of ones
+            return None
+        self.require(f"sub i64 {part + step - 1}, {kept.high}")
+        return Range(self.value(f"and i64 {kept.low}, {part}"), self.value(f"and i64 {kept.high}, {part}"), step, None)
+
+    def _bits_of_row(self, opcode: str, kept: Range, part: int) -> Range | None:
+        """Return bits of a number that is a multiple of the row's width at the row's start, or of such bits."""
+        if kept.slope is None:
+            if opcode == "shr" or not kept.steps or part % kept.steps:
+                return None
+            only = self.value(f"and i64 {kept.low}, {part}")
+            return Range(only, only, _ANY)
+        if not self.width or kept.slope != 1 or not kept.low.isdigit() or int(kept.low) % self.width:
             return None
         first = self.value(f"add i64 %row.first, {kept.low}")
         if opcode == "shr":
             high = self.value(f"lshr i64 {first}, {part}")
-            return Range(high, high, _ANY)
+            if 1 << part >= self.width:
+                return Range(high, high, _ANY)
+            return Range(high, "", 1, None, self.width >> part)
+        if part & (part + 1) or part + 1 < self.width:
+            return None
         low = self.value(f"sub i64 {self.value(f'and i64 {first}, {part}')}, %row.first")
         return Range(low, low, _ANY, 1)
 
@@ -473,7 +487,7 @@ class Ranges:
         """Return quotient or remainder where the quotient is the same for all threads: rows, neighbours that wrap."""
         if not b.is_single or b.slope != 0 or a.slope is None:
             return None
-        self._divides = True
+        self._guesses = True
         self.require(f"sub i64 {b.low}, 1")
         self._at_least_zero(a)
         first = a.low

@@ -53,10 +53,27 @@ static ALWAYS_INLINE void give(struct scratch *s, uint32_t first, uint32_t count
     }
 }
 
+typedef uint32_t lanes __attribute__((ext_vector_type(WARP_THREADS), aligned(4)));
+typedef bool bits __attribute__((ext_vector_type(WARP_THREADS)));
+
+/* The lanes of a whole warp that have voted for. */
+static ALWAYS_INLINE uint32_t votes_of_warp(const uint32_t *given)
+{
+    bits votes = __builtin_convertvector(*(const lanes *)given != 0, bits);
+    uint32_t found;
+    __builtin_memcpy(&found, &votes, sizeof found);
+    return found;
+}
+
 #define VOTE(NAME, OUTCOME) \
     COLLECTIVE(wl_vote_##NAME) \
     { \
         uint32_t votes = 0; \
+        if (mask == UINT32_MAX) { \
+            votes = votes_of_warp(s->given[0] + first); \
+            *(lanes *)(s->results[0] + first) = OUTCOME; \
+            return; \
+        } \
         for (uint32_t lane = 0; lane < count; ++lane) \
             votes |= (uint32_t)(s->given[0][first + lane] != 0) << lane; \
         votes &= mask; \

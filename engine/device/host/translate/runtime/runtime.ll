@@ -279,223 +279,302 @@ define internal void @wl.shuffle_by(ptr %0, i32 %1, i32 %2, i32 %3, i32 %4, i32 
 }
 
 define internal void @wl.vote_ballot(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
-  %5 = icmp eq i32 %2, 0
-  br i1 %5, label %25, label %6
+  %5 = icmp eq i32 %3, -1
+  br i1 %5, label %10, label %6
 
 6:
-  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
-  br label %26
+  %7 = icmp eq i32 %2, 0
+  br i1 %7, label %51, label %8
 
 8:
-  %9 = and i32 %36, %3
-  %10 = getelementptr inbounds nuw i8, ptr %0, i64 151552
-  br label %11
+  %9 = getelementptr inbounds nuw i8, ptr %0, i64 4096
+  br label %38
 
-11:
-  %12 = phi i32 [ 0, %8 ], [ %23, %21 ]
-  %13 = add i32 %12, %1
-  %14 = zext i32 %13 to i64
-  %15 = getelementptr inbounds nuw i32, ptr %10, i64 %14
-  %16 = shl nuw i32 1, %12
-  %17 = and i32 %16, %3
-  %18 = icmp eq i32 %17, 0
-  br i1 %18, label %19, label %21
-
-19:
-  %20 = load i32, ptr %15, align 4
-  br label %21
+10:
+  %11 = getelementptr inbounds nuw i8, ptr %0, i64 4096
+  %12 = zext i32 %1 to i64
+  %13 = getelementptr inbounds nuw i32, ptr %11, i64 %12
+  %14 = load <32 x i32>, ptr %13, align 4
+  %15 = icmp ne <32 x i32> %14, zeroinitializer
+  %16 = bitcast <32 x i1> %15 to i32
+  %17 = insertelement <32 x i32> poison, i32 %16, i64 0
+  %18 = shufflevector <32 x i32> %17, <32 x i32> poison, <32 x i32> zeroinitializer
+  %19 = getelementptr inbounds nuw i8, ptr %0, i64 151552
+  %20 = getelementptr inbounds nuw i32, ptr %19, i64 %12
+  store <32 x i32> %18, ptr %20, align 4
+  br label %51
 
 21:
-  %22 = phi i32 [ %20, %19 ], [ %9, %11 ]
-  store i32 %22, ptr %15, align 4
-  %23 = add nuw i32 %12, 1
-  %24 = icmp eq i32 %23, %2
-  br i1 %24, label %25, label %11
+  %22 = and i32 %48, %3
+  %23 = getelementptr inbounds nuw i8, ptr %0, i64 151552
+  br label %24
 
-25:
+24:
+  %25 = phi i32 [ 0, %21 ], [ %36, %34 ]
+  %26 = add i32 %25, %1
+  %27 = zext i32 %26 to i64
+  %28 = getelementptr inbounds nuw i32, ptr %23, i64 %27
+  %29 = shl nuw i32 1, %25
+  %30 = and i32 %29, %3
+  %31 = icmp eq i32 %30, 0
+  br i1 %31, label %32, label %34
+
+32:
+  %33 = load i32, ptr %28, align 4
+  br label %34
+
+34:
+  %35 = phi i32 [ %33, %32 ], [ %22, %24 ]
+  store i32 %35, ptr %28, align 4
+  %36 = add nuw i32 %25, 1
+  %37 = icmp eq i32 %36, %2
+  br i1 %37, label %51, label %24
+
+38:
+  %39 = phi i32 [ 0, %8 ], [ %49, %38 ]
+  %40 = phi i32 [ 0, %8 ], [ %48, %38 ]
+  %41 = add i32 %39, %1
+  %42 = zext i32 %41 to i64
+  %43 = getelementptr inbounds nuw i32, ptr %9, i64 %42
+  %44 = load i32, ptr %43, align 4
+  %45 = icmp ne i32 %44, 0
+  %46 = zext i1 %45 to i32
+  %47 = shl nuw i32 %46, %39
+  %48 = or i32 %47, %40
+  %49 = add nuw i32 %39, 1
+  %50 = icmp eq i32 %49, %2
+  br i1 %50, label %21, label %38
+
+51:
   ret void
-
-26:
-  %27 = phi i32 [ 0, %6 ], [ %37, %26 ]
-  %28 = phi i32 [ 0, %6 ], [ %36, %26 ]
-  %29 = add i32 %27, %1
-  %30 = zext i32 %29 to i64
-  %31 = getelementptr inbounds nuw i32, ptr %7, i64 %30
-  %32 = load i32, ptr %31, align 4
-  %33 = icmp ne i32 %32, 0
-  %34 = zext i1 %33 to i32
-  %35 = shl nuw i32 %34, %27
-  %36 = or i32 %35, %28
-  %37 = add nuw i32 %27, 1
-  %38 = icmp eq i32 %37, %2
-  br i1 %38, label %8, label %26
 }
 
 define internal void @wl.vote_any(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
-  %5 = icmp eq i32 %2, 0
-  br i1 %5, label %27, label %6
+  %5 = icmp eq i32 %3, -1
+  br i1 %5, label %10, label %6
 
 6:
-  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
-  br label %28
+  %7 = icmp eq i32 %2, 0
+  br i1 %7, label %55, label %8
 
 8:
-  %9 = and i32 %38, %3
-  %10 = icmp ne i32 %9, 0
-  %11 = zext i1 %10 to i32
-  %12 = getelementptr inbounds nuw i8, ptr %0, i64 151552
-  br label %13
+  %9 = getelementptr inbounds nuw i8, ptr %0, i64 4096
+  br label %42
 
-13:
-  %14 = phi i32 [ 0, %8 ], [ %25, %23 ]
-  %15 = add i32 %14, %1
-  %16 = zext i32 %15 to i64
-  %17 = getelementptr inbounds nuw i32, ptr %12, i64 %16
-  %18 = shl nuw i32 1, %14
-  %19 = and i32 %18, %3
-  %20 = icmp eq i32 %19, 0
-  br i1 %20, label %21, label %23
-
-21:
-  %22 = load i32, ptr %17, align 4
-  br label %23
+10:
+  %11 = getelementptr inbounds nuw i8, ptr %0, i64 4096
+  %12 = zext i32 %1 to i64
+  %13 = getelementptr inbounds nuw i32, ptr %11, i64 %12
+  %14 = load <32 x i32>, ptr %13, align 4
+  %15 = icmp ne <32 x i32> %14, zeroinitializer
+  %16 = bitcast <32 x i1> %15 to i32
+  %17 = icmp ne i32 %16, 0
+  %18 = zext i1 %17 to i32
+  %19 = insertelement <32 x i32> poison, i32 %18, i64 0
+  %20 = shufflevector <32 x i32> %19, <32 x i32> poison, <32 x i32> zeroinitializer
+  %21 = getelementptr inbounds nuw i8, ptr %0, i64 151552
+  %22 = getelementptr inbounds nuw i32, ptr %21, i64 %12
+  store <32 x i32> %20, ptr %22, align 4
+  br label %55
 
 23:
-  %24 = phi i32 [ %22, %21 ], [ %11, %13 ]
-  store i32 %24, ptr %17, align 4
-  %25 = add nuw i32 %14, 1
-  %26 = icmp eq i32 %25, %2
-  br i1 %26, label %27, label %13
-
-27:
-  ret void
+  %24 = and i32 %52, %3
+  %25 = icmp ne i32 %24, 0
+  %26 = zext i1 %25 to i32
+  %27 = getelementptr inbounds nuw i8, ptr %0, i64 151552
+  br label %28
 
 28:
-  %29 = phi i32 [ 0, %6 ], [ %39, %28 ]
-  %30 = phi i32 [ 0, %6 ], [ %38, %28 ]
-  %31 = add i32 %29, %1
-  %32 = zext i32 %31 to i64
-  %33 = getelementptr inbounds nuw i32, ptr %7, i64 %32
-  %34 = load i32, ptr %33, align 4
-  %35 = icmp ne i32 %34, 0
-  %36 = zext i1 %35 to i32
-  %37 = shl nuw i32 %36, %29
-  %38 = or i32 %37, %30
-  %39 = add nuw i32 %29, 1
-  %40 = icmp eq i32 %39, %2
-  br i1 %40, label %8, label %28
+  %29 = phi i32 [ 0, %23 ], [ %40, %38 ]
+  %30 = add i32 %29, %1
+  %31 = zext i32 %30 to i64
+  %32 = getelementptr inbounds nuw i32, ptr %27, i64 %31
+  %33 = shl nuw i32 1, %29
+  %34 = and i32 %33, %3
+  %35 = icmp eq i32 %34, 0
+  br i1 %35, label %36, label %38
+
+36:
+  %37 = load i32, ptr %32, align 4
+  br label %38
+
+38:
+  %39 = phi i32 [ %37, %36 ], [ %26, %28 ]
+  store i32 %39, ptr %32, align 4
+  %40 = add nuw i32 %29, 1
+  %41 = icmp eq i32 %40, %2
+  br i1 %41, label %55, label %28
+
+42:
+  %43 = phi i32 [ 0, %8 ], [ %53, %42 ]
+  %44 = phi i32 [ 0, %8 ], [ %52, %42 ]
+  %45 = add i32 %43, %1
+  %46 = zext i32 %45 to i64
+  %47 = getelementptr inbounds nuw i32, ptr %9, i64 %46
+  %48 = load i32, ptr %47, align 4
+  %49 = icmp ne i32 %48, 0
+  %50 = zext i1 %49 to i32
+  %51 = shl nuw i32 %50, %43
+  %52 = or i32 %51, %44
+  %53 = add nuw i32 %43, 1
+  %54 = icmp eq i32 %53, %2
+  br i1 %54, label %23, label %42
+
+55:
+  ret void
 }
 
 define internal void @wl.vote_all(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
-  %5 = icmp eq i32 %2, 0
-  br i1 %5, label %27, label %6
+  %5 = icmp eq i32 %3, -1
+  br i1 %5, label %10, label %6
 
 6:
-  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
-  br label %28
+  %7 = icmp eq i32 %2, 0
+  br i1 %7, label %55, label %8
 
 8:
-  %9 = and i32 %38, %3
-  %10 = icmp eq i32 %9, %3
-  %11 = zext i1 %10 to i32
-  %12 = getelementptr inbounds nuw i8, ptr %0, i64 151552
-  br label %13
+  %9 = getelementptr inbounds nuw i8, ptr %0, i64 4096
+  br label %42
 
-13:
-  %14 = phi i32 [ 0, %8 ], [ %25, %23 ]
-  %15 = add i32 %14, %1
-  %16 = zext i32 %15 to i64
-  %17 = getelementptr inbounds nuw i32, ptr %12, i64 %16
-  %18 = shl nuw i32 1, %14
-  %19 = and i32 %18, %3
-  %20 = icmp eq i32 %19, 0
-  br i1 %20, label %21, label %23
-
-21:
-  %22 = load i32, ptr %17, align 4
-  br label %23
+10:
+  %11 = getelementptr inbounds nuw i8, ptr %0, i64 4096
+  %12 = zext i32 %1 to i64
+  %13 = getelementptr inbounds nuw i32, ptr %11, i64 %12
+  %14 = load <32 x i32>, ptr %13, align 4
+  %15 = icmp eq <32 x i32> %14, zeroinitializer
+  %16 = bitcast <32 x i1> %15 to i32
+  %17 = icmp eq i32 %16, 0
+  %18 = zext i1 %17 to i32
+  %19 = insertelement <32 x i32> poison, i32 %18, i64 0
+  %20 = shufflevector <32 x i32> %19, <32 x i32> poison, <32 x i32> zeroinitializer
+  %21 = getelementptr inbounds nuw i8, ptr %0, i64 151552
+  %22 = getelementptr inbounds nuw i32, ptr %21, i64 %12
+  store <32 x i32> %20, ptr %22, align 4
+  br label %55
 
 23:
-  %24 = phi i32 [ %22, %21 ], [ %11, %13 ]
-  store i32 %24, ptr %17, align 4
-  %25 = add nuw i32 %14, 1
-  %26 = icmp eq i32 %25, %2
-  br i1 %26, label %27, label %13
-
-27:
-  ret void
+  %24 = and i32 %52, %3
+  %25 = icmp eq i32 %24, %3
+  %26 = zext i1 %25 to i32
+  %27 = getelementptr inbounds nuw i8, ptr %0, i64 151552
+  br label %28
 
 28:
-  %29 = phi i32 [ 0, %6 ], [ %39, %28 ]
-  %30 = phi i32 [ 0, %6 ], [ %38, %28 ]
-  %31 = add i32 %29, %1
-  %32 = zext i32 %31 to i64
-  %33 = getelementptr inbounds nuw i32, ptr %7, i64 %32
-  %34 = load i32, ptr %33, align 4
-  %35 = icmp ne i32 %34, 0
-  %36 = zext i1 %35 to i32
-  %37 = shl nuw i32 %36, %29
-  %38 = or i32 %37, %30
-  %39 = add nuw i32 %29, 1
-  %40 = icmp eq i32 %39, %2
-  br i1 %40, label %8, label %28
+  %29 = phi i32 [ 0, %23 ], [ %40, %38 ]
+  %30 = add i32 %29, %1
+  %31 = zext i32 %30 to i64
+  %32 = getelementptr inbounds nuw i32, ptr %27, i64 %31
+  %33 = shl nuw i32 1, %29
+  %34 = and i32 %33, %3
+  %35 = icmp eq i32 %34, 0
+  br i1 %35, label %36, label %38
+
+36:
+  %37 = load i32, ptr %32, align 4
+  br label %38
+
+38:
+  %39 = phi i32 [ %37, %36 ], [ %26, %28 ]
+  store i32 %39, ptr %32, align 4
+  %40 = add nuw i32 %29, 1
+  %41 = icmp eq i32 %40, %2
+  br i1 %41, label %55, label %28
+
+42:
+  %43 = phi i32 [ 0, %8 ], [ %53, %42 ]
+  %44 = phi i32 [ 0, %8 ], [ %52, %42 ]
+  %45 = add i32 %43, %1
+  %46 = zext i32 %45 to i64
+  %47 = getelementptr inbounds nuw i32, ptr %9, i64 %46
+  %48 = load i32, ptr %47, align 4
+  %49 = icmp ne i32 %48, 0
+  %50 = zext i1 %49 to i32
+  %51 = shl nuw i32 %50, %43
+  %52 = or i32 %51, %44
+  %53 = add nuw i32 %43, 1
+  %54 = icmp eq i32 %53, %2
+  br i1 %54, label %23, label %42
+
+55:
+  ret void
 }
 
 define internal void @wl.vote_uni(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
-  %5 = icmp eq i32 %2, 0
-  br i1 %5, label %29, label %6
+  %5 = icmp eq i32 %3, -1
+  br i1 %5, label %10, label %6
 
 6:
-  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
-  br label %30
+  %7 = icmp eq i32 %2, 0
+  br i1 %7, label %58, label %8
 
 8:
-  %9 = and i32 %40, %3
-  %10 = icmp eq i32 %9, %3
-  %11 = icmp eq i32 %9, 0
-  %12 = or i1 %10, %11
-  %13 = zext i1 %12 to i32
-  %14 = getelementptr inbounds nuw i8, ptr %0, i64 151552
-  br label %15
+  %9 = getelementptr inbounds nuw i8, ptr %0, i64 4096
+  br label %45
 
-15:
-  %16 = phi i32 [ 0, %8 ], [ %27, %25 ]
-  %17 = add i32 %16, %1
-  %18 = zext i32 %17 to i64
-  %19 = getelementptr inbounds nuw i32, ptr %14, i64 %18
-  %20 = shl nuw i32 1, %16
-  %21 = and i32 %20, %3
-  %22 = icmp eq i32 %21, 0
-  br i1 %22, label %23, label %25
+10:
+  %11 = getelementptr inbounds nuw i8, ptr %0, i64 4096
+  %12 = zext i32 %1 to i64
+  %13 = getelementptr inbounds nuw i32, ptr %11, i64 %12
+  %14 = load <32 x i32>, ptr %13, align 4
+  %15 = icmp ne <32 x i32> %14, zeroinitializer
+  %16 = bitcast <32 x i1> %15 to i32
+  %17 = add i32 %16, 1
+  %18 = icmp ult i32 %17, 2
+  %19 = zext i1 %18 to i32
+  %20 = insertelement <32 x i32> poison, i32 %19, i64 0
+  %21 = shufflevector <32 x i32> %20, <32 x i32> poison, <32 x i32> zeroinitializer
+  %22 = getelementptr inbounds nuw i8, ptr %0, i64 151552
+  %23 = getelementptr inbounds nuw i32, ptr %22, i64 %12
+  store <32 x i32> %21, ptr %23, align 4
+  br label %58
 
-23:
-  %24 = load i32, ptr %19, align 4
-  br label %25
+24:
+  %25 = and i32 %55, %3
+  %26 = icmp eq i32 %25, %3
+  %27 = icmp eq i32 %25, 0
+  %28 = or i1 %26, %27
+  %29 = zext i1 %28 to i32
+  %30 = getelementptr inbounds nuw i8, ptr %0, i64 151552
+  br label %31
 
-25:
-  %26 = phi i32 [ %24, %23 ], [ %13, %15 ]
-  store i32 %26, ptr %19, align 4
-  %27 = add nuw i32 %16, 1
-  %28 = icmp eq i32 %27, %2
-  br i1 %28, label %29, label %15
-
-29:
-  ret void
-
-30:
-  %31 = phi i32 [ 0, %6 ], [ %41, %30 ]
-  %32 = phi i32 [ 0, %6 ], [ %40, %30 ]
-  %33 = add i32 %31, %1
+31:
+  %32 = phi i32 [ 0, %24 ], [ %43, %41 ]
+  %33 = add i32 %32, %1
   %34 = zext i32 %33 to i64
-  %35 = getelementptr inbounds nuw i32, ptr %7, i64 %34
-  %36 = load i32, ptr %35, align 4
-  %37 = icmp ne i32 %36, 0
-  %38 = zext i1 %37 to i32
-  %39 = shl nuw i32 %38, %31
-  %40 = or i32 %39, %32
-  %41 = add nuw i32 %31, 1
-  %42 = icmp eq i32 %41, %2
-  br i1 %42, label %8, label %30
+  %35 = getelementptr inbounds nuw i32, ptr %30, i64 %34
+  %36 = shl nuw i32 1, %32
+  %37 = and i32 %36, %3
+  %38 = icmp eq i32 %37, 0
+  br i1 %38, label %39, label %41
+
+39:
+  %40 = load i32, ptr %35, align 4
+  br label %41
+
+41:
+  %42 = phi i32 [ %40, %39 ], [ %29, %31 ]
+  store i32 %42, ptr %35, align 4
+  %43 = add nuw i32 %32, 1
+  %44 = icmp eq i32 %43, %2
+  br i1 %44, label %58, label %31
+
+45:
+  %46 = phi i32 [ 0, %8 ], [ %56, %45 ]
+  %47 = phi i32 [ 0, %8 ], [ %55, %45 ]
+  %48 = add i32 %46, %1
+  %49 = zext i32 %48 to i64
+  %50 = getelementptr inbounds nuw i32, ptr %9, i64 %49
+  %51 = load i32, ptr %50, align 4
+  %52 = icmp ne i32 %51, 0
+  %53 = zext i1 %52 to i32
+  %54 = shl nuw i32 %53, %46
+  %55 = or i32 %54, %47
+  %56 = add nuw i32 %46, 1
+  %57 = icmp eq i32 %56, %2
+  br i1 %57, label %24, label %45
+
+58:
+  ret void
 }
 
 define internal void @wl.redux_add(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
@@ -4463,117 +4542,97 @@ define internal fastcc noundef zeroext i1 @wl.cut(ptr nonnull readonly captures(
   br label %14
 
 29:
-  %30 = phi i32 [ %88, %98 ], [ %13, %17 ]
-  %31 = phi i32 [ %104, %98 ], [ %9, %17 ]
-  %32 = phi i32 [ %99, %98 ], [ %2, %17 ]
+  %30 = phi i32 [ %76, %86 ], [ %13, %17 ]
+  %31 = phi i32 [ %92, %86 ], [ %9, %17 ]
+  %32 = phi i32 [ %87, %86 ], [ %2, %17 ]
   %33 = icmp uge i32 %31, %18
-  br i1 %33, label %105, label %34
+  br i1 %33, label %93, label %34
 
 34:
   %35 = zext i32 %31 to i64
   %36 = getelementptr inbounds nuw i32, ptr %5, i64 %35
   %37 = load i32, ptr %36, align 4
   %38 = sub nuw i32 %18, %31
-  br label %39
+  %39 = tail call fastcc i32 @wl.same_states(ptr nonnull %36, i32 %38)
+  %40 = icmp eq i32 %37, -1
+  br i1 %40, label %52, label %41
 
-39:
-  %40 = phi i32 [ 1, %34 ], [ %49, %48 ]
-  %41 = add i32 %40, %31
-  %42 = icmp ult i32 %41, %18
-  br i1 %42, label %43, label %50
+41:
+  %42 = load ptr, ptr %4, align 8
+  %43 = load ptr, ptr %19, align 8
+  %44 = load i32, ptr %20, align 8
+  %45 = icmp ult i32 %37, %44
+  %46 = select i1 %45, i32 %37, i32 0
+  %47 = zext i32 %46 to i64
+  %48 = getelementptr inbounds nuw %struct.phase, ptr %43, i64 %47
+  %49 = getelementptr inbounds nuw i8, ptr %48, i64 8
+  %50 = load ptr, ptr %49, align 8
+  %51 = tail call fastcc i32 @wl.alike(ptr %42, ptr %50, i32 %31, i32 %39)
+  br label %52
 
-43:
-  %44 = zext i32 %41 to i64
-  %45 = getelementptr inbounds nuw i32, ptr %5, i64 %44
-  %46 = load i32, ptr %45, align 4
-  %47 = icmp eq i32 %46, %37
-  br i1 %47, label %48, label %50
+52:
+  %53 = phi i32 [ %51, %41 ], [ %39, %34 ]
+  %54 = load i32, ptr %21, align 4
+  %55 = urem i32 %31, %54
+  %56 = udiv i32 %31, %54
+  %57 = icmp ne i32 %55, 0
+  %58 = icmp ult i32 %53, %54
+  %59 = select i1 %57, i1 true, i1 %58
+  br i1 %59, label %60, label %63
 
-48:
-  %49 = add i32 %40, 1
-  br label %39
+60:
+  %61 = sub i32 %54, %55
+  %62 = tail call i32 @llvm.umin.i32(i32 %53, i32 %61)
+  br label %72
 
-50:
-  %51 = phi i32 [ %38, %39 ], [ %40, %43 ]
-  %52 = icmp eq i32 %37, -1
-  br i1 %52, label %64, label %53
-
-53:
-  %54 = load ptr, ptr %4, align 8
-  %55 = load ptr, ptr %19, align 8
-  %56 = load i32, ptr %20, align 8
-  %57 = icmp ult i32 %37, %56
-  %58 = select i1 %57, i32 %37, i32 0
-  %59 = zext i32 %58 to i64
-  %60 = getelementptr inbounds nuw %struct.phase, ptr %55, i64 %59
-  %61 = getelementptr inbounds nuw i8, ptr %60, i64 8
-  %62 = load ptr, ptr %61, align 8
-  %63 = tail call fastcc i32 @wl.alike(ptr %54, ptr %62, i32 %31, i32 %51)
-  br label %64
-
-64:
-  %65 = phi i32 [ %63, %53 ], [ %51, %50 ]
-  %66 = load i32, ptr %21, align 4
-  %67 = urem i32 %31, %66
-  %68 = udiv i32 %31, %66
-  %69 = icmp ne i32 %67, 0
-  %70 = icmp ult i32 %65, %66
-  %71 = select i1 %69, i1 true, i1 %70
-  br i1 %71, label %72, label %75
+63:
+  %64 = load i32, ptr %22, align 8
+  %65 = urem i32 %56, %64
+  %66 = sub i32 %64, %65
+  %67 = mul i32 %66, %54
+  %68 = tail call i32 @llvm.umin.i32(i32 %53, i32 %67)
+  %69 = freeze i32 %68
+  %70 = urem i32 %69, %54
+  %71 = sub nuw i32 %69, %70
+  br label %72
 
 72:
-  %73 = sub i32 %66, %67
-  %74 = tail call i32 @llvm.umin.i32(i32 %65, i32 %73)
-  br label %84
+  %73 = phi i32 [ %62, %60 ], [ %71, %63 ]
+  %74 = icmp eq i32 %30, 16
+  br i1 %74, label %93, label %75
 
 75:
-  %76 = load i32, ptr %22, align 8
-  %77 = urem i32 %68, %76
-  %78 = sub i32 %76, %77
-  %79 = mul i32 %78, %66
-  %80 = tail call i32 @llvm.umin.i32(i32 %65, i32 %79)
-  %81 = freeze i32 %80
-  %82 = urem i32 %81, %66
-  %83 = sub nuw i32 %81, %82
-  br label %84
+  %76 = add i32 %30, 1
+  store i32 %76, ptr %1, align 4
+  br label %77
 
-84:
-  %85 = phi i32 [ %74, %72 ], [ %83, %75 ]
-  %86 = icmp eq i32 %30, 16
-  br i1 %86, label %105, label %87
+77:
+  %78 = phi i32 [ %30, %75 ], [ %83, %80 ]
+  %79 = icmp ugt i32 %78, %32
+  br i1 %79, label %80, label %86
 
-87:
-  %88 = add i32 %30, 1
-  store i32 %88, ptr %1, align 4
-  br label %89
+80:
+  %81 = zext i32 %78 to i64
+  %82 = getelementptr inbounds nuw %struct.piece, ptr %6, i64 %81
+  %83 = add i32 %78, -1
+  %84 = zext i32 %83 to i64
+  %85 = getelementptr inbounds nuw %struct.piece, ptr %6, i64 %84
+  tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 4 dereferenceable(12) %82, ptr noundef nonnull align 4 dereferenceable(12) %85, i64 12, i1 false)
+  br label %77
 
-89:
-  %90 = phi i32 [ %30, %87 ], [ %95, %92 ]
-  %91 = icmp ugt i32 %90, %32
-  br i1 %91, label %92, label %98
-
-92:
-  %93 = zext i32 %90 to i64
-  %94 = getelementptr inbounds nuw %struct.piece, ptr %6, i64 %93
-  %95 = add i32 %90, -1
-  %96 = zext i32 %95 to i64
-  %97 = getelementptr inbounds nuw %struct.piece, ptr %6, i64 %96
-  tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 4 dereferenceable(12) %94, ptr noundef nonnull align 4 dereferenceable(12) %97, i64 12, i1 false)
-  br label %89
-
-98:
-  %99 = add i32 %32, 1
-  %100 = zext i32 %32 to i64
-  %101 = getelementptr inbounds nuw %struct.piece, ptr %6, i64 %100
-  store i32 %31, ptr %101, align 4
-  %102 = getelementptr inbounds nuw i8, ptr %101, i64 4
-  store i32 %85, ptr %102, align 4
-  %103 = getelementptr inbounds nuw i8, ptr %101, i64 8
-  store i32 %37, ptr %103, align 4
-  %104 = add i32 %85, %31
+86:
+  %87 = add i32 %32, 1
+  %88 = zext i32 %32 to i64
+  %89 = getelementptr inbounds nuw %struct.piece, ptr %6, i64 %88
+  store i32 %31, ptr %89, align 4
+  %90 = getelementptr inbounds nuw i8, ptr %89, i64 4
+  store i32 %73, ptr %90, align 4
+  %91 = getelementptr inbounds nuw i8, ptr %89, i64 8
+  store i32 %37, ptr %91, align 4
+  %92 = add i32 %73, %31
   br label %29
 
-105:
+93:
   ret i1 %33
 }
 
@@ -4826,6 +4885,62 @@ define internal fastcc noundef zeroext i1 @wl.run_piece(ptr nonnull %0, ptr nonn
 }
 
 declare i32 @sched_yield()
+
+define internal fastcc i32 @wl.same_states(ptr readonly captures(none) %0, i32 %1) unnamed_addr nofree noinline norecurse nosync nounwind memory(argmem: read) {
+  br label %3
+
+3:
+  %4 = phi i32 [ 0, %2 ], [ %5, %9 ]
+  %5 = add i32 %4, 32
+  %6 = icmp ugt i32 %5, %1
+  br i1 %6, label %22, label %7
+
+7:
+  %8 = load i32, ptr %0, align 4
+  br label %11
+
+9:
+  %10 = icmp eq i32 %19, 0
+  br i1 %10, label %3, label %22
+
+11:
+  %12 = phi i32 [ 0, %7 ], [ %20, %11 ]
+  %13 = phi i32 [ 0, %7 ], [ %19, %11 ]
+  %14 = or disjoint i32 %12, %4
+  %15 = zext i32 %14 to i64
+  %16 = getelementptr inbounds nuw i32, ptr %0, i64 %15
+  %17 = load i32, ptr %16, align 4
+  %18 = xor i32 %8, %17
+  %19 = or i32 %18, %13
+  %20 = add nuw nsw i32 %12, 1
+  %21 = icmp eq i32 %20, 32
+  br i1 %21, label %9, label %11
+
+22:
+  %23 = icmp ult i32 %4, %1
+  br i1 %23, label %24, label %35
+
+24:
+  %25 = load i32, ptr %0, align 4
+  br label %26
+
+26:
+  %27 = phi i32 [ %4, %24 ], [ %33, %32 ]
+  %28 = zext i32 %27 to i64
+  %29 = getelementptr inbounds nuw i32, ptr %0, i64 %28
+  %30 = load i32, ptr %29, align 4
+  %31 = icmp eq i32 %30, %25
+  br i1 %31, label %32, label %35
+
+32:
+  %33 = add i32 %27, 1
+  %34 = icmp eq i32 %33, %1
+  br i1 %34, label %35, label %26
+
+35:
+  %36 = phi i32 [ %4, %22 ], [ %1, %32 ], [ %27, %26 ]
+  ret i32 %36
+}
 
 define internal fastcc void @wl.resolve_warp(ptr nonnull readonly captures(none) %0, ptr readonly captures(none) %1, i32 %2, i32 %3, i32 %4) unnamed_addr minsize noinline nounwind {
   %6 = load ptr, ptr %1, align 8

@@ -376,6 +376,22 @@ struct pieces {
     struct piece each[PIECES];
 };
 
+/* How many threads have the state of the first one, one after the other. */
+static NOINLINE uint32_t same_states(const int32_t *states, uint32_t count)
+{
+    uint32_t n = 0;
+    for (; n + WARP_THREADS <= count; n += WARP_THREADS) {
+        int32_t differs = 0;
+        for (uint32_t lane = 0; lane < WARP_THREADS; ++lane)
+            differs |= states[n + lane] ^ states[0];
+        if (differs)
+            break;
+    }
+    while (n < count && states[n] == states[0])
+        ++n;
+    return n;
+}
+
 /* Puts pieces in the place of one, cut where neighbours have other states or other shared values; the pieces must be
    boxes, as phases run boxes. Returns whether there is room for them. */
 static RARE bool cut(const struct frame *f, struct pieces *p, uint32_t index)
@@ -387,8 +403,7 @@ static RARE bool cut(const struct frame *f, struct pieces *p, uint32_t index)
         p->each[n] = p->each[n + 1];
     for (uint32_t count; thread < end; thread += count) {
         int32_t state = states[thread];
-        for (count = 1; thread + count < end && states[thread + count] == state;)
-            ++count;
+        count = same_states(states + thread, end - thread);
         if (state != EXITED)
             count = alike(f->s, after(f, state)->shared, thread, count);
         uint32_t x = thread % f->nx, y = thread / f->nx % f->ny, plane = (f->ny - y) * f->nx;
