@@ -55,19 +55,30 @@ class Kernel:
         data = np.arange(SIZE, dtype=np.int64) * 7 + 3
         self.sum = np.zeros_like(thread)
         self.waits = self.random.random() < 0.6
-        text = []
+        text, before = [], thread
         for turn in range(turns):
             state, self.lines, self.count = random.Random(seed + 1), [], 0
             self.random = state
             self.known = {"%t": thread, "%b": block, "%turn": np.full_like(thread, turn)}
             self.known |= {"%p": np.full_like(thread, 37), "%n": np.full_like(thread, threads)}
+            indices = []
             for _ in range(3):
                 index, values = self.index()
-                inside = (values >= 0) & (values < SIZE)
-                self.sum = signed(self.sum + np.where(inside, data[np.clip(values, 0, SIZE - 1)], 0))
-                self.load(index)
+                indices.append((index, self.load(index), values))
+                self.add(data, values)
                 if self.waits:
                     self.lines.append("bar.sync 0;")
+            index, address, values = self.random.choice(indices)  # when the turn has another number
+            self.lines += ["add.s32 %turn, %turn, 1;", *(["bar.sync 0;"] if self.waits else [])]
+            self.access(index, address)
+            self.add(data, values)
+            index, address, values = self.random.choice(indices)  # in the next turn, before it is computed again
+            rest, self.lines = self.lines, [f"setp.eq.s32 %q, %turn, 0; @%q bra N{self.name};"]
+            self.access(index, address)
+            self.lines += [f"N{self.name}:", *rest]
+            if turn:
+                self.add(data, before)
+            before = values
             text = self.lines
         self.turns, self.lines = turns, text
 
@@ -77,6 +88,9 @@ class Kernel:
             value = self.new("mad.lo.s32", "%b", "%n", "%t")
         elif self.random.random() < 0.3:
             value = self.halved(value)
+        if self.random.random() < 0.4:  # a row of an array
+            value = self.new("mad.lo.s32", "%turn", self.random.choice(("%p", "%n", "5", "-3")), value)
+            return value, self.known[value]
         for _ in range(self.random.randint(1, 4)):
             other = self.leaf()
             name = self.random.choice(list(OPERATIONS))
@@ -123,18 +137,29 @@ class Kernel:
         self.known[target] = signed(result)
         return target
 
+    def add(self, data, index):
+        inside = (index >= 0) & (index < SIZE)
+        self.sum = signed(self.sum + np.where(inside, data[np.clip(index, 0, SIZE - 1)], 0))
+
     def load(self, index):
         self.count += 1
-        n, wide = self.count, self.random.choice(("mul.wide.s32", "mul.wide.u32"))
-        self.lines += [f"setp.ge.u32 %q, {index}, {SIZE};", f"@%q bra S{self.name}_{n};"]
-        self.lines += [f"{wide} %w{n}, {index}, 4;", f"add.s64 %w{n}, %x, %w{n};", f"ld.global.s32 %v, [%w{n}];"]
-        self.lines += ["add.s32 %sum, %sum, %v;", f"S{self.name}_{n}:"]
+        address = f"%w{self.count}"
+        wide = self.random.choice(("mul.wide.s32", "mul.wide.u32"))
+        self.lines += [f"{wide} {address}, {index}, 4;", f"add.s64 {address}, %x, {address};"]
+        self.access(index, address)
+        return address
+
+    def access(self, index, address):
+        self.count += 1
+        after = f"S{self.name}_{self.count}"
+        self.lines += [f"setp.ge.u32 %q, {index}, {SIZE};", f"@%q bra {after};"]
+        self.lines += [f"ld.global.s32 %v, [{address}];", "add.s32 %sum, %sum, %v;", f"{after}:"]
 
     def text(self):
         names = ", ".join(sorted({word.strip(",;[]") for line in self.lines for word in line.split() if "%r" in word}))
         wide = ", ".join(sorted({word.strip(",;[]") for line in self.lines for word in line.split() if "%w" in word}))
         body = "\n".join(self.lines)
-        again = f"add.s32 %turn, %turn, 1; setp.lt.s32 %again, %turn, {self.turns}; @%again bra LOOP;"
+        again = f"setp.lt.s32 %again, %turn, {self.turns}; @%again bra LOOP;"
         if self.turns == 1:  # no loop at all
             again = ""
         return f""".visible .entry {self.name}(.param .u64 x, .param .u64 out, .param .u32 p) {{

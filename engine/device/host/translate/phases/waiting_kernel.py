@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from engine.device.host.translate.analysis.availability import availability
 from engine.device.host.translate.analysis.control_flow import ControlFlow
+from engine.device.host.translate.analysis.phase_values import availability
 from engine.device.host.translate.analysis.provenance import Root, provenance
 from engine.device.host.translate.analysis.suspension_points import BARRIER, SuspensionPoint, suspension_point
 from engine.device.host.translate.analysis.uniformity import uniformity
