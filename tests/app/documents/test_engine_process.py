@@ -8,10 +8,11 @@ from pytestqt.qtbot import QtBot
 
 from app.window.main_window import MainWindow
 from engine import Patch, ProfilingLevel
+from engine.diagnostics import Diagnostic
 from engine.patch.changes import NodeRemoved
 from engine.patch.files import EXAMPLES_FOLDER
 from engine.protocol.client import Client
-from engine.protocol.messages import UpdateLevel
+from engine.protocol.messages import Preview, UpdateLevel
 from engine.protocol.pipe import connect
 from tests.app.conftest import Asked
 from tests.protocol.engine_process import COMMAND, the_child
@@ -42,8 +43,12 @@ def test_pictures_come_and_a_process_that_dies_can_be_started_again(qtbot: QtBot
         patch.set("tone", exposure=-2.0)
         assert window.session.cost_of(removal) is None
 
+        pictures: list[Preview] = []
+        problems: list[Diagnostic] = []
+        window.bridge.preview.connect(pictures.append)
+        window.bridge.failed.connect(problems.append)
         window.session.restart_engine()
-        with qtbot.waitSignal(window.bridge.preview):
-            pass
+        qtbot.waitUntil(lambda: bool(pictures or problems))
+        assert not problems
     finally:
         window.close()
