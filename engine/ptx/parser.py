@@ -57,23 +57,23 @@ class _ModuleParser:
         )
 
     def _place_locals(self) -> None:
-        """Move each local variable of the module, as PTX had them before version 3, to the function that names it.
+        """Move each local variable of the module, as PTX had them before version 3, to the functions that name it.
 
-        Each of several kernels has its own.
+        Each thread has one, so where device functions use it, its linkage becomes "module". Each of several kernels has
+        its own.
         """
         shared = {name: found for name, found in self._variables.items() if found.space == "local"}
-        users: dict[str, str] = {}
-        for name, function in self._functions.items() if shared else ():
-            own = [shared[symbol] for symbol in symbols(function) if symbol in shared]
+        users = {
+            name: [variable for variable in shared if variable in symbols(function)]
+            for name, function in (self._functions.items() if shared else ())
+        }
+        for name, own in users.items():
+            variables = list(self._functions[name].variables)
             for variable in own:
-                user = self._functions[users.setdefault(variable.name, name)]
-                if user.name != name and not (user.is_entry and function.is_entry):
-                    raise PtxSyntaxError(
-                        f"PTX line {variable.line}: local variable {variable.name} must be used in one function only, "
-                        f"got {user.name} and {name}; declare it in one and pass its address",
-                        line=variable.line,
-                    )
-            self._functions[name] = replace(function, variables=(*function.variables, *own))
+                others = [self._functions[other] for other in users if variable in users[other]]
+                is_shared = not all(item.is_entry for item in others)
+                variables.append(replace(shared[variable], linkage="module") if is_shared else shared[variable])
+            self._functions[name] = replace(self._functions[name], variables=tuple(variables))
         for name in shared:
             del self._variables[name]
 

@@ -164,7 +164,7 @@ class Variable:
     """A variable in `.global`, `.const`, `.shared`, `.local` or `.param` space.
 
     `count` is the number of elements of `ptx_type`; 0 for an array without a size. `linkage` is "extern", "visible",
-    "weak", "common" or "".
+    "weak", "common" or ""; "module" for a local variable of the module that functions use.
     """
 
     name: str

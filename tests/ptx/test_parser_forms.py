@@ -136,13 +136,17 @@ def test_variables_of_functions_and_registers_of_modules():
     assert module.variables[taken.name].initial == (Integer(1),)
 
 
-def test_a_local_variable_of_two_functions_is_refused():
-    """Each function would have its own, but the text declares one."""
-    text = HEAD + ".local .b32 own; .func f() { st.local.b32 [own], 1; } .entry k() { st.local.b32 [own], 2; }"
-    with pytest.raises(
-        PtxSyntaxError, match="line 4: local variable own must be used in one function only, got f and k"
-    ):
-        parse(text)
+def test_a_local_variable_that_functions_use_is_one_for_each_thread():
+    """Every function that names it has it, and its linkage says so; kernels alone have one each."""
+    body = "{ st.local.b32 [own], 1; st.local.b32 [other], 1; }"
+    function = ".func f() { st.local.b32 [own], 1; }"
+    text = f"{HEAD}.local .b32 own; .local .b32 other; {function} .entry k() {body} .entry l() {body}"
+    functions = parse(text).functions
+    found = {(name, item.name): item.linkage for name, function in functions.items() for item in function.variables}
+    kernels = {
+        (name, variable): "module" if variable == "own" else "" for name in "kl" for variable in ("own", "other")
+    }
+    assert found == {("f", "own"): "module", **kernels}
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,29 @@ def test_a_source_may_be_a_register_plus_a_number(run):
     assert np.array_equal(out.T[:3], [thread + 5, 0 * thread, 2 * thread - 8])
 
 
+LOCAL = """.version 2.3
+.target sm_20
+.address_size 64
+.local .align 4 .b8 own[64];
+.func (.reg .u32 rv) sum (.reg .u32 x) {
+  .reg .u32 y; ld.local.u32 y, [own+4]; add.u32 rv, x, y; st.local.u32 [own+8], x; ret; }
+.func again () { .reg .u32 y, z; ld.local.u32 y, [own+8]; call (z), sum, (y); st.local.u32 [own+12], z; ret; }
+.entry k (.param .u64 out)
+{
+  .reg .u64 a, b; .reg .u32 r, s;
+  mov.u32 r, %tid.x; st.local.u32 [own+4], r; call (s), sum, (7); call again; ld.local.u32 r, [own+12];
+  mad.lo.u32 s, s, 1000, r; ld.param.u64 a, [out]; mov.u32 r, %tid.x; mad.wide.u32 a, r, 4, a;
+  st.global.u32 [a], s; exit;
+}
+"""
+
+
+def test_a_local_variable_of_the_module_is_one_for_each_thread(run):
+    """A kernel and the functions that it calls read what each of them has written."""
+    out = run(LOCAL, "k", 1, 40, np.zeros(40, np.uint32))[0]
+    assert np.array_equal(out, (np.arange(40) + 7) * 1001)
+
+
 @pytest.mark.parametrize(
     ("line", "instead"),
     [

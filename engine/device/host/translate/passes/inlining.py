@@ -1,4 +1,7 @@
-"""Inlining of the device functions that wait for other threads: only a kernel's own body can be suspended."""
+"""Inlining of the device functions that wait for other threads: only a kernel's own body can be suspended.
+
+Those that share a local variable with their callers are inlined too, so that each thread has one.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -25,8 +28,12 @@ def inline_suspending(
 
 
 def _waiting(functions: Mapping[str, ptx.Function]) -> set[str]:
-    """Return the names of the functions that wait, directly or in a function that they call."""
-    found = {name for name, item in functions.items() if any(_waits(entry) for entry in item.instructions)}
+    """Return the names of the functions that wait or share a variable, directly or in a function that they call."""
+    found = {
+        name
+        for name, item in functions.items()
+        if any(_waits(entry) for entry in item.instructions) or any(map(_is_shared, item.variables))
+    }
     changed = bool(found)
     while changed:
         changed = False
@@ -43,6 +50,10 @@ def _reaches(
     if target_of(call) is None:
         return callee_of(call) in found
     return not found.isdisjoint(candidates(call, caller.prototypes, caller.targets, functions))
+
+
+def _is_shared(variable: ptx.Variable) -> bool:
+    return variable.linkage == "module"
 
 
 def _waits(instruction: ptx.Instruction) -> bool:
@@ -147,7 +158,10 @@ class _Inliner:
         names = {variable.name: str(operand.name) for variable, operand in zip(formal, given, strict=True)}  # type: ignore[union-attr]  # all are symbols
         self._shared_params.update(names.values())
         for variable in callee.variables:
-            if variable.space in ("local", "param"):
+            if _is_shared(variable):
+                if variable not in self._variables:
+                    self._variables.append(variable)
+            elif variable.space in ("local", "param"):
                 names[variable.name] = variable.name + suffix
                 self._variables.append(replace(variable, name=variable.name + suffix))
             elif variable.space == "shared" and variable not in self._variables:
@@ -187,7 +201,10 @@ class _Inliner:
 
 
 def _recursive(call: ptx.Instruction, name: str) -> KernelError:
-    return error_at(call.line, f"function {name} must not call itself, because it waits for other threads; use a loop")
+    return error_at(
+        call.line,
+        f"function {name} must not call itself, because it waits for other threads or shares local memory; use a loop",
+    )
 
 
 def _renamed(
