@@ -67,6 +67,20 @@ def test_a_fault_leaves_other_buffers_and_the_device_as_they_were(host, module):
         buffer.free()
 
 
+@pytest.mark.parametrize(("offset", "is_fine"), [(0, True), (12, True), (2, False), (13, False), (16, False)])
+def test_local_accesses_at_constants_are_checked(host, offset, is_fine):
+    """As all others: aligned and inside."""
+    ptx = f""".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k() {{
+    .reg .b32 %r; .local .align 16 .b8 own[16]; st.local.u32 [own+{offset}], 5; ret; }}"""
+    kernel = host.load_module(ptx).kernel("k")
+    if is_fine:
+        host.launch(kernel, (1,), (32,), [])
+        return
+    with pytest.raises(KernelFault) as caught:
+        host.launch(kernel, (1,), (32,), [])
+    assert "misaligned" in str(caught.value) or offset == 16
+
+
 def test_a_misaligned_access_is_a_fault(host, module):
     """As on CUDA, an address must be a multiple of the size of the access."""
     buffer = host.upload(np.zeros(64, np.uint8))

@@ -120,7 +120,7 @@ class Accesses:
             pointer = f"getelementptr i8, ptr %{space}, i64 {address}"
         else:
             check, pointer = self._check_address(operand, address, size, space)
-        if check is not None and size > 1 and space != "shared":
+        if check is not None and size > 1 and not (space == "shared" or (space == "local" and self._is_entry)):
             check = self._check_alignment(check, address, size)
         if check is None:
             yield self._body.code.value(pointer)
@@ -317,16 +317,14 @@ class Accesses:
         return check, address, f"getelementptr i8, ptr {frame}, i64 {distance}"
 
     def _check_offset(self, instruction: Instruction, address: str, size: int, space: str) -> str | None:
-        code = self._body.code
+        code, shift, limit = self._body.code, size.bit_length() - 1, "%shared.bytes"
         if space == "local":
-            last = self._body.local_bytes - size
-            if address.isdigit() and int(address) <= last:
+            if address.isdigit() and int(address) % size == 0 and int(address) <= self._body.local_bytes - size:
                 return None
-            return code.value(f"icmp ule i64 {address}, {max(last, 0)}") if last >= 0 else "false"
+            limit = str(self._body.local_bytes)
         # The low bits of an address that is not aligned become the high bits of a number that is too great.
-        shift = size.bit_length() - 1
         turned = code.value(f"call i64 @llvm.fshr.i64(i64 {address}, i64 {address}, i64 {shift})") if shift else address
-        return code.value(f"icmp ult i64 {turned}, {code.value(f'lshr i64 %shared.bytes, {shift}')}")
+        return code.value(f"icmp ult i64 {turned}, {code.value(f'lshr i64 {limit}, {shift}')}")
 
     def _check_alignment(self, check: str, address: str, size: int) -> str:
         """Return a check extended by the alignment of an access of `size` bytes."""
