@@ -18,7 +18,7 @@ class UserState(msgspec.Struct):
     geometry: bytes = b""
     layout: bytes = b""
     #: Names of the docks that the person closed.
-    closed_docks: list[str] = msgspec.field(default_factory=lambda: ["help"])
+    closed_docks: list[str] = msgspec.field(default_factory=lambda: ["help", "log", "problems", "updates"])
 
     def add_recent(self, path: Path) -> None:
         """Put a file at the head of the recent files."""

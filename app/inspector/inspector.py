@@ -137,18 +137,23 @@ class Inspector(EmptyState):
 
     def _build(self, patch: Patch, block_type: type[Block] | None) -> QWidget:
         page = QWidget()
-        column = QVBoxLayout(page, contentsMargins=QMargins(12, 12, 12, 12), spacing=12)
+        column = QVBoxLayout(page, contentsMargins=QMargins(12, 8, 12, 8), spacing=8)
         self.header = NodeHeader(patch, self._nodes, block_type)
         self.header.renamed.connect(self._rename)
         self.header.finished.connect(self.renaming_ended)
         column.addWidget(self.header)
         if block_type is not None and block_type.parameters:
-            form = QFormLayout(horizontalSpacing=8, verticalSpacing=4)
+            form = QFormLayout(horizontalSpacing=8, verticalSpacing=2)
             form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
             form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.DontWrapRows)
-            for spec in block_type.parameters.values():
-                self.rows[spec.name] = row = self._make_row(spec)
-                form.addRow(row.label, row)
+            specs = block_type.parameters.values()
+            sections = [[spec for spec in specs if not spec.structural], [spec for spec in specs if spec.structural]]
+            for title, section in zip(("While it runs", "Changes rebuild the graph"), sections, strict=True):
+                if all(sections):  # which a person must tell apart only where there are both
+                    form.addRow(QLabel(title, objectName="sectionTitle"))
+                for spec in section:
+                    self.rows[spec.name] = row = self._make_row(spec)
+                    form.addRow(row.label, row)
             align_numbers(row.editor for row in self.rows.values())
             column.addLayout(form)
         elif block_type is not None:

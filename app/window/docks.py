@@ -12,10 +12,12 @@ from app.documents.editor_state import UserState
 _SIZE = QSize(1440, 900)
 _FRAME = QSize(16, 48)  # about what a window manager puts around a window
 #: Shares of the window: the viewer is what a person works for, so its column is wide.
-_RIGHT_SHARE, _VIEWER_SHARE = 0.36, 0.46
+_RIGHT_SHARE, _VIEWER_SHARE = 0.32, 0.46
 _LISTS_HEIGHT = 188
+#: The lists below the canvas; at first they are closed, since the status bar counts and opens them.
+LISTS = ("problems", "updates", "log")
 #: An arrangement saved by another version is not restored: its docks may not exist any more.
-_VERSION = 2
+_VERSION = 3
 
 
 class Docks:
@@ -26,6 +28,7 @@ class Docks:
         self._docks: dict[str, QDockWidget] = {}
         self._closed: frozenset[str] = frozenset()
         self._shown = False
+        self._has_opened_lists = False
 
     def __getitem__(self, name: str) -> QDockWidget:
         return self._docks[name]
@@ -61,9 +64,24 @@ class Docks:
         return [name for name, dock in self._docks.items() if not dock.toggleViewAction().isChecked()]
 
     def reveal(self, name: str) -> None:
-        """Bring a dock to the front, also one that was closed."""
+        """Bring a dock to the front, also one that was closed; the lists open together."""
+        if name in LISTS and not self._has_opened_lists and self._shown:
+            self._has_opened_lists = True
+            lists = [self._docks[other] for other in LISTS]
+            for dock in lists:
+                dock.show()
+            self._window.resizeDocks(lists, [_LISTS_HEIGHT] * len(lists), Qt.Orientation.Vertical)
         self._docks[name].show()
         self._docks[name].raise_()
+
+    def toggle(self, name: str) -> None:
+        """Bring a list to the front, or close all lists when it is there already."""
+        if self._docks[name].isVisible() and not self._docks[name].visibleRegion().isEmpty():
+            for other in LISTS:
+                self._docks[other].close()
+            self._has_opened_lists = False
+        else:
+            self.reveal(name)
 
 
 def arrange(window: QMainWindow, docks: Docks) -> None:
@@ -87,7 +105,6 @@ def size_docks(window: QMainWindow, docks: Docks, viewer: QDockWidget) -> None:
     width, upper = round(_RIGHT_SHARE * window.width()), round(_VIEWER_SHARE * window.height())
     window.resizeDocks(right, [width, width], Qt.Orientation.Horizontal)
     window.resizeDocks(right, [upper, window.height() - upper], Qt.Orientation.Vertical)
-    window.resizeDocks([docks["problems"]], [_LISTS_HEIGHT], Qt.Orientation.Vertical)
     QTimer.singleShot(0, window, partial(_tabify, window, docks["inspector"], docks["help"]))
 
 

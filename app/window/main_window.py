@@ -1,5 +1,6 @@
 """`MainWindow`: puts canvas, docks, commands and session together."""
 
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, QUrl
@@ -33,11 +34,11 @@ from app.theme.colours import current
 from app.view_models.block_help import kernel_files
 from app.viewers.viewer_docks import ViewerDocks
 from app.widgets.banner import NO_NOTICE, Banner, Notice
-from app.window.docks import Docks, arrange, remember, restore, size_docks
+from app.window.docks import LISTS, Docks, arrange, remember, restore, size_docks
 from app.window.engine_badge import EngineBadge
 from app.window.focus_keys import FocusKeys
 from app.window.input_events import InputEvents
-from app.window.toolbars import ProblemCount, add_toolbar, fill_menu_bar, under_banners
+from app.window.toolbars import ProblemCount, add_toolbar, fill_menu_bar, list_button, under_banners
 from app.window.transport import TransportControls
 from app.window.welcome import Welcome
 from app.window.window_style import window_stylesheet
@@ -88,6 +89,10 @@ class MainWindow(QMainWindow):
         fill_menu_bar(self.actions_by_id, self.docks)
         add_toolbar(self, self.actions_by_id, self.transport.bar, self.badge)
         self.statusBar().addPermanentWidget(self.problem_count)  # where no message covers it
+        for name in LISTS[1:]:
+            button = list_button(self.docks[name].windowTitle())
+            button.clicked.connect(partial(self.docks.toggle, name))
+            self.statusBar().addPermanentWidget(button)
         self.statusBar().setSizeGripEnabled(False)
         self._availability = Availability(self, self.session, self.canvas, self.actions_by_id)
         ChangingMenus(self, self.actions_by_id, self.canvas, self.viewers, self.files, self.state)
@@ -221,7 +226,7 @@ class MainWindow(QMainWindow):
         self.updates.node_activated.connect(self.go_to)
         self.updates.noted.connect(self.log.add_message)
         self.problems.counted.connect(self._on_problem_count)
-        self.problem_count.clicked.connect(lambda: self.docks.reveal("problems"))
+        self.problem_count.clicked.connect(lambda: self.docks.toggle("problems"))
         self.welcome.new_requested.connect(self.files.new)
         self.welcome.browse_requested.connect(self.files.open)
         self.welcome.open_requested.connect(self.files.open_path)

@@ -37,20 +37,24 @@ def under_banners(*parts: QWidget) -> QWidget:
 
 
 class ProblemCount(QPushButton):
-    """Hidden while there are no problems."""
+    """Says how many problems there are, and shows or hides them."""
 
     def __init__(self) -> None:
         super().__init__(flat=True)
         self.setObjectName("problemCount")
-        self.setToolTip("Show the problems")
-        self.hide()
+        self.setToolTip("Show or hide the problems")
+        self.show_count(0, 0)
 
     def show_count(self, errors: int, warnings: int, incomplete: int = 0) -> None:
         """Show how many problems there are, and how many connections blocks still wait for."""
-        self.setText(count_text(errors, warnings, incomplete))
+        self.setText(count_text(errors, warnings, incomplete) or "No problems")
         self.setProperty("state", "error" if errors else "warning" if warnings else "incomplete")
         self.style().polish(self)
-        self.setVisible(bool(errors + warnings + incomplete))
+
+
+def list_button(text: str) -> QPushButton:
+    """Return a button of the status bar that shows or hides a list."""
+    return QPushButton(text, flat=True, objectName="listToggle", toolTip=f"Show or hide: {text}")
 
 
 def count_text(errors: int, warnings: int, incomplete: int = 0) -> str:

@@ -33,8 +33,10 @@ def window_stylesheet(theme: Colours) -> str:
     background: transparent; border-color: transparent; padding: 2px;
 }}
 #viewerFooter QToolButton:hover, #rowReset:hover, #rowDrive:hover {{ background: {theme.control_hover}; }}
+#rowReset, #rowDrive {{ padding: 1px; }}
+Inspector QAbstractSpinBox, Inspector QLineEdit, Inspector QComboBox {{ padding-top: 0; padding-bottom: 0; }}
 #rowDrive::menu-indicator {{ image: none; width: 0; }}
-#drivenBy {{ color: {PORT_STYLES[PortKind.NUMBER].colour(theme)}; padding: 3px 6px; }}
+#drivenBy {{ color: {PORT_STYLES[PortKind.NUMBER].colour(theme)}; padding: 0 6px; }}
 #drivenValue {{ color: {theme.text_dim}; padding-right: 5px; }}
 #levelFilter {{ background: transparent; border-color: transparent; color: {theme.text_faint}; padding: 1px 6px; }}
 #levelFilter:checked {{ background: {theme.control}; border-color: {theme.border}; color: {theme.text}; }}
@@ -46,6 +48,9 @@ def window_stylesheet(theme: Colours) -> str:
 #cardTitle {{ font-weight: 600; }}
 #link {{ background: transparent; border-color: transparent; text-align: left; padding: 4px 0; color: {theme.text}; }}
 #link:hover {{ color: {theme.accent}; }}
+QStatusBar {{ max-height: 24px; }}
+#listToggle {{ background: transparent; border-color: transparent; padding: 1px 8px; color: {theme.text_dim}; }}
+#listToggle:hover {{ background: {theme.control_hover}; color: {theme.text}; }}
 #problemCount {{ background: transparent; border-color: transparent; padding: 2px 8px; color: {theme.text_dim}; }}
 #problemCount[state="warning"] {{ color: {theme.warning}; }}
 #problemCount[state="error"] {{ color: {theme.error}; }}

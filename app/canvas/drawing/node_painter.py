@@ -16,7 +16,9 @@ from engine.protocol.messages import NodeState
 
 _TRACK, _HANDLE = 4.0, 5.0
 #: Below this zoom port names and badges are hidden and titles are large; below the next, titles are hidden as well.
-NEAR, MIDDLE = 0.65, 0.28
+NEAR, MIDDLE = 0.4, 0.28
+#: Zoomed out, text grows until its small size has so many pixels, at most by this factor: more has no room.
+_LEGIBLE, _MOST_GROWTH = 8.5, 1.5
 #: Size of large titles on nodes that are too narrow for the usual size.
 FAR_NARROW = 16
 _RADIUS = 4.0
@@ -64,10 +66,10 @@ def paint_node(
         if scale < NEAR:
             _paint_far_title(painter, model, layout, ink)
         else:
-            _paint_header(painter, model, layout, appearance, theme, ink)
+            _paint_header(painter, model, layout, appearance, theme, ink, text_growth(scale))
         _paint_ports(painter, model, layout, appearance, theme, scale)
         if scale >= NEAR:
-            _paint_values(painter, model, layout, appearance.values, ink)
+            _paint_values(painter, model, layout, appearance.values, ink, text_growth(scale))
             if model.slider is not None and layout.track is not None:
                 _paint_slider(painter, model.slider, layout.track, theme, held=appearance.held)
         _paint_state_mark(painter, QPointF(layout.width - 1, 1), appearance.state, theme, max(1.0, 0.8 / scale))
@@ -130,11 +132,17 @@ def _radius(model: NodeViewModel) -> float:
 
 
 def _paint_header(
-    painter: QPainter, model: NodeViewModel, layout: NodeLayout, appearance: NodeAppearance, theme: Colours, ink: str
+    painter: QPainter,
+    model: NodeViewModel,
+    layout: NodeLayout,
+    appearance: NodeAppearance,
+    theme: Colours,
+    ink: str,
+    growth: float,
 ) -> None:
     right = layout.width - PADDING
     if appearance.badge:
-        font = ui_font(SMALL)
+        font = ui_font(round(SMALL * growth))
         width = QFontMetricsF(font).horizontalAdvance(appearance.badge)
         painter.setFont(font)
         painter.setPen(qcolor(mix(ink, category_tint(model.category, theme), 0.25)))
@@ -142,7 +150,14 @@ def _paint_header(
             QRectF(right - width, 0, width + 1, layout.header), Qt.AlignmentFlag.AlignVCenter, appearance.badge
         )
         right -= width + PADDING
-    paint_text(painter, QRectF(PADDING, 0, right - PADDING, layout.header), model.title, ink, BODY, strong=True)
+    paint_text(
+        painter, QRectF(PADDING, 0, right - PADDING, layout.header), model.title, ink, round(BODY * growth), strong=True
+    )
+
+
+def text_growth(scale: float) -> float:
+    """Return by how much text on nodes is larger than at 100 %, so that it can be read at a zoom."""
+    return min(max(_LEGIBLE / (SMALL * scale), 1.0), _MOST_GROWTH)
 
 
 def _paint_state_mark(painter: QPainter, corner: QPointF, state: NodeState, theme: Colours, size: float) -> None:
@@ -196,20 +211,28 @@ def _paint_ports(
             fits = appearance.fitting is None or (port.name, port.is_input) in appearance.fitting
             painter.setOpacity(1.0 if fits else 0.25)
             if scale >= NEAR and not (model.slider is not None and port is model.outputs[0]):
-                _paint_port_name(painter, port, centre, theme)
+                shared = bool(layout.inputs and layout.outputs)
+                _paint_port_name(painter, port, centre, layout.width / 2 if shared else layout.width, theme, scale)
             _paint_port(painter, port, centre, appearance, theme)
     painter.setOpacity(1.0)
 
 
-def _paint_port_name(painter: QPainter, port: PortViewModel, centre: QPointF, theme: Colours) -> None:
-    font = ui_font(SMALL)
+def _paint_port_name(
+    painter: QPainter, port: PortViewModel, centre: QPointF, most: float, theme: Colours, scale: float
+) -> None:
+    """Paint a port's name; grown text is cut off where it would reach the names on the node's other side."""
+    growth = text_growth(scale)
+    font = ui_font(round(SMALL * growth))
     painter.setFont(font)
     painter.setPen(qcolor(theme.warning if port.dangling else theme.text_faint if port.optional else theme.text_dim))
-    width = QFontMetricsF(font).horizontalAdvance(port.name) + 1
+    metrics, name = QFontMetricsF(font), port.name
+    if growth > 1.0 and port.live is None:
+        name = metrics.elidedText(name, Qt.TextElideMode.ElideRight, most - PORT_TEXT)
+    width = metrics.horizontalAdvance(name) + 1
     left = centre.x() + PORT_TEXT if port.is_input else centre.x() - PORT_TEXT - width + 1
     if port.live is not None and not port.is_input:
         left -= value_width() + VALUE_GAP
-    painter.drawText(QRectF(left, centre.y() - ROW / 2, width, ROW), Qt.AlignmentFlag.AlignVCenter, port.name)
+    painter.drawText(QRectF(left, centre.y() - ROW / 2, width, ROW), Qt.AlignmentFlag.AlignVCenter, name)
 
 
 def _paint_port(
@@ -236,10 +259,15 @@ def _paint_port(
 
 
 def _paint_values(
-    painter: QPainter, model: NodeViewModel, layout: NodeLayout, texts: Mapping[tuple[str, bool], str], ink: str
+    painter: QPainter,
+    model: NodeViewModel,
+    layout: NodeLayout,
+    texts: Mapping[tuple[str, bool], str],
+    ink: str,
+    growth: float,
 ) -> None:
     """Paint the numbers, by the name and side of their ports; right-aligned, so that the decimal point stays."""
-    painter.setFont(ui_font(SMALL))
+    painter.setFont(ui_font(round(SMALL * growth)))
     painter.setPen(qcolor(ink))
     flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
     for ports, centres in ((model.inputs, layout.inputs), (model.outputs, layout.outputs)):

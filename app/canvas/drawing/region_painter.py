@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen
 
-from app.canvas.drawing.node_painter import NEAR
 from app.canvas.drawing.region_layout import GAP, INNER_MARGIN, STRIP, RegionLayout, Slot
 from app.canvas.drawing.shapes import paint_text, qcolor
 from app.edits.regions import branch_title
@@ -14,6 +13,8 @@ from app.theme.fonts import BODY, SMALL
 from app.view_models.node_view_model import RegionViewModel
 
 _RADIUS = 6.0
+#: Below this zoom a title is as large as on the screen needed, and branches and invitations have none.
+NEAR = 0.65
 #: Titles keep this height on the screen when the view is zoomed out, up to `FAR_LIMIT` on the canvas.
 _FAR_PIXELS = 11.0
 FAR_LIMIT = 64

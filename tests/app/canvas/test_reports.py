@@ -3,14 +3,16 @@
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QEvent, QPoint
+from PySide6.QtCore import QEvent, QPoint, QPointF
 from PySide6.QtGui import QColor, QHelpEvent
 from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
 
 from app.canvas.canvas import Canvas
+from app.canvas.drawing.node_painter import text_growth
 from app.theme.apply import apply_theme
 from app.theme.colours import DARK, LIGHT
+from app.theme.fonts import SMALL
 from app.widgets.tooltip import as_html
 from engine.protocol.messages import BufferReport, NodeState
 from tests.app.canvas.canvas_support import Hand
@@ -109,3 +111,25 @@ def test_a_state_is_repainted_however_far_away(hand: Hand, qtbot: QtBot) -> None
     qtbot.wait(50)
     with qtbot.waitSignal(hand.scene.changed):
         hand.canvas.show_report(make_report({"scale": make_node_report(NodeState.ERROR, message="no")}))
+
+
+def test_names_and_times_can_be_read_at_the_zoom_of_a_whole_patch(canvas: Canvas) -> None:
+    """Down to 40 %, text on nodes has at least 6 pixels; above half size at least 8, and at 100 % its own size."""
+    for zoom in (0.4, 0.45, 0.52, 0.6, 0.65, 0.8, 1.0, 2.0):
+        pixels_high = SMALL * text_growth(zoom) * zoom
+        assert pixels_high >= (8 if zoom > 0.5 else 6), zoom
+    assert text_growth(1.0) == 1.0
+
+
+@pytest.mark.parametrize("zoom", [0.42, 0.5, 0.64])
+def test_names_of_both_sides_do_not_meet(canvas: Canvas, zoom: float) -> None:
+    """Between the names of an input and an output in one row there is a column of the node's own colour."""
+    canvas.view.set_zoom(zoom)
+    view = canvas.scene.nodes["scale"]
+    canvas.view.centerOn(view)
+    QApplication.processEvents()
+    image = canvas.view.viewport().grab().toImage()
+    row = canvas.view.mapFromScene(view.mapToScene(QPointF(0, view.layout.inputs[0].y())))
+    middle = canvas.view.mapFromScene(view.mapToScene(QPointF(view.layout.width / 2, 0)))
+    colours = [{image.pixel(middle.x() + dx, row.y() + dy) for dy in range(-3, 4)} for dx in range(-3, 4)]
+    assert any(len(column) == 1 for column in colours)

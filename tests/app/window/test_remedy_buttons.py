@@ -78,6 +78,7 @@ def test_a_new_block_is_incomplete_and_asks_for_its_inputs(real_window: Any, pat
     assert window.problem_count.text() == "1 open input"
     qtbot.waitUntil(lambda: bool(buttons(window.inspector)))
     assert list(buttons(window.inspector)) == ["Add a block for b …"]
+    window.docks.reveal("problems")
     assert list(buttons(window.problems)) == ["Add a block for b …"]
     click(buttons(window.inspector)["Add a block for b …"])
     popup = window.canvas.findChild(SearchPopup)

@@ -54,6 +54,7 @@ def test_window_and_theme_are_remembered(qtbot: QtBot, tmp_path: Path, asked: As
 
 def test_closed_docks_stay_closed(opened: MainWindow, file: Path) -> None:
     """A dock that the person closed does not come back with the next patch, and the welcome page has none."""
+    opened.docks.reveal("log")
     opened.docks["log"].toggleViewAction().trigger()
     opened.files.close()
     assert not any(dock.isVisible() for dock in (opened.docks[name] for name in ("inspector", "problems", "log")))
@@ -126,7 +127,7 @@ def test_a_fault_in_the_editor_is_shown_and_work_goes_on(opened: MainWindow, tmp
 def test_the_tabs_of_the_first_layout_lie_below_their_docks(opened: MainWindow, qtbot: QtBot) -> None:
     """Docks that share a place have one tab bar, as wide as they are, and no other is left over the window."""
     opened.resize(1280, 720)
-    for name in ("help", "inspector"):
+    for name in ("help", "inspector", "problems"):
         opened.docks.reveal(name)
 
     def places() -> dict[str, QRect]:

@@ -1,0 +1,70 @@
+"""The canvas has the space: lists open when they are asked for, and the inspector's rows are compact."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QPushButton
+from pytestqt.qtbot import QtBot
+
+from app.canvas.drawing.node_painter import NEAR
+from app.documents.gallery import find_examples
+from app.window.docks import LISTS
+from engine.patch.document import Patch
+
+
+def button(window: Any, text: str) -> QPushButton:
+    """Return a button of the status bar."""
+    return next(found for found in window.statusBar().findChildren(QPushButton) if found.text() == text)
+
+
+def click(window: Any, text: str) -> None:
+    """Click a button of the status bar, and let the docks take their places."""
+    QTest.mouseClick(button(window, text), Qt.MouseButton.LeftButton)
+    for _ in range(4):
+        QApplication.processEvents()
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1440, 900), (1920, 1080)])
+def test_examples_open_so_that_names_can_be_read(window: Any, qtbot: QtBot, width: int, height: int) -> None:
+    """The canvas has more than four fifths of the height, and shows each whole example with its port names."""
+    window.resize(width, height)
+    for example in find_examples():
+        window.session.open(example.path)
+        qtbot.wait(50)
+        window.canvas.fit()
+        assert window.canvas.height() > 0.8 * height
+        assert window.canvas.view.zoom >= NEAR, example.path.name
+
+
+def test_the_status_bar_opens_and_closes_the_lists(window: Any, qtbot: QtBot) -> None:
+    """A list comes to the front at a click; a second click closes all three."""
+    window.session.replace(Patch())
+    qtbot.wait(50)
+    assert not any(window.docks[name].isVisible() for name in LISTS)
+    tall = window.canvas.height()
+    click(window, "Updates")
+    assert not window.docks["updates"].visibleRegion().isEmpty()
+    assert window.canvas.height() < tall - 100
+    click(window, "No problems")
+    assert not window.docks["problems"].visibleRegion().isEmpty()
+    click(window, "No problems")
+    assert not any(window.docks[name].isVisible() for name in LISTS)
+    assert window.canvas.height() == tall
+
+
+def test_rows_of_the_inspector_are_compact(window: Any, qtbot: QtBot) -> None:
+    """From one parameter to the next it is at most 26 pixels, and what rebuilds the graph stands apart."""
+    patch = Patch()
+    patch.add("test_app.every_parameter", node_id="a")
+    window.session.replace(patch)
+    window.canvas.select(["a"])
+    qtbot.wait(50)
+    rows = window.inspector.rows
+    steps = [rows["free"].y() - rows["gain"].y(), rows["on"].y() - rows["free"].y()]
+    assert max(steps) <= 26
+    live = [row.y() for row in rows.values() if not row.editor.spec.structural]
+    assert rows["count"].y() > max(live) + 30
