@@ -38,6 +38,7 @@ from app.edits.nodes import snapped
 from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.theme.fonts import BODY, SMALL
+from app.theme.icons import category_icon
 from engine.blocktypes.block import Block
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, PortRef
@@ -48,7 +49,9 @@ Find = Callable[[str], list[type[Block]]]
 
 _WIDTH = 384
 _ROW_HEIGHT = 40
-_MOST_ROWS = 7
+_MOST_ROWS = 9
+_MOST_RECENT = 5
+_ICON = 18
 _BLOCK_TYPE = Qt.ItemDataRole.UserRole
 
 
@@ -175,7 +178,9 @@ class _Delegate(QStyledItemDelegate):
             painter.fillRect(QRect(rect.left(), rect.top(), 2, rect.height()), qcolor(theme.accent))
         elif state & QStyle.StateFlag.State_MouseOver:
             painter.fillRect(rect, qcolor(theme.control))
-        area = QRectF(rect.adjusted(8, 3, -8, -3))
+        drawn = category_icon(block_type.category, block_type.is_value)
+        drawn.paint(painter, QRect(rect.left() + 8, rect.center().y() - _ICON // 2, _ICON, _ICON))
+        area = QRectF(rect.adjusted(16 + _ICON, 3, -8, -3))
         half = area.height() // 2
         upper, lower = area.adjusted(0, 0, 0, half - area.height()), area.adjusted(0, half, 0, 0)
         paint_text(painter, upper, block_type.title, theme.text, BODY, strong=True)
@@ -193,6 +198,7 @@ class BlockSearch(QObject):
         super().__init__(parent)
         self._patch: Patch | None = None
         self._goal: Goal = None
+        self._recent: list[str] = []  # ids of the types that were placed last, the newest at the end
         self._point, self._scope = QPointF(), ""
         self._popup = SearchPopup(parent)
         self._popup.chosen.connect(self._place)
@@ -223,6 +229,9 @@ class BlockSearch(QObject):
         if self._patch is None:
             return []
         found = self._patch.catalogue.search(text)
+        if not text:  # the palette: what was placed last, then all, by category
+            recent = {type_id: place for place, type_id in enumerate(reversed(self._recent))}
+            found.sort(key=lambda block: (recent.get(block.id, len(recent)), block.category, block.title))
         for ref in _ends_of(self._goal):
             spec = self._patch.find_end(ref)
             found = fitting_types(found, spec) if spec else []
@@ -241,6 +250,7 @@ class BlockSearch(QObject):
         except PatchError as problem:
             self.refused.emit(str(problem))
         else:
+            self._recent = [*(known for known in self._recent if known != block_type.id), block_type.id][-_MOST_RECENT:]
             self.placed.emit(placed)
 
 

@@ -35,6 +35,30 @@ ACTIONS = {
 }
 
 
+#: Icons of the shipped categories, which are told apart by shape as well as by colour.
+CATEGORIES = {
+    "buffer": "mdi6.database-outline",
+    "control": "mdi6.source-branch",
+    "field": "mdi6.grid",
+    "fractal": "mdi6.snowflake",
+    "image": "mdi6.image-outline",
+    "io": "mdi6.swap-horizontal",
+    "math": "mdi6.function-variant",
+    "particles": "mdi6.dots-hexagon",
+    "reduce": "mdi6.sigma",
+    "values": "mdi6.sine-wave",
+}
+
+
+def category_icon(category: str, is_value: bool = False) -> QIcon:
+    """Return the icon of a category in its colour; one that Warploom does not ship has that of a block."""
+    theme = colours.current()
+    tint = colours.mix(colours.category_tint(category, theme), theme.text, 0.45)
+    usual = "mdi6.sine-wave" if is_value else "mdi6.cube-outline"
+    drawn: QIcon = qtawesome.icon(CATEGORIES.get(category.lower(), usual), color=tint)
+    return drawn
+
+
 def icon(name: str, colour: str | None = None) -> QIcon:
     """Return the icon of an action, in the text colour by default; KeyError when there is none."""
     theme = colours.current()

@@ -16,6 +16,7 @@ from engine.blocktypes.block import LIBRARY, Block, block_types
 from engine.blocktypes.checks import shown
 from engine.catalogue.block_files import FOLDER_NAME
 from engine.catalogue.block_folders import block_folders
+from engine.catalogue.search import search
 from engine.diagnostics import Diagnostic, PatchError, WarploomError
 
 ENTRY_POINT_GROUP = "warploom.blocks"
@@ -59,28 +60,11 @@ class Catalogue:
         return sorted(block_types.all().values(), key=lambda block: (block.category, block.title))
 
     def search(self, text: str) -> list[type[Block]]:
-        """Return the block types that match every word of `text` in title, id, tags, category or help, best first."""
-        words = text.lower().split()
-        ranked = [(rank, block) for block in self.all() if (rank := _rank(block, words)) is not None]
-        return [block for _, block in sorted(ranked, key=lambda item: item[0])]
+        """Return the block types that match every word of `text` in title, id, tags, category or help, best first.
 
-
-def _rank(block: type[Block], words: list[str]) -> int | None:
-    title, names = block.title.lower(), " ".join((block.id, *block.tags, block.category)).lower()
-    help_text = (block.__doc__ or "").lower()
-    rank = 0
-    for word in words:
-        if title.startswith(word):
-            continue
-        if word in title:
-            rank += 1
-        elif word in names:
-            rank += 2
-        elif word in help_text:
-            rank += 4
-        else:
-            return None
-    return rank
+        Initials and words of other tools match too; if nothing does, words with a typo.
+        """
+        return search(self.all(), text)
 
 
 def _place_library() -> None:

@@ -137,3 +137,19 @@ def test_a_block_placed_at_the_rim_is_brought_into_view(canvas: Canvas, hand: Ha
     QTest.keyClick(popup(canvas).field, Qt.Key.Key_Return)
     seen = hand.view.mapToScene(hand.view.viewport().rect()).boundingRect()
     assert seen.contains(hand.scene.rect_of(["scale_2"]))
+
+
+def test_without_a_text_the_search_is_a_palette(canvas: Canvas, patch: Patch) -> None:
+    """What was placed last comes first, and the rest by category."""
+    canvas.open_search(QPoint(100, 100))
+    search = popup(canvas)
+    before = titles(search)
+    chosen = before[-1]
+    QTest.keyClicks(search.field, chosen)
+    QTest.keyClick(search.field, Qt.Key.Key_Return)
+    placed = patch.block_type(canvas.selected()[0])
+    assert placed is not None
+    canvas.open_search(QPoint(100, 100))
+    now = titles(search)
+    assert now[0] == placed.title
+    assert sorted(now) == sorted(before)

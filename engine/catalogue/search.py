@@ -1,0 +1,121 @@
+"""Finding block types by what a person types: parts of words, initials, words of other tools, and words with a typo."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import chain
+
+from engine.blocktypes.block import Block
+
+#: What other tools and languages call what blocks here do: their word, and ours.
+SYNONYMS = {
+    "abs": "difference",
+    "accumulate": "sum",
+    "average": "sum",
+    "blend": "mix",
+    "cast": "convert",
+    "clamp": "tone",
+    "composite": "mix",
+    "crossfade": "mix",
+    "curve": "ramp",
+    "display": "viewer",
+    "drag": "forces",
+    "feedback": "delay",
+    "gravity": "forces",
+    "histogram": "count",
+    "invert": "invert",
+    "lag": "smooth",
+    "lerp": "mix",
+    "lookup": "ramp",
+    "lut": "ramp",
+    "monitor": "viewer",
+    "oscillator": "lfo",
+    "over": "mix",
+    "perlin": "noise",
+    "print": "viewer",
+    "reroute": "copy",
+    "saturate": "tone",
+    "sine": "lfo",
+    "simplex": "noise",
+    "spawn": "emitter",
+    "sprite": "render",
+    "texture": "image",
+    "threshold": "compare",
+    "ticker": "counter",
+    "trigger": "every",
+    "view": "viewer",
+    "wave": "lfo",
+}
+
+
+def search(blocks: Iterable[type[Block]], text: str) -> list[type[Block]]:
+    """Return the block types that match every word of `text`, best first; only if none does, those that nearly do."""
+    words, known = text.lower().split(), list(blocks)
+    for rank_of in (_rank, _near_rank):
+        ranks = [(block, [rank_of(block, word) for word in words]) for block in known]
+        found = [(sum(filter(None, rank)), block) for block, rank in ranks if None not in rank]
+        if found:
+            return [block for _, block in sorted(found, key=lambda item: item[0])]
+    return []
+
+
+def _rank(block: type[Block], word: str) -> int | None:
+    """Return how well a word matches: 0 best, None not at all."""
+    title = block.title.lower()
+    if title.startswith(word) or (len(word) > 1 and word == _initials(title)):
+        return 0
+    if word in title:
+        return 1
+    names = " ".join((block.id, *block.tags, block.category)).lower()
+    meant = SYNONYMS.get(word)
+    if meant is not None and meant in title:
+        return 1
+    if word in names or (meant is not None and meant in names):
+        return 2
+    return 4 if word in (block.__doc__ or "").lower() else None
+
+
+def _near_rank(block: type[Block], word: str) -> int | None:
+    """Return how near a word is to one of the block's names: letters left out of it, or a typo."""
+    exact = _rank(block, word)
+    if exact is not None:
+        return exact
+    title = block.title.lower()
+    names = [*title.split(), *" ".join((*block.tags, block.category)).lower().split()]
+    allowed = 0 if len(word) < 4 else 1 if len(word) < 7 else 2
+    targets = chain(names, (other for other, meant in SYNONYMS.items() if meant in title))
+    # A word may also be typed only in part.
+    nearest = min((min(typos(word, name), typos(word, name[: len(word)])) for name in targets), default=len(word))
+    if nearest <= allowed:
+        return 4 + nearest
+    return 8 if len(word) > 2 and any(_skips(word, name) for name in (title, *title.split())) else None
+
+
+def _initials(title: str) -> str:
+    return "".join(part[0] for part in title.split())
+
+
+def _skips(word: str, name: str) -> bool:
+    """Return whether the letters of a word follow each other in a name that begins with the first of them."""
+    rest = iter(name)
+    return name[:1] == word[0] and all(letter in rest for letter in word)
+
+
+@lru_cache(maxsize=65536)
+def typos(one: str, other: str) -> int:
+    """Return how many letters must be inserted, left out, replaced or swapped with the next to turn one into the other.
+
+    This is the optimal string alignment distance (Boytsov, "Indexing methods for approximate dictionary searching").
+    """
+    above: list[int] = []
+    before = list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        row = [i]
+        for j, wanted in enumerate(other, 1):
+            cost = min(row[j - 1] + 1, before[j] + 1, before[j - 1] + (letter != wanted))
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == wanted:
+                cost = min(cost, above[j - 2] + 1)
+            row.append(cost)
+        above, before = before, row
+    return before[-1]

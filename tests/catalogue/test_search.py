@@ -1,0 +1,84 @@
+"""A block is found by parts of its names, its initials, the words of other tools, and with a typo."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.catalogue.catalogue import default_catalogue
+from engine.catalogue.search import SYNONYMS, search, typos
+
+CATALOGUE = default_catalogue()
+WORDS = sorted({(word.lower(), block.id) for block in CATALOGUE.all() for word in block.title.split() if len(word) > 4})
+
+
+def found(text: str) -> list[str]:
+    """Return the titles of what is found."""
+    return [block.title for block in CATALOGUE.search(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("gausian", "Gaussian Blur"),
+        ("gb", "Gaussian Blur"),
+        ("gauss blr", "Gaussian Blur"),
+        ("lerp", "Mix"),
+        ("oscillator", "LFO"),
+        ("perlin", "Noise"),
+        ("fedback", "Frame Delay"),
+        ("veiwer", "Viewer"),
+    ],
+)
+def test_what_a_new_user_types_comes_first(text: str, title: str) -> None:
+    """Not only somewhere in the list."""
+    assert found(text)[0] == title
+
+
+@given(st.sampled_from(WORDS), st.data())
+def test_one_typo_in_a_word_of_a_title_still_finds_the_block(known: tuple[str, str], data: st.DataObject) -> None:
+    """A letter too many, too few, another one, or two swapped; unless the result is a word that finds others."""
+    word, block = known
+    at = data.draw(st.integers(1, len(word) - 2))
+    letter = data.draw(st.sampled_from("abcdefghijklmnopqrstuvwxyz"))
+    wrong = data.draw(
+        st.sampled_from(
+            [
+                word[:at] + word[at + 1 :],
+                word[:at] + letter + word[at:],
+                word[:at] + letter + word[at + 1 :],
+                word[:at] + word[at + 1] + word[at] + word[at + 2 :],
+            ]
+        )
+    )
+    names = [f"{b.id} {b.title} {b.tags} {b.category} {b.__doc__}".lower() for b in CATALOGUE.all()]
+    if wrong not in SYNONYMS and not any(wrong in name for name in names):
+        assert block in [b.id for b in CATALOGUE.search(wrong)]
+
+
+@given(st.text("abc", max_size=6), st.text("abc", max_size=6))
+def test_typos_are_counted_as_by_trying_all_edits(one: str, other: str) -> None:
+    """Against the definition, letter by letter."""
+
+    def count(a: str, b: str) -> int:
+        if not a or not b:
+            return len(a) + len(b)
+        ways = [count(a[1:], b) + 1, count(a, b[1:]) + 1, count(a[1:], b[1:]) + (a[0] != b[0])]
+        if a[:2] == b[1::-1] and len(a) > 1 and len(b) > 1:
+            ways.append(count(a[2:], b[2:]) + 1)
+        return min(ways)
+
+    assert typos(one, other) == count(one, other) == typos(other, one)
+
+
+def test_an_exact_word_finds_nothing_else() -> None:
+    """Guesses are only made when nothing matches."""
+    assert set(found("gaussian")) == {"Gaussian Blur", "Glow"}  # which names it in its help
+    assert search(CATALOGUE.all(), "xyzzyx") == []
+
+
+def test_every_word_of_other_tools_leads_somewhere() -> None:
+    """The table names no block that does not exist."""
+    assert [word for word in SYNONYMS if not CATALOGUE.search(word)] == []
+    assert [word for word, meant in SYNONYMS.items() if not CATALOGUE.search(meant)] == []
