@@ -39,6 +39,7 @@ from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.theme.fonts import BODY, SMALL
 from app.theme.icons import category_icon
+from app.view_models.parameter_text import without_marks
 from engine.blocktypes.block import Block
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, PortRef
@@ -185,7 +186,7 @@ class _Delegate(QStyledItemDelegate):
         upper, lower = area.adjusted(0, 0, 0, half - area.height()), area.adjusted(0, half, 0, 0)
         paint_text(painter, upper, block_type.title, theme.text, BODY, strong=True)
         paint_text(painter, upper, block_type.category, theme.text_dim, SMALL, align=Qt.AlignmentFlag.AlignRight)
-        paint_text(painter, lower, block_type.summary, theme.text_dim, SMALL)
+        paint_text(painter, lower, without_marks(block_type.summary), theme.text_dim, SMALL)
 
 
 class BlockSearch(QObject):

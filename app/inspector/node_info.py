@@ -8,6 +8,7 @@ from PySide6.QtCore import QMargins, Qt, Signal
 from PySide6.QtWidgets import QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from app.view_models.live_values import LiveValue
+from app.view_models.parameter_text import without_marks
 from app.widgets.button_row import ButtonRow
 from engine.blocktypes.block import Block
 from engine.figures import format_bytes, format_shape, format_time, plural
@@ -110,9 +111,9 @@ class NodeHeader(QWidget):
             self.title.setReadOnly(True)
         column.addWidget(self.title)
         summary = block_type.summary if block_type else f"Block type {node.type} is not installed; its data is kept."
-        self.summary = text_label("summary", summary)
+        self.summary = text_label("summary", without_marks(summary))
         if block_type is not None:
-            self.summary.setToolTip(inspect.cleandoc(block_type.__doc__ or ""))
+            self.summary.setToolTip(without_marks(inspect.cleandoc(block_type.__doc__ or "")))
         column.addWidget(self.summary)
 
     def show_title(self, title: str) -> None:

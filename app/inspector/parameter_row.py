@@ -9,7 +9,7 @@ from app.inspector.parameter_editors import ParameterEditor
 from app.theme import colours
 from app.theme.icons import icon
 from app.view_models.live_values import LiveValue
-from app.view_models.parameter_text import parameter_facts, value_text
+from app.view_models.parameter_text import parameter_facts, value_text, without_marks
 from engine.blocktypes.parameters import ParameterSpec
 from engine.patch.rules import is_drivable
 
@@ -62,7 +62,7 @@ class ParameterRow(QWidget):
         self.editor = editor
         self.driven = DrivenView(spec.name)
         self.label = QLabel(spec.name.replace("_", " "))
-        self.label.setToolTip("\n".join([spec.doc, *parameter_facts(spec)]))
+        self.label.setToolTip("\n".join([without_marks(spec.doc), *parameter_facts(spec)]))
         self.label.setMinimumWidth(72)
         self.label.setBuddy(editor)
         self.drive = _button("rowDrive", f"Drive {spec.name}")

@@ -102,18 +102,16 @@ def make_current(name: str) -> Colours:
 
 # Hues in degrees. The shipped categories have a fixed one, so that it never depends on what else is installed.
 _HUES = {
-    "buffer": 230,
-    "generate": 175,
-    "image": 265,
-    "input": 215,
-    "io": 215,
-    "math": 200,
-    "output": 215,
-    "particles": 320,
-    "simulation": 320,
-    "tensor": 290,
-    "values": 300,
-    "view": 235,
+    "math": 180,
+    "reduce": 198,
+    "io": 216,
+    "buffer": 234,
+    "control": 252,
+    "image": 270,
+    "values": 288,
+    "fractal": 306,
+    "field": 324,
+    "particles": 342,
 }
 
 

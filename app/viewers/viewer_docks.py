@@ -85,12 +85,13 @@ class ViewerDocks(QObject):
             return
         viewer = ViewerPanel(self._hint(node))
         viewer.viewing_changed.connect(partial(self._on_viewing, node))
-        dock = self._make_dock(f"viewer:{node}", self._patch.title(node), viewer)
+        dock = self._make_dock(f"viewer:{node}", "", viewer)
         # Qt counts a tab behind another one as not visible, which is right here.
         dock.visibilityChanged.connect(partial(self._set_seen, node))
         neighbour = next(iter(self.docks.values()), self.empty)
         self.docks[node] = dock
         self._window.tabifyDockWidget(neighbour, dock)
+        self._name_docks()
         dock.setVisible(True)
         self.empty.hide()
         dock.raise_()
@@ -104,6 +105,16 @@ class ViewerDocks(QObject):
         self._window.removeDockWidget(dock)
         dock.deleteLater()
         self._set_seen(node, False)
+        self._name_docks()
+
+    def _name_docks(self) -> None:
+        """Give each dock its node's title, with the node's id where several have the same."""
+        if self._patch is None:
+            return
+        titles = {node: self._patch.title(node) for node in self.docks if node in self._patch.nodes}
+        for node, title in titles.items():
+            is_one_of_many = list(titles.values()).count(title) > 1
+            self.docks[node].setWindowTitle(f"{title} ({node})" if is_one_of_many else title)
 
     def _make_dock(self, name: str, title: str, viewer: ViewerPanel) -> QDockWidget:
         dock = QDockWidget(title, self._window, objectName=name)
@@ -135,8 +146,8 @@ class ViewerDocks(QObject):
                 self._add(node.id)
             case NodeRemoved(node) if node.id in self.docks:
                 self._remove(node.id)
-            case NodeRenamed(node) if node in self.docks and self._patch is not None:
-                self.docks[node].setWindowTitle(self._patch.title(node))
+            case NodeRenamed(node) if node in self.docks:
+                self._name_docks()
             case Connected(connection) | Disconnected(connection) if connection.target.node in self.docks:
                 self.viewer(connection.target.node).page.hint.setText(self._hint(connection.target.node))
             case BlockTypesChanged(types):

@@ -1,7 +1,7 @@
 """Paints a node. What is shown depends on the zoom: everything, a large title, or a block of its category's colour."""
 
 from collections.abc import Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPen, QPolygonF
@@ -145,7 +145,7 @@ def _paint_header(
         font = ui_font(round(SMALL * growth))
         width = QFontMetricsF(font).horizontalAdvance(appearance.badge)
         painter.setFont(font)
-        painter.setPen(qcolor(mix(ink, category_tint(model.category, theme), 0.25)))
+        painter.setPen(qcolor(badge_colour(model.category, theme, ink)))
         painter.drawText(
             QRectF(right - width, 0, width + 1, layout.header), Qt.AlignmentFlag.AlignVCenter, appearance.badge
         )
@@ -153,6 +153,11 @@ def _paint_header(
     paint_text(
         painter, QRectF(PADDING, 0, right - PADDING, layout.header), model.title, ink, round(BODY * growth), strong=True
     )
+
+
+def badge_colour(category: str, theme: Colours, ink: str) -> str:
+    """Return the colour of a time on a title bar, a little quieter than the title."""
+    return mix(ink, category_tint(category, theme), 0.08)
 
 
 def text_growth(scale: float) -> float:
@@ -287,7 +292,10 @@ def _paint_slider(painter: QPainter, slider: SliderViewModel, track: QRectF, the
     painter.drawRoundedRect(line, _TRACK / 2, _TRACK / 2)
     at = handle_at(slider, track)
     painter.setBrush(qcolor(colour))
-    painter.drawRoundedRect(QRectF(line.topLeft(), QPointF(at, line.bottom())), _TRACK / 2, _TRACK / 2)
+    zero = handle_at(replace(slider, value=min(max(0.0, slider.minimum), slider.maximum)), track)
+    start = zero if slider.minimum < 0 < slider.maximum else line.left()  # a slider to both sides fills from 0
+    filled = QRectF(QPointF(min(start, at), line.top()), QPointF(max(start, at), line.bottom()))
+    painter.drawRoundedRect(filled, _TRACK / 2, _TRACK / 2)
     painter.setBrush(qcolor(mix(colour, theme.text, 0.35 if held else 0.0)))
     radius = _HANDLE + (1.0 if held else 0.0)
     painter.drawEllipse(QPointF(at, middle), radius, radius)

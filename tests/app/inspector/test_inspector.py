@@ -348,3 +348,19 @@ def test_numbers_fit_into_their_boxes_with_their_units(inspector: Inspector, pat
         for value in (box.minimum(), box.maximum()):
             text = box.textFromValue(value) + box.suffix()
             assert box.fontMetrics().horizontalAdvance(text) < box.lineEdit().width(), text
+
+
+def test_help_in_the_inspector_shows_no_marks(qtbot: QtBot) -> None:
+    """Backticks are for texts that set code in a font of its own."""
+    patch = Patch()
+    patch.add("buffer.frame_delay", node_id="d")
+    patch.add("math.saxpy", node_id="s")
+    inspector = Inspector(node_size)
+    qtbot.addWidget(inspector)
+    inspector.set_patch(patch)
+    for node in patch.nodes:
+        inspector.show_nodes([node])
+        assert inspector.header is not None
+        texts = [inspector.header.summary.text(), inspector.header.summary.toolTip()]
+        texts += [row.label.toolTip() for row in inspector.rows.values()]
+        assert not any("`" in text for text in texts)

@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication
 
+from app.canvas.drawing.node_painter import badge_colour
 from app.theme.apply import apply_theme
 from app.theme.colours import DARK, LIGHT, Colours, category_tint, current
 from app.theme.fonts import BODY, code_font, ui_font
-from app.theme.icons import ACTIONS, icon
+from app.theme.icons import ACTIONS, CATEGORIES, icon
 from app.theme.port_style import PORT_STYLES
+from engine.catalogue.catalogue import default_catalogue
 from tests.app.app_support import contrast
 
 BOTH = pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
@@ -100,3 +102,24 @@ def test_figures_have_one_width(qapp: QApplication) -> None:
     figures = {QFontMetricsF(ui_font()).horizontalAdvance(digit) for digit in "0123456789"}
     assert len(figures) == 1
     assert len({QFontMetricsF(code_font()).horizontalAdvance(letter) for letter in "iMw0."}) == 1
+
+
+def _hue(category: str, theme: Colours) -> float:
+    colour = QColor(category_tint(category, theme))
+    return colorsys.rgb_to_hls(colour.redF(), colour.greenF(), colour.blueF())[0] * 360
+
+
+@BOTH
+def test_each_shipped_category_has_a_hue_of_its_own(theme: Colours) -> None:
+    """At least 15 degrees from every other one."""
+    assert CATEGORIES.keys() <= {block.category.lower() for block in default_catalogue().all()}
+    shipped = sorted(_hue(category, theme) for category in CATEGORIES)
+    assert min(b - a for a, b in itertools.pairwise(shipped)) >= 15
+
+
+@BOTH
+def test_times_on_nodes_can_be_read(theme: Colours) -> None:
+    """Their contrast with every category's title bar is that of text."""
+    for category in CATEGORIES:
+        tint = category_tint(category, theme)
+        assert contrast(badge_colour(category, theme, theme.text), tint) >= 4.5, category
