@@ -5,10 +5,11 @@ import hashlib
 import logging
 import os
 import tempfile
+import threading
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -18,6 +19,18 @@ _CHECKSUM_BYTES = 4
 _sizes: dict[Path, int] = {}
 
 Entry = TypeVar("Entry")
+
+
+_decoders: dict[type, msgspec.msgpack.Decoder[Any]] = {}
+_decoders_lock = threading.Lock()
+
+
+def _decoder(kind: type[Entry]) -> msgspec.msgpack.Decoder[Entry]:
+    """Return the decoder of a type, made once: msgspec must not look at a type on two threads at the same time."""
+    with _decoders_lock:
+        if kind not in _decoders:
+            _decoders[kind] = msgspec.msgpack.Decoder(kind)
+        return _decoders[kind]
 
 
 class DiskCache(Generic[Entry]):
@@ -44,7 +57,7 @@ class DiskCache(Generic[Entry]):
             _log.warning("cached result %s is damaged and is made again", path)
             return None
         try:
-            entry = msgspec.msgpack.decode(body, type=self._kind)
+            entry: Entry = _decoder(self._kind).decode(body)
         except msgspec.MsgspecError:
             return None
         with contextlib.suppress(OSError):  # the time stamp only decides what is evicted first
