@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from PySide6.QtCore import QMargins, Qt, Signal
-from PySide6.QtGui import QMouseEvent, QWheelEvent
+from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -78,7 +78,7 @@ class NumberEditor(ParameterEditor):
             self.box.show_mixed()
 
     def _make_slider(self, minimum: float, maximum: float) -> QSlider:
-        slider = _Slider(Qt.Orientation.Horizontal)
+        slider = _Slider(-minimum / (maximum - minimum) if minimum < 0 < maximum else 0.0)
         steps = min(SLIDER_STEPS, int(maximum - minimum)) if self._whole else SLIDER_STEPS
         slider.setRange(0, steps)
         slider.setPageStep(max(1, steps // 10))
@@ -114,6 +114,29 @@ class NumberEditor(ParameterEditor):
 
 @safe_overrides
 class _Slider(QSlider):
+    """A slider that is filled from `zero`, a share of its length, to its handle."""
+
+    def __init__(self, zero: float) -> None:
+        super().__init__(Qt.Orientation.Horizontal)
+        self._zero = zero
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint an empty groove, the part from zero to the handle, and the handle."""
+        if not self._zero:
+            super().paintEvent(event)
+            return
+        painter, style, option = QPainter(self), self.style(), QStyleOptionSlider()
+        self.initStyleOption(option)
+        slider, groove = QStyle.ComplexControl.CC_Slider, QStyle.SubControl.SC_SliderGroove
+        handle = style.subControlRect(slider, option, QStyle.SubControl.SC_SliderHandle, self)
+        position, option.sliderPosition, option.subControls = option.sliderPosition, self.minimum(), groove
+        style.drawComplexControl(slider, option, painter, self)
+        zero = handle.width() // 2 + round(self._zero * (self.width() - handle.width()))
+        left, right = sorted((zero, handle.center().x()))
+        painter.fillRect(left, self.height() // 2 - 1, right - left, 3, self.palette().highlight())
+        option.sliderPosition, option.subControls = position, QStyle.SubControl.SC_SliderHandle
+        style.drawComplexControl(slider, option, painter, self)
+
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Move the handle to the pointer and drag on from there; Qt would only move it by a page."""
         style, option = self.style(), QStyleOptionSlider()

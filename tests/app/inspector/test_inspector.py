@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QWheelEvent
+from PySide6.QtGui import QColor, QWheelEvent
 from PySide6.QtWidgets import QApplication, QFileDialog, QSlider, QStyle, QStyleOptionSlider
 from pytestqt.qtbot import QtBot
 
@@ -21,6 +21,9 @@ from app.inspector.parameter_editors import (
     TextEditor,
     relative_to,
 )
+from app.theme.apply import apply_theme
+from app.theme.colours import current
+from engine.blocktypes.parameters import ParameterSpec
 from engine.patch.document import Patch
 from engine.protocol.messages import BufferReport, NodeReport, NodeState
 from tests.app.app_support import make_report, move_pointer
@@ -364,3 +367,20 @@ def test_help_in_the_inspector_shows_no_marks(qtbot: QtBot) -> None:
         texts = [inspector.header.summary.text(), inspector.header.summary.toolTip()]
         texts += [row.label.toolTip() for row in inspector.rows.values()]
         assert not any("`" in text for text in texts)
+
+
+@pytest.mark.parametrize("value", [-1.0, -0.5, 0.0, 0.5, 1.0])
+def test_a_slider_to_both_sides_is_filled_from_zero(qtbot: QtBot, qapp: QApplication, value: float) -> None:
+    """Left of the middle for negative values, right of it for positive ones, and nowhere at 0."""
+    apply_theme(qapp, "dark")
+    editor = NumberEditor(ParameterSpec("tilt", "float", 0.0, "A tilt.", minimum=-1.0, maximum=1.0))
+    qtbot.addWidget(editor)
+    editor.resize(400, 30)
+    editor.show()
+    editor.show_values([value])
+    assert editor.slider is not None
+    image, middle = editor.slider.grab().toImage(), editor.slider.width() // 2
+    accent = QColor(current().accent).rgb()
+    filled = [x for x in range(image.width()) if image.pixel(x, image.height() // 2) == accent]
+    far = [x for x in filled if abs(x - middle) > 12]
+    assert {(x > middle) - (x < middle) for x in far} == ({(value > 0) - (value < 0)} if value else set())
