@@ -249,12 +249,12 @@ def test_a_graph_with_conditions_has_one_executable(device: Device) -> None:
 
 
 def test_free_memory_shrinks_by_what_is_allocated(device: Device) -> None:
-    """It grows again afterwards; nobody else uses this GPU meanwhile."""
-    before = device.memory_free_bytes
-    memory = device.allocate(1 << 28)
-    assert before - device.memory_free_bytes >= 1 << 28
+    """It grows again afterwards. Half of the size leaves room for what other programs on this GPU do meanwhile."""
+    before, size = device.memory_free_bytes, device.memory_free_bytes // 16
+    memory = device.allocate(size)
+    assert before - device.memory_free_bytes > size // 2
     memory.free()
-    assert device.memory_free_bytes > before - (1 << 24)
+    assert before - device.memory_free_bytes < size // 2
 
 
 def test_updates_keep_nothing(device: Device, cubin: bytes) -> None:
