@@ -9,7 +9,7 @@ from engine.patch import changes
 from engine.patch.changes import Change, Connection, Node, Position
 from engine.patch.contents import PatchContents
 from engine.patch.regions import TOP, region_of
-from engine.types.bits import same
+from engine.types.bits import same, same_value
 
 _MOST_LETTERS = 40
 
@@ -62,7 +62,7 @@ def _words(old: Node, new: Node) -> Iterator[str]:
         yield "details that this version does not know"
     for name in sorted(old.parameters.keys() | new.parameters.keys()):
         a, b = old.parameters.get(name), new.parameters.get(name)
-        if not (same(a, b) or isinstance(a, UserArray)):
+        if not (same_value(a, b) or isinstance(a, UserArray)):
             yield f"{name} {_shown(a)} → {_shown(b)}"
     if old.title != new.title:
         yield f"title {old.title or 'none'} → {new.title or 'none'}"
@@ -73,7 +73,7 @@ def _words(old: Node, new: Node) -> Iterator[str]:
 def _settings(old: Node, new: Node) -> Iterator[Change]:
     for name in sorted(old.parameters.keys() | new.parameters.keys()):
         a, b = old.parameters.get(name), new.parameters.get(name)
-        if not (same(a, b) or isinstance(a, UserArray)):
+        if not (same_value(a, b) or isinstance(a, UserArray)):
             yield changes.ParameterChanged(old.id, name, b, a)
     if not _is_same_place(old.position, new.position):
         yield changes.NodeMoved(old.id, new.position, old.position)

@@ -19,7 +19,7 @@ from engine.patch.comparison import difference
 from engine.patch.contents import NodeRef, PatchContents
 from engine.patch.history import Edit, History
 from engine.patch.regions import TOP, Scopes, branch_of, region_of, scope_text
-from engine.types.bits import same
+from engine.types.bits import same_value
 
 __all__ = ["NodeRef", "Patch"]
 
@@ -158,7 +158,7 @@ class Patch(PatchContents):
         for name, value in values.items():
             spec = self._parameter(found, name)
             checked, previous = spec.coerce(value), found.parameters.get(spec.name)
-            if not same(previous, checked):
+            if not same_value(previous, checked):
                 made.append(changes.ParameterChanged(found.id, spec.name, checked, previous))
         names = ", ".join(values)
         self._do(f"Set {names} of {self.title(found.id)}", *made, gesture=gesture)

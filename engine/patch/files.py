@@ -292,7 +292,7 @@ def _parse_node(item: Any, where: str) -> Node:
     return Node(
         id=item["id"],
         type=item["type"],
-        position=(float(position[0]), float(position[1])),
+        position=(position[0], position[1]),
         **fields,
         extra={key: value for key, value in item.items() if key not in _NODE_FIELDS},
     )
@@ -317,7 +317,7 @@ def _parse_value(value: Any, where: str) -> Any:
 
 
 def _converted(node: Node, patch: Patch) -> Node:
-    """Bring parameter values to their declared types.
+    """Bring parameter values to their declared types; numbers stay as they were written, 1 or 1.0, to be saved so.
 
     A value that the type refuses stays as it is, like the values of a placeholder: block types change, and a patch must
     open to be mended. The engine reports it on the node.
@@ -325,7 +325,7 @@ def _converted(node: Node, patch: Patch) -> Node:
     block_type = patch.catalogue.get(node.type)
     specs = block_type.parameters if block_type is not None else {}
     for key, value in node.parameters.items():
-        if key in specs:
+        if key in specs and type(value) not in (int, float):
             with suppress(PatchError):
                 node.parameters[key] = specs[key].coerce(value)
     return node

@@ -30,6 +30,11 @@ def same(a: Any, b: Any) -> bool:
     return a is b or (type(a) is type(b) and bool(bits(a) == bits(b)))
 
 
+def same_value(a: Any, b: Any) -> bool:
+    """Return whether two values of a parameter are the same; a whole number may be written as 1 or as 1.0."""
+    return same(a, b) or ({type(a), type(b)} == {int, float} and bool(a == b) and same(float(a), float(b)))
+
+
 class ByBits:
     """Base of frozen data classes (with `eq=False`) that are equal just when their fields are the same."""
 

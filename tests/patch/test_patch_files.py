@@ -16,7 +16,7 @@ from hypothesis.extra import numpy as npst
 from engine.diagnostics import PatchError, Severity
 from engine.patch.changes import Node, NodeAdded, PortRef
 from engine.patch.document import Patch
-from engine.patch.files import dump_patch, load_patch, parse_patch, save_patch, write_atomically
+from engine.patch.files import EXAMPLES_FOLDER, dump_patch, load_patch, parse_patch, save_patch, write_atomically
 from engine.runtime.check.check_patch import check_patch
 from tests.fuzzing import many
 
@@ -108,6 +108,31 @@ def test_load_inverts_save(a: float, position: tuple[int, int], title: str) -> N
     assert loaded.nodes["saxpy"] == patch.nodes["saxpy"]
     assert set(loaded.connections) == set(patch.connections)
     assert dump_patch(loaded) == dump_patch(patch)
+
+
+whole = st.integers(-10, 10)
+
+
+@given(whole | whole.map(float), st.tuples(whole | st.sampled_from([-0.0, 136.0, 0.25])))
+def test_what_nobody_touches_is_saved_as_it_was_written(number: float, position: tuple[float]) -> None:
+    """A whole number stays 136 or 136.0, whatever its parameter's type; setting it to the same value is no edit."""
+    lines = [node(version=1, position=[*position, 136], parameters={"a": number})]
+    patch = parse_patch(document(*lines))
+    assert json.dumps(json.loads(dump_patch(patch))["nodes"]) == json.dumps(lines)
+    assert type(patch.value("n", "a")) is float
+    patch.set("n", a=float(number))
+    assert patch.history.is_saved
+    patch.set("n", a=0.5)
+    patch.move("n", (1.5, 2.5))
+    patch.undo()
+    patch.undo()
+    assert json.dumps(json.loads(dump_patch(patch))["nodes"]) == json.dumps(lines)
+
+
+def test_the_shipped_examples_are_saved_as_they_came() -> None:
+    """Byte for byte."""
+    for path in EXAMPLES_FOLDER.glob("*.loom"):
+        assert dump_patch(load_patch(path)) == path.read_text(encoding="utf-8")
 
 
 def test_the_text_does_not_depend_on_the_order_of_edits() -> None:
