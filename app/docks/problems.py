@@ -4,9 +4,16 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeWidget, QTreeWidgetItem
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTreeWidget,
+    QTreeWidgetItem,
+)
 
 from app.edits.remedies import Remedy, remedies
 from app.theme import colours
@@ -21,6 +28,7 @@ from engine.patch.document import Patch
 #: Buttons for more rows than a person reads would cost time at every change.
 _MOST_WITH_BUTTONS = 50
 _ROLE = Qt.ItemDataRole.UserRole
+_FILE, _REMEDY, _BUTTONS = 2, 3, 4  # columns after the problem and its block
 
 
 class Problems(EmptyState):
@@ -36,17 +44,17 @@ class Problems(EmptyState):
     def __init__(self) -> None:
         self.list = QTreeWidget()
         super().__init__(self.list, "No problems")
-        self.list.setHeaderLabels(["Problem", "Block", "What to do", ""])
+        self.list.setHeaderLabels(["Problem", "Block", "File", "What to do", ""])
         self.list.setRootIsDecorated(False)
         self.list.setUniformRowHeights(True)
         self.list.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         header = self.list.header()
         header.setStretchLastSection(False)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        header.setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(2, QHeaderView.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(3, QHeaderView.ResizeMode.ResizeToContents)
+        for column in range(1, self.list.columnCount()):
+            header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
         header.setMaximumSectionSize(480)
+        self.list.setItemDelegateForColumn(_FILE, _FileDelegate(self.list))
         self.list.itemActivated.connect(self._on_activated)
         self._shown: tuple[Diagnostic, ...] = ()
         self._patch: Patch | None = None
@@ -80,7 +88,8 @@ class Problems(EmptyState):
         for diagnostic, row in list(zip(ordered, rows, strict=True))[:_MOST_WITH_BUTTONS]:
             self._add_buttons(diagnostic, row)
         self.list.setRootIsDecorated(any(row.childCount() for row in rows))
-        self.list.setColumnHidden(2, not any(item.remedy for item in self._shown))
+        self.list.setColumnHidden(_FILE, not any(item.file for item in self._shown))
+        self.list.setColumnHidden(_REMEDY, not any(item.remedy for item in self._shown))
         self.set_filled(bool(self._shown))
 
     def _row(self, diagnostic: Diagnostic) -> QTreeWidgetItem:
@@ -90,7 +99,8 @@ class Problems(EmptyState):
         if diagnostic.port:
             place += f", {diagnostic.port}"
         message, details = _headline(diagnostic)
-        row = QTreeWidgetItem([message, place, diagnostic.remedy])
+        texts = [message, place, _place_in_file(diagnostic), diagnostic.remedy]
+        row = QTreeWidgetItem(texts)
         for detail in details:
             child = QTreeWidgetItem(row, [detail])
             child.setData(0, _ROLE, (None if diagnostic.file else diagnostic.node, diagnostic.file))
@@ -99,7 +109,7 @@ class Problems(EmptyState):
             _rank(diagnostic)
         ]
         row.setIcon(0, icon(drawn, colour))
-        for column, text in enumerate((str(diagnostic), place, diagnostic.remedy)):
+        for column, text in enumerate((str(diagnostic), *texts[1:])):
             row.setToolTip(column, as_html(text) if text else "")
         row.setData(0, _ROLE, (diagnostic.node, diagnostic.file))
         return row
@@ -110,7 +120,7 @@ class Problems(EmptyState):
         if found:
             buttons = ButtonRow()
             buttons.show_buttons((remedy.title, partial(self.remedy_chosen.emit, remedy)) for remedy in found)
-            self.list.setItemWidget(row, 3, buttons)
+            self.list.setItemWidget(row, _BUTTONS, buttons)
 
     def _on_activated(self, row: QTreeWidgetItem) -> None:
         node, file = row.data(0, _ROLE)
@@ -132,7 +142,18 @@ def _headline(diagnostic: Diagnostic) -> tuple[str, list[str]]:
     first, *rest = [line for line in diagnostic.message.splitlines() if not line.startswith(" ")] or [""]
     if rest:
         first = f"{first} {rest.pop(0)}"
-    if diagnostic.file and Path(diagnostic.file).name not in first:
-        line = f":{diagnostic.line}" if diagnostic.line else ""
-        first += f"  ({Path(diagnostic.file).name}{line})"
     return first, rest
+
+
+def _place_in_file(diagnostic: Diagnostic) -> str:
+    """Return "blur.cu:12"; the file's name alone where no line is known."""
+    line = f":{diagnostic.line}" if diagnostic.line else ""
+    return f"{Path(diagnostic.file).name}{line}" if diagnostic.file else ""
+
+
+class _FileDelegate(QStyledItemDelegate):
+    """Shortens a name that is too long in its middle, so that the line can always be read."""
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
+        super().initStyleOption(option, index)
+        option.textElideMode = Qt.TextElideMode.ElideMiddle

@@ -23,20 +23,26 @@ def test_errors_come_before_warnings_and_name_the_block(qtbot: QtBot, patch: Pat
         )
     )
     rows = [problems.list.topLevelItem(i) for i in range(2)]
-    assert [[row.text(column) for column in range(3)] for row in rows if row] == [
+    assert [[row.text(column) for column in (0, 1, 3)] for row in rows if row] == [
         ["image must be connected", "Backdrop, image", "connect one"],
         ["output is unused", "Backdrop", ""],
     ]
 
 
 def test_a_kernel_error_names_its_line(qtbot: QtBot) -> None:
-    """The message ends with the file and line of the kernel's mistake."""
+    """In a column that has room for the file's name and the line, however long the message is."""
     problems = Problems()
     qtbot.addWidget(problems)
-    problems.show_diagnostics((error("expected a ;", file="/some/where/blur.cu", line=12),))
-    row = problems.list.topLevelItem(0)
-    assert row is not None
-    assert row.text(0) == "expected a ;  (blur.cu:12)"
+    problems.resize(700, 200)
+    problems.show()
+    problems.show_diagnostics((error("expected a ; " * 50, file="/some/where/my_own_blocks.py", line=1234),))
+    (index,) = (
+        problems.list.model().index(0, i) for i in range(5) if problems.list.topLevelItem(0).text(i)[-5:] == ":1234"
+    )
+    assert index.data() == "my_own_blocks.py:1234"
+    assert problems.list.columnWidth(index.column()) >= problems.list.sizeHintForIndex(index).width()
+    problems.show_diagnostics((error("no file"),))
+    assert problems.list.isColumnHidden(index.column())
 
 
 def test_a_compilers_errors_have_a_row_each(qtbot: QtBot) -> None:
@@ -50,9 +56,9 @@ def test_a_compilers_errors_have_a_row_each(qtbot: QtBot) -> None:
     assert row.text(0) == "blur.cu must compile, got 2 errors: blur.cu(3): no a"
     assert [row.child(i).text(0) for i in range(row.childCount())] == ["blur.cu(5): no b"]
     assert "  a;" in row.toolTip(0)
-    assert not problems.list.isColumnHidden(2)
+    assert not problems.list.isColumnHidden(3)
     problems.show_diagnostics((error("no remedy"),))
-    assert problems.list.isColumnHidden(2)
+    assert problems.list.isColumnHidden(3)
 
 
 def test_a_renamed_block_is_renamed_in_the_list(qtbot: QtBot, patch: Patch) -> None:

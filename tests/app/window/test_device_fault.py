@@ -54,7 +54,7 @@ def test_a_fault_is_shown_and_the_engine_can_be_started_again(
     row = window.problems.list.topLevelItem(0)
     assert row is not None
     assert row.text(1) == "Bull"
-    assert "start the engine again" in row.text(2)
+    assert "start the engine again" in row.text(3)
     assert window.canvas.scene.nodes["wild"].appearance.state == "error"
     patch.undo()
     assert patch.value("wild", "reach") == 0
