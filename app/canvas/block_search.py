@@ -39,7 +39,7 @@ from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.theme.fonts import BODY, SMALL
 from app.theme.icons import category_icon
-from app.view_models.parameter_text import without_marks
+from app.widgets.marked_text import without_marks
 from engine.blocktypes.block import Block
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, PortRef

@@ -8,8 +8,8 @@ from PySide6.QtCore import QMargins, Qt, Signal
 from PySide6.QtWidgets import QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from app.view_models.live_values import LiveValue
-from app.view_models.parameter_text import without_marks
 from app.widgets.button_row import ButtonRow
+from app.widgets.marked_text import without_marks
 from engine.blocktypes.block import Block
 from engine.figures import format_bytes, format_shape, format_time, plural
 from engine.patch.document import Patch

@@ -15,6 +15,7 @@ from app.theme.icons import icon
 from app.view_models.drive_candidates import value_sources
 from app.view_models.live_values import LiveValue
 from app.view_models.parameter_text import value_text
+from app.widgets.marked_text import without_marks
 from engine.diagnostics import PatchError
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
@@ -96,7 +97,7 @@ class ParameterDrives(QObject):
         new.setToolTipsVisible(True)
         for block_type in drive.drivers(patch, targets[0]):
             action = new.addAction(_plain(block_type.title))
-            action.setToolTip(block_type.summary)
+            action.setToolTip(without_marks(block_type.summary))
             self._on(action, partial(drive.drive_with_new, patch, targets, block_type, self._node_size))
         new.setEnabled(not new.isEmpty())
         present = menu.addMenu("Drive with")

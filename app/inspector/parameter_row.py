@@ -9,7 +9,8 @@ from app.inspector.parameter_editors import ParameterEditor
 from app.theme import colours
 from app.theme.icons import icon
 from app.view_models.live_values import LiveValue
-from app.view_models.parameter_text import parameter_facts, value_text, without_marks
+from app.view_models.parameter_text import parameter_facts, value_text
+from app.widgets.marked_text import without_marks
 from engine.blocktypes.parameters import ParameterSpec
 from engine.patch.rules import is_drivable
 

@@ -1,18 +1,17 @@
 """A block type's help as HTML, and the kernel files that it declares."""
 
 import inspect
-import re
 from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 
 from app.view_models.parameter_text import parameter_facts
 from app.view_models.tooltips import port_facts
+from app.widgets.marked_text import marked_html
 from engine.blocktypes.block import Block
 from engine.blocktypes.entries import Kernel
 from engine.kernel_sources.image import KERNELS_FOLDER
 
-_CODE = re.compile(r"`([^`]+)`")
 _Row = tuple[str, str, str]
 
 
@@ -54,4 +53,4 @@ def _section(title: str, rows: Iterable[_Row]) -> str:
 
 
 def _inline(text: str) -> str:
-    return _CODE.sub(r"<code>\1</code>", escape(" ".join(text.split()), quote=False))
+    return marked_html(" ".join(text.split()))

@@ -36,8 +36,3 @@ def value_text(value: Any) -> str:
         case int():
             return str(value)
     return "the default"
-
-
-def without_marks(text: str) -> str:
-    """Return a text of a docstring for where it can't be set in code's font: without the marks around code."""
-    return text.replace("`", "")

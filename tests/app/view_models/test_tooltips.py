@@ -2,8 +2,10 @@
 
 import pytest
 
-from app.view_models.tooltips import buffer_text, connection_tooltip, node_tooltip, port_tooltip, time_text
+from app.view_models.block_help import help_html
+from app.view_models.tooltips import buffer_text, connection_tooltip, node_tooltip, port_tooltip, time_text, tooltip
 from app.widgets.tooltip import as_html
+from engine.catalogue.catalogue import default_catalogue
 from engine.patch.changes import Connection, Node, NodeAdded, NodeRegionChanged, PortRef
 from engine.patch.document import Patch
 from engine.protocol.messages import BufferReport, NodeReport, NodeState
@@ -106,6 +108,20 @@ def test_a_dangling_port_says_that_the_type_lacks_it(patch: Patch) -> None:
 def test_badges_are_in_milliseconds_as_far_as_these_tell_something(time_ns: int, expected: str) -> None:
     """Times share a unit, so that they can be compared at a glance."""
     assert time_text(time_ns) == expected
+
+
+@pytest.mark.usefixtures("qapp")  # which fonts ask for
+def test_marked_code_has_its_font_and_no_marks() -> None:
+    """Also where its words stand on two lines; and no help of a shipped block is left with a mark."""
+    assert "a &lt; <code>b</code>, <code>two</code><br><code>lines</code>." in as_html("Title\na < `b`, `two\nlines`.")
+    patch = Patch()
+    types = default_catalogue().all()
+    assert any("`" in (block_type.__doc__ or "") for block_type in types)
+    for block_type in types:
+        node = patch.add(block_type.id).id
+        for hit in (node, *(PortRef(node, name) for name in block_type.ports)):
+            assert "`" not in as_html(tooltip(patch, hit, None))
+        assert "`" not in help_html(block_type)
 
 
 @pytest.mark.usefixtures("qapp")  # which fonts ask for
