@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
+from app.edits.file_paths import moved_paths
 from app.qt.display_rate import USUAL_RATE
 from engine.blocktypes.block import block_types
 from engine.catalogue.catalogue import forget_blocks, trust_blocks
-from engine.diagnostics import DeviceError, WarploomError
-from engine.patch.changes import BlockTypesChanged, Change, ParameterChanged
+from engine.diagnostics import DeviceError, PatchError, WarploomError
+from engine.patch.changes import BlockTypesChanged, Change, inverse
 from engine.patch.document import Patch
 from engine.patch.files import load_patch, save_patch
 from engine.profiling.levels import ProfilingLevel
@@ -132,9 +133,16 @@ class Session(QObject):
     def save(self, path: Path) -> None:
         """Save the patch to a file, which is its file from then on; PatchError when it can't be written."""
         if self.patch is not None:
-            # Not an undoable edit: undo must not make a file disappear.
-            self.patch.restore(paths_to_keep(self.patch, self.patch.folder, path.resolve().parent))
-            save_patch(self.patch, path)
+            before, moved = self.patch.path, moved_paths(self.patch, path.resolve().parent)
+            self.patch.path = path  # first: the engine looks for files from there
+            try:
+                # Not an undoable edit: undo must not make a file disappear.
+                self.patch.restore(moved)
+                save_patch(self.patch, path)
+            except PatchError:
+                self.patch.path = before
+                self.patch.restore([inverse(change) for change in moved])
+                raise
             self._is_saved, self._file_differs = True, False
             self.notify()
 
@@ -270,24 +278,6 @@ class Session(QObject):
         thread.start()
         self._closing.append(thread)
         self.engine = None
-
-
-def paths_to_keep(patch: Patch, old: Path, new: Path) -> list[Change]:
-    """Return the changes that keep files found when the patch moves from folder `old` to folder `new`.
-
-    A relative path that names a file in `old` becomes the full one, unless the same file would be found from `new`.
-    """
-    changes: list[Change] = []
-    for node in patch.nodes.values():
-        block_type = patch.block_type(node.id)
-        for name, value in node.parameters.items():
-            spec = block_type.parameters.get(name) if block_type else None
-            if spec is None or spec.type != "path" or not isinstance(value, str):
-                continue
-            file = (old / value).resolve()
-            if file.is_file() and file != (new / value).resolve():
-                changes.append(ParameterChanged(node.id, name, file.as_posix(), value))
-    return changes
 
 
 def _close(engine: Client) -> None:

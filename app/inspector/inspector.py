@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QMargins, Qt, QTimer, Signal
@@ -164,9 +165,11 @@ class Inspector(EmptyState):
         column.addStretch(1)
         return page
 
+    def _folder(self) -> Path | None:
+        return self._patch.path.parent if self._patch is not None and self._patch.path is not None else None
+
     def _make_row(self, spec: ParameterSpec) -> ParameterRow:
-        assert self._patch is not None
-        row = ParameterRow(spec, make_editor(spec, self._patch.path.parent if self._patch.path else None))
+        row = ParameterRow(spec, make_editor(spec, self._folder))
         row.editor.edited.connect(lambda value: self._edit(spec.name, value))
         row.editor.drag_began.connect(self._begin_drag)
         row.editor.drag_ended.connect(self._end_gesture)

@@ -1,7 +1,7 @@
 """One editor widget for each kind of parameter, chosen by its declaration."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.edits.file_paths import relative_to
 from app.qt.safe_overrides import safe_overrides
 from app.theme.icons import icon
 from app.widgets.number_box import NumberBox
@@ -220,7 +221,7 @@ class PathEditor(TextEditor):
 
     _IMAGES = "Images (*.png *.jpg *.jpeg *.bmp *.webp *.tif *.tiff);;All files (*)"
 
-    def __init__(self, spec: ParameterSpec, folder: Path | None) -> None:
+    def __init__(self, spec: ParameterSpec, folder: Callable[[], Path | None]) -> None:
         super().__init__(spec)
         self._folder = folder
         self.browse = QToolButton(icon=icon("folder"), toolTip="Choose a file")
@@ -235,12 +236,12 @@ class PathEditor(TextEditor):
             self.line.setPlaceholderText("no file")
 
     def _on_browse(self) -> None:
-        start = str((self._folder or Path.home()) / self.line.text())
+        start = str((self._folder() or Path.home()) / self.line.text())
         filters = self._IMAGES if "image" in self.spec.files else "All files (*)"
         ask = QFileDialog.getSaveFileName if self.spec.files.startswith("save") else QFileDialog.getOpenFileName
         name, _ = ask(self.window(), f"Choose {self.spec.name}", start, filters)
         if name:
-            self.edited.emit(relative_to(Path(name), self._folder))
+            self.edited.emit(relative_to(Path(name), self._folder()))
 
 
 class ArrayEditor(ParameterEditor):
@@ -264,8 +265,8 @@ class ArrayEditor(ParameterEditor):
         self.label.setToolTip(f"{text}\nArrays are set from Python")
 
 
-def make_editor(spec: ParameterSpec, folder: Path | None) -> ParameterEditor:
-    """Return the editor for a parameter; `folder` is where relative paths start."""
+def make_editor(spec: ParameterSpec, folder: Callable[[], Path | None]) -> ParameterEditor:
+    """Return the editor for a parameter; `folder` says where relative paths start now."""
     if spec.choices:
         return ChoiceEditor(spec)
     match spec.type:
@@ -278,13 +279,6 @@ def make_editor(spec: ParameterSpec, folder: Path | None) -> ParameterEditor:
         case "array" | "external":
             return ArrayEditor(spec)
     return TextEditor(spec)
-
-
-def relative_to(path: Path, folder: Path | None) -> str:
-    """Return `path` relative to `folder` when it lies inside, else in full; always with forward slashes."""
-    if folder is not None and path.resolve().is_relative_to(folder.resolve()):
-        return path.resolve().relative_to(folder.resolve()).as_posix()
-    return path.as_posix()
 
 
 def array_summary(array: np.ndarray[Any, Any]) -> str:

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QSlider, QStyle, QStyle
 from pytestqt.qtbot import QtBot
 
 from app.canvas.drawing.node_layout import node_size
+from app.edits.file_paths import relative_to
 from app.inspector.inspector import Inspector
 from app.inspector.parameter_editors import (
     ArrayEditor,
@@ -19,7 +20,6 @@ from app.inspector.parameter_editors import (
     ParameterEditor,
     PathEditor,
     TextEditor,
-    relative_to,
 )
 from app.theme.apply import apply_theme
 from app.theme.colours import current
@@ -184,13 +184,13 @@ def test_browsing_sets_a_path_relative_to_the_patch(
     qtbot: QtBot, patch: Patch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file beside the patch is kept relative to it, so that both can move together."""
-    patch.path = tmp_path / "here.loom"
     patch.add(TYPE, node_id="a")
     inspector = Inspector(node_size)
     qtbot.addWidget(inspector)
     inspector.set_patch(patch)
     inspector.show_nodes(["a"])
     chosen = tmp_path / "media" / "photo.png"
+    patch.path = tmp_path / "here.loom"  # saved for the first time while its block is shown
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(chosen), ""))
     editor = inspector.editor("source")
     assert isinstance(editor, PathEditor)

@@ -55,6 +55,28 @@ def test_save_as_goes_on_with_the_new_file(opened: MainWindow, file: Path, asked
     assert saved.value("every", "source") == (tmp_path / "photo.png").as_posix()
 
 
+def test_the_first_save_names_files_relative_to_the_patch(window: MainWindow, asked: Asked, tmp_path: Path) -> None:
+    """Those in its folder, once it is saved; those elsewhere keep their full path."""
+    window.actions_by_id["new"].trigger()
+    patch = patch_of(window)
+    folder, outside = tmp_path / "project", tmp_path / "out.png"
+    (folder / "media").mkdir(parents=True)
+    inside = folder / "media" / "in.png"
+    for node, file in (("a", inside), ("b", outside)):
+        file.write_bytes(b"")
+        patch.add("test_app.every_parameter", node_id=node, source=str(file))
+    asked.path = folder / "missing" / "p.loom"
+    window.actions_by_id["save"].trigger()
+    assert patch.path is None
+    assert patch.value("a", "source") == str(inside)
+    asked.path = folder / "p.loom"
+    window.actions_by_id["save"].trigger()
+    saved = load_patch(asked.path)
+    assert [saved.value(node, "source") for node in ("a", "b")] == ["media/in.png", str(outside)]
+    assert patch.value("a", "source") == "media/in.png"
+    assert not window.session.is_modified
+
+
 def test_saving_an_example_asks_for_a_place(window: MainWindow, file: Path, asked: Asked, tmp_path: Path) -> None:
     """Examples stay as they came."""
     before = file.read_text()

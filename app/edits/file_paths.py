@@ -1,0 +1,36 @@
+"""Paths in parameters: files beside the patch are named relative to it, so that both can be moved together."""
+
+from pathlib import Path
+
+from engine.patch.changes import Change, ParameterChanged
+from engine.patch.document import Patch
+
+
+def relative_to(path: Path, folder: Path | None) -> str:
+    """Return `path` relative to `folder` when it lies inside, else in full; always with forward slashes."""
+    if folder is not None and path.resolve().is_relative_to(folder.resolve()):
+        return path.resolve().relative_to(folder.resolve()).as_posix()
+    return path.as_posix()
+
+
+def moved_paths(patch: Patch, folder: Path) -> list[Change]:
+    """Return the changes that keep files found when the patch is saved in `folder`.
+
+    A relative path changes if it names a file that would not be found from there. A full path changes at the first save
+    only: until then there was no folder that it could be relative to.
+    """
+    changes: list[Change] = []
+    for node in patch.nodes.values():
+        block_type = patch.block_type(node.id)
+        for name, value in node.parameters.items():
+            spec = block_type.parameters.get(name) if block_type else None
+            if spec is None or spec.type != "path" or not isinstance(value, str):
+                continue
+            file = patch.folder / value
+            if Path(value).is_absolute():
+                moves = patch.path is None
+            else:
+                moves = file.is_file() and file.resolve() != (folder / value).resolve()
+            if moves and (moved := relative_to(file, folder)) != value:
+                changes.append(ParameterChanged(node.id, name, moved, value))
+    return changes
