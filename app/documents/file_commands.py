@@ -25,6 +25,8 @@ from engine.protocol.messages import FrameReport
 
 #: From the first edit after a copy to the next copy: with the time that writing takes, all that a crash can lose.
 _AUTOSAVE_MS = 1000
+#: How often the patch's folder is searched for blocks. Network drives don't announce changes.
+_LOOK_MS = 1000
 
 
 class FileCommands(QObject):
@@ -36,6 +38,8 @@ class FileCommands(QObject):
     noted = Signal(str)
     #: Asks whether the patch is trusted; `NO_NOTICE` when there is nothing to ask.
     trust_asked = Signal(Notice)
+    #: Asks whether blocks that appeared beside the patch are trusted; `NO_NOTICE` when there is nothing to ask.
+    blocks_asked = Signal(Notice)
 
     def __init__(
         self, session: Session, state: UserState, recovery: RecoverySlot, trust: TrustedPaths, window: QWidget
@@ -45,6 +49,10 @@ class FileCommands(QObject):
         self._trust = trust
         self._told: tuple[Diagnostic, ...] = ()
         self._is_trust_refused = False  # by the person, for this patch
+        self._asked_about: tuple[Path, list[str]] | None = None
+        self._look = QTimer(self, interval=_LOOK_MS)
+        self._look.timeout.connect(self.look_for_blocks)
+        self._look.start()
         session.replaced.connect(self._forget_answer)
         self._autosave = QTimer(self, interval=_AUTOSAVE_MS, singleShot=True)
         self._autosave.timeout.connect(self.autosave)
@@ -132,6 +140,34 @@ class FileCommands(QObject):
             return
         is_trusted = self._ask_to_trust(folder)
         self._session.use_blocks(folder if is_trusted else None)
+        self.look_for_blocks()
+
+    def look_for_blocks(self) -> None:
+        """Ask about blocks that were put beside the open patch after it was opened, unless the answer is known."""
+        path = self._session.path if self._session.blocks is None else None
+        folder = folder_beside(path.resolve().parent) if path is not None else None
+        known = self._trust.decision(folder) if folder is not None else False
+        names = _names(folder) if folder is not None and known is not False else []
+        if known and names:
+            self._session.use_blocks(folder)
+        asked = (folder, names) if folder is not None and names and known is None else None
+        if asked == self._asked_about:
+            return
+        self._asked_about = asked
+        if asked is None:
+            self.blocks_asked.emit(NO_NOTICE)
+            return
+        answers = [("Don't trust", Trust.NO), ("Trust", Trust.ONCE), ("Always trust this folder", Trust.ALWAYS)]
+        notice = Notice(
+            f"Do you trust the blocks that now lie beside {self.name}? Trusted, they may do whatever you may do:",
+            tuple(in_a_line(f"{folder}/{name}") for name in names),
+            tuple((text, partial(self._answer_for_blocks, asked[0], answer)) for text, answer in answers),
+        )
+        self.blocks_asked.emit(notice)
+
+    def _answer_for_blocks(self, folder: Path, answer: Trust) -> None:
+        self._remember_trust(folder, answer)
+        self.look_for_blocks()
 
     def open_example(self, path: Path) -> bool:
         """Open an example; saving it asks for a place, so that the example stays as it came."""
@@ -226,8 +262,7 @@ class FileCommands(QObject):
         return folder if (known if known is not None else self._ask_to_trust(folder)) else None
 
     def _ask_to_trust(self, folder: Path) -> bool:
-        names = [str(file.relative_to(folder)) for file in python_files(folder)]
-        answer = dialogs.ask_to_trust(self._window, folder, names)
+        answer = dialogs.ask_to_trust(self._window, folder, _names(folder))
         self._remember_trust(folder, answer)
         return answer is not Trust.NO
 
@@ -270,3 +305,8 @@ class FileCommands(QObject):
             return self._session.path.parent
         recent = self._state.existing_recent()
         return recent[0].parent if recent else Path.home()
+
+
+def _names(folder: Path) -> list[str]:
+    """Return the block files of a folder."""
+    return [str(file.relative_to(folder)) for file in python_files(folder)]

@@ -77,6 +77,34 @@ def test_opening_a_patch_asks_once_about_its_blocks(
     assert default_catalogue().get("live.scale") is None
 
 
+@pytest.mark.parametrize(("index", "is_missing"), [(0, True), (1, False), (2, False)])
+def test_a_banner_asks_about_blocks_that_appear_beside_the_open_patch(
+    window: Any, qtbot: QtBot, asked: Asked, project: Project, index: int, is_missing: bool
+) -> None:
+    """Once; the dialog that opening shows does not come up, and other patches are not asked about."""
+    away = project.blocks.path.rename(project.path.with_name("away"))
+    assert window.files.open_path(project.path)
+    banner = window.blocks_banner
+    window.files.look_for_blocks()
+    assert banner.isHidden()
+    away.rename(project.blocks.path)
+    qtbot.waitUntil(lambda: not banner.isHidden())
+    assert banner.notice.lines == (str(project.blocks.path / "scale.py"),)
+    window.files.new()
+    window.files.look_for_blocks()
+    assert banner.isHidden()
+    project.blocks.path.rename(away)
+    window.files.open_path(project.path)
+    away.rename(project.blocks.path)
+    qtbot.waitUntil(lambda: not banner.isHidden())
+    qtbot.mouseClick(banner.buttons[index], Qt.MouseButton.LeftButton)
+    assert banner.isHidden()
+    qtbot.waitUntil(lambda: model(window, "scale").missing == is_missing)
+    window.files.look_for_blocks()
+    assert banner.isHidden()
+    assert asked.shown == []
+
+
 def test_trust_can_be_given_later(window: Any, qtbot: QtBot, asked: Asked, project: Project) -> None:
     """From the menu; the nodes come to life where they are, and become placeholders again when trust ends."""
     window.files.open_path(project.path)
