@@ -32,8 +32,13 @@ def format_rate(per_second: float) -> str:
 
 
 def format_shape(shape: tuple[int, ...]) -> str:
-    """Return a shape as "1080 × 1920", and "scalar" for the empty one."""
-    return " × ".join(f"{size:,}" if len(shape) == 1 else str(size) for size in shape) or "scalar"
+    """Return a shape as "[1080, 1920]", the length of a vector as "1,920", and "scalar" for the empty shape.
+
+    Only the size of a picture is written "1920 × 1080", width first.
+    """
+    if len(shape) == 1:
+        return f"{shape[0]:,}"
+    return f"[{', '.join(map(str, shape))}]" if shape else "scalar"
 
 
 def plural(count: int, noun: str) -> str:

@@ -44,7 +44,7 @@ def test_rates(per_second: float, text: str) -> None:
 def test_shapes() -> None:
     """A list is counted with separators, an image as height by width."""
     assert format_shape((100_000,)) == "100,000"
-    assert format_shape((1080, 1920)) == "1080 × 1920"
+    assert format_shape((1080, 1920)) == "[1080, 1920]"
     assert format_shape(()) == "scalar"
 
 

@@ -103,7 +103,7 @@ def test_the_log_lists_files_and_faults(qtbot: QtBot) -> None:
     log.add_saved(Saved("save", "pixels", "uchar4", (2, 3), "/tmp/a.png"))
     log.add_diagnostic(error("disk must have space", node="save"))
     assert [(entry.label, entry.text) for entry in log.entries] == [
-        ("Saved", "/tmp/a.png (save.pixels, uchar4 2 × 3)"),
+        ("Saved", "/tmp/a.png (save.pixels, uchar4 [2, 3])"),
         ("Error", "save: disk must have space"),
     ]
 

@@ -211,7 +211,7 @@ def test_an_array_is_summarised(inspector: Inspector, patch: Patch) -> None:
     assert isinstance(editor, ArrayEditor)
     assert editor.label.text() == "float32, 6, 24 B, 0 to 5"
     patch.set("a", data=np.full((2, 3), 7, np.int32))
-    assert editor.label.text() == "int32, 2 × 3, 24 B, 7 to 7"
+    assert editor.label.text() == "int32, [2, 3], 24 B, 7 to 7"
 
 
 def test_reset_gives_the_default_back(inspector: Inspector, patch: Patch) -> None:

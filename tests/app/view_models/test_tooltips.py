@@ -66,7 +66,7 @@ def test_a_connection_tooltip_has_dtype_shape_and_bytes(patch: Patch) -> None:
     [
         ((), "f32, scalar, 4 B"),
         ((1,), "f32, 1 element, 4 B"),
-        ((3, 5), "f32, 3 × 5, 4 B"),
+        ((3, 5), "f32, [3, 5], 4 B"),
     ],
 )
 def test_allocated_bytes_are_mentioned_only_when_they_differ(shape: tuple[int, ...], expected: str) -> None:
