@@ -5,17 +5,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from engine.catalogue.catalogue import default_catalogue
 from engine.patch.files import EXAMPLES_FOLDER, SUFFIX
 
 
 @dataclass(frozen=True)
 class Example:
-    """An example patch; `boxes` are its nodes' positions by id, `lines` its connections as pairs of ids."""
+    """An example patch: positions and categories of its nodes by id, and its connections as pairs of ids."""
 
     path: Path
     title: str
     description: str
     boxes: dict[str, tuple[float, float]]
+    categories: dict[str, str]
     lines: tuple[tuple[str, str], ...]
 
 
@@ -39,6 +41,7 @@ def _read(path: Path) -> Example | None:
         document = json.loads(path.read_text(encoding="utf-8"))
         nodes: list[dict[str, Any]] = document.get("nodes", [])
         x_y = {node["id"]: tuple(node.get("position", (0, 0))) for node in nodes}
+        categories = {node["id"]: _category(node.get("type", "")) for node in nodes}
         lines = tuple(
             (item["source"].partition(".")[0], item["target"].partition(".")[0])
             for item in document.get("connections", [])
@@ -46,4 +49,9 @@ def _read(path: Path) -> Example | None:
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     title = str(document.get("title") or path.stem.replace("_", " ").capitalize())
-    return Example(path, title, str(document.get("description", "")), x_y, lines)
+    return Example(path, title, str(document.get("description", "")), x_y, categories, lines)
+
+
+def _category(type_id: str) -> str:
+    block_type = default_catalogue().get(type_id)
+    return block_type.category if block_type is not None else ""

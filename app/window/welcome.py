@@ -1,9 +1,10 @@
 """The welcome page: examples, a new patch, recent files."""
 
 from collections.abc import Sequence
+from functools import reduce
 from pathlib import Path
 
-from PySide6.QtCore import QMargins, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QMargins, QPointF, QRectF, QSize, QSizeF, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -24,6 +25,9 @@ from app.theme import colours
 _CARD = QSize(280, 232)
 _PICTURE_HEIGHT = 136
 _COLUMNS = 3
+#: A node of the picture, in units of the canvas, and the zoom at which small patches are drawn.
+_NODE = QSizeF(120, 72)
+_LARGEST = 0.4
 
 
 class Welcome(QScrollArea):
@@ -101,7 +105,7 @@ class Welcome(QScrollArea):
 
 @safe_overrides
 class ExampleCard(QAbstractButton):
-    """A card with a drawing of the example's graph, its title and its description."""
+    """A card with a drawing of the example's graph, in the colours of categories, its title and its description."""
 
     def __init__(self, example: Example) -> None:
         super().__init__()
@@ -136,7 +140,7 @@ class ExampleCard(QAbstractButton):
         painter.setClipPath(outline)
         picture = QRectF(0, 0, self.width(), _PICTURE_HEIGHT)
         painter.fillRect(picture, QColor(tokens.canvas))
-        self._draw_graph(painter, picture.adjusted(24, 24, -24, -24))
+        self._draw_graph(painter, picture.adjusted(16, 16, -16, -16))
         painter.restore()
         painter.setPen(QPen(QColor(tokens.accent if active else tokens.border), 1))
         painter.drawPath(outline)
@@ -147,31 +151,29 @@ class ExampleCard(QAbstractButton):
         if not boxes:
             return
         tokens = colours.current()
-        left, top = min(x for x, _ in boxes.values()), min(y for _, y in boxes.values())
-        width = max(x for x, _ in boxes.values()) - left
-        height = max(y for _, y in boxes.values()) - top
-        size = QSize(30, 18)
-
-        def place(position: tuple[float, float]) -> QPointF:
-            x = (position[0] - left) / width if width else 0.5
-            y = (position[1] - top) / height if height else 0.5
-            return QPointF(
-                area.left() + x * (area.width() - size.width()), area.top() + y * (area.height() - size.height())
-            )
-
-        painter.setPen(QPen(QColor(tokens.text_faint), 1.5))
+        corners = [QRectF(QPointF(*position), _NODE) for position in boxes.values()]
+        whole = reduce(QRectF.united, corners)
+        scale = min(area.width() / whole.width(), area.height() / whole.height(), _LARGEST)
+        painter.translate(area.center())
+        painter.scale(scale, scale)
+        painter.translate(-whole.center())
+        pen = QPen(QColor(tokens.text_faint), 1.5)
+        pen.setCosmetic(True)
+        painter.setPen(pen)
+        middle = QPointF(0, _NODE.height() / 2)
         for source, target in self._example.lines:
             if source in boxes and target in boxes:
-                start = place(boxes[source]) + QPointF(size.width(), size.height() / 2)
-                end = place(boxes[target]) + QPointF(0, size.height() / 2)
-                bend = max(12.0, abs(end.x() - start.x()) / 2)
+                start = QPointF(*boxes[source]) + QPointF(_NODE.width(), 0) + middle
+                end = QPointF(*boxes[target]) + middle
+                bend = max(40.0, abs(end.x() - start.x()) / 2)
                 path = QPainterPath(start)
                 path.cubicTo(start + QPointF(bend, 0), end - QPointF(bend, 0), end)
                 painter.drawPath(path)
-        painter.setPen(QPen(QColor(tokens.border), 1))
-        painter.setBrush(QColor(tokens.control_hover))
-        for position in boxes.values():
-            painter.drawRoundedRect(QRectF(place(position), size.toSizeF()), 3, 3)
+        painter.setPen(Qt.PenStyle.NoPen)
+        for node, box in zip(boxes, corners, strict=True):
+            tint = colours.category_tint(self._example.categories[node], tokens)
+            painter.setBrush(QColor(colours.mix(tint, tokens.text, 0.2)))
+            painter.drawRoundedRect(box, 8, 8)
 
 
 def _label(text: str, name: str) -> QLabel:

@@ -8,7 +8,7 @@ from app.documents.gallery import find_examples
 
 def test_examples_are_read_from_their_files(tmp_path: Path) -> None:
     """Title and description come from the file, or the title from its name; other files are ignored."""
-    nodes = [{"id": "a", "position": [0, 0]}, {"id": "b", "position": [200, 50]}]
+    nodes = [{"id": "a", "type": "value.lfo", "position": [0, 0]}, {"id": "b", "position": [200, 50]}]
     lines = [{"source": "a.out", "target": "b.x"}]
     first = {"title": "One", "description": "Shows it.", "nodes": nodes, "connections": lines}
     (tmp_path / "1.loom").write_text(json.dumps(first))
@@ -16,10 +16,11 @@ def test_examples_are_read_from_their_files(tmp_path: Path) -> None:
     (tmp_path / "broken.loom").write_text("{")
     (tmp_path / "other.txt").write_text("")
     one, two = find_examples(tmp_path)
-    assert (one.title, one.description, one.boxes, one.lines) == (
+    assert (one.title, one.description, one.boxes, one.categories, one.lines) == (
         "One",
         "Shows it.",
         {"a": (0, 0), "b": (200, 50)},
+        {"a": "Values", "b": ""},
         (("a", "b"),),
     )
     assert two.title == "My second"

@@ -1,5 +1,6 @@
 """The first page."""
 
+import json
 from pathlib import Path
 
 from pytestqt.qtbot import QtBot
@@ -20,3 +21,20 @@ def test_the_welcome_page_offers_examples_and_recent_files(qtbot: QtBot, tmp_pat
     assert opened.args == [tmp_path / "one.loom"]
     page.show_recent([tmp_path / "one.loom"])
     assert page.recent.count() == 1
+
+
+def test_a_card_shows_its_blocks_in_the_colours_of_their_categories(qtbot: QtBot, tmp_path: Path) -> None:
+    """Blocks lie as on the canvas, each in its hue."""
+    nodes = [
+        {"id": str(x), "type": kind, "position": [x, 0]} for x, kind in enumerate(("math.saxpy", "image.gaussian_blur"))
+    ]
+    nodes[1]["position"] = [400, 0]
+    (tmp_path / "one.loom").write_text(json.dumps({"nodes": nodes}))
+    (example,) = find_examples(tmp_path)
+    card = ExampleCard(example)
+    qtbot.addWidget(card)
+    picture = card.grab().toImage()
+    row = [picture.pixelColor(x, 68).hsvHue() for x in range(picture.width())]
+    hues = (180, 270)  # of Math and Image, in `app.theme.colours`
+    found = [known for hue in row for known in hues if abs(hue - known) < 6]
+    assert tuple(dict.fromkeys(found)) == hues
