@@ -110,9 +110,9 @@ def test_a_selected_connection_can_be_deleted_from_the_menu(opened: MainWindow) 
 
 
 def test_the_viewer_has_the_largest_share_of_the_docks(opened: MainWindow, qtbot: QtBot) -> None:
-    """The picture's column takes more than a third of the window, and the problem list little of its height."""
+    """The picture's column takes nearly a third of the window, and the problem list is closed at first."""
     (viewer,) = opened.viewers.docks.values()
-    qtbot.waitUntil(lambda: viewer.width() > 0.34 * opened.width())
+    qtbot.waitUntil(lambda: viewer.width() > 0.3 * opened.width())
     assert viewer.height() > 0.35 * opened.height()
     assert opened.docks["inspector"].height() > 0.3 * opened.height()
-    assert opened.docks["problems"].height() < 0.25 * opened.height()
+    assert opened.docks["problems"].isHidden()
