@@ -64,11 +64,17 @@ class ValueStep:
         found = self._code.run(self.block.begin, partial(self._failed, "start"), ours=self._ours)
         self._start_problem = found if isinstance(found, Diagnostic) else None
 
-    def check(self) -> None:
-        """Have the block check its parameters; it runs only if they are valid."""
-        self._finish()
+    def check(self, patience_s: float) -> bool:
+        """Have the block check its parameters; it runs only if they are valid.
+
+        False, with nothing done, if the update under way takes longer than `patience_s`.
+        """
+        if self._call is not None and self._call.result(patience_s) is None:
+            return False
+        self._call = None
         if self.gave_up is None:
             self.source, self._settings_problem = read_settings(self.block, self._code)
+        return True
 
     def rewire(self) -> None:
         """Pass on all outputs in the next run, changed or not, since they drive other parameters."""

@@ -125,7 +125,7 @@ class ValueGraph:
         if not self._is_wired:
             self._wire()
         if self._has_new_settings:
-            self._look_at_settings()
+            self._look_at_settings(math.inf if fresh else 0)
             self._is_untold = True
         for step in self._steps:
             if step.run(now, math.inf if fresh else PATIENCE_S):
@@ -200,11 +200,11 @@ class ValueGraph:
         put = self._parameters.drive(target.node, spec.name)
         return Drive(connection, spec, self._parameters.values[target.node][spec.name], put)
 
-    def _look_at_settings(self) -> None:
+    def _look_at_settings(self, patience_s: float) -> None:
         self._has_new_settings = False
         sources: dict[str, None] = {}
         for step in self._steps:
-            step.check()
+            self._has_new_settings |= not step.check(patience_s)  # later, when the block's update is done
             step.refused = None if self.trusted else refuse_source(step.block.node, step.source)
             if step.source and step.refused is None:
                 sources[step.source] = None
