@@ -185,7 +185,7 @@ def _number_of(frame: bytes) -> int | None:
     """Return the number of what was meant to be a question, or None."""
     try:
         fields = msgspec.msgpack.decode(frame)
-    except Exception:  # noqa: BLE001 - as above
+    except Exception:  # noqa: BLE001 - bytes may hold anything
         return None
     number = fields.get("number") if isinstance(fields, dict) else None
     return number if type(number) is int else None
