@@ -59,10 +59,11 @@ class Canvas(QWidget):
         self._nudges = 0
         self._notice = Notice(self)
         self._hint = EmptyHint(self.view.viewport())
-        self.scene.filled.connect(lambda filled: self._hint.setVisible(not filled))
-        self._search = BlockSearch(self)
-        self._search.placed.connect(self._select_placed)
-        self._search.refused.connect(self._refuse)
+        self.scene.filled.connect(self._show_hint)
+        self.search = BlockSearch(self)
+        self.search.placed.connect(self._select_placed)
+        self.search.refused.connect(self._refuse)
+        self.search.popup.shown.connect(self._show_hint)
         layout = QVBoxLayout(self, contentsMargins=QMargins())
         layout.addWidget(self.view)
         self.setFocusProxy(self.view)
@@ -92,7 +93,7 @@ class Canvas(QWidget):
         if self._mirror is not None:
             self._mirror.stop()
             self._mirror = None
-        self._search.close()
+        self.search.close()
         self.view.cancel_drag()
         self._display.clear()
         self.scene.empty()
@@ -113,6 +114,10 @@ class Canvas(QWidget):
     def fit_selection(self) -> None:
         """Bring the selected nodes into view, or the whole patch when none is selected."""
         self.view.show_rect(self.scene.rect_of(self.selected() or self.scene.nodes))
+
+    def _show_hint(self) -> None:
+        """Say what to do on an empty canvas, unless the search stands there."""
+        self._hint.setVisible(not self.scene.nodes and not self.search.is_open)
 
     # Selection
 
@@ -207,8 +212,8 @@ class Canvas(QWidget):
 
         When it is open already, close it.
         """
-        if self._search.is_open:
-            self._search.close()
+        if self.search.is_open:
+            self.search.close()
         else:
             self._open_search_for(position)
 
@@ -216,7 +221,7 @@ class Canvas(QWidget):
         if self._patch is not None:
             position = position or self.view.mapFromScene(self.view.cursor_point())
             point = self.view.mapToScene(position)
-            self._search.open(self._patch, position, point, goal, self.scene.regions.scope_at(point))
+            self.search.open(self._patch, position, point, goal, self.scene.regions.scope_at(point))
 
     def insert_block(self) -> None:
         """Search a block to put in the middle of the selected connection."""

@@ -1,4 +1,4 @@
-"""What the editor remembers between two runs: recent files, theme and window geometry."""
+"""What the editor remembers between two runs: recent files and blocks, theme, window geometry and what is folded."""
 
 from pathlib import Path
 
@@ -19,6 +19,11 @@ class UserState(msgspec.Struct):
     layout: bytes = b""
     #: Names of the docks that the person closed.
     closed_docks: list[str] = msgspec.field(default_factory=lambda: ["help", "log", "problems", "updates"])
+    #: Ids of the block types that were placed last, the newest at the end.
+    recent_blocks: list[str] = []
+    #: Titles of the groups of the palette that are unfolded, and of the sections of the inspector that are folded.
+    unfolded_groups: set[str] = msgspec.field(default_factory=lambda: {"Recent"})
+    folded_sections: set[str] = set()
 
     def add_recent(self, path: Path) -> None:
         """Put a file at the head of the recent files."""

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 from app.edits import nodes as node_edits
 from app.edits.drive import NodeSize
 from app.edits.remedies import Remedy, remedies
-from app.inspector.node_info import NodeHeader, NodeStatus
+from app.inspector.node_info import NodeHeader, NodeStatus, SectionHeading
 from app.inspector.parameter_drives import ParameterDrives
 from app.inspector.parameter_editors import ParameterEditor, align_numbers, make_editor
 from app.inspector.parameter_row import ParameterRow
@@ -56,6 +56,8 @@ class Inspector(EmptyState):
         self._known: frozenset[str] = frozenset()
         self._forget_stale()
         self._unsubscribe: Callable[[], None] = lambda: None
+        #: Titles of the sections that are folded, of whatever block.
+        self.folded: set[str] = set()
         self.rows: dict[str, ParameterRow] = {}
         self.header: NodeHeader | None = None
         self.status: NodeStatus | None = None
@@ -150,11 +152,17 @@ class Inspector(EmptyState):
             specs = block_type.parameters.values()
             sections = [[spec for spec in specs if not spec.structural], [spec for spec in specs if spec.structural]]
             for title, section in zip(("While it runs", "Changes rebuild the graph"), sections, strict=True):
+                rows = [self._make_row(spec) for spec in section]
+                is_folded = all(sections) and title in self.folded
                 if all(sections):  # which a person must tell apart only where there are both
-                    form.addRow(QLabel(title, objectName="sectionTitle"))
-                for spec in section:
-                    self.rows[spec.name] = row = self._make_row(spec)
+                    heading = SectionHeading(title, folded=is_folded)
+                    heading.folding_changed.connect(partial(self._fold, form, rows))
+                    form.addRow(heading)
+                for row in rows:
                     form.addRow(row.label, row)
+                    if is_folded:
+                        form.setRowVisible(row, False)
+                    self.rows[row.editor.spec.name] = row
             align_numbers(row.editor for row in self.rows.values())
             column.addLayout(form)
         elif block_type is not None:
@@ -164,6 +172,11 @@ class Inspector(EmptyState):
         column.addWidget(self.status)
         column.addStretch(1)
         return page
+
+    def _fold(self, form: QFormLayout, rows: Sequence[ParameterRow], title: str, folded: bool) -> None:
+        (self.folded.add if folded else self.folded.discard)(title)
+        for row in rows:
+            form.setRowVisible(row, not folded)
 
     def _folder(self) -> Path | None:
         return self._patch.path.parent if self._patch is not None and self._patch.path is not None else None

@@ -5,8 +5,10 @@ import time
 from collections.abc import Sequence
 
 from PySide6.QtCore import QMargins, Qt, Signal
-from PySide6.QtWidgets import QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QLineEdit, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
+from app.theme import colours
+from app.theme.icons import icon
 from app.view_models.live_values import LiveValue
 from app.widgets.button_row import ButtonRow
 from app.widgets.marked_text import without_marks
@@ -86,6 +88,29 @@ def _set_text(label: QLabel, text: str) -> None:
     if label.text() != text:
         label.setText(text)
     label.setVisible(bool(text))
+
+
+class SectionHeading(QToolButton):
+    """The title of some parameters; a click folds and unfolds them."""
+
+    folding_changed = Signal(str, bool)  # the title, and whether the section is folded now
+
+    def __init__(self, title: str, *, folded: bool) -> None:
+        super().__init__(objectName="foldableTitle", text=title, autoRaise=True)
+        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._folded = folded
+        self._show()
+        self.clicked.connect(self._toggle)
+
+    def _toggle(self) -> None:
+        self._folded = not self._folded
+        self._show()
+        self.folding_changed.emit(self.text(), self._folded)
+
+    def _show(self) -> None:
+        self.setIcon(icon("folded" if self._folded else "unfolded", colours.current().text_dim))
+        self.setToolTip("Show these parameters" if self._folded else "Hide these parameters")
 
 
 class NodeHeader(QWidget):

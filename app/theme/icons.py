@@ -17,6 +17,7 @@ ACTIONS = {
     "error": "mdi6.alert-circle",
     "fit": "mdi6.fit-to-page-outline",
     "folder": "mdi6.folder-outline",
+    "folded": "mdi6.chevron-right",
     "help": "mdi6.help-circle-outline",
     "incomplete": "mdi6.circle-outline",
     "new": "mdi6.file-plus-outline",
@@ -24,6 +25,7 @@ ACTIONS = {
     "paste": "mdi6.content-paste",
     "pause": "mdi6.pause",
     "play": "mdi6.play",
+    "recent": "mdi6.history",
     "redo": "mdi6.redo",
     "reset": "mdi6.restore",
     "save": "mdi6.content-save-outline",
@@ -31,6 +33,7 @@ ACTIONS = {
     "step": "mdi6.skip-next",
     "to_start": "mdi6.skip-backward",
     "undo": "mdi6.undo",
+    "unfolded": "mdi6.chevron-down",
     "warning": "mdi6.alert",
 }
 

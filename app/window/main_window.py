@@ -68,6 +68,9 @@ class MainWindow(QMainWindow):
         self.inputs = InputEvents(self.session.post, self.canvas.view.viewport(), self)
         self.welcome = Welcome(find_examples())
         self.inspector, self.help, self.problems, self.log = Inspector(node_size), Help(), Problems(), Log()
+        self.canvas.search.recent = self.state.recent_blocks
+        self.canvas.search.popup.unfolded = self.state.unfolded_groups
+        self.inspector.folded = self.state.folded_sections
         self.updates = Updates()
         self.viewers = ViewerDocks(self)
         self.log.noted.connect(lambda text: self.statusBar().showMessage(text, _SHOWN_MS))

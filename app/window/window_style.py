@@ -44,7 +44,12 @@ Inspector QAbstractSpinBox, Inspector QLineEdit, Inspector QComboBox {{ padding-
 #levelFilter:hover, #listButton:hover {{ background: {theme.control_hover}; }}
 #welcome, #welcomePage {{ background: {theme.canvas}; }}
 #pageTitle {{ font-size: {_PAGE_TITLE}px; font-weight: 600; }}
-#sectionTitle {{ font-weight: 600; color: {theme.text_dim}; }}
+#sectionTitle, #foldableTitle {{ color: {theme.text_dim}; font-weight: 600; }}
+#foldableTitle {{
+    background: transparent; border-color: transparent; text-align: left;
+    padding: 2px 0; margin-left: -4px;
+}}
+#foldableTitle:hover {{ color: {theme.text}; }}
 #cardTitle {{ font-weight: 600; }}
 #link {{ background: transparent; border-color: transparent; text-align: left; padding: 4px 0; color: {theme.text}; }}
 #link:hover {{ color: {theme.accent}; }}

@@ -3,8 +3,8 @@
 import pytest
 from PySide6.QtCore import QPointF
 
-from app.canvas.block_search import SearchPopup
 from app.canvas.canvas import Canvas
+from app.canvas.search_popup import SearchPopup
 from app.edits import nodes as node_edits
 from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
@@ -112,7 +112,7 @@ def test_blocks_placed_in_a_box_lie_in_the_region(canvas: Canvas, hand: Hand, pa
     popup = canvas.findChild(SearchPopup)
     assert popup is not None
     popup.field.setText("quokka that counts")
-    popup.list.itemClicked.emit(popup.list.item(0))
+    popup.list.itemClicked.emit(popup.rows()[0], 0)
     (placed,) = canvas.selected()
     assert patch.nodes[placed].region == "loop"
     canvas.edits.duplicate()

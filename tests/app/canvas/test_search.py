@@ -2,9 +2,11 @@
 
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
 
-from app.canvas.block_search import SearchPopup
 from app.canvas.canvas import Canvas
+from app.canvas.notice import EmptyHint
+from app.canvas.search_popup import SearchPopup
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
 from tests.app.canvas.canvas_support import Hand
@@ -19,7 +21,7 @@ def popup(canvas: Canvas) -> SearchPopup:
 
 def titles(search: SearchPopup) -> list[str]:
     """Return the titles in the list."""
-    return [search.list.item(row).text() for row in range(search.list.count())]
+    return [row.text(0) for row in search.rows()]
 
 
 def test_tab_opens_the_search_and_enter_places_the_block_there(canvas: Canvas, hand: Hand, patch: Patch) -> None:
@@ -54,7 +56,7 @@ def test_the_arrow_keys_choose_and_escape_closes(canvas: Canvas, patch: Patch) -
     QTest.keyClick(search.field, Qt.Key.Key_Down)
     QTest.keyClick(search.field, Qt.Key.Key_Down)
     QTest.keyClick(search.field, Qt.Key.Key_Up)
-    assert search.list.currentRow() == 1
+    assert search.list.currentItem() is search.rows()[1]
     QTest.keyClick(search.field, Qt.Key.Key_Escape)
     assert not search.isVisible()
     assert len(patch.nodes) == 3
@@ -113,8 +115,9 @@ def test_the_search_covers_no_more_than_its_rows_need(canvas: Canvas) -> None:
     """With one row left it is small."""
     canvas.open_search(QPoint(100, 100))
     search = popup(canvas)
+    QTest.keyClicks(search.field, "quokka")
     before = search.height()
-    QTest.keyClicks(search.field, "wallaby")
+    QTest.keyClicks(search.field, " wallaby")
     assert search.height() < before - 80
 
 
@@ -140,16 +143,60 @@ def test_a_block_placed_at_the_rim_is_brought_into_view(canvas: Canvas, hand: Ha
 
 
 def test_without_a_text_the_search_is_a_palette(canvas: Canvas, patch: Patch) -> None:
-    """What was placed last comes first, and the rest by category."""
+    """It has a heading for each category, which keys and the mouse fold and unfold."""
     canvas.open_search(QPoint(100, 100))
     search = popup(canvas)
-    before = titles(search)
-    chosen = before[-1]
-    QTest.keyClicks(search.field, chosen)
-    QTest.keyClick(search.field, Qt.Key.Key_Return)
-    placed = patch.block_type(canvas.selected()[0])
-    assert placed is not None
+    categories = {block.category for block in patch.catalogue.all()}
+    assert titles(search) == sorted(categories)
+    QTest.keyClick(search.field, Qt.Key.Key_Down)
+    QTest.keyClick(search.field, Qt.Key.Key_Right)
+    heading = search.list.currentItem()
+    inside = sorted(block.title for block in patch.catalogue.all() if block.category == heading.text(0))
+    assert titles(search)[1 : 2 + len(inside)] == [heading.text(0), *inside]
+    QTest.keyClick(search.field, Qt.Key.Key_Down)
+    QTest.keyClick(search.field, Qt.Key.Key_Left)
+    assert titles(search) == sorted(categories)
+    place = search.list.visualItemRect(heading).center()
+    QTest.mouseClick(search.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert len(titles(search)) == len(categories) + len(inside)
+    QTest.keyClick(search.field, Qt.Key.Key_Escape)
     canvas.open_search(QPoint(100, 100))
-    now = titles(search)
-    assert now[0] == placed.title
-    assert sorted(now) == sorted(before)
+    assert len(titles(search)) == len(categories) + len(inside), "what was unfolded stays so"
+
+
+def test_blocks_placed_last_come_first(canvas: Canvas, patch: Patch) -> None:
+    """Tab and Enter place the last one again."""
+    search = popup(canvas)
+    for text in ("quokka wallaby", "quokka that counts", "quokka wallaby"):
+        canvas.open_search(QPoint(100, 100))
+        QTest.keyClicks(search.field, text)
+        QTest.keyClick(search.field, Qt.Key.Key_Return)
+    canvas.open_search(QPoint(100, 100))
+    assert titles(search)[:3] == ["Recent", "Scale", "Count"]
+    QTest.keyClick(search.field, Qt.Key.Key_Return)
+    assert patch.nodes[canvas.selected()[0]].type == "test_canvas.scale"
+
+
+def test_an_unfolded_group_never_leaves_the_canvas(canvas: Canvas) -> None:
+    """The popup has room to grow wherever it was opened."""
+    canvas.open_search(QPoint(500, 695))
+    search = popup(canvas)
+    for _ in titles(search):
+        QTest.keyClick(search.field, Qt.Key.Key_Right)
+        QTest.keyClick(search.field, Qt.Key.Key_Down)
+    assert search.list.verticalScrollBar().maximum() > 0
+    assert canvas.rect().contains(search.geometry())
+
+
+def test_the_hint_of_an_empty_canvas_gives_way_to_the_search(qtbot: QtBot) -> None:
+    """It comes back when the search closes with nothing placed."""
+    canvas = Canvas()
+    qtbot.addWidget(canvas)
+    canvas.set_patch(Patch())
+    canvas.show()
+    hint = canvas.findChild(EmptyHint)
+    assert hint is not None and hint.isVisible()
+    canvas.open_search()
+    assert not hint.isVisible()
+    QTest.keyClick(popup(canvas).field, Qt.Key.Key_Escape)
+    assert hint.isVisible()

@@ -8,12 +8,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
-from app.canvas.block_search import SearchPopup
 from app.canvas.drawing.node_layout import layout, value_area
 from app.canvas.drawing.node_painter import NEAR, body_colour
 from app.canvas.items.nodegraph_adapter import NodeView
 from app.canvas.items.parameter_tray import ParameterTray
 from app.canvas.notice import Notice
+from app.canvas.search_popup import SearchPopup
 from app.theme.colours import DARK, LIGHT, Colours
 from app.theme.port_style import PortKind
 from app.view_models.node_view_model import node_view_model
@@ -227,7 +227,7 @@ def test_a_value_dropped_on_the_canvas_finds_value_blocks_first(hand: Hand, patc
     hand.drag(hand.port("wave", "value", is_input=False), QPointF(0, 240))
     popup = hand.canvas.findChild(SearchPopup)
     assert popup is not None and popup.isVisible()
-    found = [popup.list.item(row).data(Qt.ItemDataRole.UserRole) for row in range(popup.list.count())]
+    found = [row.data(0, Qt.ItemDataRole.UserRole) for row in popup.rows()]
     are_values = [block_type.is_value for block_type in found]
     assert Wave in found and Dial in found
     assert are_values == sorted(are_values, reverse=True)
@@ -240,7 +240,7 @@ def test_a_block_inserted_on_a_value_connection_suits_the_parameter(hand: Hand, 
     hand.double_click(next(iter(hand.scene.connections.values())).path().pointAtPercent(0.5))
     popup = hand.canvas.findChild(SearchPopup)
     assert popup is not None and popup.isVisible()
-    found = [popup.list.item(row).data(Qt.ItemDataRole.UserRole) for row in range(popup.list.count())]
+    found = [row.data(0, Qt.ItemDataRole.UserRole) for row in popup.rows()]
     assert Dial in found and all(block_type.is_value for block_type in found)
     popup.chosen.emit(Dial)
     source = patch.source_of(STEPS)

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QWheelEvent
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QSlider, QStyle, QStyleOptionSlider
 from pytestqt.qtbot import QtBot
 
 from app.canvas.drawing.node_layout import node_size
 from app.edits.file_paths import relative_to
 from app.inspector.inspector import Inspector
+from app.inspector.node_info import SectionHeading
 from app.inspector.parameter_editors import (
     ArrayEditor,
     BoolEditor,
@@ -80,6 +82,22 @@ def drag(qtbot: QtBot, slider: QSlider, positions: list[int]) -> None:
 def test_every_parameter_type_has_its_editor(inspector: Inspector, name: str, kind: type[ParameterEditor]) -> None:
     """Each kind of parameter gets the editor that fits it."""
     assert type(inspector.editor(name)) is kind
+
+
+def test_a_section_folds_for_every_block_until_it_is_unfolded(inspector: Inspector) -> None:
+    """What changes while it runs is told apart from what rebuilds the graph, and either can be put away."""
+    first, second = inspector.findChildren(SectionHeading)
+    assert (first.text(), second.text()) == ("While it runs", "Changes rebuild the graph")
+    shown = [name for name, row in inspector.rows.items() if row.isVisible()]
+    QTest.mouseClick(first, Qt.MouseButton.LeftButton)
+    rebuilding = [name for name, row in inspector.rows.items() if row.isVisible()]
+    assert rebuilding == [name for name in shown if inspector.editor(name).spec.structural]
+    assert not inspector.rows["gain"].label.isVisible()
+    inspector.show_nodes([])
+    inspector.show_nodes(["a"])
+    assert [name for name, row in inspector.rows.items() if row.isVisible()] == rebuilding
+    QTest.mouseClick(inspector.findChildren(SectionHeading)[0], Qt.MouseButton.LeftButton)
+    assert [name for name, row in inspector.rows.items() if row.isVisible()] == shown
 
 
 def test_a_slider_drag_is_one_undo_step(qtbot: QtBot, inspector: Inspector, patch: Patch) -> None:

@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QTreeWidget, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.canvas.block_search import SearchPopup
+from app.canvas.search_popup import SearchPopup
 from app.commands.help_dialogs import GESTURES, make_shortcut_list
 from app.inspector.parameter_editors import BoolEditor, ChoiceEditor, NumberEditor, TextEditor
 from engine.patch.document import Patch

@@ -10,8 +10,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.canvas.block_search import SearchPopup
 from app.canvas.notice import Notice
+from app.canvas.search_popup import SearchPopup
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
 from engine.protocol.messages import NodeState

@@ -3,10 +3,12 @@
 import sys
 from pathlib import Path
 
-from PySide6.QtCore import QRect
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QTabBar
 from pytestqt.qtbot import QtBot
 
+from app.inspector.node_info import SectionHeading
 from app.inspector.parameter_editors import NumberEditor
 from app.window.main_window import MainWindow
 from engine.patch.changes import PortRef
@@ -49,6 +51,33 @@ def test_window_and_theme_are_remembered(qtbot: QtBot, tmp_path: Path, asked: As
     assert second.state.theme == "light"
     assert second.actions_by_id["theme_light"].isChecked()
     second.set_theme("dark")
+    second.close()
+
+
+def test_recent_blocks_and_what_is_folded_are_remembered(qtbot: QtBot, tmp_path: Path, asked: Asked) -> None:
+    """The next window offers the blocks that were placed last, with the groups as the person left them."""
+    first = MainWindow(FakeEngine, tmp_path)  # type: ignore[arg-type]  # it stands in for an Engine
+    first.show()
+    first.files.new()
+    search = first.canvas.search.popup
+    first.canvas.open_search()
+    QTest.keyClicks(search.field, "every parameter")
+    QTest.keyClick(search.field, Qt.Key.Key_Return)
+    QTest.mouseClick(first.inspector.findChildren(SectionHeading)[0], Qt.MouseButton.LeftButton)
+    first.canvas.open_search()
+    QTest.keyClick(search.field, Qt.Key.Key_End)
+    QTest.keyClick(search.field, Qt.Key.Key_Left)
+    first.close()
+    second = MainWindow(FakeEngine, tmp_path)  # type: ignore[arg-type]  # it stands in for an Engine
+    second.files.new()
+    second.canvas.open_search()
+    recent = second.canvas.search.popup.rows()[0]
+    assert recent.text(0) == "Recent" and not recent.isExpanded()
+    assert recent.child(0).text(0) == "Every Parameter"
+    second.canvas.search.popup.list.itemClicked.emit(recent, 0)
+    QTest.keyClick(second.canvas.search.popup.field, Qt.Key.Key_Down)
+    QTest.keyClick(second.canvas.search.popup.field, Qt.Key.Key_Return)
+    assert second.inspector.rows["gain"].isHidden() and not second.inspector.rows["count"].isHidden()
     second.close()
 
 
