@@ -55,6 +55,9 @@ class Mirror:
                 self._scene.nodes[node_id].setPos(*position)
             case changes.NodeRenamed(node_id):
                 self.refresh(node_id)
+            case changes.ParameterChanged(node_id, name) if self._patch.decides_interface(node_id, name):
+                self._structure_changed()
+                self.refresh(node_id)
             case changes.ParameterChanged(node_id) if self._scene.nodes[node_id].model.slider is not None:
                 self.refresh(node_id)
             case changes.NodeRegionChanged(node_id, _, previous):

@@ -54,7 +54,7 @@ def drivers(patch: Patch, parameter: PortRef) -> list[type[Block]]:
 
 
 def _spec(patch: Patch, parameter: PortRef) -> ParameterSpec:
-    return patch.catalogue.require(patch.nodes[parameter.node].type).parameter(parameter.port)
+    return patch.parameter(parameter.node, parameter.port)
 
 
 def _named(patch: Patch, targets: Sequence[PortRef]) -> str:

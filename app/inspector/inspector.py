@@ -102,7 +102,7 @@ class Inspector(EmptyState):
             self.hint.setText(_HINT)
             self.set_filled(False)
             return
-        if len({self._patch.nodes[node].type for node in self._nodes}) > 1:
+        if len({self._patch.block_type(node) or self._patch.nodes[node].type for node in self._nodes}) > 1:
             self.hint.setText(
                 f"{len(self._nodes)} blocks of different types.\nSelect blocks of one type to edit them together"
             )
@@ -235,6 +235,8 @@ class Inspector(EmptyState):
         match change:
             case ParameterChanged(node, parameter) if node in self._known:
                 self._stale_values.add(parameter)
+                if self._patch is not None and self._patch.decides_interface(node, parameter):
+                    self._has_other_rows = True
             case Connected(connection) | Disconnected(connection) if connection.target.node in self._known:
                 self._stale_drives.add(connection.target.port)
             case NodeRenamed(node, title):
@@ -242,10 +244,10 @@ class Inspector(EmptyState):
                 if node in self._known and self.header is not None:
                     self.header.show_title(title)
             case NodeRemoved(node) if node.id in self._known:
-                self._has_lost_nodes = True
+                self._has_other_rows = True
 
     def _refresh_stale(self) -> None:
-        if self._has_lost_nodes:
+        if self._has_other_rows:
             self.show_nodes(self._nodes)
         for name in self._stale_values & self.rows.keys():
             self._refresh(self.rows[name])
@@ -258,4 +260,4 @@ class Inspector(EmptyState):
     def _forget_stale(self) -> None:
         self._stale_values: set[str] = set()
         self._stale_drives: set[str] = set()
-        self._is_renamed = self._has_lost_nodes = False
+        self._is_renamed = self._has_other_rows = False

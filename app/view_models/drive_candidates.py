@@ -51,7 +51,7 @@ def parameter_state(patch: Patch, ref: PortRef) -> str:
     source = patch.source_of(ref)
     if source is not None:
         return f"← {source_title(patch, source)}"
-    spec = patch.catalogue.require(patch.nodes[ref.node].type).parameter(ref.port)
+    spec = patch.parameter(ref.node, ref.port)
     return f"{value_text(patch.value(ref.node, ref.port))} {spec.unit}".rstrip()
 
 

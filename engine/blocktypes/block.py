@@ -58,6 +58,8 @@ class Block:
     made_of: ClassVar[frozenset[str]] = frozenset()
     #: The names that ports and parameters had before (`replaces`), and those that they have now.
     renamed: ClassVar[dict[str, str]] = {}
+    #: True when ports and parameters follow from the node's values (`engine.blocktypes.adaptive`).
+    is_adaptive: ClassVar[bool] = False
     #: The scopes that a region block opens: ("",) for one body, ("", "else") for two branches, () for other blocks.
     regions: ClassVar[tuple[str, ...]] = ()
     _file: ClassVar[Path | None] = None
@@ -122,7 +124,7 @@ class Block:
     def declare(cls) -> None:
         """Set the type's ports and parameters from its declarations; BlockDefinitionError when these are wrong."""
         ports, parameters = cls._declared()
-        if not ports and not cls.is_value:
+        if not ports and not cls.is_value and not cls.is_adaptive:
             raise BlockDefinitionError(f"block {cls.id} must have at least one port, got none")
         cls.ports, cls.parameters, cls.renamed = ports, parameters, {}
         specs: list[PortSpec | ParameterSpec | ValueSpec]

@@ -38,7 +38,7 @@ def collect(cls: type[Any]) -> tuple[dict[str, PortSpec], dict[str, ParameterSpe
             parameters[name] = _parameter_spec(cls, declaration, hints.get(name))
     sizes = frozenset(name for name, spec in parameters.items() if spec.structural and spec.type == "int")
     for spec in ports.values():
-        _check_port(cls, spec, ports, sizes)
+        check_port(cls, spec, ports, sizes)
     return ports, parameters
 
 
@@ -68,7 +68,8 @@ def _count_port(cls: type[Any], spec: PortSpec) -> PortSpec:
     return PortSpec(name, "out", u32, f"Number of elements in {spec.name}.", "[1]", state=spec.state, default=default)
 
 
-def _check_port(cls: type[Any], spec: PortSpec, ports: dict[str, PortSpec], sizes: frozenset[str]) -> None:
+def check_port(cls: type[Any], spec: PortSpec, ports: dict[str, PortSpec], sizes: frozenset[str]) -> None:
+    """Raise BlockDefinitionError when a port is declared wrongly; `sizes` are parameters that shapes may use."""
     where = f"block {cls.id}: port {spec.name}"
     if not spec.doc.strip():
         raise BlockDefinitionError(f"{where} must have a doc, got none")

@@ -6,6 +6,7 @@ A *live* parameter is passed to kernels as a scalar, so changing it is one write
 
 import inspect
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,19 @@ class ParameterSpec:
         else:
             return converted
         raise PatchError(f"parameter {self.name} must be {rule}, got {shown(value)}")
+
+
+def given(spec: ParameterSpec, said: Mapping[str, Any], folder: Callable[[], Path]) -> Any:
+    """Return the value of a parameter for which a patch says `said`, by name; PatchError when it does not fit.
+
+    A value under a name that the parameter had before counts, and the default when nothing is said. Paths of files that
+    are read start at `folder()`.
+    """
+    called = spec.name if spec.name in said else next((old for old in spec.replaces if old in said), spec.name)
+    value = said.get(called, spec.default)
+    if spec.files.startswith("open") and isinstance(value, str) and value:
+        value = str(folder() / value)
+    return spec.coerce(value)
 
 
 def _to_float(value: Any) -> float | None:

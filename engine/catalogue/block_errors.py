@@ -4,9 +4,10 @@ import traceback
 from contextlib import suppress
 from pathlib import Path
 
+from engine.blocktypes.block import Block
 from engine.blocktypes.checks import BlockCallError, BlockDefinitionError
 from engine.catalogue.block_code import TookTooLong
-from engine.diagnostics import Diagnostic, WarploomError, error
+from engine.diagnostics import Diagnostic, KernelError, PatchError, WarploomError, error
 
 #: The most characters of what an exception says.
 LONGEST = 2000
@@ -34,6 +35,15 @@ def code_diagnostic(problem: BaseException, what: str, near: Path | None, node: 
     if file is not None and line is not None:
         text += f" ({Path(file).name}:{line})"
     return error(text, node=node, file=file, line=line, remedy=_remedy(problem, near))
+
+
+def interface_diagnostic(problem: BaseException, block_type: type[Block]) -> Diagnostic:
+    """Return an error that says why an adaptive type has no interface for a node's values."""
+    if isinstance(problem, KernelError):
+        return error(str(problem), file=problem.file, line=problem.line, remedy="mend the kernel and save it")
+    if isinstance(problem, PatchError):
+        return error(str(problem))
+    return code_diagnostic(problem, f"interface of {block_type.id}", block_type.source_file())
 
 
 def _said(problem: BaseException) -> str:

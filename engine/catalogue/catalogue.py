@@ -4,16 +4,20 @@ import difflib
 import importlib
 import pkgutil
 import sys
+from collections.abc import Callable, Mapping
 from concurrent.futures import TimeoutError as NotDoneYet
 from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from typing import Any
 
 from platformdirs import user_config_path
 
+from engine.blocktypes.adaptive import AdaptiveBlock, adapted
 from engine.blocktypes.block import LIBRARY, Block, block_types
 from engine.blocktypes.checks import shown
+from engine.catalogue.block_errors import interface_diagnostic
 from engine.catalogue.block_files import FOLDER_NAME
 from engine.catalogue.block_folders import block_folders
 from engine.catalogue.search import search
@@ -40,6 +44,22 @@ class Catalogue:
     def problem(self, type_id: str) -> Diagnostic | None:
         """Return why the newest version of a block type is not in use, or None when it is."""
         return block_types.problem(type_id)
+
+    def resolve(
+        self, type_id: str, said: Mapping[str, Any], folder: Callable[[], Path]
+    ) -> tuple[type[Block] | None, Diagnostic | None]:
+        """Return the block type of a node, and why it is not the newest version of it.
+
+        The ports of an adaptive type follow from what the patch says of the node's parameters. `folder` tells where the
+        patch lies.
+        """
+        block_type, problem = self.get(type_id), self.problem(type_id)
+        if block_type is None or not issubclass(block_type, AdaptiveBlock):
+            return block_type, problem
+        found = adapted(block_type, said, folder)
+        if found.problem is not None:
+            problem = interface_diagnostic(found.problem, block_type)
+        return found.block_type, problem
 
     def problems(self) -> list[Diagnostic]:
         """Return the problems of block files in all folders."""

@@ -156,7 +156,8 @@ class CompositeBuilder:
             raise PatchError(f"child {name} ({node.type}): {problem}") from problem
 
     def _type(self, child: str) -> type[Block]:
-        return self._patch.catalogue.require(self._patch.nodes[child].type)
+        found = self._patch.block_type(child)
+        return found or self._patch.catalogue.require(self._patch.nodes[child].type)
 
     def _port(self, ref: PortRef) -> PortSpec:
         block_type = self._type(self._patch[ref.node].id)

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from engine.blocktypes.adaptive import decides_interface
 from engine.blocktypes.block import Block
 from engine.blocktypes.checks import shown
 from engine.blocktypes.parameters import ParameterSpec
@@ -76,6 +77,8 @@ class PatchContents:
         self.trusted = True
         self._by_target: dict[PortRef, Connection] = {}
         self._index = PatchIndex()
+        #: The types of nodes of adaptive types, each with the node and the path for which it was made.
+        self._adapted: dict[str, tuple[Node, Path | None, type[Block] | None]] = {}
 
     @property
     def connections(self) -> list[Connection]:
@@ -103,14 +106,29 @@ class PatchContents:
 
     def block_type(self, node_id: str) -> type[Block] | None:
         """Return a node's block type, or None when it is not in the catalogue."""
-        return self.catalogue.get(self._require(node_id).type)
+        return self.type_of(self._require(node_id))
+
+    def type_of(self, node: Node) -> type[Block] | None:
+        """Return the block type of a node that is in the patch, or that may come; None when it is not known."""
+        block_type = self.catalogue.get(node.type)
+        if block_type is None or not block_type.is_adaptive:
+            return block_type
+        known = self._adapted.get(node.id)
+        if known is None or known[0] is not node or known[1] is not self.path:
+            resolved, _ = self.catalogue.resolve(node.type, node.parameters, lambda: self.folder)
+            known = self._adapted[node.id] = node, self.path, resolved
+        return known[2]
+
+    def decides_interface(self, node_id: str, parameter: str) -> bool:
+        """True when the ports and parameters of a node follow from the value of this parameter."""
+        return decides_interface(self.catalogue.get(self._require(node_id).type), parameter)
 
     def value(self, node: NodeRef | str, parameter: str) -> Any:
         """Return a parameter's value: what was set, or the default when nothing was or the type refuses it."""
         found = self._require(self._id_of(node))
         parameter = self._renamed(found.type).get(parameter, parameter)
         if parameter not in found.parameters:
-            return self._parameter(found, parameter).default
+            return self.parameter(found.id, parameter).default
         block_type = self._type_of(found.id)
         spec = block_type.parameters.get(parameter) if block_type is not None else None
         if spec is None:
@@ -120,10 +138,14 @@ class PatchContents:
         except PatchError:  # set under an earlier version of the type
             return spec.default
 
+    def parameter(self, node_id: str, name: str) -> ParameterSpec:
+        """Return the declaration of a parameter; PatchError when the node has none of this name."""
+        return self._known_type(node_id).parameter(name)
+
     def title(self, node_id: str) -> str:
         """Return what the canvas calls a node."""
         node = self._require(node_id)
-        block_type = self.catalogue.get(node.type)
+        block_type = self.type_of(node)
         return node.title or (block_type.title if block_type else node.type)
 
     @property
@@ -210,6 +232,8 @@ class PatchContents:
         check_change(change, self.nodes, self._by_target)
         apply_change(self.nodes, self._by_target, change)
         self._index.follow(change)
+        if isinstance(change, changes.BlockTypesChanged | changes.NodeRemoved):
+            self._adapted.clear()
 
     def _carried(self, change: Change) -> Change:
         """Return a change with the present names of ports and parameters that it calls by their old ones.
@@ -306,13 +330,11 @@ class PatchContents:
 
     def _type_of(self, node_id: str) -> type[Block] | None:
         node = self.nodes.get(node_id)
-        return self.catalogue.get(node.type) if node else None
+        return self.type_of(node) if node else None
 
     def _known_type(self, node_id: str) -> type[Block]:
-        return self.catalogue.require(self._require(node_id).type)
-
-    def _parameter(self, node: Node, name: str) -> ParameterSpec:
-        return self.catalogue.require(node.type).parameter(name)
+        node = self._require(node_id)
+        return self.type_of(node) or self.catalogue.require(node.type)
 
 
 def check_change(change: Change, nodes: Container[str], connections: Mapping[PortRef, Connection]) -> None:

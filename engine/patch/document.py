@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 
+from engine.blocktypes.adaptive import decides_interface
+from engine.blocktypes.block import Block
 from engine.blocktypes.checks import shown
 from engine.catalogue.catalogue import Catalogue
 from engine.diagnostics import PatchError
@@ -80,8 +82,7 @@ class Patch(PatchContents):
         `region` is where it lies: a region block (its body), or a scope such as `choice.otherwise`.
         """
         block_type = self.catalogue.require(type_id)
-        specs = [(block_type.parameter(name), value) for name, value in values.items()]
-        checked = {spec.name: spec.coerce(value) for spec, value in specs}
+        checked = self._checked(block_type, values)
         if node_id is not None and not (isinstance(node_id, str) and node_id.isprintable()):
             raise PatchError(f"node id must be a text of printable characters, got {shown(node_id)}")
         if not isinstance(title, str):
@@ -156,7 +157,7 @@ class Patch(PatchContents):
         found = self._require(self._id_of(node))
         made: list[Change] = []
         for name, value in values.items():
-            spec = self._parameter(found, name)
+            spec = self.parameter(found.id, name)
             checked, previous = spec.coerce(value), found.parameters.get(spec.name)
             if not same_value(previous, checked):
                 made.append(changes.ParameterChanged(found.id, spec.name, checked, previous))
@@ -257,6 +258,16 @@ class Patch(PatchContents):
                 self._apply(change)
         finally:
             self._tell_done()
+
+    def _checked(self, block_type: type[Block], values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values of a new node as its type takes them; those that decide its interface are checked first."""
+        deciding = {name: value for name, value in values.items() if decides_interface(block_type, name)}
+        specs = [(block_type.parameter(name), value) for name, value in deciding.items()]
+        checked = {spec.name: spec.coerce(value) for spec, value in specs}
+        adapted, _ = self.catalogue.resolve(block_type.id, checked, lambda: self.folder)
+        assert adapted is not None
+        specs = [(adapted.parameter(name), value) for name, value in values.items() if name not in deciding]
+        return {**checked, **{spec.name: spec.coerce(value) for spec, value in specs}}
 
     def _repeat(self, changes: list[Change]) -> None:
         self.is_undoing = True

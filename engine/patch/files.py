@@ -322,7 +322,7 @@ def _converted(node: Node, patch: Patch) -> Node:
     A value that the type refuses stays as it is, like the values of a placeholder: block types change, and a patch must
     open to be mended. The engine reports it on the node.
     """
-    block_type = patch.catalogue.get(node.type)
+    block_type = patch.type_of(node)
     specs = block_type.parameters if block_type is not None else {}
     for key, value in node.parameters.items():
         if key in specs and type(value) not in (int, float):

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.blocktypes.adaptive import refresh
 from engine.blocktypes.block import block_types
 from engine.blocktypes.checks import shown
 from engine.catalogue.block_folders import block_folders
@@ -220,6 +221,8 @@ class LocalEngine:
     def _on_saved(self, files: frozenset[Path]) -> None:
         blocks = frozenset(path for path in files if path.suffix == ".py")
         kernels = files - blocks
+        if kernels and (adapted := refresh(kernels)):
+            block_types.tell(adapted)
         # A kernel that is saved with its block goes by the block's new description.
         loaded = block_folders.reload(blocks) if blocks else None
         if kernels and loaded is not None:

@@ -37,7 +37,8 @@ class BlockRegistry:
 
     def register(self, node: Node) -> None:
         """Add a node."""
-        self._place(*with_value_block(self._look_up(node.id, node.type, node.region), self._code), node.parameters)
+        placed = self._look_up(node.id, node.type, node.region, node.parameters)
+        self._place(*with_value_block(placed, self._code), node.parameters)
 
     def unregister(self, node_id: str) -> None:
         """Remove a node."""
@@ -71,27 +72,30 @@ class BlockRegistry:
 
         A block that runs is replaced only when its newer version has been described without error.
         """
-        replaced, pending = [], []
-        for node_id, placed in list(self.placed.items()):
-            if placed.type_id not in types or self._is_newest(placed):
-                continue
-            newest = self._look_up(node_id, placed.type_id, placed.region)
-            runs_on = placed.block_type is not None and not placed.is_value
-            if newest.block_type is placed.block_type and newest.declared is placed.declared:
-                self._put(replace(placed, stale=newest.stale, problems=newest.problems or placed.problems))
-                pending.append(node_id)
-            elif runs_on and newest.block_type is not None and not newest.is_value:
-                self._put(replace(placed, successor=newest, stale=newest.stale))
-                pending.append(node_id)
-            else:
-                made, block = with_value_block(newest, self._code)
-                if newest.is_value and block is None and placed.block_type is not None:  # the version before runs on
-                    self._put(replace(placed, stale=made.problems, declared=newest.declared))
-                    pending.append(node_id)
-                else:
-                    self._place(made, block)
-                    replaced.append(node_id)
-        return replaced, pending
+        affected = [placed.id for placed in self.placed.values() if placed.type_id in types]
+        renewed = [node_id for node_id in affected if not self._is_newest(self.placed[node_id])]
+        replaced = [node_id for node_id in renewed if self.renew(node_id)]
+        return replaced, [node_id for node_id in renewed if node_id not in set(replaced)]
+
+    def renew(self, node_id: str) -> bool:
+        """Follow the newest version of a node's type; return whether it was replaced, or else waits to be described."""
+        placed = self.placed[node_id]
+        newest = self._look_up(node_id, placed.type_id, placed.region, self._parameters.said(node_id))
+        runs_on = placed.block_type is not None and not placed.is_value
+        if newest.block_type is placed.block_type and newest.declared is placed.declared:
+            problems = newest.problems or placed.problems
+            self._put(replace(placed, stale=newest.stale, problems=problems, successor=None))
+        elif runs_on and newest.gave_up:
+            self._put(replace(placed, stale=newest.problems, successor=None))
+        elif runs_on and newest.block_type is not None and not newest.is_value:
+            self._put(replace(placed, successor=newest, stale=newest.stale))
+        else:
+            made, block = with_value_block(newest, self._code)
+            if not newest.is_value or block is not None or placed.block_type is None:
+                self._place(made, block)
+                return True
+            self._put(replace(placed, stale=made.problems, declared=newest.declared))  # the version before runs on
+        return False
 
     def snapshot(self, connections: Iterable[Connection]) -> PatchSnapshot:
         """Return the nodes as they are to be described, with the connections of buffers and all values."""
@@ -119,8 +123,8 @@ class BlockRegistry:
                 succeeded.append(node.id)
         return succeeded
 
-    def _look_up(self, node_id: str, type_id: str, region: str) -> PlacedNode:
-        return look_up(node_id, type_id, region, self._catalogue, self._folder)
+    def _look_up(self, node_id: str, type_id: str, region: str, said: Mapping[str, object]) -> PlacedNode:
+        return look_up(node_id, type_id, region, said, self._catalogue, self._folder)
 
     def _place(self, placed: PlacedNode, block: ValueBlock | None, said: Mapping[str, object] | None = None) -> None:
         """Add a node, or replace it by one of another type; `said` is None for a known node."""
@@ -137,7 +141,8 @@ class BlockRegistry:
         (self._undescribed.add if placed.is_to_be_described else self._undescribed.discard)(placed.id)
 
     def _is_newest(self, placed: PlacedNode) -> bool:
-        block_type, problem = self._catalogue.get(placed.type_id), self._catalogue.problem(placed.type_id)
+        said = self._parameters.said(placed.id)
+        block_type, problem = self._catalogue.resolve(placed.type_id, said, self._folder)
         latest = placed.successor or placed
         told = [(item.message, item.line) for item in placed.stale]
         if block_type is None:

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from engine.blocktypes.adaptive import decides_interface
 from engine.catalogue.block_code import LIMIT_S, BlockCode
 from engine.catalogue.catalogue import Catalogue
 from engine.compiler.frame import Frame
@@ -216,8 +217,18 @@ class CudaContext:
         if node_id in self.registry.value_blocks:
             self.value_graph.set_parameter(node_id, structural=spec.structural)
         elif spec.structural:
-            self.registry.invalidate(node_id)
+            if decides_interface(self.registry.type_of(node_id), spec.name):
+                self._renew(node_id)
+            else:
+                self.registry.invalidate(node_id)
             self.dirty.mark_structure(f"{name} of {node_id}", nodes=(node_id,))
+
+    def _renew(self, node_id: str) -> None:
+        """Follow a value that decides the ports and parameters of its node."""
+        self.parameters.forget_learned()
+        if self.registry.renew(node_id):
+            self._block_changed(node_id)
+            self._reroute()
 
     def _block_changed(self, node_id: str) -> None:
         """Follow a block that came, went or was replaced; only device blocks need a rebuild."""

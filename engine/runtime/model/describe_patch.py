@@ -74,14 +74,24 @@ class PlacedNode:
         return replace(self, region=region, block=block, successor=successor)
 
 
-def look_up(node_id: str, type_id: str, region: str, catalogue: Catalogue, folder: Callable[[], Path]) -> PlacedNode:
-    """Return a node with the newest version of its type; `folder` tells where the patch lies."""
-    block_type, newest = catalogue.get(type_id), catalogue.problem(type_id)
+def look_up(
+    node_id: str,
+    type_id: str,
+    region: str,
+    said: Mapping[str, object],
+    catalogue: Catalogue,
+    folder: Callable[[], Path],
+) -> PlacedNode:
+    """Return a node with the newest version of its type; `folder` tells where the patch lies, `said` what it says."""
+    block_type, newest = catalogue.resolve(type_id, said, folder)
     problem = msgspec.structs.replace(newest, node=node_id) if newest is not None else None
     if block_type is None:
         return PlacedNode(node_id, type_id, region, problems=(problem or _unknown(node_id, type_id, folder()),))
-    stale = (problem,) if problem is not None else ()
-    return PlacedNode(node_id, type_id, region, block_type, block_type.ports, block_type.parameters, stale=stale)
+    told = (problem,) if problem is not None else ()
+    node = PlacedNode(node_id, type_id, region, block_type, block_type.ports, block_type.parameters)
+    if block_type.is_adaptive and problem is not None and block_type is catalogue.get(type_id):
+        return replace(node, problems=told, gave_up=True)  # its values never gave it an interface
+    return replace(node, stale=told)
 
 
 def with_value_block(node: PlacedNode, code: BlockCode) -> tuple[PlacedNode, ValueBlock | None]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.blocktypes.checks import shown
-from engine.blocktypes.parameters import ParameterSpec
+from engine.blocktypes.parameters import ParameterSpec, given
 from engine.compiler.executable.compiled_graph import Write, together
 from engine.compiler.inlining import Place
 from engine.device.arguments import ArgumentError
@@ -308,12 +308,8 @@ def fit(
     """
     values, misfits = {}, {}
     for name, spec in specs.items():
-        called = name if name in said else next((old for old in spec.replaces if old in said), name)
-        value = said.get(called, spec.default)
-        if spec.files.startswith("open") and isinstance(value, str) and value:
-            value = str(folder() / value)
         try:
-            values[name] = spec.coerce(value)
+            values[name] = given(spec, said, folder)
         except PatchError as problem:
             values[name] = spec.default
             text = f"{problem}; its default {spec.default!r} stands in"

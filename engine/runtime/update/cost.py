@@ -171,7 +171,7 @@ class _Estimate:
 
     def _type_of(self, node: str) -> type[Block] | None:
         placed = self._added.get(node) or self._patch.nodes.get(node)
-        return self._patch.catalogue.get(placed.type) if placed is not None else None
+        return self._patch.type_of(placed) if placed is not None else None
 
     def _is_value_block(self, node: str) -> bool:
         block_type = self._type_of(node)
@@ -276,7 +276,7 @@ class _Trial:
 
     def place(self, node: Node) -> bool:
         """Place a block, with the description that runs if that stays; False when it would read a file."""
-        block_type = self._patch.catalogue.get(node.type)
+        block_type = self._patch.type_of(node)
         if block_type is None or block_type.is_value:
             return True
         known = self._plan.description.by_id.get(node.id)
@@ -285,7 +285,9 @@ class _Trial:
             return True
         if any(spec.files.startswith("open") for spec in block_type.parameters.values()):
             return False
-        placed = look_up(node.id, node.type, node.region, self._patch.catalogue, lambda: self._patch.folder)
+        placed = look_up(
+            node.id, node.type, node.region, node.parameters, self._patch.catalogue, lambda: self._patch.folder
+        )
         values, _ = fit(node.id, placed.specs, node.parameters, lambda: self._patch.folder)
         self._nodes.append(replace(placed, values=values))
         return True
@@ -294,7 +296,7 @@ class _Trial:
         """Plan what was placed and compare it with what runs."""
 
         def type_of(node: str) -> type[Block] | None:
-            return self._patch.catalogue.get(nodes[node].type) if node in nodes else None
+            return self._patch.type_of(nodes[node]) if node in nodes else None
 
         wires = tuple(
             c for c in by_target.values() if not is_value_connection(c, type_of(c.source.node), type_of(c.target.node))

@@ -1,0 +1,203 @@
+"""Adaptive block types: a node's ports and parameters follow from its values, in the document and in the engine."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine import Engine, Patch, UpdateLevel
+from engine.api import Kernel, f32
+from engine.blocktypes.adaptive import AdaptiveBlock, Interface, refresh
+from engine.blocktypes.block import block_types
+from engine.blocktypes.builder import BlockBuilder
+from engine.blocktypes.parameters import ParameterHandle, ParameterSpec, param
+from engine.blocktypes.ports import BufferHandle, PortSpec
+from engine.diagnostics import PatchError
+from engine.patch.changes import BlockTypesChanged, PortRef
+from engine.patch.files import dump_patch, parse_patch
+
+SAXPY = Kernel("saxpy.cu", entry="saxpy")
+
+
+def _input(name: str) -> PortSpec:
+    return PortSpec(name, "in", f32, "A term.", "same")
+
+
+@pytest.fixture(autouse=True)
+def weighted() -> type[AdaptiveBlock]:
+    """A type whose text names its inputs, each with a weight: its output is the weighted sum."""
+
+    class Weighted(AdaptiveBlock, id="test.weighted"):
+        """Add inputs with weights."""
+
+        terms: str = param("", doc="Names of the inputs, or the file with them, after an @.")
+
+        @classmethod
+        def interface(cls, values: Mapping[str, Any]) -> Interface:
+            text, files = values["terms"], frozenset[Path]()
+            if text.startswith("@"):
+                files = frozenset({Path(text[1:])})
+                text = Path(text[1:]).read_text()
+            if "!" in text:
+                raise PatchError(f"terms must be names, got {text!r}")
+            names = tuple(text.split())
+            if not names:
+                return Interface(files=files)
+            out = PortSpec("out", "out", f32, "Weighted sum.", f"same({names[0]})")
+            weights = [ParameterSpec(f"weight_{name}", "float", 1.0, "Its weight.") for name in names]
+            return Interface((*map(_input, names), out), tuple(weights), names, title=f"Sum of {text}", files=files)
+
+        def describe(self, build: BlockBuilder) -> None:
+            if self.content is None:
+                return
+            out = BufferHandle("out")
+            build.fill(out)
+            for name in self.content:
+                weight = ParameterHandle(f"weight_{name}")
+                build.launch(SAXPY, num_threads=out.size, args=(BufferHandle(name), out, out, weight, out.size))
+
+    return Weighted
+
+
+def _patch(terms: str) -> Patch:
+    patch = Patch()
+    for name, start in (("x", 1), ("y", 10), ("z", 100)):
+        patch.add("io.array", node_id=name, data=np.arange(start, start + 5, dtype=np.float32))
+    patch.add("test.weighted", node_id="sum", terms=terms)
+    for name in ("x", "y", "z"):
+        if name in terms.split():
+            patch.connect(patch[name]["out"], patch["sum"][name])
+    return patch
+
+
+def _ports(patch: Patch) -> list[str]:
+    block_type = patch.block_type("sum")
+    assert block_type is not None
+    return list(block_type.ports)
+
+
+X, Y, Z = (np.arange(start, start + 5, dtype=np.float32) for start in (1, 10, 100))
+
+
+def test_values_of_a_node_give_it_ports_and_parameters() -> None:
+    """Two nodes of one type have the ports and parameters that their own values ask for, and a title."""
+    patch = _patch("x y")
+    patch.add("test.weighted", node_id="other", terms="z")
+    assert _ports(patch) == ["x", "y", "out"]
+    assert patch.title("sum") == "Sum of x y"
+    patch.set("sum", weight_y=2.0)
+    assert patch.value("sum", "weight_y") == 2.0
+    with pytest.raises(PatchError, match="parameter must be one of terms, weight_z, got 'weight_x'"):
+        patch.set("other", weight_x=2.0)
+    assert list(patch.block_type("other").ports) == ["z", "out"]  # type: ignore[union-attr]
+
+
+def test_nodes_with_equal_values_share_a_type() -> None:
+    """What is the same for all of them is computed once."""
+    patch = _patch("x y")
+    patch.add("test.weighted", node_id="twin", terms="x y")
+    assert patch.block_type("sum") is patch.block_type("twin")
+
+
+def test_add_takes_values_of_parameters_that_follow_from_others() -> None:
+    """`Patch.add` looks at the values that decide the interface first."""
+    patch = Patch()
+    patch.add("test.weighted", node_id="sum", weight_x=3.0, terms="x")
+    assert patch.value("sum", "weight_x") == 3.0
+    with pytest.raises(PatchError, match="got 'weight_y'"):
+        patch.add("test.weighted", terms="x", weight_y=3.0)
+
+
+def test_another_value_and_its_undo_follow_in_the_engine() -> None:
+    """The ports change with the value; connections at ports that are gone wait for them to return."""
+    patch = _patch("x y")
+    with Engine(patch, device="host") as engine:
+        assert engine.step().update_level is UpdateLevel.COLD
+        patch.set("sum", weight_x=2.0)
+        assert engine.step().update_level is UpdateLevel.HOT
+        np.testing.assert_array_equal(engine.read(PortRef("sum", "out")), 2 * X + Y)
+        with patch.edit("Use z"):
+            patch.set("sum", terms="x z")
+            patch.connect(patch["z"]["out"], patch["sum"]["z"])
+        assert _ports(patch) == ["x", "z", "out"]
+        assert engine.step().update_level is UpdateLevel.COLD
+        np.testing.assert_array_equal(engine.read(PortRef("sum", "out")), 2 * X + Z)
+        patch.undo()
+        engine.step()
+        np.testing.assert_array_equal(engine.read(PortRef("sum", "out")), 2 * X + Y)
+
+
+def test_a_wrong_value_is_told_and_the_last_good_version_runs_on() -> None:
+    """The node says what is wrong; what depends on it goes on."""
+    patch = _patch("x y")
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        patch.set("sum", terms="x!")
+        report = engine.step()
+        assert [(d.node, d.message) for d in report.diagnostics] == [("sum", "terms must be names, got 'x!'")]
+        np.testing.assert_array_equal(engine.read(PortRef("sum", "out")), X + Y)
+        patch.set("sum", terms="x")
+        report = engine.step()
+        assert "sum.y" in report.diagnostics[0].message  # the connection that lost its port
+        np.testing.assert_array_equal(engine.read(PortRef("sum", "out")), X)
+
+
+def test_a_node_that_begins_with_a_wrong_value_can_be_mended() -> None:
+    """Without an interface a node keeps its declared parameters, says why, and takes part once it has one."""
+    patch = _patch("!")
+    assert _ports(patch) == []
+    with Engine(patch, device="host") as engine:
+        assert [d.message for d in engine.step().diagnostics] == ["terms must be names, got '!'"]
+        patch.set("sum", terms="z")
+        patch.connect(patch["z"]["out"], patch["sum"]["z"])
+        assert engine.step().diagnostics == ()
+        np.testing.assert_array_equal(engine.read(PortRef("sum", "out")), Z)
+
+
+def test_a_file_keeps_what_follows_from_other_values() -> None:
+    """Values and connections of ports that aren't declared survive saving and loading."""
+    patch = _patch("x y")
+    patch.set("sum", weight_y=4.0)
+    loaded = parse_patch(dump_patch(patch))
+    assert dump_patch(loaded) == dump_patch(patch)
+    with Engine(loaded, device="host") as engine:
+        assert engine.step().diagnostics == ()
+        np.testing.assert_array_equal(engine.read(PortRef("sum", "out")), X + 4 * Y)
+
+
+def test_a_saved_file_changes_the_nodes_that_were_made_of_it(tmp_path: Path) -> None:
+    """A file that is wrong keeps the last good interface; one that changes nothing changes no type."""
+    names = tmp_path / "names.txt"
+    names.write_text("x y")
+    patch = _patch(f"@{names}")
+    for name in ("x", "y"):
+        patch.connect(patch[name]["out"], patch["sum"][name])
+    before = patch.block_type("sum")
+    assert refresh([tmp_path / "other.txt"]) == refresh([names]) == set()
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        for text, expected, told in (
+            ("!", X + Y, ["terms must be names, got '!'"]),
+            ("x", X, None),
+            ("x y", X + Y, []),
+        ):
+            names.write_text(text)
+            assert refresh([names]) == {"test.weighted"}
+            block_types.tell(["test.weighted"])
+            patch.restore([BlockTypesChanged(frozenset({"test.weighted"}))])
+            report = engine.step()
+            if told is not None:
+                assert [d.message for d in report.diagnostics] == told
+            np.testing.assert_array_equal(engine.read(PortRef("sum", "out")), expected)
+    assert _ports(patch) == ["x", "y", "out"]
+    assert patch.block_type("sum").ports == before.ports  # type: ignore[union-attr]
+
+
+def test_names_that_a_block_can_not_have_are_refused() -> None:
+    """The message names the port."""
+    patch = _patch("values")
+    with Engine(patch, device="host") as engine:
+        (told,) = engine.step().diagnostics
+    assert told.message == "block test.weighted: a port or parameter must have another name, got 'values'"
