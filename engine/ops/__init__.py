@@ -1,0 +1,37 @@
+"""Kernels drawn from ops: an op graph is checked, written as LLVM IR and compiled to PTX."""
+
+from engine.ops import library
+from engine.ops.analysis import check
+from engine.ops.emission import Argument, Extent, FramePointer, InputPointer, LiveParameter, OutputPointer
+from engine.ops.graph import GraphBuilder, OpConnection, OpError, OpGraph, OpNode, graph_from_json, graph_to_json
+from engine.ops.kernel import OpInputPort, OpKernel, OpOutputPort, OpParameter, compile_graph
+from engine.ops.table import OPS, OpInput, OpOutput, OpSetting, OpType
+
+_ = library  # its import fills the table
+
+__all__ = [
+    "OPS",
+    "Argument",
+    "Extent",
+    "FramePointer",
+    "GraphBuilder",
+    "InputPointer",
+    "LiveParameter",
+    "OpConnection",
+    "OpError",
+    "OpGraph",
+    "OpInput",
+    "OpInputPort",
+    "OpKernel",
+    "OpNode",
+    "OpOutput",
+    "OpOutputPort",
+    "OpParameter",
+    "OpSetting",
+    "OpType",
+    "OutputPointer",
+    "check",
+    "compile_graph",
+    "graph_from_json",
+    "graph_to_json",
+]

@@ -1,0 +1,175 @@
+"""Type inference: what flows through each connection of an op graph, and what is wrong with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from engine.diagnostics import Diagnostic, Mend, Severity, error
+from engine.ops.graph import TOP, OpGraph, shown
+from engine.ops.table import Call, Misuse, Signature
+from engine.ops.types import F32, S32, Type, ValueType
+from engine.ops.wiring import PlacedOp, Wiring, wire
+
+#: How often a region is looked at until the types that come back to it settle.
+_PASSES = 24
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*")
+_NAMED_OPS = ("op.input", "op.output", "op.parameter")
+_WEAK_F32, _WEAK_S32 = (ValueType(kind.scalar, weak=True) for kind in (F32, S32))
+
+
+def number_type(value: float) -> ValueType:
+    """Return the type of a number written out: one with a fraction makes whole numbers f32."""
+    return _WEAK_F32 if isinstance(value, float) and not value.is_integer() else _WEAK_S32
+
+
+@dataclass
+class Analysis:
+    """An op graph with its types: a signature for each op that has one, and all that is wrong."""
+
+    wiring: Wiring
+    signatures: dict[str, Signature] = field(default_factory=dict)
+    #: Ops that outputs or writes to memory need; the others are not emitted.
+    live: set[str] = field(default_factory=set)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+    @property
+    def ops(self) -> Mapping[str, PlacedOp]:
+        """The ops by id, in the graph's order."""
+        return self.wiring.ops
+
+    def outputs(self, node_id: str) -> Mapping[str, Type]:
+        """Return the types of an op's outputs; empty when they are not known."""
+        signature = self.signatures.get(node_id)
+        return signature.outputs if signature else {}
+
+    def name(self, node_id: str) -> str:
+        """Return the name of an input, output or parameter: its setting, or else its id."""
+        return str(self.ops[node_id].settings["name"]) or node_id
+
+
+def check(graph: OpGraph) -> list[Diagnostic]:
+    """Return what is wrong with a graph, each problem with its op and port; warnings are of ops that nothing needs."""
+    return analyse(graph).diagnostics
+
+
+def analyse(graph: OpGraph) -> Analysis:
+    """Infer the types of a graph and find which of its ops are needed."""
+    analysis = Analysis(wire(graph))
+    analysis.live = _live(analysis)
+    inference = _Inference(analysis)
+    inference.scope(TOP)
+    problems = [*analysis.wiring.problems, *inference.problems.values(), *_naming(analysis)]
+    analysis.diagnostics = [_weighed(problem, analysis) for problem in problems]
+    if not any(placed.op.acts for placed in analysis.ops.values()) and not problems:
+        analysis.diagnostics.append(error("op graph must have an output or write to memory, got neither"))
+    return analysis
+
+
+def _weighed(problem: Diagnostic, analysis: Analysis) -> Diagnostic:
+    """Return a problem as a warning when no output needs its op."""
+    if problem.node in analysis.ops and problem.node not in analysis.live:
+        return msgspec.structs.replace(problem, severity=Severity.WARNING)
+    return problem
+
+
+def _live(analysis: Analysis) -> set[str]:
+    live: set[str] = set()
+    waiting = [node_id for node_id, placed in analysis.ops.items() if placed.op.acts]
+    while waiting:
+        node_id = waiting.pop()
+        if node_id in live:
+            continue
+        live.add(node_id)
+        placed = analysis.ops[node_id]
+        waiting += [source for source, _ in placed.sources.values()]
+        if placed.node.region:
+            waiting.append(placed.node.region.partition(".")[0])
+    return live
+
+
+def _naming(analysis: Analysis) -> list[Diagnostic]:
+    """Return what is wrong with the names of inputs, outputs and parameters."""
+    problems: list[Diagnostic] = []
+    owners: dict[str, str] = {}
+    for node_id, placed in analysis.ops.items():
+        if placed.op.id not in _NAMED_OPS:
+            continue
+        name = analysis.name(node_id)
+        if not _NAME.fullmatch(name):
+            message = f"name must be letters, digits and underscores, got {shown(name)}"
+            problems.append(error(message, node=node_id, port="name"))
+        elif name in owners:
+            message = f"name must differ from those of other inputs, outputs and parameters, got {name} twice"
+            problems.append(error(message, node=node_id, port="name"))
+        owners.setdefault(name, node_id)
+    return problems
+
+
+class _Inference:
+    """Goes through the scopes of a graph in order; a region again until the types that come back to it settle."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self.analysis = analysis
+        self.problems: dict[str, Diagnostic] = {}
+        self._passes: dict[str, int] = {}
+
+    def scope(self, scope: str) -> None:
+        """Infer the types of all ops in a scope."""
+        for node_id in self.analysis.wiring.order[scope]:
+            placed = self.analysis.ops[node_id]
+            self._infer(placed)
+            if placed.op.regions:
+                self._region(placed)
+
+    def _region(self, placed: PlacedOp) -> None:
+        node_id = placed.node.id
+        while True:
+            before = dict(self.analysis.outputs(node_id))
+            for branch in placed.op.regions:
+                self.scope(f"{node_id}.{branch}".rstrip("."))
+            self._infer(placed, comes_back=True)
+            after = self.analysis.outputs(node_id)
+            if node_id not in self.analysis.signatures:
+                return
+            inside = [port.name for port in placed.op.outputs if port.inside]
+            if all(before.get(name) == after.get(name) for name in inside):
+                return
+            self._passes[node_id] = self._passes.get(node_id, 0) + 1
+            if self._passes[node_id] > _PASSES:
+                message = "carried values must keep their type from turn to turn, got types that change"
+                self.problems[node_id] = error(message, node=node_id, remedy="convert what comes back")
+                return
+
+    def _infer(self, placed: PlacedOp, *, comes_back: bool = False) -> None:
+        """Apply an op's type rule; with an input that is not known nothing is known of its outputs."""
+        node_id, known = placed.node.id, self.analysis
+        self.problems.pop(node_id, None)
+        previous = known.signatures.pop(node_id, None)
+        inputs: dict[str, Type | None] = {}
+        for port in placed.op.inputs:
+            source = placed.sources.get(port.name)
+            if source is not None:
+                kind = known.outputs(source[0]).get(source[1])
+                if kind is None and not (port.delayed and not comes_back):
+                    return
+                inputs[port.name] = kind
+            elif port.default is not None:
+                inputs[port.name] = number_type(placed.settings[port.name])
+            elif port.optional:
+                inputs[port.name] = None
+            else:
+                problem = error(f"{port.name} must be connected, got nothing", node=node_id, port=port.name)
+                self.problems[node_id] = msgspec.structs.replace(problem, mend=Mend.CONNECT)
+                return
+        try:
+            known.signatures[node_id] = placed.op.rule(Call(placed.op, placed.node, inputs, placed.settings))
+        except Misuse as misuse:
+            place = {"node": node_id, "port": misuse.port, "expected": misuse.expected, "found": misuse.found}
+            self.problems[node_id] = error(misuse.message, **place)
+        if previous is not None and not comes_back and placed.op.regions and node_id in known.signatures:
+            # A region that is looked at again begins with what came back the last time, so types only widen.
+            known.signatures[node_id] = previous

@@ -1,0 +1,208 @@
+"""`Emission`: one kernel while it is written, as LLVM IR: its values, its arguments and the element of this thread."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import msgspec
+from llvmlite import ir
+
+from engine.ops.types import BufferType, ValueType
+from engine.types import DType, boolean, f32, f64, s32, s64, u32, u64
+
+I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
+VOID = ir.VoidType()
+GLOBAL = ir.PointerType(addrspace=1)
+SHARED = ir.PointerType(addrspace=3)
+LLVM: dict[DType, ir.Type] = {
+    boolean: I1,
+    s32: I32,
+    u32: I32,
+    s64: I64,
+    u64: I64,
+    f32: ir.FloatType(),
+    f64: ir.DoubleType(),
+}
+
+
+class InputPointer(msgspec.Struct, frozen=True, tag="input"):
+    """The address of an input's elements."""
+
+    name: str
+    dtype: str
+
+
+class OutputPointer(msgspec.Struct, frozen=True, tag="output"):
+    """The address of an output's elements."""
+
+    name: str
+    dtype: str
+
+
+class LiveParameter(msgspec.Struct, frozen=True, tag="parameter"):
+    """A parameter's number; a boolean is one byte."""
+
+    name: str
+    dtype: str
+
+
+class Extent(msgspec.Struct, frozen=True, tag="extent"):
+    """A size as an s32: "size" (elements), "width", "height" or "depth" of a port, or of what is computed (port "")."""
+
+    kind: str
+    port: str = ""
+
+
+class FramePointer(msgspec.Struct, frozen=True, tag="frame"):
+    """The address of the frame uniforms, as `engine.compiler.frame.Frame` lays them out."""
+
+
+Argument = InputPointer | OutputPointer | LiveParameter | Extent | FramePointer
+
+
+class Value(NamedTuple):
+    """A value in registers, one LLVM value for each component; `number` is that of a constant, which has no parts."""
+
+    type: ValueType
+    parts: tuple[ir.Value, ...] = ()
+    number: float | None = None
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A handle in a kernel: where the elements are, and how many, on each axis."""
+
+    type: BufferType
+    pointer: ir.Value
+    extent: Callable[[str], ir.Value]
+
+
+def constant(scalar: DType, number: float) -> ir.Constant:
+    """Return a number as a constant of a scalar type; whole numbers wrap and lose their fraction."""
+    kind = LLVM[scalar]
+    if scalar is boolean:
+        return ir.Constant(kind, int(bool(number)))
+    if scalar.kind == "float":
+        return ir.Constant(kind, float(number))
+    whole = int(number) if math.isfinite(number) else 0
+    bits = scalar.size_bytes * 8
+    whole &= (1 << bits) - 1
+    return ir.Constant(kind, whole - (1 << bits) if whole >> (bits - 1) else whole)
+
+
+@dataclass
+class Emission:
+    """A kernel being written. `builder` writes at the present place."""
+
+    module: ir.Module
+    function: ir.Function
+    builder: ir.IRBuilder
+    arguments: list[Argument]
+    #: Threads count the elements along this many axes.
+    rank: int
+    #: True when all threads must go on to the end, since they wait for each other.
+    waits: bool = False
+    #: This thread's element: its place on each axis and in the buffer, and whether there is one (None: there is).
+    place: list[ir.Value] = field(default_factory=list)
+    index: Any = None
+    inside: Any = None
+    _declared: dict[str, ir.Function] = field(default_factory=dict)
+    _given: dict[Argument, ir.Value] = field(default_factory=dict)
+
+    def argument(self, argument: Argument, kind: ir.Type) -> ir.Value:
+        """Return a kernel argument; it is added to the signature when it is asked for the first time."""
+        value = self._given.get(argument)
+        if value is None:
+            value = ir.Argument(self.function, kind)
+            self.function.args = (*self.function.args, value)
+            value.name = f"a{len(self.arguments)}"
+            self.arguments.append(argument)
+            self._given[argument] = value
+        return value
+
+    def extent(self, kind: str, port: str = "") -> ir.Value:
+        """Return a size; the number of all elements is the product of the sizes along the axes that threads count."""
+        if kind == "size" and not port and self.rank > 1:
+            axes = [self.extent(axis) for axis in ("width", "height", "depth")[: self.rank]]
+            size = axes[0]
+            for axis in axes[1:]:
+                size = self.builder.mul(size, axis)
+            return size
+        return self.argument(Extent(kind, port), I32)
+
+    def call(self, name: str, result: ir.Type, arguments: list[ir.Value]) -> ir.Value:
+        """Call an intrinsic of LLVM by its full name."""
+        function = self._declared.get(name)
+        if function is None:
+            kind = ir.FunctionType(result, [a.type for a in arguments])
+            function = self._declared[name] = ir.Function(self.module, kind, name)
+        return self.builder.call(function, arguments)
+
+    def special(self, name: str) -> ir.Value:
+        """Return a special register, such as "tid.x", as an i32."""
+        return self.call(f"llvm.nvvm.read.ptx.sreg.{name}", I32, [])
+
+    def parts(self, value: Value) -> tuple[ir.Value, ...]:
+        """Return a value's components; a number written out becomes one."""
+        if value.number is None:
+            return value.parts
+        return (constant(value.type.scalar, value.number),) * value.type.components
+
+    def convert(self, value: Value, to: ValueType) -> Value:
+        """Return a value as another type; a scalar is repeated for each component."""
+        to = to.strong()
+        if value.number is not None:
+            return Value(to, (constant(to.scalar, value.number),) * to.components)
+        if value.type == to:
+            return value
+        parts = [self.scalar(part, value.type.scalar, to.scalar) for part in value.parts]
+        return Value(to, tuple(parts) if len(parts) == to.components else tuple(parts * to.components))
+
+    def scalar(self, part: ir.Value, source: DType, to: DType) -> ir.Value:
+        """Return a number as another scalar type.
+
+        As in C++, but floats become whole numbers by truncation, NaN becomes 0, and numbers out of range the nearest.
+        """
+        builder, kind = self.builder, LLVM[to]
+        if source is to:
+            return part
+        if to is boolean:
+            if source.kind == "float":
+                return builder.fcmp_unordered("!=", part, ir.Constant(part.type, 0.0))
+            return builder.icmp_unsigned("!=", part, ir.Constant(part.type, 0))
+        is_signed = source in (s32, s64)
+        if to.kind == "float":
+            if source.kind == "float":
+                return builder.fpext(part, kind) if to is f64 else builder.fptrunc(part, kind)
+            return builder.sitofp(part, kind) if is_signed else builder.uitofp(part, kind)
+        if source.kind == "float":
+            name = "fptosi" if to in (s32, s64) else "fptoui"
+            return self.call(f"llvm.{name}.sat.{kind}.{source}", kind, [part])
+        if to.size_bytes > source.size_bytes or source is boolean:
+            return builder.sext(part, kind) if is_signed else builder.zext(part, kind)
+        return part if to.size_bytes == source.size_bytes else builder.trunc(part, kind)
+
+    def block(self, name: str) -> ir.Block:
+        """Return a new basic block, which comes last so far."""
+        return self.function.append_basic_block(name)
+
+    def when(self, holds: ir.Value, emit: Callable[[], list[ir.Value]], otherwise: list[ir.Value]) -> list[ir.Value]:
+        """Emit code that runs only where a condition holds; return its values there, and `otherwise` elsewhere."""
+        builder = self.builder
+        before, then, after = builder.block, self.block("then"), self.block("after")
+        builder.cbranch(holds, then, after)
+        builder.position_at_end(then)
+        values = emit()
+        end = builder.block
+        builder.branch(after)
+        builder.position_at_end(after)
+        merged = []
+        for value, other in zip(values, otherwise, strict=True):
+            phi = builder.phi(value.type)
+            phi.add_incoming(value, end)
+            phi.add_incoming(other, before)
+            merged.append(phi)
+        return merged

@@ -1,0 +1,164 @@
+"""`OpGraph`: a kernel drawn from ops, as plain data in the form in which a patch is stored."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from engine.diagnostics import Diagnostic, WarploomError, error, printable
+
+#: The scope outside all regions; a region op's id is the scope of its body, "id.else" that of its other branch.
+TOP = ""
+
+
+class OpError(WarploomError):
+    """An op graph is wrong; `errors` holds one diagnostic for each reason, each with its op and port."""
+
+    def __init__(self, errors: Sequence[Diagnostic]) -> None:
+        super().__init__("; ".join(map(str, errors)))
+        self.errors = list(errors)
+
+
+class OpNode(msgspec.Struct, frozen=True):
+    """A placed op: `type` is an op's id such as "op.add", `region` the scope it lies in, `parameters` its settings."""
+
+    id: str
+    type: str
+    region: str = TOP
+    parameters: dict[str, Any] = {}
+
+
+class OpConnection(msgspec.Struct, frozen=True):
+    """An output tied to an input; both are written "node.port"."""
+
+    source: str
+    target: str
+
+
+class OpGraph(msgspec.Struct, frozen=True):
+    """Ops and the connections between them; inputs, outputs and parameters have the order of their nodes."""
+
+    nodes: tuple[OpNode, ...] = ()
+    connections: tuple[OpConnection, ...] = ()
+
+    def key(self) -> str:
+        """Return the content address: equal for graphs that hold the same nodes in the same order, tied alike."""
+        return hashlib.blake2b(json.dumps(graph_to_json(self), sort_keys=True).encode(), digest_size=16).hexdigest()
+
+
+class Port(msgspec.Struct, frozen=True):
+    """An output of a node of a graph that is being built."""
+
+    node: str
+    name: str
+
+
+class GraphBuilder:
+    """Builds an op graph in code: ``g.add("op.add", a=x["value"], b=2.0)["out"]``."""
+
+    def __init__(self) -> None:
+        self._nodes: list[OpNode] = []
+        self._connections: list[OpConnection] = []
+
+    def add(self, type_id: str, node_id: str = "", *, region: str = TOP, **values: Port | Any) -> NodeHandle:
+        """Place an op; each value is an output, which is connected, or a setting. The id is made from the type."""
+        stem = type_id.rpartition(".")[2]
+        node = node_id or f"{stem}{len(self._nodes) + 1}"
+        settings = {name: value for name, value in values.items() if not isinstance(value, Port)}
+        self._nodes.append(OpNode(node, type_id, region, settings))
+        handle = NodeHandle(self, node)
+        for name, value in values.items():
+            if isinstance(value, Port):
+                handle.connect(name, value)
+        return handle
+
+    def connect(self, source: Port, target: str, name: str) -> None:
+        """Connect an output to an input of a node."""
+        self._connections.append(OpConnection(f"{source.node}.{source.name}", f"{target}.{name}"))
+
+    def graph(self) -> OpGraph:
+        """Return the graph so far."""
+        return OpGraph(tuple(self._nodes), tuple(self._connections))
+
+
+class NodeHandle:
+    """A node of a graph that is being built; ``node["out"]`` is an output."""
+
+    def __init__(self, builder: GraphBuilder, node_id: str) -> None:
+        self._builder, self.id = builder, node_id
+
+    def __getitem__(self, name: str) -> Port:
+        return Port(self.id, name)
+
+    def connect(self, name: str, source: Port) -> None:
+        """Connect an output to an input, such as one that takes what comes back from the node's region."""
+        self._builder.connect(source, self.id, name)
+
+
+def graph_to_json(graph: OpGraph) -> dict[str, Any]:
+    """Return a graph as a JSON object; connections are sorted, since their order means nothing."""
+    nodes = []
+    for node in graph.nodes:
+        item: dict[str, Any] = {"id": node.id, "type": node.type}
+        if node.region:
+            item["region"] = node.region
+        if node.parameters:
+            item["parameters"] = node.parameters
+        nodes.append(item)
+    ties = sorted({(c.target, c.source) for c in graph.connections})
+    return {"nodes": nodes, "connections": [{"source": source, "target": target} for target, source in ties]}
+
+
+def graph_from_json(data: object) -> OpGraph:
+    """Return the graph of a JSON object; OpError when it has another form. Fields of an editor are left out."""
+    if not isinstance(data, Mapping):
+        raise _malformed("op graph", "an object with nodes and connections", data)
+    nodes = [_node(item) for item in _items(data, "nodes")]
+    ties = [_connection(item) for item in _items(data, "connections")]
+    return OpGraph(tuple(nodes), tuple(ties))
+
+
+def _items(data: Mapping[str, Any], field: str) -> Sequence[Any]:
+    items = data.get(field, [])
+    if not isinstance(items, (list, tuple)):
+        raise _malformed(f"{field} of an op graph", "a list", items)
+    return items
+
+
+def _node(item: object) -> OpNode:
+    if not isinstance(item, Mapping):
+        raise _malformed("a node of an op graph", "an object", item)
+    texts = {"region": TOP, **{field: item.get(field) for field in ("id", "type", "region") if field in item}}
+    for field in ("id", "type", "region"):
+        if not isinstance(texts.get(field), str):
+            raise _malformed(f"{field} of a node of an op graph", "text", texts.get(field))
+    parameters = item.get("parameters", {})
+    if not isinstance(parameters, Mapping) or not all(isinstance(name, str) for name in parameters):
+        raise _malformed(f"parameters of op {texts['id']}", "an object", parameters)
+    return OpNode(texts["id"], texts["type"], texts["region"], dict(parameters))
+
+
+def _connection(item: object) -> OpConnection:
+    if not isinstance(item, Mapping):
+        raise _malformed("a connection of an op graph", "an object", item)
+    ends: list[str] = []
+    for field in ("source", "target"):
+        end = item.get(field)
+        if not isinstance(end, str) or end.count(".") != 1:
+            raise _malformed(f"{field} of a connection of an op graph", 'text such as "node.port"', end)
+        ends.append(end)
+    return OpConnection(*ends)
+
+
+def _malformed(subject: str, rule: str, got: object) -> OpError:
+    return OpError([error(f"{subject} must be {rule}, got {shown(got)}")])
+
+
+def shown(value: object) -> str:
+    """Return a value as a message shows it: short, on one line."""
+    text = printable(repr(value)).replace("\n", " ")
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,287 @@
+"""`compile_graph`: an op graph to a kernel: PTX, and what a block must know to launch it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+from llvmlite import ir
+
+from engine.diagnostics import Severity
+from engine.ops.analysis import Analysis, analyse, number_type
+from engine.ops.emission import GLOBAL, VOID, Argument, Buffer, Emission, InputPointer, OutputPointer, Value
+from engine.ops.graph import TOP, OpError, OpGraph
+from engine.ops.ptx import TRIPLE, llvm_lines, ptx_lines, to_ptx
+from engine.ops.table import OpCode, Region
+from engine.ops.types import BufferType
+from engine.ops.wiring import PlacedOp
+
+_AXES = ("x", "y", "z")
+
+
+class OpInputPort(msgspec.Struct, frozen=True):
+    """An input of a kernel; `is_own_element` when threads read it at their own index only."""
+
+    name: str
+    dtype: str
+    doc: str
+    is_own_element: bool
+
+
+class OpOutputPort(msgspec.Struct, frozen=True):
+    """An output of a kernel; `shape` is a shape rule, "" for the shape of what is computed.
+
+    `initial` is "zeros" when it must be cleared before each launch.
+    """
+
+    name: str
+    dtype: str
+    doc: str
+    shape: str
+    initial: str
+    is_own_element: bool
+
+
+class OpParameter(msgspec.Struct, frozen=True):
+    """A live parameter of a kernel."""
+
+    name: str
+    dtype: str
+    default: float
+    minimum: float | None
+    maximum: float | None
+    unit: str
+    doc: str
+
+
+class OpKernel(msgspec.Struct, frozen=True):
+    """A compiled op graph. Threads count the elements along `rank` axes, x first, with `elements_per_thread` on x.
+
+    `arguments` are in the order of the kernel's signature. Lines are counted from 1. The line that a `.loc` and so a
+    KernelFault's `source_line` names is the place in `ops`, from 1.
+    """
+
+    entry: str
+    ptx: str
+    llvm_ir: str
+    arguments: tuple[Argument, ...]
+    inputs: tuple[OpInputPort, ...]
+    outputs: tuple[OpOutputPort, ...]
+    parameters: tuple[OpParameter, ...]
+    #: Each element is computed from the inputs' elements at the same index, so the graph can be fused with others.
+    is_elementwise: bool
+    rank: int
+    elements_per_thread: int
+    #: Threads on each axis of a thread block when ops count on it; otherwise any will do.
+    thread_block: tuple[int, int, int] | None
+    ops: tuple[str, ...]
+
+    def ptx_lines(self) -> dict[int, str]:
+        """Return the op that each line of the PTX comes from."""
+        return ptx_lines(self.ptx, self.ops)
+
+    def llvm_lines(self) -> dict[int, str]:
+        """Return the op that each line of the LLVM IR comes from."""
+        return llvm_lines(self.llvm_ir, self.ops)
+
+
+def compile_graph(graph: OpGraph, *, entry: str = "kernel", rank: int = 0) -> OpKernel:
+    """Return the kernel of an op graph; OpError when the graph is wrong.
+
+    Threads count the elements along as many axes as the ops need, at least `rank`. The same graph gives the same PTX.
+    """
+    analysis = analyse(graph)
+    errors = [problem for problem in analysis.diagnostics if problem.severity is Severity.ERROR]
+    if errors:
+        raise OpError(errors)
+    return _Lowering(analysis, entry, rank).kernel()
+
+
+class _Lowering:
+    """Writes the live ops of an analysed graph, scope by scope."""
+
+    def __init__(self, analysis: Analysis, entry: str, rank: int) -> None:
+        self._analysis = analysis
+        self._entry = entry
+        self._live = [analysis.ops[node_id] for node_id in analysis.ops if node_id in analysis.live]
+        self._numbers = {placed.node.id: at for at, placed in enumerate(self._live, 1)}
+        self._values: dict[tuple[str, str], Value | Buffer] = {}
+        self._used: dict[str, set[str]] = {placed.node.id: set() for placed in self._live}
+        for placed in self._live:
+            for source, port in placed.sources.values():
+                self._used[source].add(port)
+        module = ir.Module("ops")
+        module.triple = TRIPLE
+        function = ir.Function(module, ir.FunctionType(VOID, []), entry)
+        function.calling_convention = "ptx_kernel"
+        self._emission = Emission(
+            module,
+            function,
+            ir.IRBuilder(function.append_basic_block("entry")),
+            [],
+            max([rank, *(placed.op.rank for placed in self._live)]),
+            any(placed.op.waits for placed in self._live),
+        )
+        self._places = _Places(self._emission, entry)
+
+    def kernel(self) -> OpKernel:
+        """Emit everything."""
+        emission = self._emission
+        for argument in self._pointers():
+            emission.argument(argument, GLOBAL)
+        self._begin()
+        self._scope(TOP)
+        if not emission.builder.block.is_terminated:
+            emission.builder.ret_void()
+        text = str(emission.module)
+        return OpKernel(
+            self._entry,
+            to_ptx(emission.module, text),
+            text,
+            tuple(emission.arguments),
+            tuple(self._inputs()),
+            tuple(self._outputs()),
+            tuple(self._parameters()),
+            not any(placed.op.roams or placed.op.waits for placed in self._live)
+            and not any("buffer" in self._used[placed.node.id] for placed in self._live),
+            emission.rank,
+            1,
+            None,
+            tuple(placed.node.id for placed in self._live),
+        )
+
+    def _begin(self) -> None:
+        """Find this thread's element; threads without one return, unless others wait for them."""
+        emission = self._emission
+        builder = emission.builder
+        inside: ir.Value | None = None
+        for axis, extent in zip(_AXES[: emission.rank], ("width", "height", "depth"), strict=False):
+            first = builder.mul(emission.special(f"ctaid.{axis}"), emission.special(f"ntid.{axis}"))
+            place = builder.add(first, emission.special(f"tid.{axis}"))
+            is_in = builder.icmp_signed("<", place, emission.extent(extent if emission.rank > 1 else "size"))
+            inside = is_in if inside is None else builder.and_(inside, is_in)
+            emission.place.append(place)
+        emission.index = emission.place[-1]
+        for at in range(emission.rank - 2, -1, -1):
+            extent = ("width", "height")[at]
+            emission.index = builder.add(builder.mul(emission.index, emission.extent(extent)), emission.place[at])
+        if emission.waits:
+            emission.inside = inside
+            return
+        element, done = emission.block("element"), emission.block("done")
+        builder.cbranch(inside, element, done)
+        builder.position_at_end(done)
+        builder.ret_void()
+        builder.position_at_end(element)
+
+    def _scope(self, scope: str) -> None:
+        for node_id in self._analysis.wiring.order[scope]:
+            if node_id in self._analysis.live:
+                self._op(self._analysis.ops[node_id])
+
+    def _op(self, placed: PlacedOp) -> None:
+        node_id, op = placed.node.id, placed.op
+        signature = self._analysis.signatures[node_id]
+        inputs = {port.name: self._input(placed, port.name) for port in op.inputs if not port.delayed}
+        settings = placed.settings
+        if "name" in settings:
+            settings = settings | {"name": self._analysis.name(node_id)}
+        region = Region(
+            lambda made: self._keep(node_id, made),
+            lambda branch: self._scope(f"{node_id}.{branch}".rstrip(".")),
+            lambda name: self._back(placed, name),
+        )
+        self._places.at(self._numbers[node_id])
+        code = OpCode(placed.node, signature, inputs, settings, self._used[node_id], region)
+        self._keep(node_id, op.emit(self._emission, code))
+
+    def _keep(self, node_id: str, made: Mapping[str, Value | Buffer]) -> None:
+        for port, value in made.items():
+            self._values[node_id, port] = value
+
+    def _back(self, placed: PlacedOp, name: str) -> Value | Buffer | None:
+        """Return what a delayed input gets, at the end of the region that computes it."""
+        value = self._input(placed, name)
+        self._places.at(self._numbers[placed.node.id])
+        return value
+
+    def _input(self, placed: PlacedOp, name: str) -> Value | Buffer | None:
+        source = placed.sources.get(name)
+        if source is not None:
+            value = self._values[source]
+        else:
+            number = placed.settings.get(name)
+            if number is None:
+                return None
+            value = Value(number_type(number), (), number)
+        to = self._analysis.signatures[placed.node.id].inputs.get(name)
+        return self._emission.convert(value, to) if isinstance(value, Value) and to is not None else value
+
+    def _named(self, op: str) -> Iterable[tuple[str, PlacedOp]]:
+        return ((self._analysis.name(p.node.id), p) for p in self._analysis.ops.values() if p.op.id == op)
+
+    def _pointers(self) -> list[Argument]:
+        """Return the arguments that come first: all inputs, then all outputs."""
+        inputs = [InputPointer(name, placed.settings["type"]) for name, placed in self._named("op.input")]
+        outputs = [OutputPointer(port.name, port.dtype) for port in self._outputs()]
+        return [*inputs, *outputs]
+
+    def _inputs(self) -> list[OpInputPort]:
+        return [
+            OpInputPort(name, placed.settings["type"], placed.settings["doc"], not self._is_roamed(placed))
+            for name, placed in self._named("op.input")
+        ]
+
+    def _outputs(self) -> list[OpOutputPort]:
+        made = []
+        for name, placed in self._named("op.output"):
+            kind = self._analysis.outputs(placed.node.id)["buffer"]
+            assert isinstance(kind, BufferType)
+            settings = placed.settings
+            texts = (settings["doc"], settings["shape"], settings["initial"])
+            made.append(OpOutputPort(name, str(kind.dtype), *texts, not self._is_roamed(placed)))
+        return made
+
+    def _is_roamed(self, placed: PlacedOp) -> bool:
+        return "buffer" in self._used.get(placed.node.id, ())
+
+    def _parameters(self) -> list[OpParameter]:
+        made = []
+        for name, placed in self._named("op.parameter"):
+            s = placed.settings
+            least, most = (s["minimum"], s["maximum"]) if s["bounded"] else (None, None)
+            made.append(OpParameter(name, s["type"], s["default"], least, most, s["unit"], s["doc"]))
+        return made
+
+
+class _Places:
+    """Debug information: each instruction gets the number of its op as its line."""
+
+    def __init__(self, emission: Emission, entry: str) -> None:
+        module = emission.module
+        self._module, self._builder = module, emission.builder
+        file = module.add_debug_info("DIFile", {"filename": "ops", "directory": ""})
+        unit = {
+            "language": ir.DIToken("DW_LANG_C99"),
+            "file": file,
+            "runtimeVersion": 0,
+            "isOptimized": True,
+            "emissionKind": ir.DIToken("DebugDirectivesOnly"),
+        }
+        compiled = module.add_debug_info("DICompileUnit", unit, is_distinct=True)
+        kind = module.add_debug_info("DISubroutineType", {"types": module.add_metadata([None])})
+        program = {"name": entry, "file": file, "line": 0, "type": kind, "unit": compiled}
+        self._scope = module.add_debug_info("DISubprogram", program, is_distinct=True)
+        emission.function.set_metadata("dbg", self._scope)
+        module.add_named_metadata("llvm.dbg.cu", compiled)
+        two, three = ir.Constant(ir.IntType(32), 2), ir.Constant(ir.IntType(32), 3)
+        module.add_named_metadata("llvm.module.flags", [two, "Debug Info Version", three])
+        self._known: dict[int, ir.DIValue] = {}
+
+    def at(self, line: int) -> None:
+        """Give the instructions that follow a line."""
+        place = self._known.get(line)
+        if place is None:
+            place = self._module.add_debug_info("DILocation", {"line": line, "column": 1, "scope": self._scope})
+            self._known[line] = place
+        self._builder.debug_metadata = place

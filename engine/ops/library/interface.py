@@ -1,0 +1,270 @@
+"""How a kernel meets the patch: constants, inputs, outputs, parameters, and the frame."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from llvmlite import ir
+
+from engine.ops import memory
+from engine.ops.emission import (
+    GLOBAL,
+    I8,
+    I32,
+    I64,
+    LLVM,
+    Buffer,
+    Emission,
+    FramePointer,
+    InputPointer,
+    LiveParameter,
+    OutputPointer,
+    Value,
+)
+from engine.ops.rules import OUT, take
+from engine.ops.table import Call, Misuse, OpCode, OpOutput, OpSetting, OpType, Signature, register
+from engine.ops.types import ELEMENTS, F32, NUMBERS, S32, U32, BufferType, ValueType, read_as
+from engine.types import NAMED, DType, boolean
+
+_CATEGORY = "Kernel"
+_WEAK = {"number": ValueType(S32.scalar, weak=True), "float": ValueType(F32.scalar, weak=True)}
+_NAME = OpSetting("name", "str", "", "Its name at the block; the op's id when empty.")
+_DOC = OpSetting("doc", "str", "", "What a person should know of it.")
+
+
+def _constant_type(call: Call) -> Signature:
+    kind = call.settings["type"]
+    if kind == "number":
+        has_fraction = not float(call.settings["value"]).is_integer()
+        return Signature({}, {"out": _WEAK["float" if has_fraction else "number"]})
+    return Signature({}, {"out": _WEAK.get(kind) or ValueType(NAMED[kind])})
+
+
+def _constant(emission: Emission, code: OpCode) -> dict[str, Value]:
+    kind = code.signature.outputs["out"]
+    assert isinstance(kind, ValueType)
+    return {"out": Value(kind, (), code.settings["value"])}
+
+
+register(
+    OpType(
+        "op.constant",
+        "Constant",
+        _CATEGORY,
+        "A number that is part of the kernel.",
+        (),
+        OUT,
+        _constant_type,
+        _constant,
+        settings=(
+            OpSetting("value", "float", 0.0, "The number."),
+            OpSetting(
+                "type",
+                "str",
+                "number",
+                "Its type. A number takes on the type of what it meets; one with a fraction, and a float, makes whole "
+                "numbers f32.",
+                ("number", "float", *NUMBERS),
+            ),
+        ),
+        tags=("number", "literal"),
+    )
+)
+
+
+def _input_type(call: Call) -> Signature:
+    dtype = NAMED[call.settings["type"]]
+    value = read_as(dtype)
+    assert value is not None
+    sizes = dict.fromkeys(("size", "width", "height", "depth"), S32)
+    return Signature({}, {"value": value, "buffer": BufferType(dtype), **sizes})
+
+
+def _input(emission: Emission, code: OpCode) -> dict[str, Value | Buffer]:
+    name, dtype = code.settings["name"], NAMED[code.settings["type"]]
+    pointer = emission.argument(InputPointer(name, str(dtype)), GLOBAL)
+    buffer = Buffer(BufferType(dtype), pointer, partial(emission.extent, port=name))
+    made: dict[str, Value | Buffer] = {"buffer": buffer}
+    for size in ("size", "width", "height", "depth"):
+        if size in code.used:
+            made[size] = Value(S32, (buffer.extent(size),))
+    if "value" in code.used:
+        made["value"] = own_element(emission, buffer)
+    return made
+
+
+def own_element(emission: Emission, buffer: Buffer) -> Value:
+    """Return the element at this thread's own index; zeros where there is none."""
+    kind = read_as(buffer.type.dtype)
+    assert kind is not None
+    if emission.inside is None:
+        return memory.load(emission, buffer, emission.index)
+    parts = emission.when(
+        emission.inside, lambda: list(memory.load(emission, buffer, emission.index).parts), memory.zeros(kind)
+    )
+    return Value(kind, tuple(parts))
+
+
+register(
+    OpType(
+        "op.input",
+        "Input",
+        _CATEGORY,
+        "An input of the kernel: the element at the thread's own index, and the whole buffer for loads elsewhere.",
+        (),
+        (
+            OpOutput("value", "The element at this thread's own index. Elements below 32 bits are widened."),
+            OpOutput("buffer", "The buffer, to load and sample from."),
+            OpOutput("size", "How many elements the buffer has."),
+            OpOutput("width", "The extent of its last axis."),
+            OpOutput("height", "The extent of the axis before."),
+            OpOutput("depth", "The extent of the axis before that."),
+        ),
+        _input_type,
+        _input,
+        settings=(_NAME, OpSetting("type", "str", "f32", "The type of its elements.", ELEMENTS), _DOC),
+        tags=("port", "read", "load"),
+    )
+)
+
+
+def _output_type(call: Call) -> Signature:
+    name = call.settings["type"]
+    given = None if call.inputs["value"] is None else call.value("value").strong()
+    if name == "same":
+        dtype = given.element() if given else None
+        if dtype is None:
+            rule = "the type of value or one of its own" if given is None else "that of elements in memory"
+            raise Misuse(f"type must be {rule}, got {given or 'nothing connected'}", "value" if given else "type")
+    else:
+        dtype = NAMED[name]
+    kind = read_as(dtype)
+    assert kind is not None
+    if given is None:
+        return Signature({}, {"buffer": BufferType(dtype, writable=True)})
+    if call.settings["shape"]:
+        message = f"value must not be connected to an output with a shape of its own, got {given}; store elements"
+        raise Misuse(message, "value")
+    if call.node.region:
+        raise Misuse("output with a value must lie outside all regions; give the value to the region's op", "value")
+    return Signature({"value": fits(given, dtype, "value")}, {"buffer": BufferType(dtype, writable=True)})
+
+
+def fits(given: ValueType, dtype: DType, port: str) -> ValueType:
+    """Return what a value is converted to before it is stored as an element; Misuse when that would lose too much."""
+    kind = read_as(dtype)
+    assert kind is not None
+    if given.components not in (1, kind.components):
+        message = f"{port} must have the components of {dtype}, got {given}"
+        raise Misuse(message, port, str(dtype), str(given))
+    if given.is_float and not given.weak and not kind.is_float:
+        message = f"{port} must be a whole number to be stored as {dtype}, got {given}; convert it"
+        raise Misuse(message, port, str(dtype), str(given))
+    return kind
+
+
+def _output(emission: Emission, code: OpCode) -> dict[str, Value | Buffer]:
+    name = code.settings["name"]
+    kind = code.signature.outputs["buffer"]
+    assert isinstance(kind, BufferType)
+    pointer = emission.argument(OutputPointer(name, str(kind.dtype)), GLOBAL)
+    buffer = Buffer(kind, pointer, partial(emission.extent, port=name))
+    value = code.inputs.get("value")
+    if isinstance(value, Value):
+        parts = value.parts
+        if emission.inside is None:
+            memory.store(emission, buffer, emission.index, parts)
+        else:
+            with emission.builder.if_then(emission.inside):
+                memory.store(emission, buffer, emission.index, parts)
+    return {"buffer": buffer}
+
+
+register(
+    OpType(
+        "op.output",
+        "Output",
+        _CATEGORY,
+        "An output of the kernel: each thread stores its value at its own index, and ops may store elsewhere.",
+        (take("value", "The element at this thread's own index.", optional=True),),
+        (OpOutput("buffer", "The buffer, to store to."),),
+        _output_type,
+        _output,
+        settings=(
+            _NAME,
+            OpSetting("type", "str", "same", "The type of its elements.", ("same", *ELEMENTS)),
+            OpSetting("shape", "str", "", "Its shape as a rule such as [256]; that of what is computed when empty."),
+            OpSetting("initial", "str", "undefined", "What it holds before the kernel runs.", ("undefined", "zeros")),
+            _DOC,
+        ),
+        tags=("port", "write", "store"),
+        acts=True,
+    )
+)
+
+
+def _parameter_type(call: Call) -> Signature:
+    return Signature({}, {"out": ValueType(NAMED[call.settings["type"]])})
+
+
+def _parameter(emission: Emission, code: OpCode) -> dict[str, Value]:
+    dtype = NAMED[code.settings["type"]]
+    given = LiveParameter(code.settings["name"], str(dtype))
+    if dtype is boolean:
+        is_set = emission.builder.icmp_unsigned("!=", emission.argument(given, I8), ir.Constant(I8, 0))
+        return {"out": Value(ValueType(dtype), (is_set,))}
+    return {"out": Value(ValueType(dtype), (emission.argument(given, LLVM[dtype]),))}
+
+
+register(
+    OpType(
+        "op.parameter",
+        "Parameter",
+        _CATEGORY,
+        "A number that a person sets while the kernel runs.",
+        (),
+        OUT,
+        _parameter_type,
+        _parameter,
+        settings=(
+            _NAME,
+            OpSetting("type", "str", "f32", "Its type.", NUMBERS),
+            OpSetting("default", "float", 0.0, "What it is at first."),
+            OpSetting("bounded", "bool", False, "Whether it has a least and a largest value."),
+            OpSetting("minimum", "float", 0.0, "The least value, when bounded."),
+            OpSetting("maximum", "float", 1.0, "The largest value, when bounded."),
+            OpSetting("unit", "str", "", "The unit it is in."),
+            _DOC,
+        ),
+        tags=("slider", "uniform"),
+    )
+)
+
+
+def _frame(emission: Emission, code: OpCode) -> dict[str, Value]:
+    pointer = emission.argument(FramePointer(), GLOBAL)
+    made = {}
+    for at, (name, kind) in enumerate((("index", U32), ("time", F32), ("time_step", F32))):
+        if name in code.used:
+            place = emission.builder.gep(pointer, [ir.Constant(I64, at)], source_etype=I32)
+            made[name] = Value(kind, (emission.builder.load(place, align=4, typ=LLVM[kind.scalar]),))
+    return made
+
+
+register(
+    OpType(
+        "op.frame",
+        "Frame",
+        _CATEGORY,
+        "The present frame.",
+        (),
+        (
+            OpOutput("time", "The time at the frame's start, in seconds."),
+            OpOutput("index", "The frame's number, from 0; it wraps at 2^32."),
+            OpOutput("time_step", "The time since the frame before, in seconds."),
+        ),
+        lambda call: Signature({}, {"time": F32, "index": U32, "time_step": F32}),
+        _frame,
+        tags=("time", "clock", "animation"),
+    )
+)

@@ -1,0 +1,154 @@
+"""Elements in memory: loads that widen, stores that narrow, and what happens at an index beyond the edge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from llvmlite import ir
+
+from engine.ops.emission import I8, I16, I32, I64, LLVM, Buffer, Emission, Value, constant
+from engine.ops.types import ValueType, read_as
+from engine.types import DType, bf16, boolean, f16, f32, s8, s16, u8, u16
+
+_IN_MEMORY: dict[DType, ir.Type] = {boolean: I8, u8: I8, s8: I8, u16: I16, s16: I16, f16: ir.HalfType(), bf16: I16}
+
+#: What a load does beyond the edge of a buffer, and what a store does there.
+LOAD_BOUNDARIES = ("clamp", "wrap", "mirror", "zero")
+STORE_BOUNDARIES = ("skip", "clamp", "wrap", "mirror")
+
+
+def stored(scalar: DType) -> ir.Type:
+    """Return what one component is in memory."""
+    return _IN_MEMORY.get(scalar) or LLVM[scalar]
+
+
+def _layout(dtype: DType) -> tuple[DType, ir.Type]:
+    """Return the scalar of an element and how the whole is laid out; three components are not aligned to their size."""
+    scalar = dtype.of or dtype
+    if dtype.components == 1:
+        return scalar, stored(scalar)
+    kind = ir.ArrayType if dtype.components == 3 else ir.VectorType
+    return scalar, kind(stored(scalar), dtype.components)
+
+
+def _address(emission: Emission, layout: ir.Type, buffer: Buffer, index: ir.Value) -> ir.Value:
+    wide = emission.builder.sext(index, I64)
+    return emission.builder.gep(buffer.pointer, [wide], source_etype=layout)
+
+
+def load(emission: Emission, buffer: Buffer, index: ir.Value) -> Value:
+    """Return the element at an index (i32), which must be inside."""
+    builder, dtype = emission.builder, buffer.type.dtype
+    scalar, layout = _layout(dtype)
+    address = _address(emission, layout, buffer, index)
+    if isinstance(layout, ir.VectorType):
+        whole = builder.load(address, align=dtype.alignment, typ=layout)
+        parts = [builder.extract_element(whole, ir.Constant(I32, at)) for at in range(dtype.components)]
+    else:
+        places = [_component(emission, address, scalar, at) for at in range(dtype.components)]
+        parts = [builder.load(place, align=scalar.alignment, typ=stored(scalar)) for place in places]
+    kind = read_as(dtype)
+    assert kind is not None
+    return Value(kind, tuple(_widen(emission, scalar, part) for part in parts))
+
+
+def store(emission: Emission, buffer: Buffer, index: ir.Value, parts: Sequence[ir.Value]) -> None:
+    """Write the element at an index (i32), which must be inside; `parts` are of the type that elements are read as."""
+    builder, dtype = emission.builder, buffer.type.dtype
+    scalar, layout = _layout(dtype)
+    address = _address(emission, layout, buffer, index)
+    narrow = [_narrow(emission, scalar, part) for part in parts]
+    if isinstance(layout, ir.VectorType):
+        whole: ir.Value = ir.Constant(layout, ir.Undefined)
+        for at, part in enumerate(narrow):
+            whole = builder.insert_element(whole, part, ir.Constant(I32, at))
+        builder.store(whole, address, align=dtype.alignment)
+        return
+    for at, part in enumerate(narrow):
+        builder.store(part, _component(emission, address, scalar, at), align=scalar.alignment)
+
+
+def _component(emission: Emission, address: ir.Value, scalar: DType, at: int) -> ir.Value:
+    return emission.builder.gep(address, [ir.Constant(I64, at)], source_etype=stored(scalar)) if at else address
+
+
+def _widen(emission: Emission, scalar: DType, part: ir.Value) -> ir.Value:
+    builder = emission.builder
+    if scalar is boolean:
+        return builder.icmp_unsigned("!=", part, ir.Constant(I8, 0))
+    if scalar in (u8, u16):
+        return builder.zext(part, I32)
+    if scalar in (s8, s16):
+        return builder.sext(part, I32)
+    if scalar is f16:
+        return builder.fpext(part, LLVM[f32])
+    if scalar is bf16:
+        return builder.bitcast(builder.shl(builder.zext(part, I32), ir.Constant(I32, 16)), LLVM[f32])
+    return part
+
+
+def _narrow(emission: Emission, scalar: DType, part: ir.Value) -> ir.Value:
+    builder = emission.builder
+    if scalar is boolean:
+        return builder.zext(part, I8)
+    if scalar in (u8, s8, u16, s16):
+        return builder.trunc(part, stored(scalar))
+    if scalar is f16:
+        return builder.fptrunc(part, stored(scalar))
+    return _to_bf16(emission, part) if scalar is bf16 else part
+
+
+def _to_bf16(emission: Emission, part: ir.Value) -> ir.Value:
+    """Return the bits of the nearest bf16, ties to even; a NaN stays one."""
+    builder = emission.builder
+    bits = builder.bitcast(part, I32)
+    high = builder.lshr(bits, ir.Constant(I32, 16))
+    odd = builder.and_(high, ir.Constant(I32, 1))
+    near = builder.lshr(builder.add(builder.add(bits, ir.Constant(I32, 0x7FFF)), odd), ir.Constant(I32, 16))
+    quiet = builder.or_(high, ir.Constant(I32, 0x40))
+    is_nan = builder.fcmp_unordered("uno", part, part)
+    return builder.trunc(builder.select(is_nan, quiet, near), I16)
+
+
+def through_memory(emission: Emission, dtype: DType, value: Value) -> Value:
+    """Return what would be read back if a value, which has the type elements are read as, were stored."""
+    scalar = dtype.of or dtype
+    return Value(value.type, tuple(_widen(emission, scalar, _narrow(emission, scalar, p)) for p in value.parts))
+
+
+def is_inside(emission: Emission, index: ir.Value, size: ir.Value) -> ir.Value:
+    """Return whether 0 <= index < size; both are i32."""
+    return emission.builder.icmp_unsigned("<", index, size)
+
+
+def bounded(emission: Emission, boundary: str, index: ir.Value, size: ir.Value) -> ir.Value:
+    """Return an index that is inside, where 0 < size; for "zero" and "skip" the index as it is."""
+    builder = emission.builder
+    zero, one = ir.Constant(I32, 0), ir.Constant(I32, 1)
+    if boundary == "clamp":
+        last = builder.sub(size, one)
+        return emission.call("llvm.smax.i32", I32, [emission.call("llvm.smin.i32", I32, [index, last]), zero])
+    if boundary == "wrap":
+        return _modulo(emission, index, size)
+    if boundary == "mirror":
+        # 0 1 2 2 1 0 0 1 2 ...: the index is taken modulo twice the size, and the upper half is turned round.
+        wide, wide_size = builder.sext(index, I64), builder.sext(size, I64)
+        period = builder.shl(wide_size, ir.Constant(I64, 1))
+        turned = _modulo(emission, wide, period)
+        back = builder.sub(builder.sub(period, ir.Constant(I64, 1)), turned)
+        is_back = builder.icmp_signed(">=", turned, wide_size)
+        return builder.trunc(builder.select(is_back, back, turned), I32)
+    return index
+
+
+def _modulo(emission: Emission, index: ir.Value, size: ir.Value) -> ir.Value:
+    """Return the remainder that is not negative."""
+    builder = emission.builder
+    remainder = builder.srem(index, size)
+    is_below = builder.icmp_signed("<", remainder, ir.Constant(index.type, 0))
+    return builder.select(is_below, builder.add(remainder, size), remainder)
+
+
+def zeros(kind: ValueType) -> list[ir.Value]:
+    """Return a zero for each component of a type."""
+    return [constant(kind.scalar, 0)] * kind.components

@@ -1,0 +1,161 @@
+"""Type rules that many ops share, and emitters that work component by component."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+
+from llvmlite import ir
+
+from engine.ops.emission import Emission, Value
+from engine.ops.table import Call, Emit, Misuse, OpCode, OpInput, OpOutput, Rule, Signature
+from engine.ops.types import BOOLEAN, F32, S32, ValueType, promote
+from engine.types import DType
+
+#: Writes one component: the emission, the type of the operands, and the operands.
+Scalar = Callable[..., ir.Value]
+
+OUT = (OpOutput("out", "The result."),)
+
+
+def take(name: str, doc: str, default: float | None = None, *, optional: bool = False) -> OpInput:
+    """Return an input; without a default it must be connected, unless it is optional."""
+    return OpInput(name, doc, default, optional)
+
+
+def pair(default: float = 0.0) -> tuple[OpInput, OpInput]:
+    """Return the inputs a and b; b may be left as a number."""
+    return take("a", "The first operand."), take("b", "The second operand.", default)
+
+
+def common(call: Call, names: Sequence[str]) -> ValueType:
+    """Return the type to which several inputs are promoted; Misuse when vectors among them differ in size."""
+    found = call.value(names[0])
+    for name in names[1:]:
+        given = call.value(name)
+        both = promote(found, given)
+        if both is None:
+            message = f"{name} must have as many components as the other operands, {found}, got {given}"
+            raise Misuse(message, name, str(found), str(given))
+        found = both
+    return found
+
+
+def names_of(call: Call) -> list[str]:
+    """Return the names of an op's inputs."""
+    return [port.name for port in call.op.inputs]
+
+
+def _uniform(call: Call, kind: ValueType, out: ValueType | None = None) -> Signature:
+    """Return the signature of an op whose operands all have one type, and its result that type or `out`."""
+    kind = kind.strong()
+    return Signature(dict.fromkeys(names_of(call), kind), {"out": out or kind})
+
+
+def numbers(call: Call) -> Signature:
+    """Promote all operands; the result has their type, and booleans become s32."""
+    kind = common(call, names_of(call))
+    return _uniform(call, kind.of(S32.scalar) if kind.is_boolean else kind)
+
+
+def floats(call: Call) -> Signature:
+    """Promote all operands to f32 or f64; the result has their type."""
+    kind = common(call, names_of(call))
+    return _uniform(call, kind if kind.is_float else kind.of(F32.scalar))
+
+
+def whole(call: Call) -> Signature:
+    """Promote all operands, which must be whole numbers; the result has their type."""
+    for name in names_of(call):
+        _require_whole(call, name)
+    return numbers(call)
+
+
+def whole_or_boolean(call: Call) -> Signature:
+    """As `whole`, but booleans stay booleans."""
+    kind = common(call, names_of(call))
+    return _uniform(call, kind) if kind.is_boolean else whole(call)
+
+
+def booleans(call: Call) -> Signature:
+    """Convert all operands to booleans, as does the result; anything but 0 is true."""
+    return _uniform(call, common(call, names_of(call)).of(BOOLEAN.scalar))
+
+
+def comparison(call: Call) -> Signature:
+    """Promote all operands; the result is a boolean for each component."""
+    kind = common(call, names_of(call))
+    return _uniform(call, kind, kind.of(BOOLEAN.scalar))
+
+
+def _require_whole(call: Call, name: str) -> None:
+    given = call.value(name)
+    if given.is_float:
+        message = f"{name} must be a whole number, got {given}; convert it to s32"
+        raise Misuse(message, name, "whole number", str(given))
+
+
+def scalar(call: Call, name: str) -> ValueType:
+    """Return the type of an input that must be a single number; Misuse when it is a vector."""
+    given = call.value(name)
+    if given.components != 1:
+        raise Misuse(f"{name} must be one number, got {given}", name, "number", str(given))
+    return given
+
+
+def integer(call: Call, name: str) -> ValueType:
+    """Return s32 for an input that must be one whole number; Misuse when it is anything else."""
+    scalar(call, name)
+    _require_whole(call, name)
+    return S32
+
+
+def fixed(**outputs: ValueType) -> Rule:
+    """Return the rule of an op without inputs that always gives the same types."""
+    return lambda call: Signature({}, outputs)
+
+
+def by_component(emit: Scalar) -> Emit:
+    """Return an emitter that writes each component of the result `out` by itself."""
+
+    def each(emission: Emission, code: OpCode) -> dict[str, Value]:
+        operands = [emission.parts(code.value(name)) for name in code.signature.inputs]
+        kind = code.signature.outputs["out"]
+        assert isinstance(kind, ValueType)
+        operand = next(iter(code.signature.inputs.values()))
+        columns = zip(*operands, strict=True)
+        return {"out": Value(kind, tuple(emit(emission, operand.scalar, *column) for column in columns))}
+
+    return each
+
+
+def by_kind(of_float: str, of_signed: str, of_unsigned: str = "") -> Scalar:
+    """Return a scalar emitter that calls a method of the builder, by the kind of the operands."""
+
+    def emit(emission: Emission, kind: DType, *operands: ir.Value) -> ir.Value:
+        return getattr(emission.builder, pick(kind, of_float, of_signed, of_unsigned))(*operands)
+
+    return emit
+
+
+def intrinsic(of_float: str, of_signed: str = "", of_unsigned: str = "") -> Scalar:
+    """Return a scalar emitter that calls an intrinsic "llvm.NAME.TYPE", by the kind of the operands."""
+
+    def emit(emission: Emission, kind: DType, *operands: ir.Value) -> ir.Value:
+        name = pick(kind, of_float, of_signed, of_unsigned)
+        text = str(kind) if kind.kind == "float" else str(operands[0].type)
+        return emission.call(f"llvm.{name}.{text}", operands[0].type, list(operands))
+
+    return emit
+
+
+def pick(kind: DType, of_float: str, of_signed: str, of_unsigned: str = "") -> str:
+    """Return one of three names by the kind of a scalar; signed and unsigned ones share a name when there is one."""
+    if kind.kind == "float":
+        return of_float
+    return of_unsigned if of_unsigned and str(kind).startswith(("u", "b")) else of_signed
+
+
+def total(emission: Emission, combine: Scalar, kind: DType, parts: Sequence[ir.Value]) -> ir.Value:
+    """Return all components combined from left to right."""
+    return reduce(lambda a, b: combine(emission, kind, a, b), parts)

@@ -1,0 +1,114 @@
+"""Types of the values in a kernel, what two of them become together, and how elements of buffers are read as values."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, replace
+
+from engine.types import NAMED, DType, bf16, boolean, f16, f32, f64, s8, s16, s32, s64, u8, u16, u32, u64
+
+#: Numbers in the order of promotion: two types become the later one, as in C++.
+RANKS: dict[DType, int] = {boolean: 0, s32: 1, u32: 2, s64: 3, u64: 4, f32: 5, f64: 6}
+#: What an element that is not in RANKS is read as. It is narrowed again when it is stored.
+WIDENED: dict[DType, DType] = {u8: u32, u16: u32, s8: s32, s16: s32, f16: f32, bf16: f32}
+_LONG: dict[DType, str] = {f32: "float", f64: "double", s32: "int", u32: "uint", s64: "longlong", u64: "ulonglong"}
+
+
+@dataclass(frozen=True)
+class ValueType:
+    """A scalar or a small vector in registers. A `weak` type is that of a number written out: it takes on another's."""
+
+    scalar: DType
+    components: int = 1
+    weak: bool = False
+
+    def __str__(self) -> str:
+        if self.components == 1:
+            return str(self.scalar)
+        return f"{_LONG.get(self.scalar, self.scalar)}{self.components}"
+
+    @property
+    def is_float(self) -> bool:
+        """True for f32 and f64 and vectors of them."""
+        return self.scalar.kind == "float"
+
+    @property
+    def is_integer(self) -> bool:
+        """True for whole numbers, signed or not, and vectors of them; False for booleans."""
+        return self.scalar.kind == "integer"
+
+    @property
+    def is_boolean(self) -> bool:
+        """True for booleans and vectors of them, which exist in kernels only."""
+        return self.scalar.kind == "boolean"
+
+    @property
+    def is_signed(self) -> bool:
+        """True for signed whole numbers."""
+        return self.scalar in (s32, s64)
+
+    def of(self, scalar: DType) -> ValueType:
+        """Return the type with as many components of another scalar."""
+        return ValueType(scalar, self.components)
+
+    def strong(self) -> ValueType:
+        """Return the type that no longer takes on another's."""
+        return replace(self, weak=False) if self.weak else self
+
+    def element(self) -> DType | None:
+        """Return the element type of buffers that hold such values, None for a vector of booleans."""
+        return NAMED.get(str(self))
+
+
+@dataclass(frozen=True)
+class BufferType:
+    """A handle on memory that ops load from and store to: elements of `dtype`, in "global" or "shared" memory."""
+
+    dtype: DType
+    space: str = "global"
+    writable: bool = False
+
+    def __str__(self) -> str:
+        return f"buffer of {self.dtype}"
+
+
+Type = ValueType | BufferType
+
+BOOLEAN, S32, U32, F32 = ValueType(boolean), ValueType(s32), ValueType(u32), ValueType(f32)
+
+
+@functools.cache
+def read_as(dtype: DType) -> ValueType | None:
+    """Return the type in which an element of a buffer is read, None for one that kernels of ops can't hold."""
+    scalar = dtype.of if dtype.kind == "vector" else dtype
+    if scalar is None or (scalar not in RANKS and scalar not in WIDENED):
+        return None
+    return ValueType(WIDENED.get(scalar, scalar), dtype.components)
+
+
+#: The element types that inputs, outputs and shared memory may have.
+ELEMENTS = tuple(name for name, dtype in NAMED.items() if read_as(dtype) is not None)
+#: The types of live parameters and of conversions.
+NUMBERS = ("f32", "s32", "u32", "f64", "s64", "u64", "boolean")
+
+
+def promote(a: ValueType, b: ValueType) -> ValueType | None:
+    """Return the type that both operands are converted to, None when vectors differ in size.
+
+    The later of boolean, s32, u32, s64, u64, f32, f64 is taken. A number written out takes the other operand's type,
+    but one with a fraction makes whole numbers f32. A scalar is repeated for each component of a vector.
+    """
+    if a.components != b.components and 1 not in (a.components, b.components):
+        return None
+    components = max(a.components, b.components)
+    if a.weak != b.weak:
+        weak, strong = (a, b) if a.weak else (b, a)
+        if strong.is_float or (strong.is_integer and not weak.is_float):
+            return ValueType(strong.scalar, components)
+    scalar = a.scalar if RANKS[a.scalar] >= RANKS[b.scalar] else b.scalar
+    return ValueType(scalar, components, a.weak and b.weak)
+
+
+def vector_of(scalar: DType, components: int) -> ValueType:
+    """Return the type of vectors of a scalar."""
+    return ValueType(scalar, components)
