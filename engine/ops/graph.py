@@ -132,7 +132,10 @@ def _items(data: Mapping[str, Any], field: str) -> Sequence[Any]:
 def _node(item: object) -> OpNode:
     if not isinstance(item, Mapping):
         raise _malformed("a node of an op graph", "an object", item)
-    texts = {"region": TOP, **{field: item.get(field) for field in ("id", "type", "region") if field in item}}
+    texts: dict[str, Any] = {
+        "region": TOP,
+        **{field: item.get(field) for field in ("id", "type", "region") if field in item},
+    }
     for field in ("id", "type", "region"):
         if not isinstance(texts.get(field), str):
             raise _malformed(f"{field} of a node of an op graph", "text", texts.get(field))
