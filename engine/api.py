@@ -8,6 +8,7 @@ from engine.blocktypes.parameters import UserArray, param
 from engine.blocktypes.ports import In, Out, Value, port, value_port
 from engine.blocktypes.regions import describe_for, describe_if, describe_while
 from engine.blocktypes.value_blocks import Moment, ValueBlock
+from engine.kernel_sources.sources import CudaFile, CudaOptions, CudaText, PtxFile
 from engine.patch.composite import Composite
 from engine.patch.composite_builder import CompositeBuilder
 from engine.types import (
@@ -32,10 +33,14 @@ __all__ = [
     "BlockBuilder",
     "Composite",
     "CompositeBuilder",
+    "CudaFile",
+    "CudaOptions",
+    "CudaText",
     "In",
     "Kernel",
     "Moment",
     "Out",
+    "PtxFile",
     "ReinterpretView",
     "ReshapeView",
     "SliceView",

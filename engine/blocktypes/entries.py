@@ -4,25 +4,35 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from engine.blocktypes.checks import instance, sequence, text, whole
+from engine.blocktypes.checks import instance, refuse, sequence, text, whole
 from engine.blocktypes.extents import Extent
+from engine.kernel_sources.sources import KernelSource
 from engine.types import DType
 from engine.types.bits import ByBits
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel by file name and entry point.
+    """A kernel by its source and entry point.
 
-    The file is looked up beside the block's own source first, then in the kernel folders.
+    The source is a file's name or says more, such as the options with which a file is compiled. Files are looked up
+    beside the block's own source first, then in the kernel folders.
     """
 
-    file: str
+    source: str | KernelSource
     entry: str
 
     def __post_init__(self) -> None:
-        text("Kernel", "file", self.file)
+        if isinstance(self.source, str):
+            text("Kernel", "file", self.source)
+        elif not isinstance(self.source, KernelSource):
+            raise refuse("Kernel", "source", "be a file's name or a kernel source", self.source)
         text("Kernel", "entry", self.entry)
+
+    @property
+    def label(self) -> str:
+        """What messages call it: "saxpy.cu:saxpy"."""
+        return f"{self.source if isinstance(self.source, str) else self.source.label}:{self.entry}"
 
 
 @dataclass(frozen=True)

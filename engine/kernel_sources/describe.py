@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from engine.kernel_sources.element_names import named_element, parameter_texts
-from engine.kernel_sources.image import Direction, KernelImage, KernelManifest, ManifestParameter, read_source
+from engine.kernel_sources.image import Direction, KernelImage, KernelManifest, ManifestParameter
 from engine.ptx import KernelSignature, parse
 from engine.ptx.tree import Address, Function, Instruction, Operand, Register, Symbol, Vector, type_size
 
@@ -187,10 +187,9 @@ def describe_kernels(image: KernelImage) -> tuple[KernelManifest, ...]:
     if there is one, otherwise from the PTX.
     """
     module = parse(image.ptx)
-    source = read_source(image.path) if image.path.suffix == ".cu" else ""
     version = ".".join(map(str, module.version))
     return tuple(
-        _describe(module.functions[name], signature, source, version, module.target)
+        _describe(module.functions[name], signature, image.text, version, module.target)
         for name, signature in image.signatures.items()
     )
 

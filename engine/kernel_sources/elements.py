@@ -5,7 +5,6 @@ In PTX every pointer is just an address. A `.cu` names the types in its declarat
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 
 from engine.diagnostics import Diagnostic, KernelError, error
 from engine.kernel_sources.element_names import (
@@ -16,9 +15,10 @@ from engine.kernel_sources.element_names import (
     named_element,
     named_elements,
 )
-from engine.kernel_sources.image import KernelImage, read_source
+from engine.kernel_sources.image import KernelImage
 from engine.kernel_sources.loader import compile_source
 from engine.kernel_sources.nvrtc import CompileCache
+from engine.kernel_sources.sources import CudaFile, CudaText
 from engine.types import DType, layout_text
 
 # When names alone don't tell, the CUDA C++ compiler does: the kernel's own file is compiled once more, with a few lines
@@ -62,13 +62,15 @@ _VARIABLE = re.compile(rf"\.b8 {_NAME}(\w+)\[(\d+)\](?: = \{{([\d, ]*)\}})?;")
 Sized = tuple[tuple[int, int] | None, ...]
 
 
-def probe_elements(source: str, path: Path, ptx: str, entries: Sequence[str], cache: CompileCache) -> dict[str, Sized]:
+def probe_elements(
+    source: CudaFile | CudaText, image: KernelImage, entries: Sequence[str], cache: CompileCache
+) -> dict[str, Sized]:
     """Return for each entry point what its parameters point to, as the compiler finds it.
 
-    `ptx` is what the file compiled to; the probe is compiled for the same target. Entries that C++ cannot name (in a
-    namespace, of a template) are left out.
+    The probe is compiled for the target of the image's PTX. Entries that C++ cannot name (in a namespace, of a
+    template) are left out.
     """
-    target = _TARGET.search(ptx)
+    target = _TARGET.search(image.ptx)
     architecture = f"compute_{target[1] if target else '75'}"
     groups = [list(entries)] if len(entries) == 1 else [list(entries), *([entry] for entry in entries)]
     found: dict[str, Sized] = {}
@@ -77,9 +79,9 @@ def probe_elements(source: str, path: Path, ptx: str, entries: Sequence[str], ca
             f'extern "C" __device__ warploom_elements::parameters<decltype(&::{entry})> {_NAME}{entry}{{}};\n'
             for entry in group
         )
-        probe = source + _PROBE % {"vectors": _VECTORS} + variables
+        probe = image.text + _PROBE % {"vectors": _VECTORS} + variables
         try:
-            compiled, _ = compile_source(probe, path, architecture, cache)
+            compiled, _ = compile_source(source, probe, architecture, cache)
         except KernelError:
             # The file itself compiles, so one of these entries cannot be named: try each alone, or leave it out.
             continue
@@ -153,15 +155,15 @@ def _fits(dtype: DType, element: PointerElement) -> bool:
 
 
 def _find(image: KernelImage, cache: CompileCache) -> dict[str, tuple[PointerElement | None, ...]]:
-    if image.path.suffix != ".cu":
+    source = image.source
+    if not isinstance(source, CudaFile | CudaText):
         return {name: _by_manifest(image, name, len(item.parameters)) for name, item in image.signatures.items()}
-    source = read_source(image.path)
     named = {
-        name: named_elements(source, name, [parameter.size_bytes for parameter in item.parameters])
+        name: named_elements(image.text, name, [parameter.size_bytes for parameter in item.parameters])
         for name, item in image.signatures.items()
     }
     unknown = [name for name, elements in named.items() if elements.unknown]
-    probed = probe_elements(source, image.path, image.ptx, unknown, cache) if unknown else {}
+    probed = probe_elements(source, image, unknown, cache) if unknown else {}
     return {name: _complete(elements, probed.get(name)) for name, elements in named.items()}
 
 

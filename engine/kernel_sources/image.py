@@ -1,4 +1,4 @@
-"""`KernelImage`, a kernel file ready to load, and `KernelManifest`, a `.json` beside a `.ptx`."""
+"""`KernelImage`, a kernel source ready to load, and `KernelManifest`, a `.json` beside a `.ptx`."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -10,6 +10,7 @@ import msgspec
 
 from engine.diagnostics import KernelError
 from engine.kernel_sources.element_names import PointerElement
+from engine.kernel_sources.sources import KernelSource
 from engine.ptx.tree import KernelSignature
 
 #: The kernels that come with Warploom.
@@ -130,20 +131,21 @@ def _lower(text: str) -> str:
 
 @dataclass(frozen=True)
 class KernelImage:
-    """What one kernel file became for one architecture.
+    """What one kernel source became for one architecture.
 
     `signatures` maps entry points to their parameters; `log` holds the compiler's warnings; `dependencies` are the
-    files that the image depends on: the file itself first, then its includes or its manifests, there or not.
-    `manifests` are by entry point.
+    files that the image depends on: its own file first, then its includes or its manifests, there or not. `manifests`
+    are by entry point. `text` is the CUDA C++ that was compiled, "" for other kinds of source.
     """
 
-    path: Path
+    source: KernelSource
     ptx: str
     cubin: bytes | None
     signatures: Mapping[str, KernelSignature]
     log: str
     dependencies: tuple[Path, ...]
     manifests: Mapping[str, KernelManifest] = field(default_factory=dict)
+    text: str = field(default="", repr=False)
     #: The results of `elements.pointer_elements` by entry point.
     elements: dict[str, tuple[PointerElement | None, ...]] = field(default_factory=dict, compare=False, repr=False)
 
@@ -159,7 +161,7 @@ class KernelImage:
             return self.signatures[entry]
         mangled = any(name.startswith("_Z") for name in self.signatures)
         raise KernelError(
-            f"entry point {entry} must be one of {', '.join(self.signatures)} in {self.path.name}"
+            f"entry point {entry} must be one of {', '.join(self.signatures)} in {self.source.label}"
             + ('; declare it extern "C" __global__ so that it keeps its name' if mangled else ""),
-            file=str(self.path),
+            file=self.source.file,
         )

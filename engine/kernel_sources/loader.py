@@ -1,9 +1,12 @@
-"""Loads kernel files: the path of a `.cu` or `.ptx` in, a `KernelImage` out."""
+"""Loads kernels: a source, or the path of a kernel file, in; a `KernelImage` out."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
 
 from engine.diagnostics import KernelError
 from engine.disk_cache import cache_key
@@ -28,36 +31,77 @@ from engine.kernel_sources.nvrtc import (
     reader_version,
     toolkit_folders,
 )
+from engine.kernel_sources.sources import CudaFile, CudaOptions, CudaText, KernelSource, PtxFile
 from engine.processes.pool import run
 from engine.ptx import parse
 from engine.ptx.tree import KernelSignature
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)', re.MULTILINE)
+#: The kinds of kernel files, by suffix.
+SUFFIXES: dict[str, Callable[[str], KernelSource]] = {".cu": CudaFile, ".ptx": PtxFile}
 
 
-def load_image(path: Path, architecture: str, cache: CompileCache | None = None) -> KernelImage:
-    """Load a kernel file for `architecture` ("compute_75" for the host, "sm_90" for a GPU; `DeviceInfo` has it).
+def load_image(source: KernelSource | Path, architecture: str, cache: CompileCache | None = None) -> KernelImage:
+    """Load a kernel for `architecture` ("compute_90" for the host, "sm_90" for a GPU; `DeviceInfo` has it).
 
-    Raises KernelError, with file and line where known, when the file is missing, does not compile or is of no known
-    kind. Compiled sources are kept in `cache`, by default the user's cache folder.
+    A source with a relative path or relative folders goes through `find_source` first. Raises KernelError, with file
+    and line where known, when the file is missing, does not compile or is of no known kind. Compiled sources are kept
+    in `cache`, by default the user's cache folder.
     """
-    path = path.resolve()
-    load = LOADERS.get(path.suffix)
-    if load is None:
-        raise KernelError(f"kernel file must end in {' or '.join(LOADERS)}, got {path.name}", file=str(path))
+    if isinstance(source, Path):
+        source = file_source(source.resolve())
     try:
-        return load(path, architecture, cache or CompileCache())
+        return LOADERS[type(source)](source, architecture, cache or CompileCache())
     except KernelError as problem:
-        problem.file = problem.file or str(path)
+        problem.file = problem.file or source.file
         raise
 
 
-def source_files(path: Path) -> frozenset[Path]:
-    """Return a kernel file and what it includes, as they are now; the file alone when one of them can't be read."""
+def file_source(path: Path) -> KernelSource:
+    """Return a kernel file as a source; KernelError when its suffix is of no known kind."""
+    kind = SUFFIXES.get(path.suffix)
+    if kind is None:
+        raise KernelError(f"kernel file must end in {' or '.join(SUFFIXES)}, got {path.name}", file=str(path))
+    return kind(str(path))
+
+
+def find_source(source: str | KernelSource, search: Sequence[Path] = ()) -> KernelSource:
+    """Return a source, or a file by its name, with absolute paths, as `find_kernel` finds them.
+
+    Relative include folders are looked for in the `search` folders; a text looks there for its includes.
+    """
+    match source:
+        case str():
+            return file_source(find_kernel(source, search))
+        case CudaText(options=options):
+            return replace(source, options=_placed(options, search, [str(folder) for folder in search]))
+        case CudaFile(path=path, options=options):
+            return replace(source, path=str(find_kernel(path, search)), options=_placed(options, search))
+        case PtxFile(path=path):
+            return replace(source, path=str(find_kernel(path, search)))
+
+
+def _placed(options: CudaOptions, search: Sequence[Path], more: Sequence[str] = ()) -> CudaOptions:
+    """Return options with absolute include folders, and `more` of them; KernelError when one is nowhere."""
+    folders = []
+    for name in options.include_folders:
+        places = [folder / name for folder in search] or [Path(name)]
+        found = next((place.resolve() for place in places if place.is_dir()), None)
+        if found is None:
+            raise KernelError(f"include folder {name} must be in one of {', '.join(map(str, search))}, found in none")
+        folders.append(str(found))
+    return replace(options, include_folders=(*folders, *more)) if folders or more else options
+
+
+def source_files(source: KernelSource) -> frozenset[Path]:
+    """Return a source's file and what it includes, as they are now; the file alone when one of them can't be read."""
+    own = frozenset({Path(source.file)} if source.file else ())
+    if not isinstance(source, CudaFile | CudaText):
+        return own
     try:
-        return frozenset({path, *find_includes(read_source(path), path, (path.parent, KERNELS_FOLDER)).files})
+        return own | find_includes(read_cuda(source), _origin(source), _folders(source)).files.keys()
     except KernelError:
-        return frozenset({path})
+        return own
 
 
 def find_kernel(name: str, search: Sequence[Path] = ()) -> Path:
@@ -67,7 +111,7 @@ def find_kernel(name: str, search: Sequence[Path] = ()) -> Path:
     that were searched.
     """
     folders = [*search, KERNELS_FOLDER]
-    names = [name] if Path(name).suffix in LOADERS else [name + suffix for suffix in LOADERS]
+    names = [name] if Path(name).suffix in SUFFIXES else [name + suffix for suffix in SUFFIXES]
     for folder in folders:
         for candidate in names:
             path = folder / candidate
@@ -76,48 +120,68 @@ def find_kernel(name: str, search: Sequence[Path] = ()) -> Path:
     raise KernelError(f"kernel {' or '.join(names)} must be in one of {', '.join(map(str, folders))}, found in none")
 
 
-def load_cuda_file(path: Path, architecture: str, cache: CompileCache) -> KernelImage:
-    """Compile `path` for `architecture`; KernelError with file and line when it has mistakes or no kernel."""
-    compiled, dependencies = compile_source(read_source(path), path, architecture, cache, compile_kernels)
+def load_cuda(source: CudaFile | CudaText, architecture: str, cache: CompileCache) -> KernelImage:
+    """Compile CUDA C++ for `architecture`; KernelError with file and line when it has mistakes or no kernel."""
+    text = read_cuda(source)
+    compiled, dependencies = compile_source(source, text, architecture, cache, compile_kernels)
     if not compiled.signatures:
         raise KernelError(
-            f'{path.name} must define a kernel (extern "C" __global__ void name(...)), got none', file=str(path)
+            f'{source.label} must define a kernel (extern "C" __global__ void name(...)), got none', file=source.file
         )
-    return KernelImage(path, compiled.ptx, compiled.cubin, compiled.signatures, compiled.log, dependencies)
+    return KernelImage(source, compiled.ptx, compiled.cubin, compiled.signatures, compiled.log, dependencies, text=text)
+
+
+def read_cuda(source: CudaFile | CudaText) -> str:
+    """Return the CUDA C++ of a source; KernelError when its file can't be read."""
+    return source.text if isinstance(source, CudaText) else read_source(Path(source.path))
 
 
 def compile_source(
-    source: str,
-    path: Path,
+    source: CudaFile | CudaText,
+    text: str,
     architecture: str,
     cache: CompileCache,
-    compiler: Callable[[str, Path, str, Sequence[Path]], CompiledSource] = compile_cuda,
+    compiler: Callable[[str, Path, str, Sequence[Path], Sequence[str]], CompiledSource] = compile_cuda,
 ) -> tuple[CompiledSource, tuple[Path, ...]]:
-    """Have a worker process compile `source`, the text of the file `path`, unless the cache has the result.
+    """Have a worker process compile `text`, that of `source` or made from it, unless the cache has the result.
 
-    Also return its dependencies: `path`, then its includes. KernelError, with file and line, when the source is wrong.
+    Also return its dependencies: its file, then its includes. KernelError, with file and line, when the text is wrong.
     """
-    folders: tuple[Path, ...] = (path.parent, KERNELS_FOLDER)
-    includes = find_includes(source, path, folders)
+    origin, folders, flags = _origin(source), _folders(source), source.options.flags
+    architecture = source.options.architecture or architecture
+    includes = find_includes(text, origin, folders)
     if includes.missing:
         folders += run(toolkit_folders) if must_unpack() else toolkit_folders()
     # The path is part of the key, since messages and line information name it.
     key = cache_key(
         [
-            source,
+            text,
             architecture,
             compiler.__name__,
             *OPTIONS,
+            str(len(flags)),
+            *flags,
             reader_version(),
-            *map(str, (*nvrtc_version(), path, *folders)),
-            *(part for file, text in includes.files.items() for part in (str(file), text)),
+            *map(str, (*nvrtc_version(), origin, *folders)),
+            *(part for file, included in includes.files.items() for part in (str(file), included)),
         ]
     )
     compiled = cache.get(key)
     if compiled is None:
-        compiled = run(compiler, source, path, architecture, folders)
+        compiled = run(compiler, text, origin, architecture, folders, flags)
         cache.put(key, compiled)
-    return compiled, (path, *includes.files)
+    return compiled, (*([origin] if source.file else []), *includes.files)
+
+
+def _origin(source: CudaFile | CudaText) -> Path:
+    """Return the path that the compiler names in messages."""
+    return Path(source.file or source.label)
+
+
+def _folders(source: CudaFile | CudaText) -> tuple[Path, ...]:
+    """Return the folders in which included files are looked up."""
+    beside = [Path(source.file).parent] if source.file else []
+    return (*beside, *map(Path, source.options.include_folders), KERNELS_FOLDER)
 
 
 @dataclass(frozen=True)
@@ -139,7 +203,7 @@ def find_includes(source: str, path: Path, folders: Sequence[Path]) -> Includes:
     while pending:
         text, origin = pending.pop(0)
         for quoted, angled in _INCLUDE.findall(text):
-            places = [origin.parent, *folders] if quoted else list(folders)
+            places = [origin.parent, *folders] if quoted and origin.is_absolute() else list(folders)
             target = _first_file(quoted or angled, places)
             if target is None:
                 missing[quoted or angled] = None
@@ -157,11 +221,12 @@ def _first_file(name: str, folders: Sequence[Path]) -> Path | None:
     return None
 
 
-def load_ptx_file(path: Path, architecture: str, cache: CompileCache) -> KernelImage:
+def load_ptx(source: PtxFile, architecture: str, cache: CompileCache) -> KernelImage:
     """Read PTX and its manifests; KernelError with the place when one is wrong or they disagree.
 
     Every device takes PTX, so neither the architecture nor the cache matters here.
     """
+    path = Path(source.path)
     text = read_source(path)
     try:
         signatures = parse(text).signatures
@@ -174,7 +239,7 @@ def load_ptx_file(path: Path, architecture: str, cache: CompileCache) -> KernelI
     manifests = {place: read_manifest(place) for place in paths if is_file(place)}
     for place, manifest in manifests.items():
         _check_parameters(manifest, signatures, place)
-    image = KernelImage(path, text, None, signatures, "", (path, *paths), {m.name: m for m in manifests.values()})
+    image = KernelImage(source, text, None, signatures, "", (path, *paths), {m.name: m for m in manifests.values()})
     found = {manifest.name: manifest for manifest in describe_kernels(image)} if manifests else {}
     for place, manifest in manifests.items():
         if refuted := list(contradictions(manifest, found[manifest.name])):
@@ -200,8 +265,9 @@ def _check_parameters(manifest: KernelManifest, signatures: dict[str, KernelSign
         )
 
 
-#: The kinds of kernel files, by suffix.
-LOADERS: dict[str, Callable[[Path, str, CompileCache], KernelImage]] = {
-    ".cu": load_cuda_file,
-    ".ptx": load_ptx_file,
+#: A loader for each kind of source.
+LOADERS: dict[type, Callable[[Any, str, CompileCache], KernelImage]] = {
+    CudaFile: load_cuda,
+    CudaText: load_cuda,
+    PtxFile: load_ptx,
 }

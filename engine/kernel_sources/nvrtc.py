@@ -16,6 +16,7 @@ from platformdirs import user_cache_dir
 
 from engine.diagnostics import KernelError
 from engine.disk_cache import DiskCache, cache_key
+from engine.kernel_sources.sources import CudaOptions
 from engine.kernel_sources.standard_headers import DIGEST, HEADERS
 from engine.ptx import KernelSignature, parser, read_signatures
 
@@ -32,7 +33,7 @@ def compile_error(log: str, path: Path) -> KernelError:
     if not errors:
         # Not a mistake in the source but an unknown option or architecture, which the log explains.
         lines = [line.strip() for line in log.splitlines() if line.strip()]
-        return KernelError(f"{path.name} must compile, got: {'; '.join(lines) or 'no reason'}", file=str(path))
+        return KernelError(f"{path.name} must compile, got: {'; '.join(lines) or 'no reason'}", file=_in_file(path))
     count = f"{len(errors)} error{'s' if len(errors) > 1 else ''}"
     shown = [
         "\n".join([f"{Path(head['file']).name}({head['line']}): {head['text']}", *excerpt])
@@ -41,9 +42,13 @@ def compile_error(log: str, path: Path) -> KernelError:
     if len(errors) > _SHOWN:
         shown.append(f"and {len(errors) - _SHOWN} more")
     first = errors[0][0]
-    return KernelError(
-        "\n".join([f"{path.name} must compile, got {count}:", *shown]), file=first["file"], line=int(first["line"])
-    )
+    text = "\n".join([f"{path.name} must compile, got {count}:", *shown])
+    return KernelError(text, file=_in_file(Path(first["file"])), line=int(first["line"]))
+
+
+def _in_file(path: Path) -> str | None:
+    """Return the file to open for a mistake; None for a text that is in none, or a header that NVRTC brings."""
+    return str(path) if path.is_absolute() else None
 
 
 def _blocks(log: str) -> list[tuple[re.Match[str], list[str]]]:
@@ -103,7 +108,8 @@ def _bundled_headers(version: tuple[int, int]) -> Path:
 
 # Helper functions in a kernel file need no __device__; line information costs nothing at run time. The digest makes
 # cache keys differ when our headers change.
-OPTIONS = ("--std=c++17", "-lineinfo", "-default-device", f"-DWARPLOOM_HEADERS=0x{DIGEST}")
+_USUAL_FLAGS = CudaOptions().flags
+OPTIONS = ("-lineinfo", "-default-device", f"-DWARPLOOM_HEADERS=0x{DIGEST}")
 
 
 @dataclass(frozen=True)
@@ -170,20 +176,29 @@ def warm_up() -> None:
     toolkit_folders()
 
 
-def compile_kernels(source: str, path: Path, architecture: str, include_folders: Sequence[Path]) -> CompiledSource:
+def compile_kernels(
+    source: str, path: Path, architecture: str, include_folders: Sequence[Path], flags: Sequence[str]
+) -> CompiledSource:
     """Compile CUDA C++ as `compile_cuda` does, and read the signatures of its kernels."""
-    compiled = compile_cuda(source, path, architecture, include_folders)
+    compiled = compile_cuda(source, path, architecture, include_folders, flags)
     return replace(compiled, signatures=read_signatures(compiled.ptx))
 
 
-def compile_cuda(source: str, path: Path, architecture: str, include_folders: Sequence[Path]) -> CompiledSource:
+def compile_cuda(
+    source: str,
+    path: Path,
+    architecture: str,
+    include_folders: Sequence[Path],
+    flags: Sequence[str] = _USUAL_FLAGS,
+) -> CompiledSource:
     """Compile CUDA C++ for "compute_XX" (PTX) or "sm_XX" (CUBIN and PTX).
 
-    `path` names the source in messages and line information; it need not exist. Raises KernelError with the
-    compiler's errors and the file and line of the first.
+    `path` names the source in messages and line information; it need not exist. `flags` are those of `CudaOptions`.
+    Raises KernelError with the compiler's errors and the file and line of the first; no file when it is in a source
+    that is in none, whose path is not absolute.
     """
     nvrtc = nvrtc_library()
-    options = [f"--gpu-architecture={architecture}", *OPTIONS, *(f"-I{folder}" for folder in include_folders)]
+    options = [f"--gpu-architecture={architecture}", *OPTIONS, *flags, *(f"-I{folder}" for folder in include_folders)]
     names, texts = ([item.encode() for item in items] for items in (HEADERS, HEADERS.values()))
     created, program = nvrtc.nvrtcCreateProgram(source.encode(), os.fsencode(path), len(names), texts, names)
     _check(nvrtc, created, "nvrtcCreateProgram")

@@ -10,7 +10,7 @@ from engine.blocktypes.block import Block, describe
 from engine.blocktypes.entries import KernelEntry
 from engine.catalogue.catalogue import default_catalogue
 from engine.diagnostics import PatchError
-from engine.kernel_sources.loader import find_kernel, load_image
+from engine.kernel_sources.loader import find_source, load_image
 
 BLOCKS = [block for block in default_catalogue().all() if block.__module__.startswith("blocks.")]
 IDS = [block.id for block in BLOCKS]
@@ -51,7 +51,7 @@ def test_launches_fit_their_kernels(block: type[Block]) -> None:
     """Each kernel a block names exists and takes as many arguments as the block passes."""
     for entry in describe(_placed(block)).all_entries:
         if isinstance(entry, KernelEntry):
-            image = load_image(find_kernel(entry.kernel.file), "compute_75")
+            image = load_image(find_source(entry.kernel.source), "compute_75")
             assert len(image.signature(entry.kernel.entry).parameters) == len(entry.arguments), entry.kernel
 
 

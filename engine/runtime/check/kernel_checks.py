@@ -34,7 +34,7 @@ def element_problems(plan: Plan, image_of: ImageOf, only: Collection[int] | None
         kernel: Kernel, folders: tuple[str, ...], types: tuple[tuple[str, DType] | None, ...]
     ) -> list[Diagnostic]:
         elements = pointer_elements(image_of(kernel, folders), kernel.entry)
-        return check_elements(types, elements, f"{kernel.file}:{kernel.entry}")
+        return check_elements(types, elements, kernel.label)
 
     problems: list[Diagnostic] = []
     for operation in plan.operations if only is None else [plan.operations[index] for index in sorted(only)]:

@@ -1,4 +1,4 @@
-"""The module cache: each kernel file is compiled and loaded once for the device, until it changes.
+"""The module cache: each kernel source is compiled and loaded once for the device, until its files change.
 
 What is wrong with kernels becomes diagnostics on the blocks that use them.
 """
@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from engine.blocktypes.entries import Kernel, KernelEntry
 from engine.compiler.description import BlockNode
@@ -22,30 +23,35 @@ from engine.device.protocol import Module
 from engine.diagnostics import CompilerCrash, Diagnostic, KernelError, TranslatorBug, error
 from engine.kernel_sources.elements import pointer_elements
 from engine.kernel_sources.image import KernelImage
-from engine.kernel_sources.loader import find_kernel, load_image, source_files
+from engine.kernel_sources.loader import find_source, load_image, source_files
+from engine.kernel_sources.sources import KernelSource, PtxFile
 from engine.processes.scope import Cancelled, Scope, check_cancelled
+
+#: How many modules stay loaded that nothing uses: whoever undoes an edit needs them again.
+KEPT_UNUSED = 32
 
 
 @dataclass(frozen=True)
 class LoadedModule:
-    """A kernel file as it is loaded on the device."""
+    """A kernel source as it is loaded on the device; `kernels` are those of its entry points that are in use."""
 
     image: KernelImage
     module: Module
-    kernels: dict[str, TypedKernel] = field(default_factory=dict)
+    kernels: WeakValueDictionary[str, TypedKernel] = field(default_factory=WeakValueDictionary)
 
     def kernel(self, entry: str) -> TypedKernel:
-        """Return an entry point, the same object every time."""
-        if entry not in self.kernels:
+        """Return an entry point, the same object as long as anything uses it."""
+        kernel = self.kernels.get(entry)
+        if kernel is None:
             signature = self.image.signature(entry)
             manifest = self.image.manifests.get(entry)
             limit = manifest.max_threads if manifest is not None else None
-            self.kernels[entry] = TypedKernel(self.module.kernel(entry), signature.parameters, limit)
-        return self.kernels[entry]
+            kernel = self.kernels[entry] = TypedKernel(self.module.kernel(entry), signature.parameters, limit)
+        return kernel
 
 
 class ModuleCache:
-    """Kernels by file and entry point. Any thread may call it; several files are compiled at once.
+    """Kernels by source and entry point. Any thread may call it; several sources are compiled at once.
 
     A file that was loaded once stays usable: when a later version doesn't compile, `problems` says why, and `kernel`
     returns the last good version.
@@ -53,45 +59,47 @@ class ModuleCache:
 
     def __init__(self, device: Device) -> None:
         self._device = device
-        self._loaded: dict[Path, LoadedModule] = {}
+        #: By source, the most recently used last.
+        self._loaded: dict[KernelSource, LoadedModule] = {}
         self._replaced: list[LoadedModule] = []
         self._lock = threading.RLock()
-        self.problems: dict[Path, KernelError] = {}
-        #: What the last `load` couldn't load.
-        self._failed: dict[Path, KernelError] = {}
+        self.problems: dict[KernelSource, KernelError] = {}
+        #: What the last `load` asked for, and what of it couldn't be loaded.
+        self._wanted: dict[KernelSource, None] = {}
+        self._failed: dict[KernelSource, KernelError] = {}
         #: What is being compiled; `overtake` reads it while other threads hold the lock.
-        self._under_way: dict[Path, Scope] = {}
+        self._under_way: dict[KernelSource, Scope] = {}
 
     def load(self, kernels: Iterable[tuple[Kernel, tuple[str, ...]]]) -> None:
-        """Load the files of kernels, several at once. What is wrong with a file is raised when it is asked for."""
+        """Load the sources of kernels, several at once. What is wrong with one is raised when it is asked for."""
         with self._lock:
             self._failed.clear()
-            missing: dict[Path, None] = {}
-            for name, folders in dict.fromkeys(kernels):
+            self._wanted.clear()
+            for kernel, folders in dict.fromkeys(kernels):
                 with suppress(KernelError):  # there is no such file
-                    missing[self.path(name, folders)] = None
-            for path, found in self._load_all([path for path in missing if path not in self._loaded]).items():
+                    self._wanted[self.find(kernel, folders)] = None
+            for source, found in self._load_all([s for s in self._wanted if s not in self._loaded]).items():
                 if isinstance(found, KernelError):
-                    self._failed[path] = found
+                    self._failed[source] = found
                 else:
-                    self._loaded[path] = found
+                    self._loaded[source] = found
 
     def overtake(self, files: Collection[Path]) -> None:
         """Compile again what is just being compiled of files that were saved meanwhile: only the newest text counts."""
-        for path, scope in tuple(self._under_way.items()):
-            if not source_files(path).isdisjoint(files):
+        for source, scope in tuple(self._under_way.items()):
+            if not source_files(source).isdisjoint(files):
                 scope.cancel()
 
-    def kernel(self, name: Kernel, folders: Iterable[str] = ()) -> TypedKernel:
-        """Return a kernel, compiling and loading its file when needed; KernelError says what is wrong with it."""
+    def kernel(self, kernel: Kernel, folders: Iterable[str] = ()) -> TypedKernel:
+        """Return a kernel, compiling and loading its source when needed; KernelError says what is wrong with it."""
         with self._lock:
-            return self._module(name, folders).kernel(name.entry)
+            return self._module(kernel, folders).kernel(kernel.entry)
 
-    def image(self, name: Kernel, folders: Iterable[str] = ()) -> KernelImage:
-        """Return the compiled file that a kernel comes from; KernelError as with `kernel`."""
+    def image(self, kernel: Kernel, folders: Iterable[str] = ()) -> KernelImage:
+        """Return the compiled source that a kernel comes from; KernelError as with `kernel`."""
         with self._lock:
-            loaded = self._module(name, folders)
-            loaded.kernel(name.entry)
+            loaded = self._module(kernel, folders)
+            loaded.kernel(kernel.entry)
             return loaded.image
 
     def dependencies(self) -> frozenset[Path]:
@@ -100,40 +108,46 @@ class ModuleCache:
             return frozenset(path for loaded in self._loaded.values() for path in loaded.image.dependencies)
 
     @staticmethod
-    def path(name: Kernel, folders: Iterable[str] = ()) -> Path:
-        """Return the file that a kernel comes from; KernelError when there is none."""
-        return find_kernel(name.file, [Path(folder) for folder in folders])
+    def find(kernel: Kernel, folders: Iterable[str] = ()) -> KernelSource:
+        """Return the source of a kernel with the paths of its files; KernelError when there is no such file."""
+        return find_source(kernel.source, [Path(folder) for folder in folders])
 
     def reload(self, files: frozenset[Path]) -> bool:
-        """Load every kernel file again that is one of `files` or includes one; return whether there was any.
+        """Load every source again that is one of `files` or includes one; return whether there was any.
 
         Old versions stay loaded until `unload_replaced`, since a graph may use them.
         """
         with self._lock:
             # A version that didn't compile may include files that the last good one doesn't.
             affected = [
-                path
-                for path, loaded in self._loaded.items()
-                if path in self.problems or files & {path, *loaded.image.dependencies}
+                source
+                for source, loaded in self._loaded.items()
+                if source in self.problems or not files.isdisjoint(loaded.image.dependencies)
             ]
-            for path, fresh in self._load_all(affected).items():
-                before = self._loaded[path]
+            for source in [source for source in affected if not self._is_used(source)]:
+                self._drop(source)
+            affected = [source for source in affected if source in self._loaded]
+            for source, fresh in self._load_all(affected).items():
+                before = self._loaded[source]
                 try:
                     if isinstance(fresh, KernelError):
                         raise fresh
-                    for entry in before.kernels:
+                    for entry in tuple(before.kernels):
                         fresh.kernel(entry)  # every entry point that is in use must still exist
                 except KernelError as problem:
-                    self.problems[path] = problem
+                    self.problems[source] = problem
                 else:
-                    self.problems.pop(path, None)
+                    self.problems.pop(source, None)
                     self._replaced.append(before)
-                    self._loaded[path] = fresh
+                    self._loaded[source] = fresh
             return bool(affected)
 
     def unload_replaced(self) -> None:
-        """Unload old versions, which no graph may use any more."""
+        """Unload old versions, which no graph may use any more, and what nothing has used for long."""
         with self._lock:
+            unused = [source for source in self._loaded if not self._is_used(source)]
+            for source in unused[: max(0, len(unused) - KEPT_UNUSED)]:
+                self._drop(source)
             for loaded in self._replaced:
                 loaded.module.unload(is_replaced=True)
             self._replaced.clear()
@@ -145,52 +159,61 @@ class ModuleCache:
             loaded.module.unload()
         self._loaded.clear()
 
-    def _module(self, name: Kernel, folders: Iterable[str]) -> LoadedModule:
-        path = self.path(name, folders)
-        loaded = self._loaded.get(path)
+    def _is_used(self, source: KernelSource) -> bool:
+        """True when a graph uses a kernel of the source, or is about to."""
+        return source in self._wanted or bool(self._loaded[source].kernels)
+
+    def _drop(self, source: KernelSource) -> None:
+        self._replaced.append(self._loaded.pop(source))
+        self.problems.pop(source, None)
+
+    def _module(self, kernel: Kernel, folders: Iterable[str]) -> LoadedModule:
+        source = self.find(kernel, folders)
+        loaded = self._loaded.pop(source, None)
         if loaded is None:
-            if path in self._failed:
-                raise self._failed[path]
-            loaded = self._loaded[path] = self._load(path)
+            if source in self._failed:
+                raise self._failed[source]
+            loaded = self._load(source)
+        self._loaded[source] = loaded
         return loaded
 
-    def _load_all(self, paths: Sequence[Path]) -> dict[Path, LoadedModule | KernelError]:
-        """Load files, several at once; return for each what it became or what is wrong with it."""
-        if len(paths) < 2:
-            return {path: self._try_to_load(path) for path in paths}
-        with ThreadPoolExecutor(min(len(paths), os.cpu_count() or 1), "warploom-load") as threads:
-            calls = [(contextvars.copy_context(), path) for path in paths]
-            done = [threads.submit(context.run, self._try_to_load, path) for context, path in calls]
-        return {path: future.result() for path, future in zip(paths, done, strict=True)}
+    def _load_all(self, sources: Sequence[KernelSource]) -> dict[KernelSource, LoadedModule | KernelError]:
+        """Load sources, several at once; return for each what it became or what is wrong with it."""
+        if len(sources) < 2:
+            return {source: self._try_to_load(source) for source in sources}
+        with ThreadPoolExecutor(min(len(sources), os.cpu_count() or 1), "warploom-load") as threads:
+            calls = [(contextvars.copy_context(), source) for source in sources]
+            done = [threads.submit(context.run, self._try_to_load, source) for context, source in calls]
+        return {source: future.result() for source, future in zip(sources, done, strict=True)}
 
-    def _try_to_load(self, path: Path) -> LoadedModule | KernelError:
+    def _try_to_load(self, source: KernelSource) -> LoadedModule | KernelError:
         self._device.activate()
         try:
-            return self._load(path)
+            return self._load(source)
         except KernelError as problem:
             return problem
 
-    def _load(self, path: Path) -> LoadedModule:
+    def _load(self, source: KernelSource) -> LoadedModule:
         while True:
-            scope = self._under_way[path] = Scope()
+            scope = self._under_way[source] = Scope()
             try:
                 with scope.entered():
-                    return self._load_once(path)
+                    return self._load_once(source)
             except Cancelled:
                 check_cancelled()  # otherwise the file was saved again
             finally:
-                del self._under_way[path]
+                del self._under_way[source]
 
-    def _load_once(self, path: Path) -> LoadedModule:
+    def _load_once(self, source: KernelSource) -> LoadedModule:
         architecture = self._device.info.architecture
-        image = load_image(path, architecture)
+        image = load_image(source, architecture)
         for entry in image.signatures:
             pointer_elements(image, entry)  # which may take a compile too
         try:
             return LoadedModule(image, self._device.load_module(image.payload(architecture)))
         except KernelError as problem:
-            if path.suffix == ".ptx" or isinstance(problem, TranslatorBug | CompilerCrash):
-                problem.file = str(path)  # else its line is one of the PTX that was compiled from the file
+            if isinstance(source, PtxFile) or isinstance(problem, TranslatorBug | CompilerCrash):
+                problem.file = source.file  # else its line is one of the PTX that was compiled from the source
             raise
 
 
@@ -237,7 +260,7 @@ def stale_kernels(modules: ModuleCache, nodes: Iterable[BlockNode]) -> list[Diag
 
     def find(kernel: Kernel, folders: tuple[str, ...]) -> KernelError | None:
         try:
-            return modules.problems.get(modules.path(kernel, folders))
+            return modules.problems.get(modules.find(kernel, folders))
         except KernelError as problem:
             return problem
 
@@ -246,9 +269,10 @@ def stale_kernels(modules: ModuleCache, nodes: Iterable[BlockNode]) -> list[Diag
 
 def kernel_diagnostic(node: str, problem: KernelError) -> Diagnostic:
     """Return a kernel's error as a diagnostic on the node that uses it."""
-    remedy = "mend the kernel and save it"
+    saved = " and save it" if problem.file else ""
+    remedy = f"mend the kernel{saved}"
     if isinstance(problem, CompilerCrash):
-        remedy = "change the kernel and save it: its compiler fails on it as it is"
+        remedy = f"change the kernel{saved}: its compiler fails on it as it is"
     elif isinstance(problem, TranslatorBug):
         remedy = ""
     return error(str(problem), node=node, file=problem.file, line=problem.line, remedy=remedy)

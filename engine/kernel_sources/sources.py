@@ -1,0 +1,141 @@
+"""Kernel sources as plain data: where a kernel's code comes from, and how it is compiled.
+
+Equal sources are the same kernel, and are compiled and loaded once. Everything here is frozen and can be hashed.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from engine.diagnostics import KernelError
+
+#: What a macro may stand for: text as it is written in CUDA C++, or a number.
+Constant = str | int | float | bool
+#: The dialects of C++ that NVRTC compiles and that kernels may choose.
+STANDARDS = ("c++14", "c++17", "c++20")
+#: What messages call a text that is in no file.
+TEXT_LABEL = "kernel text"
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_ARCHITECTURE = re.compile(r"compute_[1-9]\d{1,2}[af]?")
+
+
+def _is_pair(pair: object) -> bool:
+    return isinstance(pair, tuple | list) and len(pair) == 2
+
+
+def _is_path(text: object) -> bool:
+    return isinstance(text, str) and bool(text.strip()) and text.isprintable()
+
+
+def _macro(name: object) -> str:
+    if not isinstance(name, str) or not _IDENTIFIER.fullmatch(name):
+        raise _refused("name of a macro", "be an identifier of C++", name)
+    return name
+
+
+def _literal(name: str, value: object) -> str:
+    """Return a constant as CUDA C++ writes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Integral):
+        return str(int(value))
+    if isinstance(value, Real):
+        if not math.isfinite(value):
+            raise _refused(name, "be a finite number", value)
+        text = repr(float(value))
+        return f"{text}f" if "." in text or "e" in text else f"{text}.0f"
+    if isinstance(value, str) and (value.isprintable() or not value):
+        return value
+    raise _refused(name, "be a number or a line of text", value)
+
+
+def _refused(name: str, rule: str, value: object) -> KernelError:
+    text = repr(value)
+    return KernelError(f"{name} of a kernel must {rule}, got {text if len(text) <= 200 else f'{text[:200]}...'}")
+
+
+class CudaOptions(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """How CUDA C++ is compiled; KernelError when an option is wrong.
+
+    `defines` are macros by name: a float becomes an f32 literal, a bool true or false, and text stands as it is. A
+    constant that is to be known at compile time is one of them; each set of values is compiled and cached by itself.
+    Relative `include_folders` start at each folder in which the kernel's file would be looked for. `architecture`, such
+    as "compute_80", is what `__CUDA_ARCH__` tells on every device; "" leaves it to the device.
+    """
+
+    defines: Mapping[str, Constant] | tuple[tuple[str, str], ...] = ()
+    use_fast_math: bool = False
+    standard: str = "c++17"
+    include_folders: tuple[str, ...] = ()
+    architecture: str = ""
+
+    def __post_init__(self) -> None:
+        given = self.defines
+        if not isinstance(given, Mapping) and not (isinstance(given, tuple | list) and all(map(_is_pair, given))):
+            raise _refused("defines", "be values by the name of a macro", given)
+        pairs: dict[Any, Any] = dict(given)
+        defines = tuple(sorted((_macro(name), _literal(name, value)) for name, value in pairs.items()))
+        msgspec.structs.force_setattr(self, "defines", defines)
+        if not isinstance(self.use_fast_math, bool):
+            raise _refused("use_fast_math", "be True or False", self.use_fast_math)
+        if self.standard not in STANDARDS:
+            raise _refused("standard", f"be one of {', '.join(STANDARDS)}", self.standard)
+        folders = self.include_folders
+        if not isinstance(folders, tuple | list) or not all(
+            isinstance(item, str) and _is_path(item) for item in folders
+        ):
+            raise _refused("include_folders", "be a list of folders", folders)
+        msgspec.structs.force_setattr(self, "include_folders", tuple(folders))
+        if self.architecture and not _ARCHITECTURE.fullmatch(self.architecture):
+            raise _refused("architecture", 'be one such as "compute_80"', self.architecture)
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """NVRTC's options for them, except for folders and architecture."""
+        defines: dict[str, Constant] = dict(self.defines)
+        fast = ("--use_fast_math",) if self.use_fast_math else ()
+        return (f"--std={self.standard}", *fast, *(f"-D{name}={value}" for name, value in defines.items()))
+
+
+class _File(msgspec.Struct, frozen=True, tag_field="kind", omit_defaults=True):
+    """A source in a file, whose path may be relative to where the loader looks for it."""
+
+    path: str
+
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+        return Path(self.path).name
+
+    @property
+    def file(self) -> str | None:
+        """The file to open for a mistake in it."""
+        return self.path
+
+
+class PtxFile(_File, frozen=True, tag="ptx"):
+    """A `.ptx` file, with the manifests beside it."""
+
+
+class CudaFile(_File, frozen=True, tag="cuda"):
+    """A `.cu` file."""
+
+    options: CudaOptions = CudaOptions()
+
+
+class CudaText(msgspec.Struct, frozen=True, tag_field="kind", tag="cuda text", omit_defaults=True):
+    """CUDA C++ that is in no file, such as the text of a block; includes are looked up as for a file of the block."""
+
+    text: str
+    options: CudaOptions = CudaOptions()
+
+    label = TEXT_LABEL
+    file = None
+
+
+KernelSource = PtxFile | CudaFile | CudaText
