@@ -8,7 +8,19 @@ from functools import reduce
 from llvmlite import ir
 
 from engine.ops.emission import Emission, Value
-from engine.ops.table import Call, Emit, Misuse, OpCode, OpInput, OpOutput, Rule, Signature
+from engine.ops.table import (
+    Call,
+    Emit,
+    Misuse,
+    OpCode,
+    OpInput,
+    OpOutput,
+    OpSetting,
+    OpType,
+    Rule,
+    Signature,
+    register,
+)
 from engine.ops.types import BOOLEAN, F32, S32, ValueType, promote
 from engine.types import DType
 
@@ -159,3 +171,19 @@ def pick(kind: DType, of_float: str, of_signed: str, of_unsigned: str = "") -> s
 def total(emission: Emission, combine: Scalar, kind: DType, parts: Sequence[ir.Value]) -> ir.Value:
     """Return all components combined from left to right."""
     return reduce(lambda a, b: combine(emission, kind, a, b), parts)
+
+
+def define_by_component(
+    category: str,
+    name: str,
+    title: str,
+    doc: str,
+    inputs: tuple[OpInput, ...],
+    rule: Rule,
+    emit: Scalar,
+    tags: str = "",
+    settings: tuple[OpSetting, ...] = (),
+) -> None:
+    """Enter an op "op.NAME" that computes each component of its one result by itself."""
+    found = tuple(tags.split())
+    register(OpType(f"op.{name}", title, category, doc, inputs, OUT, rule, by_component(emit), settings, found))

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from llvmlite import ir
 
 from engine.ops.emission import Emission, constant
-from engine.ops.rules import OUT, Scalar, by_component, by_kind, floats, intrinsic, numbers, pair, take
-from engine.ops.table import OpInput, OpType, Rule, register
+from engine.ops.rules import by_kind, define_by_component, floats, intrinsic, numbers, pair, take, whole
 from engine.types import DType, s32, s64
-
-
-def _define(
-    name: str, title: str, doc: str, inputs: tuple[OpInput, ...], rule: Rule, emit: Scalar, tags: str = ""
-) -> None:
-    op = OpType(f"op.{name}", title, "Arithmetic", doc, inputs, OUT, rule, by_component(emit), tags=tuple(tags.split()))
-    register(op)
 
 
 def divide_whole(emission: Emission, kind: DType, a: ir.Value, b: ir.Value) -> tuple[ir.Value, ir.Value]:
@@ -45,6 +39,14 @@ def _floor_divide(emission: Emission, kind: DType, a: ir.Value, b: ir.Value) -> 
     return builder.sub(quotient, builder.zext(_is_below(emission, kind, remainder, b), a.type))
 
 
+def _modulo(emission: Emission, kind: DType, a: ir.Value, b: ir.Value) -> ir.Value:
+    _, remainder = divide_whole(emission, kind, a, b)
+    if kind not in (s32, s64):
+        return remainder
+    builder = emission.builder
+    return builder.select(_is_below(emission, kind, remainder, b), builder.add(remainder, b), remainder)
+
+
 def _is_below(emission: Emission, kind: DType, remainder: ir.Value, b: ir.Value) -> ir.Value:
     """Return whether a quotient toward zero lies above the one toward minus infinity."""
     builder, zero = emission.builder, constant(kind, 0)
@@ -73,6 +75,7 @@ def _multiply_add(emission: Emission, kind: DType, a: ir.Value, b: ir.Value, c: 
 
 
 _X = (take("x", "The operand."),)
+_define = partial(define_by_component, "Arithmetic")
 smaller, larger = intrinsic("minnum", "smin", "umin"), intrinsic("maxnum", "smax", "umax")
 
 _define("add", "Add", "a + b. Whole numbers wrap.", pair(), numbers, by_kind("fadd", "add"), "plus sum +")
@@ -102,5 +105,23 @@ _define(
     numbers,
     _multiply_add,
     "fma mad",
+)
+_define(
+    "modulo",
+    "Modulo",
+    "What is left of a after b was taken away as often as floor(a / b) says; it has the sign of b. Modulo 0 gives 0.",
+    pair(1.0),
+    whole,
+    _modulo,
+    "% mod remainder",
+)
+_define(
+    "remainder",
+    "Remainder",
+    "What is left of a after division by b toward zero; it has the sign of a. By 0 it is 0.",
+    pair(1.0),
+    whole,
+    lambda emission, kind, a, b: divide_whole(emission, kind, a, b)[1],
+    "% rem",
 )
 _define("square_root", "Square Root", "The root of x, rounded to nearest.", _X, floats, intrinsic("sqrt"), "sqrt")

@@ -1,0 +1,107 @@
+"""The bits of whole numbers, component by component."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from llvmlite import ir
+
+from engine.ops.emission import I1, Emission, constant
+from engine.ops.rules import (
+    Scalar,
+    common,
+    define_by_component,
+    intrinsic,
+    names_of,
+    pair,
+    take,
+    whole,
+    whole_or_boolean,
+)
+from engine.ops.table import Call, Misuse, Signature
+from engine.ops.types import S32
+from engine.types import DType, s32, s64
+
+_define = partial(define_by_component, "Bits")
+_X = (take("x", "The operand, a whole number."),)
+
+
+def _builder(method: str) -> Scalar:
+    return lambda emission, kind, *operands: getattr(emission.builder, method)(*operands)
+
+
+def _shift_type(call: Call) -> Signature:
+    """The result has the type of what is shifted."""
+    both = common(call, names_of(call))
+    for name in names_of(call):
+        given = call.value(name)
+        if given.is_float:
+            raise Misuse(f"{name} must be a whole number, got {given}", name, "whole number", str(given))
+    first = call.value(names_of(call)[0])
+    kind = both.of(S32.scalar if first.is_boolean else first.scalar)
+    return Signature(dict.fromkeys(names_of(call), kind), {"out": kind})
+
+
+def _shift(method: str) -> Scalar:
+    def emit(emission: Emission, kind: DType, x: ir.Value, amount: ir.Value) -> ir.Value:
+        builder = emission.builder
+        masked = builder.and_(amount, constant(kind, kind.size_bytes * 8 - 1))
+        name = "ashr" if method == "lshr" and kind in (s32, s64) else method
+        return getattr(builder, name)(x, masked)
+
+    return emit
+
+
+def _rotate(name: str) -> Scalar:
+    def emit(emission: Emission, kind: DType, x: ir.Value, amount: ir.Value) -> ir.Value:
+        return emission.call(f"llvm.{name}.{x.type}", x.type, [x, x, amount])
+
+    return emit
+
+
+def _zeros(name: str) -> Scalar:
+    def emit(emission: Emission, kind: DType, x: ir.Value) -> ir.Value:
+        return emission.call(f"llvm.{name}.{x.type}", x.type, [x, ir.Constant(I1, 0)])
+
+    return emit
+
+
+def _multiply_high(emission: Emission, kind: DType, a: ir.Value, b: ir.Value) -> ir.Value:
+    builder, bits = emission.builder, kind.size_bytes * 8
+    wide = ir.IntType(2 * bits)
+    extend = builder.sext if kind in (s32, s64) else builder.zext
+    product = builder.mul(extend(a, wide), extend(b, wide))
+    return builder.trunc(builder.lshr(product, ir.Constant(wide, bits)), a.type)
+
+
+_AMOUNT = (take("x", "What is shifted."), take("amount", "By how many bits, modulo the bits of x.", 1.0))
+
+_define("bit_and", "Bit And", "The bits that both have.", pair(), whole_or_boolean, _builder("and_"), "& mask")
+_define("bit_or", "Bit Or", "The bits that either has.", pair(), whole_or_boolean, _builder("or_"), "|")
+_define("bit_xor", "Bit Exclusive Or", "The bits that differ.", pair(), whole_or_boolean, _builder("xor"), "^")
+_define(
+    "bit_not",
+    "Bit Not",
+    "All bits turned round.",
+    _X,
+    whole,
+    lambda emission, kind, x: emission.builder.xor(x, constant(kind, -1)),
+    "~ invert",
+)
+_define("shift_left", "Shift Left", "x times 2 for each bit of the amount.", _AMOUNT, _shift_type, _shift("shl"), "<<")
+_define(
+    "shift_right",
+    "Shift Right",
+    "x shifted down; copies of the sign come in at the top of signed numbers, zeros otherwise.",
+    _AMOUNT,
+    _shift_type,
+    _shift("lshr"),
+    ">>",
+)
+_define("rotate_left", "Rotate Left", "What leaves at the top comes in below.", _AMOUNT, _shift_type, _rotate("fshl"))
+_define("rotate_right", "Rotate Right", "What leaves below comes in at the top.", _AMOUNT, _shift_type, _rotate("fshr"))
+_define("count_bits", "Count Bits", "How many bits are 1.", _X, whole, intrinsic("", "ctpop"), "popc population")
+_define("leading_zeros", "Leading Zeros", "How many bits are 0 from the top.", _X, whole, _zeros("ctlz"), "clz")
+_define("trailing_zeros", "Trailing Zeros", "How many bits are 0 from below.", _X, whole, _zeros("cttz"), "ctz")
+_define("reverse_bits", "Reverse Bits", "The bits in the other order.", _X, whole, intrinsic("", "bitreverse"), "brev")
+_define("multiply_high", "Multiply High", "The upper half of the full product.", pair(), whole, _multiply_high, "mulhi")

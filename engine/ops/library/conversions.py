@@ -1,0 +1,70 @@
+"""Values as other types: by their number or by their bits."""
+
+from __future__ import annotations
+
+from engine.ops.emission import LLVM, Emission, Value
+from engine.ops.rules import OUT, take
+from engine.ops.table import Call, Misuse, OpCode, OpSetting, OpType, Signature, register
+from engine.ops.types import NUMBERS, ValueType
+from engine.types import NAMED, DType, f32, f64, s32, s64, u32, u64
+
+_CATEGORY = "Conversion"
+_X = (take("x", "The operand."),)
+_BITS: dict[DType, DType] = {f32: u32, u32: f32, s32: f32, f64: u64, u64: f64, s64: f64}
+
+
+def _convert_type(call: Call) -> Signature:
+    kind = call.value("x").of(NAMED[call.settings["type"]])
+    return Signature({"x": kind if call.value("x").weak else call.value("x")}, {"out": kind})
+
+
+def _convert(emission: Emission, code: OpCode) -> dict[str, Value]:
+    kind = code.signature.outputs["out"]
+    assert isinstance(kind, ValueType)
+    return {"out": emission.convert(code.value("x"), kind)}
+
+
+register(
+    OpType(
+        "op.convert",
+        "Convert",
+        _CATEGORY,
+        "The same number as another type. Floats lose their fraction when they become whole numbers, NaN becomes 0, "
+        "and what is out of range the nearest; whole numbers wrap. As a boolean, anything but 0 is true.",
+        _X,
+        OUT,
+        _convert_type,
+        _convert,
+        settings=(OpSetting("type", "str", "f32", "What it becomes.", NUMBERS),),
+        tags=("cast", "float", "int"),
+    )
+)
+
+
+def _bits_type(call: Call) -> Signature:
+    kind = call.value("x").strong()
+    if kind.is_boolean:
+        raise Misuse(f"x must be a number of 32 or 64 bits, got {kind}", "x", "number", str(kind))
+    return Signature({"x": kind}, {"out": kind.of(_BITS[kind.scalar])})
+
+
+def _bits(emission: Emission, code: OpCode) -> dict[str, Value]:
+    kind = code.signature.outputs["out"]
+    assert isinstance(kind, ValueType)
+    parts = (emission.builder.bitcast(part, LLVM[kind.scalar]) for part in code.value("x").parts)
+    return {"out": Value(kind, tuple(parts))}
+
+
+register(
+    OpType(
+        "op.reinterpret",
+        "Reinterpret",
+        _CATEGORY,
+        "The same bits as another type: a float as an unsigned whole number, a whole number as a float.",
+        _X,
+        OUT,
+        _bits_type,
+        _bits,
+        tags=("bits", "bitcast"),
+    )
+)

@@ -1,0 +1,125 @@
+"""Comparison, booleans, and choosing by them."""
+
+from __future__ import annotations
+
+from functools import partial, reduce
+
+from llvmlite import ir
+
+from engine.ops.emission import Emission, Value, constant
+from engine.ops.rules import OUT, Scalar, booleans, common, comparison, define_by_component, names_of, pair, take
+from engine.ops.table import Call, Misuse, OpCode, OpType, Signature, register
+from engine.ops.types import BOOLEAN
+from engine.types import DType, boolean, s32, s64
+
+_define = partial(define_by_component, "Logic")
+_X = (take("x", "The operand."),)
+
+
+def _compare(symbol: str) -> Scalar:
+    def emit(emission: Emission, kind: DType, a: ir.Value, b: ir.Value) -> ir.Value:
+        builder = emission.builder
+        if kind.kind == "float":
+            return builder.fcmp_unordered(symbol, a, b) if symbol == "!=" else builder.fcmp_ordered(symbol, a, b)
+        return (builder.icmp_signed if kind in (s32, s64) else builder.icmp_unsigned)(symbol, a, b)
+
+    return emit
+
+
+for _symbol, _name, _title, _doc in (
+    ("==", "equal", "Equal", "Whether a equals b. A NaN equals nothing."),
+    ("!=", "not_equal", "Not Equal", "Whether a differs from b. A NaN differs from all."),
+    ("<", "less", "Less", "Whether a lies below b."),
+    ("<=", "less_equal", "Less or Equal", "Whether a lies below b or equals it."),
+    (">", "greater", "Greater", "Whether a lies above b."),
+    (">=", "greater_equal", "Greater or Equal", "Whether a lies above b or equals it."),
+):
+    _define(_name, _title, _doc, pair(), comparison, _compare(_symbol), f"{_symbol} compare")
+
+
+def _builder(method: str) -> Scalar:
+    return lambda emission, kind, *operands: getattr(emission.builder, method)(*operands)
+
+
+_define("and", "And", "Whether both hold.", pair(1.0), booleans, _builder("and_"), "&& logic")
+_define("or", "Or", "Whether one holds, or both.", pair(), booleans, _builder("or_"), "|| logic")
+_define("xor", "Exclusive Or", "Whether just one holds.", pair(), booleans, _builder("xor"), "logic")
+_define(
+    "not",
+    "Not",
+    "Whether x does not hold.",
+    _X,
+    booleans,
+    lambda emission, kind, x: emission.builder.xor(x, constant(boolean, 1)),
+    "! logic",
+)
+
+
+def _class_type(call: Call) -> Signature:
+    kind = call.value("x").strong()
+    return Signature({"x": kind}, {"out": kind.of(boolean)})
+
+
+def _class(name: str) -> Scalar:
+    def emit(emission: Emission, kind: DType, x: ir.Value) -> ir.Value:
+        builder = emission.builder
+        if kind.kind != "float":
+            return constant(boolean, name == "finite")
+        if name == "nan":
+            return builder.fcmp_unordered("uno", x, x)
+        size = emission.call(f"llvm.fabs.{kind}", x.type, [x])
+        infinity = ir.Constant(x.type, float("inf"))
+        return builder.fcmp_ordered("==" if name == "infinite" else "<", size, infinity)
+
+    return emit
+
+
+_define("is_nan", "Is NaN", "Whether x is not a number.", _X, _class_type, _class("nan"), "isnan")
+_define("is_infinite", "Is Infinite", "Whether x is infinite.", _X, _class_type, _class("infinite"), "isinf")
+_define(
+    "is_finite", "Is Finite", "Whether x is neither infinite nor NaN.", _X, _class_type, _class("finite"), "isfinite"
+)
+
+
+def _reduced_type(call: Call) -> Signature:
+    return Signature({"x": call.value("x").of(boolean)}, {"out": BOOLEAN})
+
+
+def _register_reduced(name: str, title: str, doc: str, method: str) -> None:
+    def emit(emission: Emission, code: OpCode) -> dict[str, Value]:
+        combine = getattr(emission.builder, method)
+        return {"out": Value(BOOLEAN, (reduce(combine, code.value("x").parts),))}
+
+    register(OpType(f"op.{name}", title, "Logic", doc, _X, OUT, _reduced_type, emit, tags=("vector",)))
+
+
+_register_reduced("any", "Any", "Whether one of a vector's components is not 0.", "or_")
+_register_reduced("all", "All", "Whether all of a vector's components are not 0.", "and_")
+
+
+def _select_type(call: Call) -> Signature:
+    kind = common(call, ("a", "b")).strong()
+    condition = call.value("condition").of(boolean)
+    components = max(kind.components, condition.components)
+    if any(given.components not in (1, components) for given in (kind, condition)):
+        message = f"condition must have as many components as a and b, {kind}, got {call.value('condition')}"
+        raise Misuse(message, "condition", str(kind), str(call.value("condition")))
+    whole = type(kind)(kind.scalar, components)
+    return Signature(
+        dict(zip(names_of(call), (type(kind)(boolean, components), whole, whole), strict=True)), {"out": whole}
+    )
+
+
+_define(
+    "select",
+    "Select",
+    "a where the condition holds, b elsewhere. Both are computed.",
+    (
+        take("condition", "Decides, for each component."),
+        take("a", "Where it holds.", 1.0),
+        take("b", "Elsewhere.", 0.0),
+    ),
+    _select_type,
+    lambda emission, kind, condition, a, b: emission.builder.select(condition, a, b),
+    "if choose ternary where",
+)
