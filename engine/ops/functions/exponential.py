@@ -1,0 +1,89 @@
+"""Powers of e, 2 and 10, and the hyperbolic functions."""
+
+import math
+
+from engine.ops.functions.value import Value, clamped, nearest, polynomial, power_of_two, scaled, select
+
+
+def exponential(x: Value, low: Value | None = None) -> tuple[Value, Value]:
+    """Return e^r - 1 and an integer n so that e^(x + low) = e^r 2^n; |x| is below 2^(fraction - 2)."""
+    first, second = x.parts("LN2", 2)
+    whole, exponent = nearest(x * x.parts("LOG2_E", 1)[0])
+    r = whole.fma(-second, whole.fma(-first, x))
+    if low is not None:
+        r = r + low
+    return (r * r).fma(polynomial(r, "EXP"), r), exponent
+
+
+def _within_range(x: Value, unit: float) -> Value:
+    """Limit an exponent of 2^(1 / unit) to where the power is neither 0 nor infinite, and a little more."""
+    format = x.format
+    return clamped(x, -(format.bias + format.fraction + 2) * unit, (format.bias + 3) * unit)
+
+
+def exp(x: Value) -> Value:
+    """e to the power x."""
+    less_one, exponent = exponential(_within_range(x, math.log(2)))
+    return scaled(less_one + 1.0, exponent)
+
+
+def exp2(x: Value) -> Value:
+    """2 to the power x."""
+    x = _within_range(x, 1.0)
+    whole, exponent = nearest(x)
+    r = x - whole
+    return scaled(polynomial(r, "EXP2").fma(r, 1.0), exponent)
+
+
+def exp10(x: Value) -> Value:
+    """10 to the power x."""
+    x = _within_range(x, math.log10(2))
+    first, second = x.parts("LOG10_2", 2)
+    whole, exponent = nearest(x * x.parts("LOG2_10", 1)[0])
+    r = whole.fma(-second, whole.fma(-first, x))
+    return scaled(polynomial(r, "EXP10").fma(r, 1.0), exponent)
+
+
+def expm1(x: Value) -> Value:
+    """e to the power x, less 1, exact for small x too."""
+    limited = _within_range(x, math.log(2))
+    limited = select(limited < -2.0 * (x.format.fraction + 1), -2.0 * (x.format.fraction + 1), limited)
+    less_one, exponent = exponential(limited)
+    is_large = exponent > x.format.bias
+    factor = power_of_two(exponent - select(is_large, exponent.like(1), exponent.like(0)))
+    result = factor.fma(less_one, factor - 1.0) * select(is_large, x.like(2.0), x.like(1.0))
+    result = select(x > (x.format.bias + 1) * math.log(2), float("inf"), result)
+    return select(x.is_equal(0.0), x, result)
+
+
+def _half_power(size: Value) -> Value:
+    """Return e^size / 2, which is finite somewhat longer than e^size."""
+    less_one, exponent = exponential(_within_range(size, math.log(2)))
+    return scaled(less_one + 1.0, exponent - 1)
+
+
+def _series(size: Value, name: str) -> Value:
+    square = size * size
+    return (size * square).fma(polynomial(square, name), size)
+
+
+def sinh(x: Value) -> Value:
+    """The hyperbolic sine."""
+    size = abs(x)
+    power = _half_power(size)
+    return select(size < 1.0, _series(size, "SINH"), power - 0.25 / power).with_sign_of(x)
+
+
+def cosh(x: Value) -> Value:
+    """The hyperbolic cosine."""
+    power = _half_power(abs(x))
+    return power + 0.25 / power
+
+
+def tanh(x: Value) -> Value:
+    """The hyperbolic tangent."""
+    size = abs(x)
+    limited = select(size > float(x.format.fraction), float(x.format.fraction), size)
+    less_one, exponent = exponential(limited + limited)
+    far = 1.0 - 2.0 / (scaled(less_one + 1.0, exponent) + 1.0)
+    return select(size < 0.55, _series(size, "TANH"), far).with_sign_of(x)

@@ -1,0 +1,71 @@
+"""Kernels that apply one function to arrays."""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+from llvmlite import ir
+
+from engine.device.device import Device
+from engine.device.protocol import Module
+from engine.ops.functions import FUNCTIONS
+
+Array = np.ndarray[Any, Any]
+DTYPES: dict[str, type[np.floating[Any]]] = {"f32": np.float32, "f64": np.float64}
+_KINDS = {"f32": ir.FloatType(), "f64": ir.DoubleType()}
+_INDEX = ir.IntType(32)
+
+
+def _kernel(module: ir.Module, name: str, dtype: str, *, fast: bool) -> None:
+    """Add a kernel that stores the function of its first arrays in the last, whose size follows."""
+    function, kind, pointer = FUNCTIONS[name], _KINDS[dtype], ir.PointerType(addrspace=1)
+    arguments = [*[pointer] * (function.arity + 1), _INDEX]
+    kernel = ir.Function(module, ir.FunctionType(ir.VoidType(), arguments), f"{name}_{dtype}")
+    kernel.calling_convention = "ptx_kernel"
+    builder = ir.IRBuilder(kernel.append_basic_block())
+
+    def register(item: str) -> ir.Value:
+        read = module.declare_intrinsic(f"llvm.nvvm.read.ptx.sreg.{item}", (), ir.FunctionType(_INDEX, []))
+        return builder.call(read, [])
+
+    index = builder.add(builder.mul(register("ctaid.x"), register("ntid.x")), register("tid.x"))
+    with builder.if_then(builder.icmp_signed("<", index, kernel.args[-1])):
+        places = [builder.gep(array, [index], source_etype=kind) for array in kernel.args[:-1]]
+        values = [builder.load(place, typ=kind) for place in places[:-1]]
+        emit = function.emit_fast if fast else function.emit
+        builder.store(emit(builder, *values), places[-1])
+    builder.ret_void()
+
+
+@cache
+def compiled(names: tuple[str, ...], dtype: str, *, fast: bool = False) -> tuple[str, str]:
+    """Return the PTX of kernels for these functions, and the LLVM IR that it comes from, with all calls inlined."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    target = llvm.Target.from_triple("nvptx64-nvidia-cuda")
+    machine = target.create_target_machine(cpu="sm_75", features="+ptx64", opt=1)
+    module = ir.Module()
+    module.triple, module.data_layout = "nvptx64-nvidia-cuda", str(machine.target_data)
+    for name in names:
+        _kernel(module, name, dtype, fast=fast)
+    parsed = llvm.parse_assembly(str(module), llvm.create_context())
+    parsed.verify()
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    passes.run(parsed, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(0)))
+    return machine.emit_assembly(parsed), str(parsed)
+
+
+def apply(device: Device, module: Module, name: str, arrays: Sequence[Array]) -> Array:
+    """Return a function of arrays of one size."""
+    size = arrays[0].size
+    buffers = [device.upload(array) for array in (*arrays, np.zeros_like(arrays[0]))]
+    kernel = module.kernel(f"{name}_{'f32' if arrays[0].dtype == np.float32 else 'f64'}")
+    device.launch(kernel, grid=(-(-size // 256),), thread_block=(256,), args=[*buffers, np.int32(size)])
+    device.synchronize()
+    result = np.array(buffers[-1].download())
+    for buffer in buffers:
+        buffer.free()
+    return result
