@@ -1,5 +1,6 @@
 """What a block type's module imports: everything needed to declare one."""
 
+from engine.blocktypes.adaptive import AdaptiveBlock, Interface
 from engine.blocktypes.block import Block
 from engine.blocktypes.builder import BlockBuilder
 from engine.blocktypes.copies import describe_copy
@@ -8,6 +9,7 @@ from engine.blocktypes.parameters import UserArray, param
 from engine.blocktypes.ports import In, Out, Value, port, value_port
 from engine.blocktypes.regions import describe_for, describe_if, describe_while
 from engine.blocktypes.value_blocks import Moment, ValueBlock
+from engine.kernel_blocks.kernel_block import KernelBlock, Wishes, file_interface
 from engine.kernel_sources.sources import CudaFile, CudaOptions, CudaText, PtxFile
 from engine.patch.composite import Composite
 from engine.patch.composite_builder import CompositeBuilder
@@ -29,6 +31,7 @@ from engine.values.midi import midi_name
 from engine.values.osc import osc_name
 
 __all__ = [
+    "AdaptiveBlock",
     "Block",
     "BlockBuilder",
     "Composite",
@@ -37,7 +40,9 @@ __all__ = [
     "CudaOptions",
     "CudaText",
     "In",
+    "Interface",
     "Kernel",
+    "KernelBlock",
     "Moment",
     "Out",
     "PtxFile",
@@ -49,6 +54,7 @@ __all__ = [
     "UserArray",
     "Value",
     "ValueBlock",
+    "Wishes",
     "any_type",
     "declaration",
     "describe_copy",
@@ -56,6 +62,7 @@ __all__ = [
     "describe_if",
     "describe_while",
     "dtype_of",
+    "file_interface",
     "fixed_array",
     "from_bf16",
     "layout_text",

@@ -73,6 +73,12 @@ class Adapted:
 
 _known: OrderedDict[tuple[object, ...], Adapted] = OrderedDict()
 _lock = threading.Lock()
+_generation = 0
+
+
+def generation() -> int:
+    """Return a number that is another after each change of an interface whose values are the same."""
+    return _generation
 
 
 def adapted(block_type: type[AdaptiveBlock], said: Mapping[str, Any], folder: Callable[[], Path]) -> Adapted:
@@ -104,6 +110,8 @@ def refresh(files: Collection[Path]) -> set[str]:
         fresh = _keep(key, _adapt(known.origin, known.values, known))
         if fresh.block_type is not known.block_type or str(fresh.problem) != str(known.problem):
             changed.add(fresh.block_type.id)
+    global _generation
+    _generation += bool(changed)
     return changed
 
 

@@ -183,9 +183,14 @@ def _defining_file(cls: type[Block]) -> Path | None:
         return None
 
 
+def is_reserved(name: str) -> bool:
+    """True for a name that no port or parameter can have."""
+    return name in _RESERVED | Block.__annotations__.keys() or hasattr(Block, name)
+
+
 def check_name(cls: type[Block], name: str) -> None:
     """Raise BlockDefinitionError when a port or parameter can't be called `name`."""
-    if name in _RESERVED | Block.__annotations__.keys() or hasattr(Block, name):
+    if is_reserved(name):
         raise BlockDefinitionError(f"block {cls.id}: a port or parameter must have another name, got {name!r}")
 
 

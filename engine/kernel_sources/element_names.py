@@ -20,6 +20,11 @@ class PointerElement:
     is_vector: bool = False
 
     @property
+    def dtype(self) -> DType | None:
+        """The element type that its name stands for; None for other names."""
+        return _KNOWN.get(self.name)
+
+    @property
     def components(self) -> frozenset[str]:
         """What it may consist of, as `components` names it; empty when its name doesn't tell.
 

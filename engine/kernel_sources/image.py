@@ -40,7 +40,13 @@ Direction = Literal["in", "out", "inout", "unknown"]
 
 
 class ManifestParameter(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """One parameter of the kernel, by its position; `shape_rule` and `semantic` are for the block that wraps it."""
+    """One parameter of the kernel, by its position.
+
+    What follows `direction` is for the block of the kernel: `shape_rule` gives an output its shape; `semantic` is
+    "size", "width", "height" or "depth" for a number that the block takes from its ports, of one of them in
+    "width(image)", and "parameter" for one that a person sets. `minimum`, `maximum`, `default` and `unit` are of its
+    slider.
+    """
 
     index: int
     name: str
@@ -51,6 +57,11 @@ class ManifestParameter(msgspec.Struct, kw_only=True, omit_defaults=True):
     direction: Direction = "unknown"
     semantic: str | None = None
     shape_rule: str | None = None
+    help: str | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+    default: float | None = None
+    unit: str | None = None
 
 
 class KernelManifest(msgspec.Struct, kw_only=True, omit_defaults=True):

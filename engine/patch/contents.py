@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from engine.blocktypes.adaptive import decides_interface
+from engine.blocktypes.adaptive import decides_interface, generation
 from engine.blocktypes.block import Block
 from engine.blocktypes.checks import shown
 from engine.blocktypes.parameters import ParameterSpec
@@ -77,8 +77,8 @@ class PatchContents:
         self.trusted = True
         self._by_target: dict[PortRef, Connection] = {}
         self._index = PatchIndex()
-        #: The types of nodes of adaptive types, each with the node and the path for which it was made.
-        self._adapted: dict[str, tuple[Node, Path | None, type[Block] | None]] = {}
+        #: The types of nodes of adaptive types, each with what it was made for.
+        self._adapted: dict[str, tuple[Node, object, type[Block] | None]] = {}
 
     @property
     def connections(self) -> list[Connection]:
@@ -114,9 +114,9 @@ class PatchContents:
         if block_type is None or not block_type.is_adaptive:
             return block_type
         known = self._adapted.get(node.id)
-        if known is None or known[0] is not node or known[1] is not self.path:
+        if known is None or known[0] is not node or known[1] != (self.path, generation()):
             resolved, _ = self.catalogue.resolve(node.type, node.parameters, lambda: self.folder)
-            known = self._adapted[node.id] = node, self.path, resolved
+            known = self._adapted[node.id] = node, (self.path, generation()), resolved
         return known[2]
 
     def decides_interface(self, node_id: str, parameter: str) -> bool:

@@ -1,0 +1,1 @@
+"""Blocks whose ports and parameters are those of a kernel: start at `kernel_block.KernelBlock`."""

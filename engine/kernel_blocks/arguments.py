@@ -1,0 +1,195 @@
+"""What each parameter of a kernel is to a block: a port, a parameter, a size, or the frame uniforms."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from engine.blocktypes.block import is_reserved
+from engine.blocktypes.entries import Argument, BufferArgument, ExtentArgument, FrameArgument, ParameterArgument
+from engine.blocktypes.extents import Extent
+from engine.blocktypes.parameters import ParameterSpec
+from engine.blocktypes.ports import PortSpec
+from engine.diagnostics import KernelError
+from engine.kernel_blocks.comments import ParameterComment
+from engine.kernel_sources.element_names import PointerElement
+from engine.kernel_sources.image import ManifestParameter
+from engine.types import NAMED, DType, any_type
+
+#: Whole numbers with these names are sizes: 0 for all elements, else an axis, counted from the last one.
+_SIZES = {
+    **dict.fromkeys(("n", "count", "size", "num", "length", "len", "total", "num_elements", "element_count"), "size"),
+    **dict.fromkeys(("width", "w", "cols", "columns", "nx"), "last0"),
+    **dict.fromkeys(("height", "h", "rows", "ny"), "last1"),
+    **dict.fromkeys(("depth", "nz", "slices"), "last2"),
+}
+#: Shapes of the outputs of kernels without inputs, by the dimensions of the launch.
+GENERATED = ("[size]", "[height, width]", "[depth, height, width]")
+_AXES = ("last0", "last1", "last2")
+_WHOLE = frozenset({"s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64", "b8", "b16", "b32", "b64"})
+_FLOATS = frozenset({"f16", "f32", "f64"})
+#: What kernels call the frame uniforms (`kernels/frame.cuh`).
+_FRAME = "Frame"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a kernel with all that is known of it."""
+
+    manifest: ManifestParameter
+    element: PointerElement | None
+    comment: ParameterComment
+    #: The axis of the thread index that it bounds, if it does; -1 when all threads count along one axis.
+    bounds: int | None = None
+    declared: str = ""
+
+
+@dataclass
+class Arguments:
+    """A kernel's parameters as a block has them. `renamed` leads from the kernel's names to those of ports."""
+
+    ports: list[PortSpec] = field(default_factory=list)
+    parameters: list[ParameterSpec] = field(default_factory=list)
+    passed: list[Argument] = field(default_factory=list)
+    over: str = ""
+
+
+def arguments(
+    parameters: Collection[Parameter], rank: int, *, shapes: Mapping[str, str], over: str, taken: Collection[str]
+) -> Arguments:
+    """Return what the parameters of a kernel are to a block; KernelError when it can't be one.
+
+    `shapes` are shape rules of outputs, and `over` is the port over whose elements the threads go; "" for the first
+    output. Names that are `taken`, or that no port can have, are given an underscore.
+    """
+    made = Arguments()
+    names = {p.manifest.name: _free(p.manifest.name, taken) for p in parameters}
+    inputs = [names[p.manifest.name] for p in parameters if _is_buffer(p) and p.manifest.direction != "out"]
+    same = f"same({inputs[0]})" if inputs else GENERATED[rank - 1]
+    for p in parameters:
+        if _is_buffer(p):
+            made.ports += _ports(p, names[p.manifest.name], shapes, same)
+    if not made.ports:
+        raise KernelError("kernel must have a pointer, for the block to have a port, got none")
+    made.over = _domain(made.ports, over)
+    for p in parameters:
+        name = names[p.manifest.name]
+        if p.element is not None and p.element.name == _FRAME:
+            made.passed.append(FrameArgument())
+        elif _is_buffer(p):
+            writes = p.manifest.direction != "in"
+            made.passed.append(
+                BufferArgument(name if p.manifest.direction in ("in", "out") else f"{name}_out", not writes, writes)
+            )
+        elif (extent := _size(p, rank, made.over, {port.name for port in made.ports})) is not None:
+            made.passed.append(ExtentArgument(extent))
+        else:
+            made.parameters.append(_parameter(p, name))
+            made.passed.append(ParameterArgument(name))
+    return made
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    name = name if name.isidentifier() else "".join(c if c.isalnum() else "_" for c in name)
+    return f"{name}_" if name in taken or is_reserved(name) else name
+
+
+def _is_buffer(p: Parameter) -> bool:
+    return (
+        p.manifest.is_pointer is not False
+        and (p.element is None or p.element.name != _FRAME)
+        and (p.manifest.is_pointer is True or p.element is not None)
+    )
+
+
+def _ports(p: Parameter, name: str, shapes: Mapping[str, str], same: str) -> list[PortSpec]:
+    """Return the port of a pointer, or the two of one through which the kernel reads and writes."""
+    manifest, dtype = p.manifest, _element_type(p)
+    doc = p.comment.doc or manifest.help or f"{manifest.name} of the kernel."
+    rule = "number" if dtype is any_type else None
+    if manifest.direction == "in":
+        return [PortSpec(name, "in", dtype, doc, "same")]
+    if manifest.direction == "out":
+        shape = shapes.get(name) or manifest.shape_rule or same
+        if dtype is any_type:
+            dtype, rule = NAMED["f32"], None
+        return [PortSpec(name, "out", dtype, doc, shape)]
+    out = PortSpec(
+        f"{name}_out", "out", dtype, f"{name} as the kernel leaves it.", f"same({name})", inplace=name,
+        dtype_rule=f"same({name})" if dtype is any_type else None,
+    )  # fmt: skip
+    return [PortSpec(name, "in", dtype, doc, "same", dtype_rule=rule), out]
+
+
+def _element_type(p: Parameter) -> DType:
+    """Return the element type of a pointer as the source names it, else as the kernel accesses it."""
+    if p.element is not None and (named := p.element.dtype) is not None:
+        return named
+    accessed = p.manifest.element_type
+    if p.element is None and accessed in NAMED:
+        return NAMED[accessed]
+    return any_type
+
+
+def _domain(ports: list[PortSpec], over: str) -> str:
+    if over:
+        if over not in (port.name for port in ports):
+            raise KernelError(f"over must be a port ({', '.join(port.name for port in ports)}), got {over!r}")
+        return over
+    outputs = [port for port in ports if not port.is_input]
+    inputs = [port for port in ports if port.is_input]
+    like = [port for port in outputs if port.shape.startswith("same") or not inputs]
+    return (like or inputs or outputs)[0].name
+
+
+def _size(p: Parameter, rank: int, over: str, ports: Collection[str]) -> Extent | None:
+    """Return the size that a whole number stands for; None for a parameter that a person sets."""
+    semantic = (p.manifest.semantic or "").strip()
+    if semantic == "parameter" or p.manifest.ptx_type not in _WHOLE or _is_bool(p):
+        return None
+    what, _, of = semantic.rstrip(")").partition("(")
+    if what in ("size", "count", "width", "height", "depth"):
+        return Extent(f"{of or over}.{_SIZES[what]}")
+    name = p.manifest.name.lower()
+    for port in sorted(ports, key=len, reverse=True):
+        if name.startswith(f"{port.lower()}_") and name[len(port) + 1 :] in _SIZES:
+            return Extent(f"{port}.{_SIZES[name[len(port) + 1 :]]}")
+    if name in _SIZES:
+        return Extent(f"{over}.{_SIZES[name]}")
+    if p.bounds is not None and not p.declared:  # its name tells nothing
+        return Extent(f"{over}.{'size' if rank == 1 else _AXES[p.bounds]}")
+    return None
+
+
+def _is_bool(p: Parameter) -> bool:
+    return p.declared.split()[-2:-1] == ["bool"]
+
+
+def _parameter(p: Parameter, name: str) -> ParameterSpec:
+    manifest, comment = p.manifest, p.comment
+    if manifest.ptx_type not in _WHOLE | _FLOATS:
+        raise KernelError(
+            f"parameter {manifest.name} must be a number or a pointer, got a value of type {manifest.ptx_type}"
+        )
+    kind = "bool" if _is_bool(p) else "float" if manifest.ptx_type in _FLOATS else "int"
+    low, high, default = (
+        told if told is not None else given
+        for told, given in (
+            (comment.minimum, manifest.minimum),
+            (comment.maximum, manifest.maximum),
+            (comment.default, manifest.default),
+        )
+    )
+    if kind == "int" and low is None and (manifest.ptx_type.startswith("u") and "unsigned" in p.declared):
+        low = 0
+    if default is None:
+        default = max(low or 0, min(high if high is not None else 1, 1)) if kind == "float" else (low or 0)
+    doc = comment.doc or manifest.help or f"{manifest.name} of the kernel."
+    bounded = kind != "bool"
+    return ParameterSpec(
+        name,
+        kind,
+        {"bool": bool, "int": int, "float": float}[kind](default),
+        doc,
+        minimum=low if bounded else None,
+        maximum=high if bounded else None,
+        unit=comment.unit or manifest.unit or "",
+    )

@@ -1,0 +1,110 @@
+"""What the comments of a CUDA C++ file say of a kernel and of its parameters.
+
+A comment of a parameter may begin with its range and default, and a unit::
+
+    // Sharpen an image.
+    extern "C" __global__ void sharpen(
+        const float4* image,  // what is sharpened
+        float4* out,
+        float amount,         // [0, 4] = 1, how much
+        float radius)         // [0, 32] = 2 px, how far away the blurred copy looks
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|\n|[(),<>]|[^\S\n]+|[^\s(),<>/]+|/", re.DOTALL)
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_RANGE = re.compile(rf"\[\s*({_NUMBER})?\s*,\s*({_NUMBER})?\s*\]\s*")
+_DEFAULT = re.compile(rf"=\s*({_NUMBER}|true|false)(?:[^\S\n]+([^\s,.:;]+))?\s*")
+
+
+@dataclass(frozen=True)
+class ParameterComment:
+    """What a comment says of one parameter; None and "" for what it doesn't say."""
+
+    minimum: float | None = None
+    maximum: float | None = None
+    default: float | None = None
+    unit: str = ""
+    doc: str = ""
+
+
+@dataclass(frozen=True)
+class KernelComments:
+    """The comment above a kernel, and those of its parameters in their order."""
+
+    doc: str
+    parameters: tuple[ParameterComment, ...]
+
+
+def kernel_comments(source: str, entry: str) -> KernelComments:
+    """Return what the comments around the definition of `entry` say; nothing when it is not found."""
+    found = re.search(rf"^[^\n]*__global__[^;{{}}()]*?\b{re.escape(entry)}\s*\(", source, re.MULTILINE | re.DOTALL)
+    if found is None:
+        found = re.search(rf"^[^\n]*__global__.*?\b{re.escape(entry)}\s*\(", source, re.MULTILINE | re.DOTALL)
+    if found is None:
+        return KernelComments("", ())
+    return KernelComments(_doc_above(source[: found.start()]), tuple(map(parse_comment, _texts(source, found.end()))))
+
+
+def parse_comment(text: str) -> ParameterComment:
+    """Return what the text of a parameter's comment says."""
+    text = " ".join(text.split())
+    low = high = default = None
+    unit = ""
+    if found := _RANGE.match(text):
+        low, high = (float(bound) if bound else None for bound in found.groups())
+        text = text[found.end() :]
+    if found := _DEFAULT.match(text):
+        default = {"true": 1.0, "false": 0.0}.get(found[1]) if found[1].isalpha() else float(found[1])
+        unit, text = found[2] or "", text[found.end() :]
+    text = text.lstrip(",.:; ")
+    return ParameterComment(low, high, default, unit, text[:1].upper() + text[1:])
+
+
+def _doc_above(before: str) -> str:
+    """Return the comment that ends right before a definition, as one paragraph."""
+    lines = before.splitlines()
+    if lines and lines[-1].rstrip().endswith("*/"):
+        text = "\n".join(lines)
+        inner = text[text.rfind("/*") + 2 : text.rfind("*/")]
+        return " ".join(line.strip().lstrip("*").strip() for line in inner.splitlines()).strip()
+    told: list[str] = []
+    while lines and lines[-1].lstrip().startswith("//"):
+        told.insert(0, lines.pop().lstrip().lstrip("/").strip())
+    return " ".join(told).strip()
+
+
+def _texts(source: str, start: int) -> list[str]:
+    """Return the comments of each parameter in a list that begins at `start`."""
+    texts = [""]
+    for token in _list_tokens(source, start):
+        if token == ",":
+            texts.append("")
+        elif token.startswith(("//", "/*")):
+            texts[-1] += " " + token.strip("/*").strip()
+    return texts
+
+
+def _list_tokens(source: str, start: int) -> Iterator[str]:
+    """Give the tokens of a parameter list, with a comment behind a comma before that comma."""
+    depth, angle, comma = 0, 0, False
+    for found in _TOKEN.finditer(source, start):
+        token = found[0]
+        if comma and not token.startswith(("//", "/*")) and (token == "\n" or not token.isspace()):
+            yield ","
+            comma = False
+        if token == ")" and depth == 0:
+            # What stands behind the list on its line is of the last parameter.
+            behind = re.compile(r"[^\S\n]*\{?[^\S\n]*(//[^\n]*|/\*.*?\*/)").match(source, found.end())
+            if behind is not None:
+                yield behind[1]
+            return
+        depth += {"(": 1, ")": -1}.get(token, 0)
+        angle += {"<": 1, ">": -1}.get(token, 0)
+        if token == "," and depth == angle == 0:
+            comma = True
+        else:
+            yield token

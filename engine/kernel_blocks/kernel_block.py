@@ -1,0 +1,197 @@
+"""`KernelBlock`: a block type whose nodes have the ports and parameters of a kernel."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from engine.blocktypes.adaptive import AdaptiveBlock, Interface
+from engine.blocktypes.block import Block
+from engine.blocktypes.builder import BlockBuilder
+from engine.blocktypes.entries import Argument, BufferArgument, ExtentArgument, Kernel, ParameterArgument
+from engine.blocktypes.extents import Extent
+from engine.blocktypes.parameters import ParameterHandle, ParameterSpec
+from engine.blocktypes.ports import BufferHandle
+from engine.diagnostics import KernelError
+from engine.kernel_blocks.arguments import GENERATED, Parameter, arguments
+from engine.kernel_blocks.comments import ParameterComment, kernel_comments
+from engine.kernel_blocks.thread_bounds import launch_rank, thread_bounds
+from engine.kernel_sources.describe import describe_kernels
+from engine.kernel_sources.element_names import parameter_texts
+from engine.kernel_sources.elements import pointer_elements
+from engine.kernel_sources.image import KernelImage, KernelManifest, ManifestParameter, read_source
+from engine.kernel_sources.loader import load_image
+from engine.ptx import parse
+
+#: What CUDA C++ is compiled for to read its interface; the same as for the host device, so that it is compiled once.
+ARCHITECTURE = "compute_75"
+
+
+Told = TypeVar("Told", KernelManifest, ManifestParameter)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How a block launches its kernel: plain data, in the order of the kernel's parameters."""
+
+    kernel: Kernel
+    passed: tuple[Argument, ...]
+    num_threads: tuple[Extent, ...]
+    thread_block: tuple[int, ...] | None
+
+
+class KernelBlock(AdaptiveBlock, abstract=True):
+    """A block type whose nodes launch one kernel, over the elements of a port."""
+
+    def describe(self, build: BlockBuilder) -> None:
+        """Launch the kernel; nothing while the node has none."""
+        launch = self.content
+        if launch is None:
+            return
+        args = tuple(map(_handle, launch.passed))
+        build.launch(launch.kernel, num_threads=launch.num_threads, args=args, thread_block=launch.thread_block)
+
+
+def _handle(argument: Argument) -> object:
+    match argument:
+        case BufferArgument(name):
+            return BufferHandle(name)
+        case ParameterArgument(name):
+            return ParameterHandle(name)
+        case ExtentArgument(extent):
+            return extent
+    return argument
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What a person says of a kernel's launch beside its code; "" for what follows from the code.
+
+    `over` is the port over whose elements the threads go, `shapes` has rules such as "out: [N, 16]; sum: [1]", and
+    `thread_block` up to three numbers.
+    """
+
+    over: str = ""
+    shapes: str = ""
+    thread_block: str = ""
+
+
+def file_interface(block_type: type[Block], file: Path, entry: str, wishes: Wishes) -> Interface:
+    """Return the interface of a node that launches a kernel of a file; KernelError when it can't."""
+    image = load_image(file, ARCHITECTURE)
+    return kernel_interface(
+        block_type, image, entry, Kernel(str(image.path), entry or next(iter(image.signatures))), wishes
+    )
+
+
+def kernel_interface(
+    block_type: type[Block], image: KernelImage, entry: str, kernel: Kernel, wishes: Wishes
+) -> Interface:
+    """Return the interface of a node that launches an entry point of an image; KernelError when it can't."""
+    manifest = _manifest(image, entry)
+    function = parse(image.ptx).functions[manifest.name]
+    rank, bounds = launch_rank(function), thread_bounds(function)
+    source = read_source(image.path) if image.path.suffix == ".cu" else ""
+    comments, declared = kernel_comments(source, manifest.name), parameter_texts(source, manifest.name)
+    elements = pointer_elements(image, manifest.name)
+    found = [
+        Parameter(
+            told,
+            elements[index],
+            _at(comments.parameters, index, len(elements)) or ParameterComment(),
+            bounds.get(function.parameters[index].name),
+            _at(declared, index, len(elements)) or "",
+        )
+        for index, told in enumerate(manifest.parameters)
+    ]
+    shapes = _shapes(wishes.shapes)
+    taken = {*block_type.ports, *block_type.parameters}
+    made = arguments(found, rank, shapes=shapes, over=wishes.over, taken=taken)
+    if unknown := shapes.keys() - {port.name for port in made.ports if not port.is_input}:
+        outputs = ", ".join(port.name for port in made.ports if not port.is_input) or "none"
+        raise KernelError(f"shapes must name outputs ({outputs}), got {', '.join(sorted(unknown))}")
+    made.parameters += _sizes([port.shape for port in made.ports])
+    axes = ("size",) if rank == 1 else ("last0", "last1", "last2")[:rank]
+    launch = Launch(
+        kernel,
+        tuple(made.passed),
+        tuple(Extent(f"{made.over}.{axis}") for axis in axes),
+        _thread_block(wishes.thread_block, manifest, rank),
+    )
+    doc = comments.doc or manifest.summary or ""
+    return Interface(
+        tuple(made.ports),
+        tuple(made.parameters),
+        launch,
+        title=manifest.name.replace("_", " ").capitalize(),
+        summary=doc,
+        files=frozenset(image.dependencies),
+    )
+
+
+def _manifest(image: KernelImage, entry: str) -> KernelManifest:
+    """Return what is known of an entry point: what its PTX tells, and what its manifest adds."""
+    entry = entry or next(iter(image.signatures))
+    image.signature(entry)  # KernelError when there is no such entry point
+    found = next(manifest for manifest in describe_kernels(image) if manifest.name == entry)
+    told = image.manifests.get(entry)
+    if told is None:
+        return found
+    told_parameters = sorted(told.parameters, key=lambda parameter: parameter.index)
+    parameters = [_overlaid(*pair) for pair in zip(found.parameters, told_parameters, strict=True)]
+    return _overlaid(found, msgspec.structs.replace(told, parameters=parameters))
+
+
+def _overlaid(found: Told, told: Told) -> Told:
+    """Return a struct with the fields of `told` that say something, and those of `found` for the others."""
+    said = {
+        name: value for name in told.__struct_fields__ if (value := getattr(told, name)) not in (None, "unknown", [])
+    }
+    return msgspec.structs.replace(found, **said)
+
+
+def _at(items: Sequence[Any], index: int, count: int) -> Any:
+    """Return an item of a list that was found by search, unless the search has gone wrong."""
+    return items[index] if len(items) == count else None
+
+
+def _shapes(text: str) -> dict[str, str]:
+    """Return the shape rules in a text such as "out: [N, 16]; sum: [1]"."""
+    rules = {}
+    for part in filter(str.strip, text.split(";")):
+        name, colon, rule = part.partition(":")
+        if not colon or not rule.strip():
+            raise KernelError(f"shapes must be like 'out: [N, 16]; sum: [1]', got {part.strip()!r}")
+        rules[name.strip()] = rule.strip()
+    return rules
+
+
+def _sizes(rules: Sequence[str]) -> list[ParameterSpec]:
+    """Return the parameters that the default shape of a kernel without inputs names."""
+    named = next((rule.strip("[]").split(", ") for rule in GENERATED if rule in rules), [])
+    usual = 65536 if named == ["size"] else 64 if len(named) == 3 else 512
+    return [
+        ParameterSpec(
+            name, "int", usual, f"{name.capitalize()} of the outputs.", minimum=1, maximum=2**31 - 1, structural=True
+        )
+        for name in named
+    ]
+
+
+def _thread_block(text: str, manifest: KernelManifest, rank: int) -> tuple[int, ...] | None:
+    """Return the thread block that a person, the code or the manifest asks for; None for the usual one."""
+    if text.strip():
+        try:
+            sizes = tuple(int(part) for part in text.replace("x", ",").split(","))
+        except ValueError:
+            sizes = ()
+        if not 1 <= len(sizes) <= 3 or min(sizes) < 1:
+            raise KernelError(f"thread_block must be 1 to 3 numbers such as '16, 16', got {text!r}")
+        return sizes
+    asked = manifest.req_threads or manifest.block_size
+    if asked:
+        return tuple(asked) if isinstance(asked, list) else (asked,)
+    limit, usual = manifest.max_threads or 1024, (256, 256, 256)[rank - 1]
+    return None if limit >= usual else ((limit,), (limit, 1), (limit, 1, 1))[rank - 1]

@@ -1,0 +1,223 @@
+"""`kernel.file`: a `.cu` or `.ptx` file is a block with the ports and parameters of its kernel."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine import Engine, Patch, UpdateLevel
+from engine.blocktypes.block import Block
+from engine.diagnostics import Diagnostic, PatchError
+from engine.patch.changes import PortRef
+from tests.waiting import next_report, until
+
+SHARPEN = """
+// Move values away from their neighbours.
+extern "C" __global__ void sharpen(
+    const float* x,       // what is sharpened
+    float* out,           // the result
+    float amount,         // [0, 4] = 0.5, how much
+    bool wraps,           // = true, at the ends
+    int count)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    const int left = wraps ? (i + count - 1) % count : max(i - 1, 0);
+    out[i] = x[i] + amount * (x[i] - x[left]);
+}
+"""
+
+PLASMA = """
+extern "C" __global__ void plasma(float4* image, float scale, int width, int height) {
+    const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= width || y >= height) return;
+    image[y * width + x] = make_float4(x * scale, y * scale, width, height);
+}
+"""
+
+BY_HAND = """.version 7.0
+.target sm_75
+.address_size 64
+.visible .entry twice(.param .u64 a, .param .u64 b, .param .u32 k)
+{
+    .reg .pred %p; .reg .b32 %r<6>; .reg .b64 %rd<6>; .reg .f32 %f;
+    ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; ld.param.u32 %r1, [k];
+    mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mov.u32 %r4, %tid.x;
+    mad.lo.s32 %r5, %r2, %r3, %r4;
+    setp.ge.s32 %p, %r5, %r1;
+    @%p ret;
+    mul.wide.s32 %rd3, %r5, 4;
+    add.s64 %rd4, %rd1, %rd3; add.s64 %rd5, %rd2, %rd3;
+    ld.global.f32 %f, [%rd4]; add.f32 %f, %f, %f; st.global.f32 [%rd5], %f;
+    ret;
+}
+"""
+
+
+def _type(patch: Patch, node: str) -> type[Block]:
+    found = patch.block_type(node)
+    assert found is not None
+    return found
+
+
+def _place(patch: Patch, file: Path, text: str, **values: object) -> str:
+    file.write_text(text)
+    return patch.add("kernel.file", node_id="kernel", file=str(file), **values).id
+
+
+def _problem(patch: Patch, node: str) -> Diagnostic:
+    placed = patch.nodes[node]
+    _, problem = patch.catalogue.resolve(placed.type, placed.parameters, lambda: patch.folder)
+    assert problem is not None
+    return problem
+
+
+def test_ports_parameters_and_help_come_from_the_source(tmp_path: Path) -> None:
+    """Pointers are ports, numbers sliders with the range of their comment, `count` is a size."""
+    patch = Patch()
+    node = _place(patch, tmp_path / "sharpen.cu", SHARPEN)
+    found = _type(patch, node)
+    assert [(p.name, p.direction, str(p.dtype), p.doc) for p in found.ports.values()] == [
+        ("x", "in", "f32", "What is sharpened"),
+        ("out", "out", "f32", "The result"),
+    ]
+    own = {name: spec for name, spec in found.parameters.items() if not spec.structural}
+    assert list(own) == ["amount", "wraps"]
+    amount, wraps = own.values()
+    assert (amount.type, amount.minimum, amount.maximum, amount.default, amount.doc) == ("float", 0, 4, 0.5, "How much")
+    assert (wraps.type, wraps.default, wraps.doc) == ("bool", True, "At the ends")
+    assert (found.title, found.summary) == ("Sharpen", "Move values away from their neighbours.")
+
+
+def test_it_runs_and_its_sliders_are_hot(tmp_path: Path) -> None:
+    """The kernel computes what it says, at a size that fills no whole thread block."""
+    values = np.random.default_rng(1).normal(size=1027).astype(np.float32)
+    patch = Patch()
+    node = _place(patch, tmp_path / "sharpen.cu", SHARPEN)
+    source = patch.add("io.array", data=values)
+    patch.connect(source["out"], patch[node]["x"])
+    with Engine(patch, device="host") as engine:
+        assert engine.step().diagnostics == ()
+        for amount, wraps in ((0.5, True), (2.0, False)):
+            patch.set(node, amount=amount, wraps=wraps)
+            level = engine.step().update_level
+            left = np.roll(values, 1) if wraps else np.concatenate([values[:1], values[:-1]])
+            expected = values + np.float32(amount) * (values - left)
+            np.testing.assert_allclose(engine.read(PortRef(node, "out")), expected, rtol=1e-6, atol=1e-6)
+        assert level is UpdateLevel.HOT
+
+
+def test_a_kernel_without_inputs_makes_outputs_of_a_size_that_is_set(tmp_path: Path) -> None:
+    """A launch in two dimensions gives [height, width]."""
+    patch = Patch()
+    node = _place(patch, tmp_path / "plasma.cu", PLASMA, width=19, height=7, scale=0.5)
+    with Engine(patch, device="host") as engine:
+        assert engine.step().diagnostics == ()
+        image = engine.read(PortRef(node, "image"))
+    assert image.shape[:2] == (7, 19)
+    assert [float(v) for v in image[6, 18].tolist()] == [9.0, 3.0, 19.0, 7.0]
+
+
+def test_ptx_without_names_takes_the_bound_of_its_threads_for_the_size(tmp_path: Path) -> None:
+    """What the kernel compares its thread index with is the number of elements."""
+    patch = Patch()
+    node = _place(patch, tmp_path / "twice.ptx", BY_HAND)
+    assert list(_type(patch, node).ports) == ["a", "b"]
+    source = patch.add("io.array", data=np.arange(1023, dtype=np.float32))
+    patch.connect(source["out"], patch[node]["a"])
+    with Engine(patch, device="host") as engine:
+        assert engine.step().diagnostics == ()
+        np.testing.assert_array_equal(engine.read(PortRef(node, "b")), 2 * np.arange(1023, dtype=np.float32))
+
+
+def test_a_manifest_adds_to_what_the_ptx_says(tmp_path: Path) -> None:
+    """Names, element types, help and what a number stands for come from the `.json` beside the `.ptx`."""
+    (tmp_path / "twice.json").write_text(
+        '{"name": "twice", "summary": "Double.", "parameters": ['
+        '{"index": 0, "name": "x", "element_type": "f32", "direction": "in"},'
+        '{"index": 1, "name": "y", "element_type": "f32", "direction": "out", "help": "Twice x."},'
+        '{"index": 2, "name": "limit", "semantic": "parameter", "minimum": 0, "maximum": 99, "default": 3}]}'
+    )
+    patch = Patch()
+    node = _place(patch, tmp_path / "twice.ptx", BY_HAND)
+    found = _type(patch, node)
+    assert [(port.name, port.doc) for port in found.outputs()] == [("y", "Twice x.")]
+    limit = found.parameters["limit"]
+    assert (limit.minimum, limit.maximum, limit.default) == (0, 99, 3)
+
+
+def test_an_entry_point_is_chosen_by_name(tmp_path: Path) -> None:
+    """A file with several kernels gives as many blocks; an unknown name is told with those that are there."""
+    patch = Patch()
+    node = _place(patch, tmp_path / "both.cu", SHARPEN + PLASMA, entry="plasma")
+    assert list(_type(patch, node).ports) == ["image"]
+    patch.set(node, entry="")
+    assert list(_type(patch, node).ports) == ["x", "out"]
+    patch.set(node, entry="plasmas")
+    assert _problem(patch, node).message.startswith("entry point plasmas must be one of sharpen, plasma in both.cu")
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({"over": "inn"}, "over must be a port (x, out), got 'inn'"),
+        ({"shapes": "x: [3]"}, "shapes must name outputs (out), got x"),
+        ({"shapes": "[3]"}, "shapes must be like 'out: [N, 16]; sum: [1]', got '[3]'"),
+        ({"thread_block": "many"}, "thread_block must be 1 to 3 numbers such as '16, 16', got 'many'"),
+    ],
+)
+def test_wrong_wishes_are_told(tmp_path: Path, values: dict[str, object], told: str) -> None:
+    """The message says what must hold."""
+    patch = Patch()
+    node = _place(patch, tmp_path / "sharpen.cu", SHARPEN, **values)
+    assert _problem(patch, node).message == told
+
+
+def test_files_that_are_missing_or_wrong_are_told_on_the_node(tmp_path: Path) -> None:
+    """A node without a file waits for one; others name file and line."""
+    patch = Patch()
+    node = patch.add("kernel.file", node_id="kernel").id
+    with Engine(patch, device="host") as engine:
+        assert engine.step().diagnostics == ()
+        patch.set(node, file=str(tmp_path / "none.cu"))
+        (told,) = engine.step().diagnostics
+        assert told.node == node and "none.cu must be readable" in told.message
+        (tmp_path / "wrong.cu").write_text('extern "C" __global__ void k(float* out) {\n  out[0] = nothing;\n}\n')
+        patch.set(node, file=str(tmp_path / "wrong.cu"))
+        (told,) = engine.step().diagnostics
+        assert (told.node, told.line) == (node, 2) and "nothing" in told.message
+        with pytest.raises(PatchError):
+            patch[node]["out"]
+
+
+def test_a_saved_file_swaps_code_and_changes_ports_while_the_patch_runs(tmp_path: Path) -> None:
+    """The same signature is a swap of the function (CODE), another gives the node other ports and parameters."""
+    file = tmp_path / "k.cu"
+    head = 'extern "C" __global__ void k(const float* x, float* out, int n)'
+    text = head + "{{ int i = threadIdx.x; if (i < n) out[i] = {}; }}"
+    patch = Patch()
+    node = _place(patch, file, text.format("x[i] + 1"))
+    source = patch.add("io.array", data=np.arange(5, dtype=np.float32))
+    patch.connect(source["out"], patch[node]["x"])
+
+    def save(contents: str) -> None:
+        (tmp_path / "k.new").write_text(contents)
+        (tmp_path / "k.new").replace(file)
+
+    def shows(added: int) -> bool:
+        return np.array_equal(engine.read(PortRef(node, "out")), np.arange(5) + added)
+
+    with Engine(patch, device="host") as engine:
+        engine.watch_files([tmp_path])
+        engine.start()
+        until(lambda: shows(1))
+        save(text.format("x[i] + 2"))
+        until(lambda: shows(2))
+        save(text.format("x[i] + gain").replace("int n", "float gain, int n"))
+        until(lambda: "gain" in _type(patch, node).parameters)
+        patch.set(node, gain=7.0)
+        until(lambda: shows(7))
+        save("what is this")
+        report = next_report(engine, lambda report: report.diagnostics)
+        assert report.diagnostics[0].node == node
+        assert shows(7)
