@@ -9,7 +9,7 @@ from engine.blocktypes.parameters import UserArray, param
 from engine.blocktypes.ports import In, Out, Value, port, value_port
 from engine.blocktypes.regions import describe_for, describe_if, describe_while
 from engine.blocktypes.value_blocks import Moment, ValueBlock
-from engine.kernel_blocks.kernel_block import KernelBlock, Wishes, file_interface
+from engine.kernel_blocks.kernel_block import KernelBlock, Wishes, parse_options, source_interface
 from engine.kernel_sources.sources import CudaFile, CudaOptions, CudaText, PtxFile
 from engine.patch.composite import Composite
 from engine.patch.composite_builder import CompositeBuilder
@@ -62,14 +62,15 @@ __all__ = [
     "describe_if",
     "describe_while",
     "dtype_of",
-    "file_interface",
     "fixed_array",
     "from_bf16",
     "layout_text",
     "midi_name",
     "osc_name",
     "param",
+    "parse_options",
     "port",
+    "source_interface",
     "to_bf16",
     "value_port",
 ]

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
@@ -21,8 +20,9 @@ from engine.kernel_blocks.thread_bounds import launch_rank, thread_bounds
 from engine.kernel_sources.describe import describe_kernels
 from engine.kernel_sources.element_names import parameter_texts
 from engine.kernel_sources.elements import pointer_elements
-from engine.kernel_sources.image import KernelImage, KernelManifest, ManifestParameter, read_source
-from engine.kernel_sources.loader import load_image
+from engine.kernel_sources.image import KernelImage, KernelManifest, ManifestParameter
+from engine.kernel_sources.loader import find_source, load_image
+from engine.kernel_sources.sources import CudaOptions, KernelSource
 from engine.ptx import parse
 
 #: What CUDA C++ is compiled for to read its interface; the same as for the host device, so that it is compiled once.
@@ -65,6 +65,20 @@ def _handle(argument: Argument) -> object:
     return argument
 
 
+def parse_options(defines: str, *, fast_math: bool, standard: str, include_folders: str) -> CudaOptions:
+    """Return how CUDA C++ is compiled, from texts that a person writes; KernelError when one is wrong.
+
+    `defines` is like "TAPS=9; SIGMA=1.5f; FLIPPED", and folders are separated by semicolons too.
+    """
+    pairs = [part.strip().partition("=") for part in defines.split(";") if part.strip()]
+    return CudaOptions(
+        defines={name.strip(): value.strip() or "1" for name, _, value in pairs},
+        use_fast_math=fast_math,
+        standard=standard,
+        include_folders=tuple(folder.strip() for folder in include_folders.split(";") if folder.strip()),
+    )
+
+
 @dataclass(frozen=True)
 class Wishes:
     """What a person says of a kernel's launch beside its code; "" for what follows from the code.
@@ -78,12 +92,15 @@ class Wishes:
     thread_block: str = ""
 
 
-def file_interface(block_type: type[Block], file: Path, entry: str, wishes: Wishes) -> Interface:
-    """Return the interface of a node that launches a kernel of a file; KernelError when it can't."""
-    image = load_image(file, ARCHITECTURE)
-    return kernel_interface(
-        block_type, image, entry, Kernel(str(image.path), entry or next(iter(image.signatures))), wishes
-    )
+def source_interface(block_type: type[Block], source: KernelSource, entry: str, wishes: Wishes) -> Interface:
+    """Return the interface of a node that launches a kernel of a source; KernelError when it can't.
+
+    Without `entry`, it is the first kernel of the source.
+    """
+    folder = block_type.source_folder()
+    image = load_image(find_source(source, [] if folder is None else [folder]), ARCHITECTURE)
+    kernel = Kernel(image.source, entry or next(iter(image.signatures)))
+    return kernel_interface(block_type, image, entry, kernel, wishes)
 
 
 def kernel_interface(
@@ -93,8 +110,7 @@ def kernel_interface(
     manifest = _manifest(image, entry)
     function = parse(image.ptx).functions[manifest.name]
     rank, bounds = launch_rank(function), thread_bounds(function)
-    source = read_source(image.path) if image.path.suffix == ".cu" else ""
-    comments, declared = kernel_comments(source, manifest.name), parameter_texts(source, manifest.name)
+    comments, declared = kernel_comments(image.text, manifest.name), parameter_texts(image.text, manifest.name)
     elements = pointer_elements(image, manifest.name)
     found = [
         Parameter(
