@@ -17,7 +17,8 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QGraphicsView, QToolTip, QWidget
 
-from app.canvas.drawing.background_painter import paint_background, paint_cut
+from app.canvas.drawing.background_painter import paint_background, paint_box, paint_cut
+from app.canvas.gestures.box_select import BoxSelect
 from app.canvas.gestures.connection_drag import REACH, ConnectionGestures
 from app.canvas.gestures.connection_edits import ConnectionEdits
 from app.canvas.gestures.mouse_events import adds_to_selection, is_apart, left_move, shift_as_control
@@ -38,7 +39,7 @@ from engine.patch.changes import Connection
 class GraphView(ZoomableView):
     """Shows a `GraphScene`.
 
-    Left drag moves nodes and the sliders on them, starts connections or draws a rubber band; middle or right drag pans;
+    Left drag moves nodes and the sliders on them, starts connections or draws a box; middle or right drag pans;
     a right click asks for the menu; the wheel zooms; Alt with left drag cuts connections. A drag at the edge moves the
     view. The title strip of a region's box stands for its region block. `GESTURES` in `commands/help_dialogs.py` tells
     people of them.
@@ -69,6 +70,7 @@ class GraphView(ZoomableView):
         self._describe = describe
         self._connecting = ConnectionGestures(self, scene, edits)
         self._slider_drag = SliderDrag(self, scene)
+        self._box = BoxSelect(self, scene)
         self._knife: QPolygonF | None = None
         self._pan_from: QPoint | None = None
         self._pressed_at = QPoint()
@@ -78,7 +80,6 @@ class GraphView(ZoomableView):
         self.paint_s = 0.0
         self.cursor_position = QPoint(-1, -1)  # not known yet
         self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.SmartViewportUpdate)
-        self.setDragMode(QGraphicsView.DragMode.RubberBandDrag)
         self.setOptimizationFlag(QGraphicsView.OptimizationFlag.DontSavePainterState)
         self.setMouseTracking(True)
 
@@ -115,7 +116,7 @@ class GraphView(ZoomableView):
             self.hovering_ended.emit()
         self._connecting.cancel()
         self._slider_drag.end()
-        self._graph.release_selection()
+        self._box.end()
 
     # Mouse
 
@@ -140,8 +141,8 @@ class GraphView(ZoomableView):
             grabber = self._graph.mouseGrabberItem()
             if isinstance(grabber, NodeView):
                 self._node_drag.begin(grabber.id, self.mapToScene(position))
-            elif grabber is None:  # it begins a rubber band
-                self._graph.hold_selection()
+            elif grabber is None:
+                self._box.begin(self.mapToScene(position))
 
     def _press_slider(self, position: QPoint) -> bool:
         slide = self._slider_drag.press(self.mapToScene(position))
@@ -181,6 +182,8 @@ class GraphView(ZoomableView):
             self._connecting.follow(point)
         elif self._slider_drag.is_on:
             self.slider_moved.emit(self._slider_drag.follow(point))
+        elif self._box.rect is not None:
+            self._box.follow(point)
         else:
             self._move_nodes(event, point)
 
@@ -218,7 +221,7 @@ class GraphView(ZoomableView):
             self._slider_drag.end()
         else:
             super().mouseReleaseEvent(shift_as_control(event))
-            self._graph.release_selection()
+            self._box.end()
             drop = self._node_drag.end()
             if drop.positions:
                 self.nodes_dropped.emit(drop)
@@ -289,6 +292,8 @@ class GraphView(ZoomableView):
         paint_background(painter, QRectF(rect), colours.current(), self.zoom)
 
     def drawForeground(self, painter: QPainter, rect: QRectF | QRect) -> None:
-        """Paint the cut."""
+        """Paint the box or the cut."""
+        if self._box.rect is not None:
+            paint_box(painter, self._box.rect, colours.current())
         if self._knife is not None:
             paint_cut(painter, self._knife, colours.current())

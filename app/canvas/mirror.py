@@ -3,6 +3,8 @@
 from collections import defaultdict
 from collections.abc import Callable
 
+from PySide6.QtCore import QPointF
+
 from app.canvas.items.scene import GraphScene
 from app.view_models.node_view_model import node_view_model, region_view_model
 from engine.patch import changes
@@ -52,7 +54,7 @@ class Mirror:
                 self._scene.remove_connection(connection)
                 self._hide_ends(connection)
             case changes.NodeMoved(node_id, position):
-                self._scene.nodes[node_id].setPos(*position)
+                self._scene.nodes[node_id].move_to(QPointF(*position))
             case changes.NodeRenamed(node_id):
                 self.refresh(node_id)
             case changes.ParameterChanged(node_id, name) if self._patch.decides_interface(node_id, name):

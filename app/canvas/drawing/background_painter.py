@@ -1,4 +1,4 @@
-"""Paints the background with its dots, and the line of a cut."""
+"""Paints the background with its dots, the box that selects, and the line of a cut."""
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPen, QPolygonF
@@ -24,6 +24,13 @@ def paint_background(painter: QPainter, rect: QRectF, theme: Colours, zoom: floa
     ]
     painter.setPen(_line(theme.canvas_grid, 2.0))
     painter.drawPoints(QPolygonF(dots))
+
+
+def paint_box(painter: QPainter, rect: QRectF, theme: Colours) -> None:
+    """Paint the outline of a box that selects nodes."""
+    painter.setPen(_line(theme.accent, 1.0))
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.drawRect(rect)
 
 
 def paint_cut(painter: QPainter, line: QPolygonF, theme: Colours) -> None:

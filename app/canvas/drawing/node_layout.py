@@ -1,7 +1,7 @@
 """Where everything is in a node: sizes and port positions in scene units (pixels at 100 %)."""
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QFontMetricsF
@@ -44,7 +44,7 @@ class NodeLayout:
     track: QRectF | None = None
     names: float = 0.0
 
-    @property
+    @cached_property
     def body(self) -> QRectF:
         """The node's outline."""
         return QRectF(0, 0, self.width, self.height)

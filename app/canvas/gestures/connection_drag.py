@@ -150,7 +150,7 @@ class ConnectionGestures:
         else:
             if not adds_to_selection(event):
                 self._scene.select([])
-            connection.select()
+            connection.setSelected(True)
         return True
 
     def follow(self, point: QPointF) -> None:

@@ -119,7 +119,7 @@ class NodeDrag:
         if offset != self._offset:
             self._offset = offset
             for node_id, place in self._before.items():
-                self._scene.nodes[node_id].setPos(place + offset)
+                self._scene.nodes[node_id].move_to(place + offset)
         reason = self._target.follow(point)
         self._scene.regions.settle()
         return reason
@@ -139,4 +139,4 @@ class NodeDrag:
         """End the drag with everything where it was."""
         before = self._before
         for node_id in self.end().positions:
-            self._scene.nodes[node_id].setPos(before[node_id])
+            self._scene.nodes[node_id].move_to(before[node_id])

@@ -61,8 +61,10 @@ class ZoomableView(QGraphicsView):
 
     def scroll_by(self, delta: QPoint) -> None:
         """Move the view over the scene by pixels."""
+        self.setInteractive(False)  # Qt would replay the last event of the mouse for each of the two
         self.horizontalScrollBar().setValue(self.horizontalScrollBar().value() + delta.x())
         self.verticalScrollBar().setValue(self.verticalScrollBar().value() + delta.y())
+        self.setInteractive(True)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Zoom about the pointer, or pan: by a trackpad, by a wheel that is tilted, or with Shift."""

@@ -59,9 +59,6 @@ with _nodegraph_environment():
     from NodeGraphQt.qgraphics.pipe import PipeItem
     from NodeGraphQt.qgraphics.port import PortItem
 
-_POSITION_CHANGED = QGraphicsItem.GraphicsItemChange.ItemPositionHasChanged
-_SCENE_POSITION_CHANGED = QGraphicsItem.GraphicsItemChange.ItemScenePositionHasChanged
-_SELECTED_CHANGED = QGraphicsItem.GraphicsItemChange.ItemSelectedHasChanged
 _PORT_REACH = 9.0
 _CONNECTION_REACH = 12.0
 _OVER_ALL = 1000.0
@@ -90,12 +87,6 @@ class PortView(PortItem):  # type: ignore[misc]  # NodeGraphQt ships no types
         """Name and side, unique in the node."""
         return self.model.name, self.model.is_input
 
-    def itemChange(self, change: QGraphicsItem.GraphicsItemChange, value: Any) -> Any:
-        """Lay the port's connections again where it moved to; Qt calls this a dozen times while a port is made."""
-        if change is _SCENE_POSITION_CHANGED and self.connected_pipes:
-            self.redraw_connected_pipes()
-        return value
-
     def boundingRect(self) -> QRectF:
         """The area that the pointer hits."""
         return QRectF(-_PORT_REACH, -_PORT_REACH, 2 * _PORT_REACH, 2 * _PORT_REACH)
@@ -121,8 +112,6 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
         super().__init__()
         self.connection = connection
         self.setCacheMode(QGraphicsItem.CacheMode.NoCache)
-        # A rubber band selects nodes; a connection is selected by a click, which sets the flag.
-        self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemIsSelectable, False)
         self.setPen(QPen(Qt.PenStyle.SolidLine))
         self._widen()
         if connection is None:  # it lies over all nodes, and none of them may lose the pointer to it
@@ -133,11 +122,6 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
     def is_dangling(self) -> bool:
         """True when an end is a port that its block type does not have."""
         return any(port is not None and port.model.dangling for port in (self.input_port, self.output_port))
-
-    def select(self) -> None:
-        """Select the connection."""
-        self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemIsSelectable, True)
-        self.setSelected(True)
 
     def draw_path(self, start_port: Any, end_port: Any = None, cursor_pos: QPointF | None = None) -> None:
         """Lay the curve between the two ports, or between one and the pointer."""
@@ -180,12 +164,6 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
         # Not `drawPath`: it releases Python's lock, and each of a thousand connections would wait for a busy engine.
         painter.strokePath(self.path(), pen)
 
-    def itemChange(self, change: QGraphicsItem.GraphicsItemChange, value: Any) -> Any:
-        """When deselected, leave the rubber band's selection too."""
-        if change is _SELECTED_CHANGED and not value:
-            self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemIsSelectable, False)
-        return value
-
     def hoverEnterEvent(self, event: Any) -> None:
         """Mark the connection."""
         self._is_hovered = True
@@ -210,6 +188,11 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
         self.setPen(pen)
 
 
+for _view in (PortView, ConnectionView):
+    # NodeGraphQt's overrides do nothing that is needed, and Qt would call them a dozen times for each item it makes.
+    _view.itemChange = QGraphicsItem.itemChange
+
+
 @safe_overrides
 class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no types
     """A node: one class for all block types, driven by a `NodeViewModel`."""
@@ -217,7 +200,6 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
     def __init__(self, node_id: str, model: NodeViewModel) -> None:
         super().__init__(model.title)
         self.setCacheMode(QGraphicsItem.CacheMode.NoCache)
-        self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemSendsGeometryChanges)
         self.id = node_id
         self.ports: dict[tuple[str, bool], PortView] = {}
         self.appearance = NodeAppearance()
@@ -234,6 +216,15 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
     def place(self) -> QRectF:
         """The node's outline on the canvas."""
         return self.layout.body.translated(self.pos())
+
+    def move_to(self, position: QPointF) -> None:
+        """Move the node; its connections follow."""
+        if position != self.pos():
+            self.setPos(position)
+            for port in self.ports.values():
+                port.redraw_connected_pipes()
+            if self.moved is not None:
+                self.moved(self.id)
 
     def set_model(self, model: NodeViewModel) -> None:
         """Show another model; ports that both models have keep their connections."""
@@ -252,7 +243,9 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
             if view is None:
                 view = self.ports[key] = PortView(self, port_model)
             view.model = port_model
-            view.setPos(centre)
+            if view.pos() != centre:
+                view.setPos(centre)
+                view.redraw_connected_pipes()
         self.is_live = any(port.live is not None for port in wanted.values())
         self.update()
         if self.moved is not None:
@@ -303,9 +296,3 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
         values = self._value_texts() if scale >= NEAR else {}
         appearance = replace(self.appearance, selected=self.isSelected(), connected=connected, values=values)
         paint_node(painter, self.model, self.layout, appearance, colours.current(), scale)
-
-    def itemChange(self, change: QGraphicsItem.GraphicsItemChange, value: Any) -> Any:
-        """Report every move."""
-        if change is _POSITION_CHANGED and self.moved is not None:
-            self.moved(self.id)
-        return value

@@ -116,10 +116,10 @@ class GraphScene(QGraphicsScene):
     def select_connection(self, connection: Connection) -> None:
         """Select this connection and nothing else."""
         self.select([])
-        self.connections[connection].select()
+        self.connections[connection].setSelected(True)
 
     def hold_selection(self) -> None:
-        """Say nothing of the selection until `release_selection`: a rubber band changes it at every move."""
+        """Say nothing of the selection until `release_selection`: a box changes it at every move."""
         self._is_selecting = True
 
     def release_selection(self) -> None:

@@ -1,14 +1,18 @@
 """Every gesture becomes one edit of the patch, and one undo step."""
 
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, Qt
+from PySide6.QtGui import QPaintEvent, QRegion
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
 
 from app.canvas.canvas import Canvas
 from app.canvas.items.nodegraph_adapter import ConnectionView
 from app.canvas.notice import EmptyHint, Notice
 from engine.patch.changes import Change, Connection, NodeMoved, PortRef
 from engine.patch.document import Patch
+from tests.app.app_support import move_pointer
 from tests.app.canvas.canvas_support import Hand, documented, shown
 
 
@@ -208,6 +212,38 @@ def test_a_rubber_band_selects_nodes_but_no_connections(canvas: Canvas, hand: Ha
     hand.drag(QPointF(-60, -60), QPointF(200, 100))
     assert canvas.selected() == ["scale"]
     assert hand.scene.selected_connections() == []
+
+
+def test_a_box_adds_to_the_selection_with_shift(canvas: Canvas, hand: Hand) -> None:
+    """Blocks that were selected stay so, also when the box leaves them again."""
+    hand.click(hand.title("source"))
+    hand.drag(QPointF(-60, -60), QPointF(200, 100), Qt.KeyboardModifier.ShiftModifier)
+    assert canvas.selected() == ["source", "scale"]
+    hand.drag(QPointF(-60, -60), QPointF(200, 100))
+    assert canvas.selected() == ["scale"]
+
+
+def test_a_box_repaints_no_more_than_its_outline_and_what_it_reaches(hand: Hand, qtbot: QtBot) -> None:
+    """In a patch of a thousand blocks all between would be painted at every move."""
+    viewport = hand.view.viewport()
+    start, end = QPointF(-60, -60), QPointF(200, 100)
+    hand.drag(start, end, release=False)
+    qtbot.wait(1)
+    painted: list[QRegion] = []
+
+    class Watch(QObject):
+        def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+            if isinstance(event, QPaintEvent):
+                painted.append(event.region())
+            return False
+
+    watch = Watch()
+    viewport.installEventFilter(watch)
+    move_pointer(viewport, hand.view.mapFromScene(end + QPointF(6, 6)), Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: bool(painted))
+    inside = hand.view.mapFromScene(hand.scene.nodes["scale"].place).boundingRect()
+    assert not any(region.intersects(inside) for region in painted)
+    QTest.mouseRelease(viewport, Qt.MouseButton.LeftButton)
 
 
 def test_select_all_and_delete_is_one_step(canvas: Canvas, hand: Hand, patch: Patch) -> None:
