@@ -157,6 +157,8 @@ class _Inference:
                 if kind is None and not (port.delayed and not comes_back):
                     return
                 inputs[port.name] = kind
+            elif port.name in placed.refused:
+                return
             elif port.default is not None:
                 inputs[port.name] = number_type(placed.settings[port.name])
             elif port.optional:

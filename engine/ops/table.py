@@ -174,13 +174,30 @@ class OpType:
         return (*self.settings, *numbers)
 
 
-#: Every op by its id, in the order in which a palette shows them.
+#: The categories in the order in which a palette shows them.
+CATEGORIES = (
+    "Kernel",
+    "Indices",
+    "Arithmetic",
+    "Functions",
+    "Shaping",
+    "Logic",
+    "Bits",
+    "Conversion",
+    "Vectors",
+    "Buffers",
+    "Images",
+    "Noise",
+    "Control",
+    "Threads",
+)
+#: Every op by its id.
 OPS: dict[str, OpType] = {}
 
 
 def register(op: OpType) -> OpType:
     """Enter an op in the table."""
-    if op.id in OPS:
-        raise ValueError(f"op id must be new, got {op.id}")
+    if op.id in OPS or op.category not in CATEGORIES:
+        raise ValueError(f"op must have a new id and a known category, got {op.id} in {op.category}")
     OPS[op.id] = op
     return op

@@ -25,6 +25,8 @@ class PlacedOp:
     op: OpType
     settings: dict[str, Any]
     sources: dict[str, tuple[str, str]] = field(default_factory=dict)
+    #: Inputs with a connection that was refused, so that what feeds them is not known.
+    refused: set[str] = field(default_factory=set)
 
 
 @dataclass
@@ -138,7 +140,9 @@ def _connect(found: Wiring, connection: OpConnection) -> None:
     place = {"node": target_id, "port": name, "mend": Mend.DISCONNECT}
     if source is None or target is None:
         gone = target_id if target is None else source_id
-        if any(node == gone for node in (p.node for p in found.problems)):
+        if target is not None:
+            target.refused.add(name)
+        if any(problem.node == gone for problem in found.problems):
             return  # that the op itself is wrong has been said
         found.problems.append(error(f"connection must be between ops of the graph, got {shown(gone)}", **place))
         return
@@ -162,6 +166,7 @@ def _connect(found: Wiring, connection: OpConnection) -> None:
             region = inner.partition(".")[0]
             problem = f"{name} must use the outputs of {region}, in which {source_id} lies, got {connection.source}"
     if problem:
+        target.refused.add(name)
         found.problems.append(error(problem, **place))
     else:
         target.sources[name] = source_id, output
@@ -211,6 +216,7 @@ def _sorted(found: Wiring, needs: dict[str, set[str]], place: dict[str, int]) ->
             for node in sorted(members, key=place.__getitem__):
                 message = f"ops must not feed themselves, got {way}"
                 found.problems.append(error(message, node=node, remedy="carry the value by a For"))
+                found.ops[node].refused.update(found.ops[node].sources)
                 found.ops[node].sources.clear()
             for node in members:
                 needs[node] = set()

@@ -491,6 +491,63 @@ class Reference:
         (column, in_x), (row, in_y) = bounded(x, width, boundary), bounded(y, height, boundary)
         return {"out": _masked(_widened(handle, row * width + column), in_x & in_y)}
 
+    def _op_if(self, node: OpNode) -> Mapping[str, Any]:
+        """Both branches are evaluated everywhere: they do nothing but give values."""
+        condition = promoted([self._operand(node, "condition")], self.size)[0][0] != 0
+        made = {}
+        for slot in "abcd":
+            names = [name for name in (f"then_{slot}", f"else_{slot}") if f"{node.id}.{name}" in self.sources]
+            if names:
+                both = promoted([self._operand(node, name) for name in names], self.size)
+                values = dict(zip(names, both, strict=True))
+                zeros = [np.zeros_like(part) for part in both[0]]
+                then, other = (values.get(f"{branch}_{slot}", zeros) for branch in ("then", "else"))
+                made[slot] = [np.where(condition, x, y) for x, y in zip(then, other, strict=True)]
+        return made
+
+    def _op_for(self, node: OpNode) -> Mapping[str, Any]:
+        """All elements go round together; those whose turns are over keep what they have."""
+        kinds = {slot: promoted([self._operand(node, f"initial_{slot}")], self.size)[0] for slot in "abcd"}
+        while True:
+            result, kinds_now = self._turns(node, kinds)
+            if all(kinds_now[slot][0].dtype == kinds[slot][0].dtype for slot in "abcd") and all(
+                len(kinds_now[slot]) == len(kinds[slot]) for slot in "abcd"
+            ):
+                return result
+            kinds = kinds_now
+
+    def _turns(self, node: OpNode, initial: dict[str, Value]) -> tuple[dict[str, Any], dict[str, Value]]:
+        """Return the values after the loop, and the initial values in the types that come back."""
+        (count,) = self._as(self._operand(node, "count"), "int32")
+        inside = self._members(node.id)
+        carried, kinds = dict(initial), dict(initial)
+        index = np.zeros(self.size, np.int32)
+        running = np.ones(self.size, bool)
+        for turn in range(max(1, int(count.max()))):
+            active = running & (turn < count)
+            self.known = {key: v for key, v in self.known.items() if key.partition(".")[0] not in inside}
+            self.known[f"{node.id}.index"] = [np.full(self.size, turn, np.int32)]
+            self.known |= {f"{node.id}.{slot}": carried[slot] for slot in "abcd"}
+            following = dict(carried)
+            for slot in "abcd":
+                if f"{node.id}.next_{slot}" in self.sources:
+                    back, kinds[slot] = promoted([self._operand(node, f"next_{slot}"), initial[slot]], self.size)
+                    both = promoted([back, carried[slot]], self.size)
+                    following[slot] = [np.where(active, x, y) for x, y in zip(*both, strict=True)]
+            stop = np.zeros(self.size, bool)
+            if f"{node.id}.stop" in self.sources:
+                stop = promoted([self._operand(node, "stop")], self.size)[0][0] != 0
+            index += active.astype(np.int32)
+            running &= ~(active & stop)
+            carried = following
+        self.known = {key: v for key, v in self.known.items() if key.partition(".")[0] not in inside}
+        return {"index": [index], **carried}, kinds
+
+    def _members(self, region: str) -> set[str]:
+        """Return the nodes in a region, at any depth."""
+        members = {node.id for node in self.graph.nodes if node.region.partition(".")[0] == region}
+        return members.union(*(self._members(member) for member in members))
+
 
 def bounded(index: Array, size: int, boundary: str) -> tuple[Array, Array]:
     """Return an index that is inside, and whether the element counts."""

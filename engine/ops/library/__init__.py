@@ -1,5 +1,27 @@
-"""The ops of the table, a file for each category; importing this enters them all, in the order of a palette."""
+"""The ops of the table, a file for each category; importing this enters them all."""
 
-from engine.ops.library import interface, indices, arithmetic, shaping, logic, bits, conversions, vectors, buffers  # isort: skip
+from engine.ops.library import (
+    arithmetic,
+    bits,
+    buffers,
+    control,
+    conversions,
+    indices,
+    interface,
+    logic,
+    shaping,
+    vectors,
+)
 
-__all__ = ["arithmetic", "bits", "buffers", "conversions", "indices", "interface", "logic", "shaping", "vectors"]
+__all__ = [
+    "arithmetic",
+    "bits",
+    "buffers",
+    "control",
+    "conversions",
+    "indices",
+    "interface",
+    "logic",
+    "shaping",
+    "vectors",
+]

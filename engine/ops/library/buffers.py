@@ -32,8 +32,8 @@ _BUFFER = take("buffer", "Where the elements are.")
 
 def _indices(is_2d: bool) -> tuple[OpInput, ...]:
     if is_2d:
-        return take("x", "The column, from 0."), take("y", "The row, from 0.")
-    return (take("index", "The element's number, from 0."),)
+        return take("x", "The column, from 0.", 0.0), take("y", "The row, from 0.", 0.0)
+    return (take("index", "The element's number, from 0.", 0.0),)
 
 
 def _index_types(call: Call) -> dict[str, ValueType]:
