@@ -3,15 +3,18 @@
 from engine.ops import library
 from engine.ops.analysis import check
 from engine.ops.emission import Argument, Extent, FramePointer, InputPointer, LiveParameter, OutputPointer
+from engine.ops.expression import ExpressionError, function_names, parse_expression
 from engine.ops.graph import GraphBuilder, OpConnection, OpError, OpGraph, OpNode, graph_from_json, graph_to_json
 from engine.ops.kernel import OpInputPort, OpKernel, OpOutputPort, OpParameter, compile_graph
-from engine.ops.table import OPS, OpInput, OpOutput, OpSetting, OpType
+from engine.ops.table import CATEGORIES, OPS, OpInput, OpOutput, OpSetting, OpType
 
 _ = library  # its import fills the table
 
 __all__ = [
+    "CATEGORIES",
     "OPS",
     "Argument",
+    "ExpressionError",
     "Extent",
     "FramePointer",
     "GraphBuilder",
@@ -32,6 +35,8 @@ __all__ = [
     "OutputPointer",
     "check",
     "compile_graph",
+    "function_names",
     "graph_from_json",
     "graph_to_json",
+    "parse_expression",
 ]

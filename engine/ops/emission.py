@@ -109,7 +109,6 @@ class Emission:
     place: list[ir.Value] = field(default_factory=list)
     index: Any = None
     inside: Any = None
-    _declared: dict[str, ir.Function] = field(default_factory=dict)
     _given: dict[Argument, ir.Value] = field(default_factory=dict)
 
     def argument(self, argument: Argument, kind: ir.Type) -> ir.Value:
@@ -135,10 +134,9 @@ class Emission:
 
     def call(self, name: str, result: ir.Type, arguments: list[ir.Value]) -> ir.Value:
         """Call an intrinsic of LLVM by its full name."""
-        function = self._declared.get(name)
+        function = self.module.globals.get(name)
         if function is None:
-            kind = ir.FunctionType(result, [a.type for a in arguments])
-            function = self._declared[name] = ir.Function(self.module, kind, name)
+            function = ir.Function(self.module, ir.FunctionType(result, [a.type for a in arguments]), name)
         return self.builder.call(function, arguments)
 
     def special(self, name: str) -> ir.Value:

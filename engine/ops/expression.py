@@ -26,7 +26,7 @@ _BINARY: dict[type[ast.operator], str] = {
     ast.Div: "divide",
     ast.FloorDiv: "floor_divide",
     ast.Mod: "modulo",
-    ast.Pow: "power",
+    ast.Pow: "pow",
     ast.BitAnd: "bit_and",
     ast.BitOr: "bit_or",
     ast.BitXor: "bit_xor",
@@ -66,11 +66,9 @@ _ALIASES = {
     "abs": "absolute",
     "min": "minimum",
     "max": "maximum",
-    "sqrt": "square_root",
-    "rsqrt": "reciprocal_root",
-    "cbrt": "cube_root",
-    "pow": "power",
     "mod": "modulo",
+    "fmod": "remainder",
+    "power": "pow",
     "lerp": "mix",
     "fma": "multiply_add",
     "where": "select",
@@ -78,8 +76,6 @@ _ALIASES = {
     "isinf": "is_infinite",
     "isfinite": "is_finite",
     "normalise": "normalize",
-    "ceil": "ceiling",
-    "trunc": "truncate",
 }
 _CONVERTED = {"float": "f32", "int": "s32", "bool": "boolean", "double": "f64", "uint": "u32"}
 _VECTORS = ("vec", "vec2", "vec3", "vec4", "float2", "float3", "float4")

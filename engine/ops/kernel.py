@@ -11,7 +11,8 @@ from engine.diagnostics import Severity
 from engine.ops.analysis import Analysis, analyse, number_type
 from engine.ops.emission import GLOBAL, VOID, Argument, Buffer, Emission, InputPointer, OutputPointer, Value
 from engine.ops.graph import TOP, OpError, OpGraph
-from engine.ops.ptx import TRIPLE, llvm_lines, ptx_lines, to_ptx
+from engine.ops.places import PROGRAM, Place, llvm_lines, places_text, ptx_lines
+from engine.ops.ptx import TRIPLE, data_layout, to_ptx
 from engine.ops.table import OpCode, Region
 from engine.ops.types import BufferType
 from engine.ops.wiring import PlacedOp
@@ -111,7 +112,7 @@ class _Lowering:
             for source, port in placed.sources.values():
                 self._used[source].add(port)
         module = ir.Module("ops")
-        module.triple = TRIPLE
+        module.triple, module.data_layout = TRIPLE, data_layout()
         function = ir.Function(module, ir.FunctionType(VOID, []), entry)
         function.calling_convention = "ptx_kernel"
         self._emission = Emission(
@@ -122,7 +123,8 @@ class _Lowering:
             max([rank, *(placed.op.rank for placed in self._live)]),
             any(placed.op.waits for placed in self._live),
         )
-        self._places = _Places(self._emission, entry)
+        function.set_metadata("dbg", Place(PROGRAM))
+        self._places = {number: Place(PROGRAM + number) for number in self._numbers.values()}
 
     def kernel(self) -> OpKernel:
         """Emit everything."""
@@ -133,7 +135,7 @@ class _Lowering:
         self._scope(TOP)
         if not emission.builder.block.is_terminated:
             emission.builder.ret_void()
-        text = str(emission.module)
+        text = str(emission.module) + places_text(self._entry, len(self._live))
         return OpKernel(
             self._entry,
             to_ptx(emission.module, text),
@@ -180,7 +182,7 @@ class _Lowering:
                 self._op(self._analysis.ops[node_id])
 
     def _op(self, placed: PlacedOp) -> None:
-        node_id, op = placed.node.id, placed.op
+        node_id, op, emission = placed.node.id, placed.op, self._emission
         signature = self._analysis.signatures[node_id]
         inputs = {port.name: self._input(placed, port.name) for port in op.inputs if not port.delayed}
         settings = placed.settings
@@ -191,9 +193,9 @@ class _Lowering:
             lambda branch: self._scope(f"{node_id}.{branch}".rstrip(".")),
             lambda name: self._back(placed, name),
         )
-        self._places.at(self._numbers[node_id])
+        emission.builder.debug_metadata = self._places[self._numbers[node_id]]
         code = OpCode(placed.node, signature, inputs, settings, self._used[node_id], region)
-        self._keep(node_id, op.emit(self._emission, code))
+        self._keep(node_id, op.emit(emission, code))
 
     def _keep(self, node_id: str, made: Mapping[str, Value | Buffer]) -> None:
         for port, value in made.items():
@@ -202,7 +204,7 @@ class _Lowering:
     def _back(self, placed: PlacedOp, name: str) -> Value | Buffer | None:
         """Return what a delayed input gets, at the end of the region that computes it."""
         value = self._input(placed, name)
-        self._places.at(self._numbers[placed.node.id])
+        self._emission.builder.debug_metadata = self._places[self._numbers[placed.node.id]]
         return value
 
     def _input(self, placed: PlacedOp, name: str) -> Value | Buffer | None:
@@ -252,36 +254,3 @@ class _Lowering:
             least, most = (s["minimum"], s["maximum"]) if s["bounded"] else (None, None)
             made.append(OpParameter(name, s["type"], s["default"], least, most, s["unit"], s["doc"]))
         return made
-
-
-class _Places:
-    """Debug information: each instruction gets the number of its op as its line."""
-
-    def __init__(self, emission: Emission, entry: str) -> None:
-        module = emission.module
-        self._module, self._builder = module, emission.builder
-        file = module.add_debug_info("DIFile", {"filename": "ops", "directory": ""})
-        unit = {
-            "language": ir.DIToken("DW_LANG_C99"),
-            "file": file,
-            "runtimeVersion": 0,
-            "isOptimized": True,
-            "emissionKind": ir.DIToken("DebugDirectivesOnly"),
-        }
-        compiled = module.add_debug_info("DICompileUnit", unit, is_distinct=True)
-        kind = module.add_debug_info("DISubroutineType", {"types": module.add_metadata([None])})
-        program = {"name": entry, "file": file, "line": 0, "type": kind, "unit": compiled}
-        self._scope = module.add_debug_info("DISubprogram", program, is_distinct=True)
-        emission.function.set_metadata("dbg", self._scope)
-        module.add_named_metadata("llvm.dbg.cu", compiled)
-        two, three = ir.Constant(ir.IntType(32), 2), ir.Constant(ir.IntType(32), 3)
-        module.add_named_metadata("llvm.module.flags", [two, "Debug Info Version", three])
-        self._known: dict[int, ir.DIValue] = {}
-
-    def at(self, line: int) -> None:
-        """Give the instructions that follow a line."""
-        place = self._known.get(line)
-        if place is None:
-            place = self._module.add_debug_info("DILocation", {"line": line, "column": 1, "scope": self._scope})
-            self._known[line] = place
-        self._builder.debug_metadata = place

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 from engine.ops.emission import Buffer, Emission, Value
@@ -167,7 +168,7 @@ class OpType:
         """Return an output by its name."""
         return next((item for item in self.outputs if item.name == name), None)
 
-    @property
+    @cached_property
     def values(self) -> tuple[OpSetting, ...]:
         """All that a person sets on it: the settings, and the inputs that have a default."""
         numbers = (OpSetting(i.name, "float", i.default, i.doc) for i in self.inputs if i.default is not None)

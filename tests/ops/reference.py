@@ -214,10 +214,14 @@ NUMERIC: dict[str, Callable[..., Array]] = {
     "multiply_add": _multiply_add,
     "clamp": lambda x, low, high: smaller(larger(x, low), high),
     "sign": _sign,
+    "modulo": lambda a, b: np.mod(a, b) if a.dtype.kind == "f" else _modulo(a, b),
+    "remainder": lambda a, b: np.fmod(a, b) if a.dtype.kind == "f" else _divide_whole(a, b)[1],
+    "floor": lambda x: np.floor(x) if x.dtype.kind == "f" else x,
+    "ceil": lambda x: np.ceil(x) if x.dtype.kind == "f" else x,
+    "trunc": lambda x: np.trunc(x) if x.dtype.kind == "f" else x,
+    "round": lambda x: np.rint(x) if x.dtype.kind == "f" else x,
 }
 WHOLE: dict[str, Callable[..., Array]] = {
-    "modulo": _modulo,
-    "remainder": lambda a, b: _divide_whole(a, b)[1],
     "bit_not": lambda x: ~x,
     "shift_left": _shift(True),
     "shift_right": _shift(False),
@@ -236,7 +240,7 @@ WHOLE_OR_BOOLEAN: dict[str, Callable[..., Array]] = {
 }
 FLOATS: dict[str, Callable[..., Array]] = {
     "divide": lambda a, b: a / b,
-    "square_root": np.sqrt,
+    "sqrt": np.sqrt,
     "saturate": _saturate,
     "mix": _mix,
     "step": lambda edge, x: np.where(x < edge, x.dtype.type(0), x.dtype.type(1)),

@@ -23,7 +23,7 @@ def test_an_if_gives_what_the_branch_that_ran_gave(device: Device) -> None:
     x = g.add("op.input", "x")["value"]
     i = g.add("op.index")["index"]
     choice = g.add("op.if", "choice", condition=g.add("op.greater", a=x, b=0.0)["out"])
-    root = g.add("op.square_root", region="choice", x=x)
+    root = g.add("op.sqrt", region="choice", x=x)
     inner = g.add("op.if", "inner", region="choice", condition=g.add("op.bit_and", a=i, b=1.0)["out"])
     inner.connect("then_a", g.add("op.negate", region="inner", x=root["out"])["out"])
     inner.connect("else_a", root["out"])

@@ -4,9 +4,11 @@ import zlib
 
 import numpy as np
 import pytest
+from scipy import special
 
 from engine.device.device import Device
-from engine.ops import OPS, GraphBuilder, OpGraph
+from engine.ops import OPS, GraphBuilder, OpGraph, compile_graph
+from engine.ops.functions import FUNCTIONS
 from tests.ops import reference
 from tests.ops.reference import Array, Reference, assert_same
 from tests.ops.running import run
@@ -87,6 +89,77 @@ def test_conversions_truncate_saturate_and_wrap(device: Device) -> None:
 
 def test_every_op_that_computes_by_component_is_compared() -> None:
     """An op that is added to these categories is added to the tests' evaluator too."""
-    compared = {name for kind in reference.NUMPY for name in _names(kind)} | {"convert", "any", "all"}
-    categories = ("Arithmetic", "Shaping", "Logic", "Bits", "Conversion")
-    assert {op.id for op in OPS.values() if op.category in categories} == {f"op.{name}" for name in compared}
+    compared = (
+        {name for kind in reference.NUMPY for name in _names(kind)} | {"convert", "any", "all"} | FUNCTIONS.keys()
+    )
+    categories = ("Arithmetic", "Functions", "Shaping", "Logic", "Bits", "Conversion")
+    in_table = {op.id.removeprefix("op.") for op in OPS.values() if op.category in categories}
+    assert in_table == compared - {"mod", "fmod"}
+
+
+#: What numpy and scipy call the functions, where the name differs.
+_NAMES = {
+    "asin": "arcsin",
+    "acos": "arccos",
+    "atan": "arctan",
+    "asinh": "arcsinh",
+    "acosh": "arccosh",
+    "atanh": "arctanh",
+}
+
+
+def _oracle(name: str, *operands: Array) -> Array:
+    """Return a function in f64, whatever the type."""
+    wide = [operand.astype(np.float64) for operand in operands]
+    match name:
+        case "fract":
+            return wide[0] - np.floor(wide[0])
+        case "round_away":
+            return np.trunc(wide[0] + np.copysign(0.5, wide[0]))
+        case "exp10" | "rsqrt":
+            return 10 ** wide[0] if name == "exp10" else 1 / np.sqrt(wide[0])
+        case "atan2" | "pow":
+            return (np.arctan2 if name == "atan2" else np.power)(*wide)
+    found = getattr(np, _NAMES.get(name, name), None) or getattr(special, name)
+    return np.asarray(found(*wide))
+
+
+def test_functions_are_those_of_their_names(device: Device) -> None:
+    """Within 3 units in the last place of numpy; `tests/ops/functions` measures each closely. Fast ones within 1e-4."""
+    names = [name for name in FUNCTIONS if name not in ("mod", "fmod")]
+    g = GraphBuilder()
+    for name in names:
+        op = OPS[f"op.{name}"]
+        kinds = {"f32": {}} if not op.settings else {"f32": {}, "fast": {"precision": "fast"}}
+        for kind, settings in {**kinds, "s32": {}}.items():
+            if not (kind == "s32" and name != "floor" and name != "sin"):
+                sources = [
+                    g.add("op.input", f"{letter}_{name}_{kind}", type="f32" if kind != "s32" else kind)
+                    for letter in "xy"
+                ]
+                ports = dict(
+                    zip([port.name for port in op.inputs], [source["value"] for source in sources], strict=False)
+                )
+                g.add(
+                    "op.output",
+                    f"{name}_{kind}",
+                    value=g.add(f"op.{name}", f"{name}-{kind}", **ports, **settings)["out"],
+                )
+    x, y = np.linspace(0.05, 0.95, 1023, dtype=np.float32), np.linspace(3, 1, 1023, dtype=np.float32)
+    inputs = {}
+    for port in compile_graph(g.graph()).inputs:
+        letter, _, rest = port.name.partition("_")
+        shifted = x + np.float32(1) if rest.startswith("acosh") else x
+        inputs[port.name] = (
+            (shifted if letter == "x" else y) if port.dtype == "f32" else np.arange(1023, dtype=np.int32)
+        )
+    found = run(device, g.graph(), inputs, 1023)
+    for key, array in found.items():
+        name, _, kind = key.rpartition("_")
+        operands = [inputs[f"{letter}_{key}"] for letter in "xy"][: len(OPS[f"op.{name}"].inputs)]
+        expected = _oracle(name, *operands)
+        if kind == "fast":
+            np.testing.assert_allclose(array, expected, rtol=1e-4, atol=1e-4, err_msg=key)
+        else:
+            units = np.spacing(np.abs(expected).astype(np.float32)).astype(np.float64)
+            assert (np.abs(array - expected) <= 3 * units).all(), key

@@ -7,7 +7,8 @@ from functools import partial
 from llvmlite import ir
 
 from engine.ops.emission import Emission, constant
-from engine.ops.rules import by_kind, define_by_component, floats, intrinsic, numbers, pair, take, whole
+from engine.ops.functions import FUNCTIONS
+from engine.ops.rules import by_kind, define_by_component, floats, intrinsic, numbers, pair, take
 from engine.types import DType, s32, s64
 
 
@@ -40,11 +41,19 @@ def _floor_divide(emission: Emission, kind: DType, a: ir.Value, b: ir.Value) -> 
 
 
 def _modulo(emission: Emission, kind: DType, a: ir.Value, b: ir.Value) -> ir.Value:
+    if kind.kind == "float":
+        return FUNCTIONS["mod"].emit(emission.builder, a, b)
     _, remainder = divide_whole(emission, kind, a, b)
     if kind not in (s32, s64):
         return remainder
     builder = emission.builder
     return builder.select(_is_below(emission, kind, remainder, b), builder.add(remainder, b), remainder)
+
+
+def _remainder(emission: Emission, kind: DType, a: ir.Value, b: ir.Value) -> ir.Value:
+    if kind.kind == "float":
+        return FUNCTIONS["fmod"].emit(emission.builder, a, b)
+    return divide_whole(emission, kind, a, b)[1]
 
 
 def _is_below(emission: Emission, kind: DType, remainder: ir.Value, b: ir.Value) -> ir.Value:
@@ -109,19 +118,18 @@ _define(
 _define(
     "modulo",
     "Modulo",
-    "What is left of a after b was taken away as often as floor(a / b) says; it has the sign of b. Modulo 0 gives 0.",
+    "a less b times floor(a / b), exactly; it has the sign of b. Whole numbers modulo 0 give 0.",
     pair(1.0),
-    whole,
+    numbers,
     _modulo,
     "% mod remainder",
 )
 _define(
     "remainder",
     "Remainder",
-    "What is left of a after division by b toward zero; it has the sign of a. By 0 it is 0.",
+    "What is left of a after division by b toward zero; it has the sign of a. Whole numbers by 0 give 0.",
     pair(1.0),
-    whole,
-    lambda emission, kind, a, b: divide_whole(emission, kind, a, b)[1],
+    numbers,
+    _remainder,
     "% rem",
 )
-_define("square_root", "Square Root", "The root of x, rounded to nearest.", _X, floats, intrinsic("sqrt"), "sqrt")

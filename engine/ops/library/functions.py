@@ -1,0 +1,90 @@
+"""The functions of `engine.ops.functions` as ops, component by component."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from engine.ops.emission import Emission, Value
+from engine.ops.functions import FUNCTIONS, Function
+from engine.ops.rules import OUT, by_component, floats, numbers, take
+from engine.ops.table import OpCode, OpSetting, OpType, register
+from engine.types import DType
+
+#: Functions that leave whole numbers as they are.
+_ROUNDING = ("floor", "ceil", "trunc", "round", "round_away")
+_TITLES = {
+    "sin": "Sine",
+    "cos": "Cosine",
+    "tan": "Tangent",
+    "asin": "Arc Sine",
+    "acos": "Arc Cosine",
+    "atan": "Arc Tangent",
+    "atan2": "Arc Tangent 2",
+    "sinh": "Hyperbolic Sine",
+    "cosh": "Hyperbolic Cosine",
+    "tanh": "Hyperbolic Tangent",
+    "asinh": "Inverse Hyperbolic Sine",
+    "acosh": "Inverse Hyperbolic Cosine",
+    "atanh": "Inverse Hyperbolic Tangent",
+    "exp": "Exponential",
+    "exp2": "Power of 2",
+    "exp10": "Power of 10",
+    "expm1": "Exponential Minus 1",
+    "log": "Logarithm",
+    "log2": "Logarithm to Base 2",
+    "log10": "Logarithm to Base 10",
+    "log1p": "Logarithm of 1 Plus",
+    "pow": "Power",
+    "sqrt": "Square Root",
+    "rsqrt": "Reciprocal Square Root",
+    "cbrt": "Cube Root",
+    "hypot": "Hypotenuse",
+    "floor": "Floor",
+    "ceil": "Ceiling",
+    "trunc": "Truncate",
+    "round": "Round",
+    "round_away": "Round Away",
+    "fract": "Fraction",
+    "erf": "Error Function",
+    "erfc": "Complementary Error Function",
+}
+#: These are op.modulo and op.remainder, which take whole numbers too.
+_ELSEWHERE = ("mod", "fmod")
+_PRECISION = OpSetting(
+    "precision",
+    "str",
+    "exact",
+    "Exact is within 2 units in the last place; fast takes a GPU's approximation for f32, whose bits differ by device.",
+    ("exact", "fast"),
+)
+
+
+def _register(function: Function) -> None:
+    names = function.body.__code__.co_varnames[: function.arity]
+
+    def emit(emission: Emission, code: OpCode) -> dict[str, Value]:
+        write = function.emit_fast if code.settings.get("precision") == "fast" else function.emit
+
+        def one(emission: Emission, kind: DType, *operands: ir.Value) -> ir.Value:
+            return write(emission.builder, *operands) if kind.kind == "float" else operands[0]
+
+        return dict(by_component(one)(emission, code))  # type: ignore[arg-type]  # it gives values alone
+
+    op = OpType(
+        f"op.{function.name}",
+        _TITLES[function.name],
+        "Functions",
+        function.doc.strip(),
+        tuple(take(name, "The operand." if len(names) == 1 else f"Operand {name}.") for name in names),
+        OUT,
+        numbers if function.name in _ROUNDING else floats,
+        emit,
+        settings=() if function.fast_body is None else (_PRECISION,),
+        tags=("math",),
+    )
+    register(op)
+
+
+for _function in FUNCTIONS.values():
+    if _function.name not in _ELSEWHERE:
+        _register(_function)

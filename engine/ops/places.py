@@ -1,0 +1,67 @@
+"""Which op each line of LLVM IR and PTX comes from.
+
+Each instruction has debug information whose line is the number of its op. LLVM turns it into `.loc` directives, which a
+device names when a kernel fails. It is written as text: llvmlite's objects take longer than all else in a small kernel.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+#: The number of the metadata that stands for the kernel; those of its ops follow.
+PROGRAM = 5
+_HEADER = """
+!llvm.dbg.cu = !{{!1}}
+!llvm.module.flags = !{{!4}}
+!0 = !DIFile(filename: "ops", directory: "")
+!1 = distinct !DICompileUnit(language: DW_LANG_C99, file: !0, isOptimized: true, emissionKind: DebugDirectivesOnly)
+!2 = !{{null}}
+!3 = !DISubroutineType(types: !2)
+!4 = !{{i32 2, !"Debug Info Version", i32 3}}
+!5 = distinct !DISubprogram(name: "{entry}", file: !0, line: 0, type: !3, unit: !1)
+"""
+_LOC = re.compile(r"\s*\.loc\s+1 (\d+) ")
+_DEBUG = re.compile(r"^  .*!dbg !(\d+)")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A piece of metadata, as llvmlite prints it behind an instruction."""
+
+    number: int
+
+    def get_reference(self) -> str:
+        """Return its name in LLVM IR."""
+        return f"!{self.number}"
+
+
+def places_text(entry: str, count: int) -> str:
+    """Return the metadata of a kernel with so many ops, to follow the text of its module."""
+    lines = (f"!{PROGRAM + n} = !DILocation(line: {n}, column: 1, scope: !{PROGRAM})\n" for n in range(1, count + 1))
+    return _HEADER.format(entry=entry) + "".join(lines)
+
+
+def ptx_lines(ptx: str, ops: tuple[str, ...]) -> dict[int, str]:
+    """Return the op that each line of PTX comes from, by line from 1; lines that serve the whole kernel are missing."""
+    lines: dict[int, str] = {}
+    at = 0
+    for number, line in enumerate(ptx.splitlines(), 1):
+        found = _LOC.match(line)
+        if found:
+            at = int(found[1])
+        elif line.startswith("}"):
+            at = 0
+        elif at and line.startswith("\t"):
+            lines[number] = ops[at - 1]
+    return lines
+
+
+def llvm_lines(text: str, ops: tuple[str, ...]) -> dict[int, str]:
+    """Return the op that each line of LLVM IR comes from, by line from 1."""
+    lines: dict[int, str] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        found = _DEBUG.match(line)
+        if found:
+            lines[number] = ops[int(found[1]) - PROGRAM - 1]
+    return lines
