@@ -9,8 +9,10 @@ from engine.blocktypes.parameters import UserArray, param
 from engine.blocktypes.ports import In, Out, Value, port, value_port
 from engine.blocktypes.regions import describe_for, describe_if, describe_while
 from engine.blocktypes.value_blocks import Moment, ValueBlock
+from engine.kernel_blocks.graph_block import GraphBlock, graph_interface
 from engine.kernel_blocks.kernel_block import KernelBlock, Wishes, parse_options, source_interface
 from engine.kernel_sources.sources import CudaFile, CudaOptions, CudaText, PtxFile
+from engine.ops import GraphBuilder, OpGraph, graph_from_json
 from engine.patch.composite import Composite
 from engine.patch.composite_builder import CompositeBuilder
 from engine.types import (
@@ -39,11 +41,14 @@ __all__ = [
     "CudaFile",
     "CudaOptions",
     "CudaText",
+    "GraphBlock",
+    "GraphBuilder",
     "In",
     "Interface",
     "Kernel",
     "KernelBlock",
     "Moment",
+    "OpGraph",
     "Out",
     "PtxFile",
     "ReinterpretView",
@@ -64,6 +69,8 @@ __all__ = [
     "dtype_of",
     "fixed_array",
     "from_bf16",
+    "graph_from_json",
+    "graph_interface",
     "layout_text",
     "midi_name",
     "osc_name",

@@ -40,10 +40,16 @@ from engine.blocktypes.parameters import ParameterHandle
 from engine.blocktypes.ports import BufferHandle, PortSpec, count_name, counter_name
 from engine.blocktypes.shape_rules import check_rule
 from engine.device.external import ExternalArray, describe_external
+from engine.kernel_sources.sources import OpGraphSource
+from engine.ops import Argument as OpArgument
+from engine.ops import Extent as OpExtent
+from engine.ops import FramePointer, InputPointer, LiveParameter, OpGraph, OutputPointer
 from engine.types import DType, u32
 
 #: The most threads of a thread block, and the most dynamic shared memory that any GPU has for one.
 MOST_THREADS, MOST_SHARED_BYTES = 1024, 227 * 1024
+#: The sizes that a kernel drawn from ops takes of a port.
+_SIZES = {"size": "{}.size", "width": "{}.last0", "height": "{}.last1", "depth": "{}.last2"}
 #: Turns the counter of an append buffer into its count.
 _COUNT = Kernel("append.cu", "count_appended")
 
@@ -131,6 +137,27 @@ class BlockBuilder:
                 text = f"among args, for the kernel to read, got {name!r} beside them"
                 raise checks.BlockCallError(f"{where}: count must be {text}")
         self._entries.append(KernelEntry(kernel, sizes, (x, y, z), taken, shared_bytes, name))
+
+    def compute(self, graph: OpGraph | OpGraphSource, *, over: BufferHandle) -> None:
+        """Run an op graph over the elements of the port `over`; OpError when the graph is wrong.
+
+        The graph's inputs, outputs and parameters are the block's ports and live parameters of the same names.
+        """
+        source = graph if isinstance(graph, OpGraphSource) else OpGraphSource.of(graph)
+        kernel = source.kernel()
+        for output in kernel.outputs:
+            if output.initial == "zeros":
+                self.fill(BufferHandle(output.name))
+        axes = ("size",) if kernel.rank == 1 else ("width", "height", "depth")[: kernel.rank]
+        threads = [_SIZES[axis].format(over.name) for axis in axes]
+        if kernel.elements_per_thread > 1:
+            threads[0] = f"ceil({threads[0]}/{kernel.elements_per_thread})"
+        self.launch(
+            Kernel(source, kernel.entry),
+            num_threads=[Extent(text) for text in threads],
+            args=[_passed(argument, over) for argument in kernel.arguments],
+            thread_block=kernel.thread_block and kernel.thread_block[: kernel.rank],
+        )
 
     def fill(self, target: BufferHandle, value: int = 0) -> None:
         """Set every byte of `target` to `value`."""
@@ -390,6 +417,19 @@ class BlockBuilder:
             check(text, self._names, self._structural)
         except ShapeRuleError as problem:
             raise checks.BlockCallError(f"{self._id}: {problem}") from None
+
+
+def _passed(argument: OpArgument, over: BufferHandle) -> object:
+    """Return what is passed for an argument of a kernel that is drawn from ops."""
+    match argument:
+        case LiveParameter(name):
+            return ParameterHandle(name)
+        case OpExtent(kind, port):
+            return Extent(_SIZES[kind].format(port or over.name))
+        case FramePointer():
+            return BlockBuilder.frame
+        case InputPointer(name) | OutputPointer(name):
+            return BufferHandle(name)
 
 
 def _dimensions(where: str, what: str, sizes: object) -> tuple[Any, ...]:

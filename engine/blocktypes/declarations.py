@@ -94,9 +94,9 @@ def _parameter_spec(cls: type[Any], declaration: ParameterDeclaration, hint: Any
     where = f"block {cls.id}: parameter {declaration.spec.name}"
     kind = next((name for known, name in TYPES.items() if known is (get_origin(hint) or hint)), None)
     if kind is None:
-        allowed = "float, int, bool, str, Path, numpy.ndarray or UserArray"
+        allowed = "float, int, bool, str, Path, numpy.ndarray, UserArray or dict"
         raise BlockDefinitionError(f"{where} must be {allowed}, got {hint}")
-    structural = declaration.spec.structural or kind in ("str", "path", "array", "external")
+    structural = declaration.spec.structural or kind in ("str", "path", "array", "external", "object")
     declaration.by_value = structural
     spec = replace(declaration.spec, type=kind, structural=structural)
     if not spec.doc.strip():

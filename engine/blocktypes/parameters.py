@@ -5,6 +5,7 @@ A *live* parameter is passed to kernels as a scalar, so changing it is one write
 """
 
 import inspect
+import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -44,12 +45,13 @@ TYPES: dict[Any, str] = {
     Path: "path",
     np.ndarray: "array",
     UserArray: "external",
+    dict: "object",
 }
 
 
 @dataclass(frozen=True)
 class ParameterSpec:
-    """A parameter as its block type declares it; `type` is float, int, bool, str, path, array or external.
+    """A parameter as its block type declares it; `type` is float, int, bool, str, path, array, external or object.
 
     `files` describes what a path parameter names: "open image", "save image" or "".
     """
@@ -135,6 +137,11 @@ def _to_external(value: Any) -> UserArray | None:
     return UserArray(value) if shares else None
 
 
+def _to_object(value: Any) -> dict[str, Any] | None:
+    json.dumps(value, allow_nan=False)  # raises TypeError and ValueError
+    return value if isinstance(value, dict) else None
+
+
 _CONVERT = {
     "float": _to_float,
     "int": _to_int,
@@ -143,6 +150,7 @@ _CONVERT = {
     "path": lambda value: str(value) if isinstance(value, (str, Path)) else None,
     "array": _to_array,
     "external": _to_external,
+    "object": _to_object,
 }
 _MUST_BE = {
     "float": "a finite number",
@@ -151,6 +159,7 @@ _MUST_BE = {
     "str": "text",
     "path": "a file path",
     "array": "a non-empty numeric array with no masked elements",
+    "object": "a JSON object",
     "external": f"an array that has one of {', '.join(_INTERFACES)}",
 }
 
@@ -164,7 +173,7 @@ def parse_text(spec: ParameterSpec, text: str) -> Any:
             return spec.coerce(float(text) if spec.type == "float" else _number(text))
         except (ValueError, OverflowError) as problem:
             raise PatchError(f"parameter {spec.name} must be {_MUST_BE[spec.type]}, got {text!r}") from problem
-    if spec.type in ("array", "external"):
+    if spec.type in ("array", "external", "object"):
         raise PatchError(f"parameter {spec.name} must be set from Python, got text")
     return spec.coerce(text)
 
@@ -228,7 +237,8 @@ def param(
     files: str = "",
     replaces: tuple[str, ...] = (),
 ) -> Any:
-    """Declare a parameter; the annotation gives its type (float, int, bool, str, Path, numpy.ndarray or UserArray).
+    """Declare a parameter; the annotation gives its type (float, int, bool, str, Path, numpy.ndarray,
+    UserArray, or dict for a JSON object).
 
     `min` and `max` bound it and span its slider; `unit` is shown beside it; `choices` lists the allowed texts;
     `structural` makes its value part of the description (text, paths and arrays always are). A `UserArray` is memory of

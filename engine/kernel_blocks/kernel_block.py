@@ -128,7 +128,7 @@ def kernel_interface(
     if unknown := shapes.keys() - {port.name for port in made.ports if not port.is_input}:
         outputs = ", ".join(port.name for port in made.ports if not port.is_input) or "none"
         raise KernelError(f"shapes must name outputs ({outputs}), got {', '.join(sorted(unknown))}")
-    made.parameters += _sizes([port.shape for port in made.ports])
+    made.parameters += size_parameters([port.shape for port in made.ports])
     axes = ("size",) if rank == 1 else ("last0", "last1", "last2")[:rank]
     launch = Launch(
         kernel,
@@ -184,7 +184,7 @@ def _shapes(text: str) -> dict[str, str]:
     return rules
 
 
-def _sizes(rules: Sequence[str]) -> list[ParameterSpec]:
+def size_parameters(rules: Sequence[str]) -> list[ParameterSpec]:
     """Return the parameters that the default shape of a kernel without inputs names."""
     named = next((rule.strip("[]").split(", ") for rule in GENERATED if rule in rules), [])
     usual = 65536 if named == ["size"] else 64 if len(named) == 3 else 512

@@ -31,7 +31,8 @@ from engine.kernel_sources.nvrtc import (
     reader_version,
     toolkit_folders,
 )
-from engine.kernel_sources.sources import CudaFile, CudaOptions, CudaText, KernelSource, PtxFile
+from engine.kernel_sources.sources import CudaFile, CudaOptions, CudaText, KernelSource, OpGraphSource, PtxFile
+from engine.ops import OpError
 from engine.processes.pool import run
 from engine.ptx import parse
 from engine.ptx.tree import KernelSignature
@@ -79,6 +80,8 @@ def find_source(source: str | KernelSource, search: Sequence[Path] = ()) -> Kern
             return replace(source, path=str(find_kernel(path, search)), options=_placed(options, search))
         case PtxFile(path=path):
             return replace(source, path=str(find_kernel(path, search)))
+        case OpGraphSource():
+            return source
 
 
 def _placed(options: CudaOptions, search: Sequence[Path], more: Sequence[str] = ()) -> CudaOptions:
@@ -251,6 +254,15 @@ def load_ptx(source: PtxFile, architecture: str, cache: CompileCache) -> KernelI
     return image
 
 
+def load_op_graph(source: OpGraphSource, architecture: str, cache: CompileCache) -> KernelImage:
+    """Compile an op graph; KernelError when it is wrong."""
+    try:
+        ptx = source.kernel().ptx
+    except OpError as problem:
+        raise KernelError(str(problem)) from None
+    return KernelImage(source, ptx, None, parse(ptx).signatures, "", ())
+
+
 def _check_parameters(manifest: KernelManifest, signatures: dict[str, KernelSignature], path: Path) -> None:
     signature = signatures.get(manifest.name)
     if signature is None:
@@ -272,4 +284,5 @@ LOADERS: dict[type, Callable[[Any, str, CompileCache], KernelImage]] = {
     CudaFile: load_cuda,
     CudaText: load_cuda,
     PtxFile: load_ptx,
+    OpGraphSource: load_op_graph,
 }

@@ -3,9 +3,11 @@
 Equal sources are the same kernel, and are compiled and loaded once. Everything here is frozen and can be hashed.
 """
 
+import json
 import math
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from typing import Any
 import msgspec
 
 from engine.diagnostics import KernelError
+from engine.ops import OpGraph, OpKernel, compile_graph, graph_from_json, graph_to_json
 
 #: What a macro may stand for: text as it is written in CUDA C++, or a number.
 Constant = str | int | float | bool
@@ -138,4 +141,29 @@ class CudaText(msgspec.Struct, frozen=True, tag_field="kind", tag="cuda text", o
     file = None
 
 
-KernelSource = PtxFile | CudaFile | CudaText
+class OpGraphSource(msgspec.Struct, frozen=True, tag_field="kind", tag="op graph", omit_defaults=True):
+    """A kernel drawn from ops: `graph` is an op graph as JSON text, as `OpGraphSource.of` writes it."""
+
+    graph: str
+
+    label = "op graph"
+    file = None
+
+    @classmethod
+    def of(cls, graph: OpGraph) -> "OpGraphSource":
+        """Return a graph as a source; graphs with the same ops in the same order are the same source."""
+        return cls(json.dumps(graph_to_json(graph), sort_keys=True))
+
+    def kernel(self) -> OpKernel:
+        """Return the compiled graph; OpError when it is wrong."""
+        return _compiled(self.graph)
+
+
+@lru_cache(maxsize=512)
+def _compiled(graph: str) -> OpKernel:
+    return compile_graph(graph_from_json(json.loads(graph)), entry=GRAPH_ENTRY)
+
+
+#: The entry point of a kernel drawn from ops.
+GRAPH_ENTRY = "kernel"
+KernelSource = PtxFile | CudaFile | CudaText | OpGraphSource

@@ -114,9 +114,11 @@ class PatchContents:
         if block_type is None or not block_type.is_adaptive:
             return block_type
         known = self._adapted.get(node.id)
-        if known is None or known[0] is not node or known[1] != (self.path, generation()):
-            resolved, _ = self.catalogue.resolve(node.type, node.parameters, lambda: self.folder)
-            known = self._adapted[node.id] = node, (self.path, generation()), resolved
+        if known is None or known[0] is not node or known[1] != (self.path, block_type, generation()):
+            resolved, problem = self.catalogue.resolve(node.type, node.parameters, lambda: self.folder)
+            if problem is not None and resolved is block_type and known is not None:
+                resolved = known[2]  # what is wrong now doesn't take away the ports that the node had
+            known = self._adapted[node.id] = node, (self.path, block_type, generation()), resolved
         return known[2]
 
     def decides_interface(self, node_id: str, parameter: str) -> bool:
@@ -232,8 +234,8 @@ class PatchContents:
         check_change(change, self.nodes, self._by_target)
         apply_change(self.nodes, self._by_target, change)
         self._index.follow(change)
-        if isinstance(change, changes.BlockTypesChanged | changes.NodeRemoved):
-            self._adapted.clear()
+        if isinstance(change, changes.NodeRemoved):
+            self._adapted.pop(change.node.id, None)
 
     def _carried(self, change: Change) -> Change:
         """Return a change with the present names of ports and parameters that it calls by their old ones.

@@ -148,13 +148,14 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     (
         "parameter type",
         {"x": X, "a": (list, param([], doc="A."))},
-        "block test_def.sample: parameter a must be float, int, bool, str, Path, numpy.ndarray or UserArray, "
+        "block test_def.sample: parameter a must be float, int, bool, str, Path, numpy.ndarray, UserArray or dict, "
         "got <class 'list'>",
     ),
     (
         "parameter untyped",
         {"x": X, "a": (None, param(1.0, doc="A."))},
-        "block test_def.sample: parameter a must be float, int, bool, str, Path, numpy.ndarray or UserArray, got None",
+        "block test_def.sample: parameter a must be float, int, bool, str, Path, numpy.ndarray, UserArray or dict, "
+        "got None",
     ),
     (
         "default type",

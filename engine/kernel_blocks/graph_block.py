@@ -1,0 +1,65 @@
+"""`GraphBlock`: a block type whose nodes have the ports and parameters of an op graph."""
+
+from typing import Any
+
+from engine.blocktypes.adaptive import AdaptiveBlock, Interface
+from engine.blocktypes.builder import BlockBuilder
+from engine.blocktypes.parameters import ParameterSpec
+from engine.blocktypes.ports import BufferHandle, PortSpec
+from engine.diagnostics import PatchError
+from engine.kernel_blocks.arguments import GENERATED
+from engine.kernel_blocks.kernel_block import size_parameters
+from engine.kernel_sources.sources import OpGraphSource
+from engine.ops import OpGraph, OpKernel, OpParameter
+from engine.types import NAMED
+
+
+class GraphBlock(AdaptiveBlock, abstract=True):
+    """A block type whose nodes run an op graph over the elements of a port."""
+
+    def describe(self, build: BlockBuilder) -> None:
+        """Run the graph; nothing while the node has none."""
+        if self.content is not None:
+            source, over = self.content
+            build.compute(source, over=BufferHandle(over))
+
+
+def graph_interface(graph: OpGraph, *, title: str = "", summary: str = "") -> Interface:
+    """Return the interface of a node that runs an op graph; OpError when the graph is wrong.
+
+    Inputs whose elements are read one by one have the same shape, which the outputs get. Without inputs, parameters
+    give the outputs their size.
+    """
+    source = OpGraphSource.of(graph)
+    kernel = source.kernel()
+    if not kernel.outputs:
+        raise PatchError("op graph must have an output, got none")
+    domain = next((i.name for i in kernel.inputs if i.is_own_element), kernel.inputs[0].name if kernel.inputs else "")
+    ports = [*_inputs(kernel, domain), *_outputs(kernel, domain)]
+    over = domain or next((port.name for port in ports if port.shape in GENERATED), kernel.outputs[0].name)
+    parameters = [*map(_parameter, kernel.parameters), *size_parameters([port.shape for port in ports])]
+    return Interface(tuple(ports), tuple(parameters), (source, over), title=title, summary=summary)
+
+
+def _inputs(kernel: OpKernel, domain: str) -> list[PortSpec]:
+    made = []
+    for item in kernel.inputs:
+        shape = f"same({domain})" if item.is_own_element and item.name != domain else "same"
+        made.append(PortSpec(item.name, "in", NAMED[item.dtype], item.doc or f"Elements of {item.name}.", shape))
+    return made
+
+
+def _outputs(kernel: OpKernel, domain: str) -> list[PortSpec]:
+    usual = f"same({domain})" if domain else GENERATED[kernel.rank - 1]
+    return [
+        PortSpec(item.name, "out", NAMED[item.dtype], item.doc or f"Elements of {item.name}.", item.shape or usual)
+        for item in kernel.outputs
+    ]
+
+
+def _parameter(item: OpParameter) -> ParameterSpec:
+    dtype = NAMED[item.dtype]
+    kind: Any = {"boolean": bool, "integer": int}.get(dtype.kind, float)
+    low, high = (None, None) if kind is bool else (item.minimum, item.maximum)
+    doc = item.doc or f"{item.name} of the kernel."
+    return ParameterSpec(item.name, kind.__name__, kind(item.default), doc, low, high, item.unit)

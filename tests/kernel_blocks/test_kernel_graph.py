@@ -1,0 +1,112 @@
+"""`kernel.graph`: an op graph is a block; `BlockBuilder.compute` runs one for any block."""
+
+import numpy as np
+import pytest
+
+from engine import Engine, Patch, UpdateLevel
+from engine.api import Block, BlockBuilder, GraphBuilder, In, OpGraph, Out, f32, param, port
+from engine.device.device import Device
+from engine.ops import graph_to_json
+from engine.patch.changes import PortRef
+from engine.patch.files import dump_patch, parse_patch
+
+SIZES = (1, 7, 1023, 1027)
+
+
+def _scaled(factor: float = 2.0) -> OpGraph:
+    """Return x * amplitude + y, and the sum of x and y beside it."""
+    g = GraphBuilder()
+    x, y = g.add("op.input", "x"), g.add("op.input", "y")
+    amplitude = g.add("op.parameter", "amplitude", default=factor, minimum=-8.0, maximum=8.0)
+    total = g.add("op.multiply_add", a=x["value"], b=amplitude["out"], c=y["value"])
+    g.add("op.output", "out", value=total["out"])
+    g.add("op.output", "both", value=g.add("op.add", a=x["value"], b=y["value"])["out"])
+    return g.graph()
+
+
+def _ramp() -> OpGraph:
+    """Return the index of each element along x, without an input."""
+    g = GraphBuilder()
+    g.add("op.output", "out", value=g.add("op.add", a=g.add("op.index", "at")["index"], b=0.5)["out"])
+    return g.graph()
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_graph_computes_each_element(device: Device, size: int) -> None:
+    """Inputs, outputs and sliders have the names of their ops."""
+    x, y = np.random.default_rng(size).normal(size=(2, size)).astype(np.float32)
+    patch = Patch()
+    node = patch.add("kernel.graph", graph=graph_to_json(_scaled()))
+    for name, values in (("x", x), ("y", y)):
+        patch.connect(patch.add("io.array", data=values)["out"], node[name])
+    with Engine(patch, device=device) as engine:
+        assert engine.step().diagnostics == ()
+        np.testing.assert_array_equal(engine.read(node["both"]), x + y)
+        patch.set(node, amplitude=-3.5)
+        assert engine.step().update_level is UpdateLevel.HOT
+        exact = x.astype(np.float64) * -3.5 + y
+        np.testing.assert_allclose(engine.read(node["out"]), exact, rtol=1e-7, atol=1e-7)
+
+
+def test_a_rewired_graph_runs_and_a_wrong_one_leaves_the_last_good_one() -> None:
+    """Undo brings back what ran before; the message names the op."""
+    patch = Patch()
+    node = patch.add("kernel.graph", graph=graph_to_json(_ramp()), size=5)
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        np.testing.assert_array_equal(engine.read(node["out"]), np.arange(5) + 0.5)
+        wrong = graph_to_json(_ramp())
+        wrong["nodes"][0]["type"] = "op.nothing"
+        patch.set(node, graph=wrong)
+        told = engine.step().diagnostics
+        assert told[0].node == node.id and "op.nothing" in told[0].message
+        np.testing.assert_array_equal(engine.read(node["out"]), np.arange(5) + 0.5)
+        patch.undo()
+        assert engine.step().diagnostics == ()
+
+
+def test_equal_graphs_share_one_module() -> None:
+    """The content of a graph is its address."""
+    patch = Patch()
+    for _ in range(3):
+        patch.add("kernel.graph", graph=graph_to_json(_ramp()), size=7)
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        loaded = engine.core.context.services.modules._loaded
+        assert len(loaded) == 1
+
+
+def test_a_file_keeps_the_graph() -> None:
+    """It is part of the patch's JSON."""
+    patch = Patch()
+    node = patch.add("kernel.graph", graph=graph_to_json(_ramp()), size=3)
+    loaded = parse_patch(dump_patch(patch))
+    assert dump_patch(loaded) == dump_patch(patch)
+    with Engine(loaded, device="host") as engine:
+        engine.step()
+        np.testing.assert_array_equal(engine.read(PortRef(node.id, "out")), [0.5, 1.5, 2.5])
+
+
+def test_any_block_may_compute_a_graph(device: Device) -> None:
+    """`build.compute` takes a graph whose names are those of the block's ports and parameters."""
+
+    class Louder(Block, id="test.louder"):
+        """Scale x and add y."""
+
+        x: In[f32] = port(doc="Scaled.")
+        y: In[f32] = port(shape="same(x)", doc="Added.")
+        out: Out[f32] = port(shape="same(x)", doc="Result.")
+        both: Out[f32] = port(shape="same(x)", doc="Sum.")
+        amplitude: float = param(2.0, doc="Scale.")
+
+        def describe(self, build: BlockBuilder) -> None:
+            build.compute(_scaled(), over=self.x)
+
+    patch = Patch()
+    node = patch.add("test.louder", amplitude=4.0)
+    ones = patch.add("io.array", data=np.ones((3, 5), np.float32))
+    for name in ("x", "y"):
+        patch.connect(ones["out"], node[name])
+    with Engine(patch, device=device) as engine:
+        assert engine.step().diagnostics == ()
+        np.testing.assert_array_equal(engine.read(node["out"]), np.full((3, 5), 5.0))
