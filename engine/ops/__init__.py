@@ -2,6 +2,7 @@
 
 from engine.ops import library
 from engine.ops.analysis import check
+from engine.ops.compose import compose
 from engine.ops.emission import Argument, Extent, FramePointer, InputPointer, LiveParameter, OutputPointer
 from engine.ops.expression import ExpressionError, function_names, parse_expression
 from engine.ops.graph import GraphBuilder, OpConnection, OpError, OpGraph, OpNode, graph_from_json, graph_to_json
@@ -35,6 +36,7 @@ __all__ = [
     "OutputPointer",
     "check",
     "compile_graph",
+    "compose",
     "function_names",
     "graph_from_json",
     "graph_to_json",

@@ -14,3 +14,11 @@ def device(request: pytest.FixtureRequest) -> Iterator[Device]:
     device = open_device(request.param)
     yield device
     device.close()
+
+
+@pytest.fixture(scope="session")
+def host_device() -> Iterator[Device]:
+    """The host device, for tests that have nothing to say of a GPU."""
+    device = open_device("host")
+    yield device
+    device.close()

@@ -27,6 +27,7 @@ from engine.ops.types import ELEMENTS, F32, NUMBERS, S32, U32, BufferType, Value
 from engine.types import NAMED, DType, boolean
 
 _CATEGORY = "Kernel"
+_SIZES = ("size", "width", "height", "depth")
 _WEAK = {"number": ValueType(S32.scalar, weak=True), "float": ValueType(F32.scalar, weak=True)}
 _NAME = OpSetting("name", "str", "", "Its name at the block; the op's id when empty.")
 _DOC = OpSetting("doc", "str", "", "What a person should know of it.")
@@ -76,7 +77,7 @@ def _input_type(call: Call) -> Signature:
     dtype = NAMED[call.settings["type"]]
     value = read_as(dtype)
     assert value is not None
-    sizes = dict.fromkeys(("size", "width", "height", "depth"), S32)
+    sizes = dict.fromkeys(_SIZES, S32)
     return Signature({}, {"value": value, "buffer": BufferType(dtype), **sizes})
 
 
@@ -85,7 +86,7 @@ def _input(emission: Emission, code: OpCode) -> dict[str, Value | Buffer]:
     pointer = emission.argument(InputPointer(name, str(dtype)), GLOBAL)
     buffer = Buffer(BufferType(dtype), pointer, partial(emission.extent, port=name))
     made: dict[str, Value | Buffer] = {"buffer": buffer}
-    for size in ("size", "width", "height", "depth"):
+    for size in _SIZES:
         if size in code.used:
             made[size] = Value(S32, (buffer.extent(size),))
     if "value" in code.used:
@@ -124,6 +125,42 @@ register(
         _input,
         settings=(_NAME, OpSetting("type", "str", "f32", "The type of its elements.", ELEMENTS), _DOC),
         tags=("port", "read", "load"),
+    )
+)
+
+
+def _element_type(call: Call) -> Signature:
+    kind = fits(call.value("value"), NAMED[call.settings["type"]], "value")
+    return Signature({"value": kind}, {"value": kind, **dict.fromkeys(_SIZES, S32)})
+
+
+def _element(emission: Emission, code: OpCode) -> dict[str, Value]:
+    made = {size: Value(S32, (emission.extent(size),)) for size in _SIZES if size in code.used}
+    value = memory.through_memory(emission, NAMED[code.settings["type"]], code.value("value"))
+    if emission.inside is not None:
+        zeros = memory.zeros(value.type)
+        parts = (emission.builder.select(emission.inside, p, z) for p, z in zip(value.parts, zeros, strict=True))
+        value = Value(value.type, tuple(parts))
+    return {"value": value, **made}
+
+
+register(
+    OpType(
+        "op.element",
+        "Element",
+        _CATEGORY,
+        "A value as it would be read back if it were stored as an element; it takes the place of an input whose buffer "
+        "another graph fills.",
+        (take("value", "What would be stored."),),
+        (
+            OpOutput("value", "What would be read."),
+            OpOutput("size", "How many elements are computed."),
+            *(OpOutput(name, f"Their extent, as op.input has it: {name}.") for name in _SIZES[1:]),
+        ),
+        _element_type,
+        _element,
+        settings=(OpSetting("type", "str", "f32", "The type of the elements.", ELEMENTS),),
+        tags=("fuse", "round"),
     )
 )
 

@@ -1,0 +1,124 @@
+"""`compose`: several op graphs as one, so that what one computes feeds the next without a buffer between them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from engine.diagnostics import error
+from engine.ops.analysis import analyse
+from engine.ops.graph import OpConnection, OpError, OpGraph, OpNode
+from engine.ops.types import BufferType
+
+_NAMED = ("op.input", "op.output", "op.parameter")
+
+
+def compose(parts: Mapping[str, OpGraph], links: Mapping[str, str], *, keep: Collection[str] = ()) -> OpGraph:
+    """Return one graph that does what several do, bit for bit; OpError when a link can't be.
+
+    `links` says what inputs, written "part.input", read: "part.output" of another part, or "part.input", which makes
+    one input of two that read the same buffer. An output that feeds an input is stored only if `keep` has it. Inputs,
+    outputs, parameters and ops are called "part/name" in the graph, or "name" where a part's name is empty.
+    """
+    found = {part: _Part(part, graph) for part, graph in parts.items()}
+    nodes: list[OpNode] = []
+    connections: list[OpConnection] = []
+    targets = {_end(found, target): _end(found, source) for target, source in links.items()}
+    fed = {source for source in targets.values() if source[0].nodes[source[1]].type == "op.output"}
+    kept = {_end(found, name) for name in keep}
+    for part in found.values():
+        for node_id, node in part.nodes.items():
+            end = (part, node_id)
+            source = targets.get(end)
+            if source is not None:
+                nodes += _element(part, node_id, source)
+            elif end not in fed or end in kept:
+                nodes.append(part.renamed(node))
+    for part in found.values():
+        connections += _connections(part, targets, fed - kept)
+    return OpGraph(tuple(nodes), tuple(connections))
+
+
+class _Part:
+    """One graph of a composition, with its types."""
+
+    def __init__(self, name: str, graph: OpGraph) -> None:
+        self.name, self.graph = name, graph
+        self.prefix = f"{name}/" if name else ""
+        self.nodes = {node.id: node for node in graph.nodes}
+        self.sources = {connection.target: connection.source for connection in graph.connections}
+        self.used = {connection.source for connection in graph.connections}
+        self.ends = {self.called(node): node.id for node in graph.nodes if node.type in ("op.input", "op.output")}
+
+    @staticmethod
+    def called(node: OpNode) -> str:
+        """Return the name of an input, output or parameter."""
+        return str(node.parameters.get("name") or node.id)
+
+    def dtype(self, node_id: str) -> str:
+        """Return the element type of an input or output."""
+        said = self.nodes[node_id].parameters.get("type", "f32" if self.nodes[node_id].type == "op.input" else "same")
+        if said != "same":
+            return str(said)
+        analysis = analyse(self.graph)
+        kind = analysis.outputs(node_id).get("buffer")
+        if not isinstance(kind, BufferType):
+            raise OpError(analysis.diagnostics)
+        return str(kind.dtype)
+
+    def renamed(self, node: OpNode) -> OpNode:
+        """Return a node as it is called in the composition."""
+        region = f"{self.prefix}{node.region}" if node.region else ""
+        parameters: dict[str, Any] = node.parameters
+        if node.type in _NAMED:
+            parameters = {**parameters, "name": f"{self.prefix}{self.called(node)}"}
+        return OpNode(f"{self.prefix}{node.id}", node.type, region, parameters)
+
+
+_End = tuple[_Part, str]
+
+
+def _end(found: Mapping[str, _Part], text: str) -> _End:
+    name, _, port = text.rpartition(".")
+    part = found.get(name)
+    if part is None or port not in part.ends:
+        raise OpError([error(f"link must be between inputs and outputs of the graphs, got {text}")])
+    return part, part.ends[port]
+
+
+def _element(part: _Part, node_id: str, source: _End) -> Iterable[OpNode]:
+    """Return what takes the place of an input; nothing where it is another input of the composition."""
+    from_part, from_id = source
+    for end, held in ((part, node_id), source):
+        if end.nodes[held].type == "op.output" and f"{held}.value" not in end.sources:
+            raise OpError([error("an output that feeds an input must have a value", node=f"{end.prefix}{held}")])
+        if from_part.nodes[from_id].type == "op.output" and f"{held}.buffer" in end.used:
+            raise OpError([error("a fused buffer must be read at the thread's own index", node=f"{end.prefix}{held}")])
+    given, wanted = from_part.dtype(from_id), part.dtype(node_id)
+    if given != wanted:
+        message = f"{part.called(part.nodes[node_id])} must be fed with {wanted}, got {given}"
+        raise OpError([error(message, node=f"{part.prefix}{node_id}")])
+    if from_part.nodes[from_id].type == "op.output":
+        yield OpNode(f"{part.prefix}{node_id}", "op.element", "", {"type": wanted})
+
+
+def _connections(part: _Part, targets: Mapping[_End, _End], gone: Collection[_End]) -> Iterable[OpConnection]:
+    for connection in part.graph.connections:
+        source_id, _, port = connection.source.partition(".")
+        if (part, connection.target.partition(".")[0]) in gone:
+            continue
+        yield OpConnection(f"{_place(part, source_id, targets)}.{port}", f"{part.prefix}{connection.target}")
+    for (target, node_id), (source, output) in targets.items():
+        if target is part and source.nodes[output].type == "op.output":
+            read, _, port = source.sources[f"{output}.value"].partition(".")
+            yield OpConnection(f"{_place(source, read, targets)}.{port}", f"{part.prefix}{node_id}.value")
+
+
+def _place(part: _Part, node_id: str, targets: Mapping[_End, _End]) -> str:
+    """Return what a node is called; an input that is the same as another is that one."""
+    for _ in range(len(targets) + 1):
+        source, output = targets.get((part, node_id), (part, ""))
+        if not output or source.nodes[output].type == "op.output":
+            return f"{part.prefix}{node_id}"
+        part, node_id = source, output
+    raise OpError([error("inputs must not be linked in a circle", node=f"{part.prefix}{node_id}")])
