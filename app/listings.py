@@ -9,11 +9,11 @@ from app.console import make_console, make_table
 from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
 from engine.catalogue.catalogue import default_catalogue
+from engine.device.device import HOST_ARCHITECTURE
 from engine.device.open import list_devices
 from engine.kernel_sources.describe import describe_kernels
 from engine.kernel_sources.image import manifest_paths, write_manifest
 from engine.kernel_sources.loader import load_image
-from engine.runtime.check.check_patch import ARCHITECTURE
 
 
 def block_info(block: type[Block]) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def show_kernel(file: Path, write_json: bool) -> None:
 
     Several are described one by one, in NAME.ENTRY.json.
     """
-    manifests = describe_kernels(load_image(file, ARCHITECTURE))
+    manifests = describe_kernels(load_image(file, HOST_ARCHITECTURE))
     console = make_console()
     for manifest in manifests:
         console.print(f"[bold]{manifest.name}[/bold]  at most {manifest.max_threads} threads", soft_wrap=True)

@@ -114,7 +114,7 @@ OPTIONS = ("-lineinfo", "-default-device", f"-DWARPLOOM_HEADERS=0x{DIGEST}")
 
 @dataclass(frozen=True)
 class CompiledSource:
-    """One compile's results; `cubin` is None for a virtual architecture ("compute_75"), `log` holds the warnings.
+    """One compile's results; `cubin` is None for a virtual architecture ("compute_90"), `log` holds the warnings.
 
     `signatures` are those of its kernels, empty where nobody has asked for them: reading the PTX may take longer than
     compiling.

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from engine.device.arguments import pack_arguments
+from engine.device.device import HOST_ARCHITECTURE
 from engine.device.host import HostDevice
 from engine.device.host.modules import cache, native
 from engine.device.host.translate.module import translate_module
@@ -193,7 +194,8 @@ def main() -> None:
     """Print every table; with names, only their rows."""
     parser = argparse.ArgumentParser(description="Compare kernels on the host device with C.")
     parser.add_argument("names", nargs="*", help="cases to time, by default all")
-    parser.add_argument("--dialect", default="compute_75", help="NVRTC's target: compute_100 or later writes other PTX")
+    text = "NVRTC's target: compute_100 or later writes other PTX"
+    parser.add_argument("--dialect", default=HOST_ARCHITECTURE, help=text)
     parser.add_argument("--no-loads", action="store_true", help="leave out what loading costs")
     chosen = parser.parse_args()
     write = sys.stdout.write

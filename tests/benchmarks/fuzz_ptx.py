@@ -14,6 +14,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
+from engine.device.device import HOST_ARCHITECTURE
 from engine.device.host.modules import native
 from engine.device.host.translate.module import translate_module
 from engine.diagnostics import KernelError
@@ -58,7 +59,7 @@ def sources(limit: int | None = None) -> list[str]:
     paths = sorted({path for folder in folders for path in (ROOT / folder).glob("**/*.cu")})
     for path in paths[:limit]:
         try:
-            image = load_image(path, "compute_75").ptx
+            image = load_image(path, HOST_ARCHITECTURE).ptx
         except KernelError:
             continue  # a header of other kernels
         found.append(image)

@@ -9,6 +9,7 @@ import pytest
 from engine.blocktypes.block import Block, describe
 from engine.blocktypes.entries import KernelEntry
 from engine.catalogue.catalogue import default_catalogue
+from engine.device.device import HOST_ARCHITECTURE
 from engine.diagnostics import PatchError
 from engine.kernel_sources.loader import find_source, load_image
 
@@ -51,7 +52,7 @@ def test_launches_fit_their_kernels(block: type[Block]) -> None:
     """Each kernel a block names exists and takes as many arguments as the block passes."""
     for entry in describe(_placed(block)).all_entries:
         if isinstance(entry, KernelEntry):
-            image = load_image(find_source(entry.kernel.source), "compute_75")
+            image = load_image(find_source(entry.kernel.source), HOST_ARCHITECTURE)
             assert len(image.signature(entry.kernel.entry).parameters) == len(entry.arguments), entry.kernel
 
 

@@ -7,6 +7,7 @@ import pytest
 from blocks.particles.camera import Camera
 from blocks.particles.particle import Particle
 from engine.compiler.frame import Frame
+from engine.device.device import HOST_ARCHITECTURE
 from engine.diagnostics import KernelError
 from engine.kernel_sources.image import KERNELS_FOLDER
 from engine.kernel_sources.nvrtc import compile_cuda
@@ -15,7 +16,7 @@ from engine.types import DType
 FILES = sorted(KERNELS_FOLDER.glob("*.cu"))
 
 
-@pytest.mark.parametrize("architecture", ["compute_75", "sm_90"])
+@pytest.mark.parametrize("architecture", [HOST_ARCHITECTURE, "sm_90"])
 @pytest.mark.parametrize("path", FILES, ids=[path.name for path in FILES])
 def test_kernel_file_compiles_without_warnings(path: Path, architecture: str) -> None:
     """NVRTC has no warnings for any file."""
@@ -42,13 +43,13 @@ def _assertions(struct: DType, header: str, shift: int = 0) -> str:
 @pytest.mark.parametrize(("struct", "header"), SHARED, ids=[struct.__name__ for struct, _ in SHARED])
 def test_struct_has_the_layout_of_its_header(struct: DType, header: str) -> None:
     """Size, and offset and size of each field, are those that the CUDA compiler gives."""
-    compile_cuda(_assertions(struct, header), Path("layout.cu"), "compute_75", [KERNELS_FOLDER])
+    compile_cuda(_assertions(struct, header), Path("layout.cu"), HOST_ARCHITECTURE, [KERNELS_FOLDER])
 
 
 def test_a_wrong_layout_would_be_seen() -> None:
     """The comparison fails for a struct that is four bytes off."""
     with pytest.raises(KernelError, match="static assertion"):
-        compile_cuda(_assertions(Particle, "particle.cuh", 4), Path("layout.cu"), "compute_75", [KERNELS_FOLDER])
+        compile_cuda(_assertions(Particle, "particle.cuh", 4), Path("layout.cu"), HOST_ARCHITECTURE, [KERNELS_FOLDER])
 
 
 def test_a_particle_is_32_bytes() -> None:

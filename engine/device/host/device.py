@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from engine.device.arguments import pack_arguments
-from engine.device.device import Buffer, DeviceInfo, launch_config, upload, whole_number
+from engine.device.device import HOST_ARCHITECTURE, Buffer, DeviceInfo, launch_config, upload, whole_number
 from engine.device.external import described
 from engine.device.graph import Graph
 from engine.device.host.events import HostEvent, HostStream
@@ -54,7 +54,9 @@ class HostDevice:
         self.pool = Pool(cores, self.watchdog)
         self.table = AllocationTable()
         self._is_open = True
-        self.info = DeviceInfo("host", _title(), "compute_75", total_bytes(), self.pool.cores, has_own_memory=False)
+        self.info = DeviceInfo(
+            "host", _title(), HOST_ARCHITECTURE, total_bytes(), self.pool.cores, has_own_memory=False
+        )
 
     @property
     def memory_free_bytes(self) -> int:
@@ -111,7 +113,7 @@ class HostDevice:
         self._check_open()
         if isinstance(image, bytes):
             if image.startswith(_CUBIN_MAGIC):
-                raise KernelError("host: module must be PTX text, got a CUBIN; compile for compute_75")
+                raise KernelError(f"host: module must be PTX text, got a CUBIN; compile for {HOST_ARCHITECTURE}")
             image = image.decode(errors="replace")
         if not isinstance(image, str):
             raise KernelError(f"host: module must be PTX text, got {type(image).__name__}")

@@ -9,6 +9,7 @@ from engine.blocktypes.entries import Kernel, KernelEntry
 from engine.catalogue.block_code import BlockCode
 from engine.compiler.description import BlockNode
 from engine.compiler.plan import Plan, make_plan
+from engine.device.device import HOST_ARCHITECTURE
 from engine.device.open import list_devices
 from engine.diagnostics import Diagnostic, GraphValidationError, KernelError, Severity, error
 from engine.kernel_sources.image import KernelImage
@@ -24,8 +25,6 @@ from engine.runtime.model.parameters import ParameterStore
 from engine.values.steps import read_settings
 from engine.values.wiring import wire
 
-#: Kernels are compiled to PTX, as for the host: that needs no GPU.
-ARCHITECTURE = "compute_75"
 #: For less memory than this, nobody looks which devices there are.
 ALWAYS_THERE = 1 << 30
 
@@ -72,7 +71,8 @@ def plan_patch(patch: Patch) -> tuple[Plan | None, list[Diagnostic]]:
 
 
 def _image(kernel: Kernel, folders: tuple[str, ...]) -> KernelImage:
-    return load_image(find_source(kernel.source, [Path(folder) for folder in folders]), ARCHITECTURE)
+    """Compile a kernel to PTX, as for the host: that needs no GPU."""
+    return load_image(find_source(kernel.source, [Path(folder) for folder in folders]), HOST_ARCHITECTURE)
 
 
 def _memory_problems(plan: Plan) -> list[Diagnostic]:

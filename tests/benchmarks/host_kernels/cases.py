@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from cuda.bindings import nvrtc
 
+from engine.device.device import HOST_ARCHITECTURE
+
 HERE = Path(__file__).parent
 FILES = tuple(sorted(path.stem for path in HERE.glob("*.cu")))
 Array = np.ndarray[Any, Any]
@@ -175,7 +177,7 @@ def _tree(spheres: Array) -> tuple[Array, Array]:
     return nodes, spheres
 
 
-def compile_ptx(dialect: str = "compute_75") -> str:
+def compile_ptx(dialect: str = HOST_ARCHITECTURE) -> str:
     """Return the PTX of all kernels, for the host."""
     source = "\n".join((HERE / f"{name}.cu").read_text() for name in FILES)
     _, program = nvrtc.nvrtcCreateProgram(source.encode(), b"bench.cu", 0, [], [])

@@ -25,6 +25,17 @@ POWER = """extern "C" __global__ void run(const float* x, float* out, int n) {
     if (i < n) out[i] = product;
 }
 """
+SUM = """extern "C" __global__ void run(const float* x, float* out, int n) {
+    if (threadIdx.x >= 32) return;
+    out[0] = __CUDA_ARCH__;
+#if __CUDA_ARCH__ >= 800
+    out[1] = __reduce_add_sync(~0u, threadIdx.x);
+#else
+    out[1] = -1;
+#endif
+    out[2] = 0;
+}
+"""
 PTX = """.version 7.5
 .target sm_75
 .address_size 64
@@ -42,9 +53,10 @@ class OfText(Block, id="test_sources.text"):
     x: In[f32] = port(doc="Numbers.")
     out: Out[f32] = port(shape="same(x)", doc="What the kernel makes of them.")
     text: str = param(CUBE, doc="CUDA C++.")
+    architecture: str = param("", doc="What it is compiled for.")
 
     def describe(self, build: BlockBuilder) -> None:
-        kernel = Kernel(CudaText(self.text), entry="run")
+        kernel = Kernel(CudaText(self.text, CudaOptions(architecture=self.architecture)), entry="run")
         build.launch(kernel, num_threads=self.x.size, args=(self.x, self.out, self.x.size))
 
 
@@ -99,6 +111,19 @@ def test_a_text_is_a_kernel(patch: Patch, device: Device) -> None:
         patch.set(node, text=CUBE)
         assert engine.step().diagnostics == ()
         assert np.array_equal(engine.read(node["out"]), X * X * X)
+
+
+def test_a_text_may_choose_its_architecture(patch: Patch, device: Device) -> None:
+    """Without a choice, the host has what GPUs since sm_90 have, and a GPU what it has itself."""
+    newest = 900 if device.info.name == "host" else 10 * int(device.info.architecture.removeprefix("sm_"))
+    for architecture in ("", "compute_75", "compute_80"):
+        node = patch.add("test_sources.text", node_id=f"n{architecture}", text=SUM, architecture=architecture)
+        patch.connect(patch["data"]["out"], node["x"])
+    with Engine(patch, device=device) as engine:
+        assert engine.step().diagnostics == ()
+        assert engine.read(patch["n"]["out"]).tolist() == [newest, 496, 0]
+        assert engine.read(patch["ncompute_75"]["out"]).tolist() == [750, -1, 0]
+        assert engine.read(patch["ncompute_80"]["out"]).tolist() == [800, 496, 0]
 
 
 def test_each_value_of_a_constant_is_a_kernel_of_its_own(patch: Patch, device: Device, tmp_path: Path) -> None:
