@@ -120,13 +120,13 @@ PARTS: dict[str, mpf] = {
 
 def scaled_erfc(dtype: str) -> tuple[str, tuple[Real, Real, mpf, mpf], int]:
     """Return the fit for erfc: exp(x^2) erfc(x) (1 + 2 x) in t, which maps [1/2, the last x] close to [-1, 1]."""
-    last, k = (mpf("10.2"), mpf(4)) if dtype == "f32" else (mpf("27.4"), mpf(4))
+    last, k = mpf("10.2") if dtype == "f32" else mpf("27.4"), mpf(4)
 
     def wanted(t: mpf) -> mpf:
         x = k * (1 + t) / (1 - t)
         return mp.exp(x * x) * mp.erfc(x) * (1 + 2 * x)
 
-    text = "erfc(x) = exp(-x^2) p((x - 4) / (x + 4)) / (1 + 2 x), 1/2 <= x"
+    text = "erfc(x) = exp(-x^2) (ERFC_FIRST + t p(t)) / (1 + 2 x), t = (x - 4) / (x + 4), 1/2 <= x"
     return text, (wanted, lambda t: 1 / wanted(t), (mpf("0.5") - k) / (mpf("0.5") + k), (last - k) / (last + k)), 4
 
 
@@ -159,10 +159,13 @@ def main() -> None:
     out = [f'"""{doc}"""\n\n# fmt: off\n']
     for dtype, bits in PRECISION.items():
         out.append(f"_{dtype.upper()} = {{\n")
-        for name, (comment, what, guard) in {**POLYNOMIALS, "ERFC": scaled_erfc(dtype)}.items():
+        constants = dict(PARTS)
+        for name, (comment, what, guard) in {**POLYNOMIALS, "ERFC_REST": scaled_erfc(dtype)}.items():
             polynomial, error = least(bits + guard, *what)
+            if name == "ERFC_REST":
+                constants["ERFC_FIRST"], *polynomial = polynomial
             out.append(lines(name, f"{comment}; error 2^{float(mp.log(error, 2)):.1f}", polynomial, dtype))
-        for name, value in PARTS.items():
+        for name, value in constants.items():
             parts = []
             for _ in range(3):
                 parts.append(rounded(value, dtype))

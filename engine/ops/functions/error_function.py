@@ -1,7 +1,7 @@
 """The error function and its complement."""
 
 from engine.ops.functions.exponential import exponential
-from engine.ops.functions.value import Value, polynomial, polynomial_parts, scaled, select, two_product, two_sum
+from engine.ops.functions.value import Value, polynomial, scaled, select, two_product, two_sum
 
 
 def _near(x: Value) -> Value:
@@ -14,7 +14,8 @@ def _complement(size: Value) -> Value:
     size = select(size > last, last, size)
     t = (size - 4.0) / (size + 4.0)
     divisor, divisor_low = two_sum(size + size, size.constant(1.0))
-    top, top_low = two_sum(*polynomial_parts(t, "ERFC"))
+    first, first_low = t.parts("ERFC_FIRST", 2)
+    top, top_low = two_sum(t.constant(first), (t * polynomial(t, "ERFC_REST")) + first_low)
     ratio = top / divisor
     ratio_low = ratio.fma(-divisor_low, ratio.fma(-divisor, top) + top_low) / divisor
     square, square_low = two_product(size, size)

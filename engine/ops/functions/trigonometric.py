@@ -42,22 +42,25 @@ def _multiplied(x: Value) -> tuple[Value, Value, Value]:
     bits = x.bits()
     m = (bits & ((1 << format.fraction) - 1)) | (1 << format.fraction)
     first_bit = ((bits & (format.sign - 1)) >> format.fraction) - (format.bias + format.fraction + 2 - width)
-    window = _bits_of_two_over_pi(first_bit)
-    top, middle, bottom = (word.widened() * m.widened() for word in window)
-    product = (top << width) + middle + bottom.shifted_right(width)
-    fraction = product << 2
-    minus = fraction >> (2 * width - 1)
-    quadrant = product.shifted_right(2 * width - 2).low_word() - minus.low_word()
-    size = (fraction ^ minus) - minus
-    upper, lower = size.high_word(), size.low_word()
-    leading = upper.unsigned_to_float()
-    trailing = (upper - leading.truncated_to_unsigned()).to_float()
-    quarter, rest = two_sum(leading, lower.unsigned_to_float().fma(2.0**-width, trailing))
-    first, second = (part * 2.0**-width for part in x.parts("HALF_PI", 2))
-    product_high, error = two_product(quarter, first)
-    high, low = two_sum(product_high, quarter.fma(second, rest.fma(first, error)))
+    top, middle, bottom = _bits_of_two_over_pi(first_bit)
+    wide = m.widened()
+    product = wide * middle.widened() + (wide * bottom.widened()).high_word().widened()
+    upper, lower = top * m + product.high_word(), product.low_word()
+    quadrant = upper.shifted_right(width - 2)
+    upper, lower = (upper << 2) | lower.shifted_right(width - 2), lower << 2
+    quadrant = quadrant + upper.shifted_right(width - 1)  # the fraction is signed
+    # The fraction in three floats; the first two hold as many bits as fit exactly.
+    spare = width - format.fraction - 1
+    first_float = (upper >> spare).to_float()
+    second_float = (((upper & ((1 << spare) - 1)) << (width - 2 * spare)) | lower.shifted_right(2 * spare)).to_float()
+    third_float = (lower & ((1 << (2 * spare)) - 1)).to_float()
+    high, low = two_sum(first_float, second_float * 2.0 ** -(width - spare))
+    high, low = two_sum(high, third_float.fma(2.0 ** -(width + spare), low))
+    first, second = (part * 2.0 ** (spare - width) for part in x.parts("HALF_PI", 2))
+    size, error = two_product(high, first)
+    high, low = two_sum(size, high.fma(second, low.fma(first, error)))
     negative = bits >> (width - 1)
-    sign = (minus.low_word() ^ negative) & -format.sign
+    sign = bits & -format.sign
     undefined = x - x  # NaN when x is infinite
     return (
         (quadrant ^ negative) - negative,

@@ -249,22 +249,12 @@ def select(condition: Value, yes: Value | float, no: Value | float) -> Value:
     return condition._new(condition.builder.select(condition.raw, yes.raw, no.raw))
 
 
-def _horner(x: Value, coefficients: Sequence[float]) -> Value:
-    *others, result = (x.constant(c) for c in coefficients)
+def polynomial(x: Value, name: str) -> Value:
+    """Return a polynomial of coefficients.py at x by Horner's rule."""
+    *others, result = (x.constant(c) for c in TABLES[x.format.name][name])
     for coefficient in reversed(others):
         result = result.fma(x, coefficient)
     return result
-
-
-def polynomial(x: Value, name: str) -> Value:
-    """Return a polynomial of coefficients.py at x by Horner's rule."""
-    return _horner(x, TABLES[x.format.name][name])
-
-
-def polynomial_parts(x: Value, name: str) -> tuple[Value, Value]:
-    """Return the first coefficient and the rest of the polynomial, whose sum is its value."""
-    first, *others = TABLES[x.format.name][name]
-    return x.constant(first), x * _horner(x, others)
 
 
 def power_of_two(exponent: Value) -> Value:

@@ -45,7 +45,7 @@ def compiled(names: tuple[str, ...], dtype: str, *, fast: bool = False) -> tuple
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     target = llvm.Target.from_triple("nvptx64-nvidia-cuda")
-    machine = target.create_target_machine(cpu="sm_75", features="+ptx64", opt=1)
+    machine = target.create_target_machine(cpu="sm_75", features="+ptx70", opt=1)
     module = ir.Module()
     module.triple, module.data_layout = "nvptx64-nvidia-cuda", str(machine.target_data)
     for name in names:
