@@ -26,16 +26,18 @@ REST_S = {"closed": 0.006, "moved": 0.006, "created": 0.02, "modified": 0.06}
 class SourceWatcher:
     """Watches folders and calls `on_change` with the files that were saved together, from its own thread.
 
-    A file is reported when its content differs from what was last seen. A save that changes nothing is not reported,
-    nor is a deletion: the version that was loaded last stays in use. `watch` may be called from any thread.
+    A file is reported when its content differs from what was last seen; an empty one is first given time to be filled.
+    A save that changes nothing is not reported, nor is a deletion: the version that was loaded last stays in use.
+    `watch` may be called from any thread. `clock` gives seconds.
     """
 
-    def __init__(self, on_change: Callable[[frozenset[Path]], None]) -> None:
-        self._on_change = on_change
+    def __init__(
+        self, on_change: Callable[[frozenset[Path]], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._on_change, self._clock = on_change, clock
         self._known: dict[Path, bytes] = {}
         self._due_s: dict[Path, float] = {}  # when each touched file is complete, unless it is touched again
-        self._complete: set[Path] = set()  # touched files that were closed or moved into place
-        self._emptied: set[Path] = set()  # files found empty once, which may be about to be written
+        self._empty: set[Path] = set()  # files found empty once, which may be about to be written
         self._folders: set[Path] = set()
         self._changed = threading.Condition()
         self._closing = False
@@ -90,11 +92,7 @@ class SourceWatcher:
 
     def _touch(self, path: Path, kind: str) -> None:
         with self._changed:
-            if kind in ("closed", "moved"):
-                self._complete.add(path)
-            elif path in self._complete:
-                return  # editors set times and permissions after the last write
-            self._due_s[path] = time.monotonic() + REST_S[kind]
+            self._due_s[path] = self._clock() + REST_S[kind]
             self._changed.notify()
 
     def _report(self) -> None:
@@ -110,12 +108,11 @@ class SourceWatcher:
         """Wait until files are complete and return them; None when the watcher closes."""
         with self._changed:
             while not self._closing:
-                now_s = time.monotonic()
+                now_s = self._clock()
                 complete = {path for path, due_s in self._due_s.items() if due_s <= now_s}
                 # Files that are saved together are reported together: wait for one that is nearly complete.
                 nearly = any(now_s < due_s <= now_s + REST_S["closed"] for due_s in self._due_s.values())
                 if complete and not nearly:
-                    self._complete -= complete
                     for path in complete:
                         del self._due_s[path]
                     return complete
@@ -124,14 +121,14 @@ class SourceWatcher:
             return None
 
     def _is_new(self, path: Path) -> bool:
-        content = _digest(path)
-        if content is None or content == self._known.get(path):
-            return False
-        if content == _EMPTY and self._known.get(path) is not None and path not in self._emptied:
-            self._emptied.add(path)
+        content, known = _digest(path), self._known.get(path)
+        if content == _EMPTY != known and path not in self._empty:
+            self._empty.add(path)
             self._touch(path, "modified")
             return False
-        self._emptied.discard(path)
+        self._empty.discard(path)
+        if content is None or content == known:
+            return False
         self._known[path] = content
         return True
 

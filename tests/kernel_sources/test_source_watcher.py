@@ -3,7 +3,6 @@
 import os
 import queue
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,151 +12,236 @@ from engine.diagnostics import KernelError
 from engine.kernel_sources.watcher import REST_S, SourceWatcher
 from tests.waiting import until
 
-NOTHING_FOR_S = 0.4
+CLOSED_S = REST_S["closed"]
+LONG_S = 2 * max(REST_S.values())
 
 
-class Saves:
-    """A folder with one kernel in it, and the reports about it."""
+class Watcher(SourceWatcher):
+    """A watcher of a folder for which time passes only when a test says so."""
 
     def __init__(self, folder: Path) -> None:
-        self.kernel = folder / "sub" / "blur.cu"
-        self.kernel.parent.mkdir()
-        self.kernel.write_text("old")
-        self.reports: queue.Queue[frozenset[Path]] = queue.Queue()
-        self.watcher = SourceWatcher(self.reports.put)
-        self.watcher.watch(folder)
+        self.folder = folder
+        self.fails = False
+        self._reports: list[frozenset[Path]] = []
+        self._heard: queue.Queue[tuple[Path, str]] = queue.Queue()
+        self._marks: set[Path] = set()
+        self._now_s, self._looks = 0.0, 0
+        super().__init__(self._report_to_test, self._time_s)
+        self.watch(folder)
 
-    def next(self) -> frozenset[Path]:
-        return self.reports.get()
+    def after(self, seconds: float) -> list[set[Path]]:
+        """Let time pass when all saves so far were heard of, and return what is reported then, a set for each call."""
+        mark = self.folder / f"mark{len(self._marks)}.h"  # events arrive in order, so this one is the last
+        self._marks.add(mark)
+        mark.write_text("heard")
+        while self._heard.get() != (mark, "closed"):
+            pass
+        self._now_s += seconds
+        looks = self._looks
+        until(lambda: self._wake() or self._looks >= looks + 2)  # at the second, it has reported what it saw first
+        reports, self._reports = self._reports, []
+        return [set(report - self._marks) for report in reports if report - self._marks]
 
-    def nothing_more(self) -> bool:
-        try:
-            return not self.reports.get(timeout=NOTHING_FOR_S)
-        except queue.Empty:
-            return True
+    def _report_to_test(self, changed: frozenset[Path]) -> None:
+        self._reports.append(changed)
+        if self.fails:
+            raise ValueError("the test's report")
+
+    def _touch(self, path: Path, kind: str) -> None:
+        with self._changed:
+            looks = self._looks
+            super()._touch(path, kind)
+            self._looks = looks  # the reporter notes the time of an empty file, which is no look at what is due
+        self._heard.put((path, kind))
+
+    def _time_s(self) -> float:
+        self._looks += threading.current_thread() is self._reporter
+        return self._now_s
+
+    def _wake(self) -> None:
+        with self._changed:
+            self._changed.notify()
 
 
 @pytest.fixture
-def saves(tmp_path: Path) -> Iterator[Saves]:
-    """A watched folder; its watcher leaves no thread behind."""
+def kernel(tmp_path: Path) -> Path:
+    """A kernel in a folder of the watched one."""
+    path = tmp_path / "sub" / "blur.cu"
+    path.parent.mkdir()
+    path.write_text("old")
+    return path
+
+
+@pytest.fixture
+def watcher(tmp_path: Path, kernel: Path) -> Iterator[Watcher]:
+    """A watcher of the kernel, which leaves no thread behind."""
     before = set(threading.enumerate())
-    watched = Saves(tmp_path)
-    yield watched
-    watched.watcher.close()
-    watched.watcher.close()
+    watcher = Watcher(tmp_path)
+    yield watcher
+    watcher.close()
+    watcher.close()
     assert set(threading.enumerate()) == before
 
 
-def test_a_write_in_place_is_seen_once(saves: Saves) -> None:
-    """Truncating and writing in pieces is one save."""
-    with saves.kernel.open("w") as file:
+def test_a_write_in_place_is_seen_once(kernel: Path, watcher: Watcher) -> None:
+    """Truncating and writing in pieces is one save, however long it takes, if the pieces follow each other soon."""
+    with kernel.open("w") as file:
         for piece in ("new", " and", " longer"):
             file.write(piece)
             file.flush()
-            time.sleep(0.01)
-    assert saves.next() == {saves.kernel}
-    assert saves.nothing_more()
+            assert watcher.after(0.9 * REST_S["modified"]) == []
+    assert watcher.after(LONG_S) == [{kernel}]
+    assert watcher.after(LONG_S) == []
 
 
-def test_a_temporary_file_renamed_over_is_seen(saves: Saves) -> None:
+def test_a_write_right_after_a_save_is_waited_for(kernel: Path, watcher: Watcher) -> None:
+    """The first save is not reported with half of the second one."""
+    kernel.write_text("new")
+    with kernel.open("w") as file:
+        file.write("newer")
+        file.flush()
+        assert watcher.after(CLOSED_S) == []
+    assert watcher.after(CLOSED_S) == [{kernel}]
+    assert watcher.after(LONG_S) == []
+
+
+def test_a_file_that_stays_open_is_reported_when_it_rests(kernel: Path, watcher: Watcher) -> None:
+    """Some file systems don't tell that a file was closed."""
+    with kernel.open("w") as file:
+        file.write("new")
+        file.flush()
+        assert watcher.after(1.1 * REST_S["modified"]) == [{kernel}]
+    assert watcher.after(LONG_S) == []
+
+
+def test_a_temporary_file_renamed_over_is_seen(kernel: Path, watcher: Watcher) -> None:
     """Editors that save safely do this; the temporary file's name does not matter."""
-    temporary = saves.kernel.with_suffix(".cu~tmp")
+    temporary = kernel.with_suffix(".cu~tmp")
     temporary.write_text("new")
-    temporary.replace(saves.kernel)
-    assert saves.next() == {saves.kernel}
-    assert saves.nothing_more()
+    temporary.replace(kernel)
+    assert watcher.after(LONG_S) == [{kernel}]
+    assert watcher.after(LONG_S) == []
 
 
-def test_a_rename_from_elsewhere_is_seen(saves: Saves, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_rename_from_elsewhere_is_seen(
+    kernel: Path, watcher: Watcher, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """The temporary file may lie in a folder that is not watched."""
     temporary = tmp_path_factory.mktemp("elsewhere") / "blur.cu"
     temporary.write_text("new")
-    temporary.replace(saves.kernel)
-    assert saves.next() == {saves.kernel}
+    temporary.replace(kernel)
+    assert watcher.after(LONG_S) == [{kernel}]
 
 
-@pytest.mark.parametrize("gap_s", [0.0, 0.2])
-def test_delete_and_create_is_one_save(saves: Saves, gap_s: float) -> None:
+@pytest.mark.parametrize("gap_s", [0.0, LONG_S])
+def test_delete_and_create_is_one_save(kernel: Path, watcher: Watcher, gap_s: float) -> None:
     """The deletion alone is not reported, however long the file stays away."""
-    saves.kernel.unlink()
-    time.sleep(gap_s)
-    saves.kernel.write_text("new")
-    assert saves.next() == {saves.kernel}
-    assert saves.nothing_more()
+    kernel.unlink()
+    assert watcher.after(gap_s) == []
+    kernel.write_text("new")
+    assert watcher.after(LONG_S) == [{kernel}]
+    assert watcher.after(LONG_S) == []
 
 
-def test_a_save_without_a_change_is_not_reported(saves: Saves) -> None:
+def test_a_save_without_a_change_is_not_reported(kernel: Path, watcher: Watcher) -> None:
     """Content counts, not time stamps."""
-    saves.kernel.write_text("old")
-    saves.kernel.touch()
-    assert saves.nothing_more()
+    kernel.write_text("old")
+    kernel.touch()
+    assert watcher.after(LONG_S) == []
 
 
-def test_other_kinds_of_files_are_not_reported(saves: Saves) -> None:
+def test_other_kinds_of_files_are_not_reported(kernel: Path, watcher: Watcher) -> None:
     """Only kernels, headers, manifests and block files are."""
     for name in ("notes.txt", "blur.cu.swp", "blur.pyc"):
-        (saves.kernel.parent / name).write_text("new")
-    names = {"k.cu", "k.cuh", "k.h", "k.ptx", "k.json", "k.py"}
-    for name in names:
-        (saves.kernel.parent / name).write_text("new")
-    seen: set[Path] = set()
-    while len(seen) < len(names):
-        seen |= saves.next()
-    assert {path.name for path in seen} == names
-    assert saves.nothing_more()
+        kernel.with_name(name).write_text("new")
+    kinds = {kernel.with_name(name) for name in ("k.cu", "k.cuh", "k.h", "k.ptx", "k.json", "k.py")}
+    for path in kinds:
+        path.write_text("new")
+    assert watcher.after(LONG_S) == [kinds]
+    assert watcher.after(LONG_S) == []
 
 
-def test_files_saved_together_are_reported_together(saves: Saves) -> None:
-    """A checkout of many files calls back once, or a few times when the disk is slow; no file is reported twice."""
-    paths = {saves.kernel.with_name(f"k{index}.cu") for index in range(20)}
+def test_files_saved_together_are_reported_together(kernel: Path, watcher: Watcher) -> None:
+    """A checkout of many files calls back once, if one follows the other soon."""
+    paths = {kernel.with_name(f"k{index}.cu") for index in range(20)}
     for path in paths:
         path.write_text("new")
-    reports = [saves.next()]
-    while set().union(*reports) != paths:
-        reports.append(saves.next())
-    assert sum(map(len, reports)) == len(paths)
-    assert len(reports) <= 5
-    assert saves.nothing_more()
+        assert watcher.after(0.9 * CLOSED_S) == []
+    assert watcher.after(CLOSED_S) == [paths]
+    assert watcher.after(LONG_S) == []
 
 
-def test_an_emptied_file_is_given_time_to_be_filled(saves: Saves) -> None:
-    """Some editors truncate in one step and write in another; a file that stays empty is reported too."""
-    saves.kernel.open("w").close()
-    time.sleep(0.02)
-    saves.kernel.write_text("new")
-    assert saves.next() == {saves.kernel}
-    assert saves.nothing_more()
-    saves.kernel.open("w").close()
-    assert saves.next() == {saves.kernel}
-    assert saves.nothing_more()
+def test_files_saved_apart_are_reported_apart(kernel: Path, watcher: Watcher) -> None:
+    """Each is reported without a wait for the next."""
+    for path in (kernel, kernel.with_name("other.cu")):
+        path.write_text("new")
+        assert watcher.after(CLOSED_S) == [{path}]
 
 
-def test_times_and_rights_set_after_a_save_do_not_hold_it_up(saves: Saves, monkeypatch: pytest.MonkeyPatch) -> None:
-    """vim sets them. The file is reported after it was closed, without waiting for another close."""
-    monkeypatch.setitem(REST_S, "modified", 1000.0)
+@pytest.mark.parametrize("name", ["blur.cu", "new.cu"])
+def test_an_empty_file_is_given_time_to_be_filled(kernel: Path, watcher: Watcher, name: str) -> None:
+    """Some programs create or truncate a file in one step and write it in another; one that stays empty is reported."""
+    path = kernel.with_name(name)
+    path.open("w").close()
+    assert watcher.after(CLOSED_S) == []
+    assert watcher.after(0.9 * REST_S["modified"]) == []
+    path.write_text("new")
+    assert watcher.after(LONG_S) == [{path}]
+    assert watcher.after(LONG_S) == []
+    path.open("w").close()
+    assert watcher.after(CLOSED_S) == []
+    assert watcher.after(LONG_S) == [{path}]
+    assert watcher.after(LONG_S) == []
+
+
+@pytest.mark.parametrize("way", ["filled with what it held", "deleted"])
+def test_an_empty_file_is_given_time_each_time(kernel: Path, watcher: Watcher, way: str) -> None:
+    """This holds also after a time that ended without a report."""
+    kernel.open("w").close()
+    assert watcher.after(CLOSED_S) == []
+    if way == "deleted":
+        kernel.unlink()
+    else:
+        kernel.write_text("old")
+    assert watcher.after(LONG_S) == []
+    kernel.open("w").close()
+    assert watcher.after(CLOSED_S) == []
+    assert watcher.after(LONG_S) == [{kernel}]
+
+
+def test_times_and_rights_set_after_a_save_do_not_hold_it_up(kernel: Path, watcher: Watcher) -> None:
+    """vim sets them. The file is reported as soon as one that was only closed."""
     for text in ("a", "b", "c", "d", "e"):
-        saves.kernel.write_text(text)
-        saves.kernel.chmod(0o644)
-        os.utime(saves.kernel)
-        assert saves.next() == {saves.kernel}
+        kernel.write_text(text)
+        kernel.chmod(0o644)
+        os.utime(kernel)
+        assert watcher.after(CLOSED_S) == [{kernel}]
 
 
 @pytest.mark.parametrize("way", ["in place", "moved"])
-def test_a_complete_save_does_not_wait_for_more(saves: Saves, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_complete_save_does_not_wait_for_more(kernel: Path, watcher: Watcher, way: str) -> None:
     """A file that was closed or moved into place is complete: the waits for incomplete ones are not spent on it."""
-    for kind in ("created", "modified"):
-        monkeypatch.setitem(REST_S, kind, 1000.0)
     for number in range(8):
         if way == "in place":
-            saves.kernel.write_text(f"new {number}")
+            kernel.write_text(f"new {number}")
         else:
-            temporary = saves.kernel.with_suffix(".tmp")
+            temporary = kernel.with_suffix(".tmp")
             temporary.write_text(f"new {number}")
-            temporary.replace(saves.kernel)
-        assert saves.next() == {saves.kernel}
+            temporary.replace(kernel)
+        assert watcher.after(CLOSED_S) == [{kernel}]
 
 
-def test_the_watcher_reports_on_its_own_thread(tmp_path: Path) -> None:
+def test_a_failing_report_does_not_end_the_watching(
+    kernel: Path, watcher: Watcher, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is logged, and the next save is reported."""
+    for watcher.fails in (True, False):
+        kernel.write_text(f"saved {watcher.fails}")
+        assert watcher.after(CLOSED_S) == [{kernel}]
+    assert caplog.text.count("could not be handled") == 1
+
+
+def test_the_watcher_reports_on_its_own_thread_in_real_time(tmp_path: Path) -> None:
     """The watcher can be closed from there."""
     threads: queue.Queue[str] = queue.Queue()
     before = set(threading.enumerate())
@@ -172,25 +256,6 @@ def test_the_watcher_reports_on_its_own_thread(tmp_path: Path) -> None:
     assert threads.get() == "source-watcher"
     watcher.close()
     assert set(threading.enumerate()) == before
-
-
-def test_a_failing_report_does_not_end_the_watching(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """It is logged, and the next save is reported."""
-    reports: queue.Queue[frozenset[Path]] = queue.Queue()
-
-    def report(changed: frozenset[Path]) -> None:
-        reports.put(changed)
-        if reports.qsize() == 1:
-            raise ValueError("first")
-
-    with SourceWatcher(report) as watcher:
-        watcher.watch(tmp_path)
-        for text in ("first", "second"):
-            (tmp_path / "k.cu").write_text(text)
-            count = reports.qsize()
-            until(lambda: reports.qsize() > count)  # noqa: B023 - called before `count` changes
-        assert reports.qsize() == 2
-    assert "could not be handled" in caplog.text
 
 
 def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
