@@ -324,7 +324,7 @@ class _Parser:
         name = node.func.id
         if any(isinstance(argument, ast.Starred) for argument in node.args):
             raise self._fail("a call must be of the form name(a, b)", node)
-        if name == "sample" and "op.sample" in OPS:
+        if name == "sample":
             return self._sample(node)
         operands = [self._expression(argument) for argument in node.args]
         if name in _VECTORS:

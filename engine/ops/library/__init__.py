@@ -7,9 +7,11 @@ from engine.ops.library import (
     control,
     conversions,
     functions,
+    images,
     indices,
     interface,
     logic,
+    noise,
     shaping,
     vectors,
 )
@@ -21,9 +23,11 @@ __all__ = [
     "control",
     "conversions",
     "functions",
+    "images",
     "indices",
     "interface",
     "logic",
+    "noise",
     "shaping",
     "vectors",
 ]

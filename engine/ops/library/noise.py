@@ -1,0 +1,197 @@
+"""Hashes, random numbers and noise: the same numbers for the same places and seed, on every device."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
+
+from engine.ops.emission import Emission
+from engine.ops.emission import Value as OpValue
+from engine.ops.functions.value import F32 as FORMAT
+from engine.ops.functions.value import Value, select
+from engine.ops.rules import OUT, integer, scalar, take
+from engine.ops.table import Call, OpCode, OpSetting, OpType, Signature, register
+from engine.ops.types import F32, U32
+from engine.types import f32, s32
+
+_CATEGORY = "Noise"
+_AXES = "xyz"
+_SEED = take("seed", "Another seed gives other numbers.", 0.0)
+
+
+def _mixed(h: Value) -> Value:
+    """Return a word that depends on each bit of another: lowbias32 of Wellons' hash prospector."""
+    h = (h ^ h.shifted_right(16)) * 0x7FEB352D
+    h = (h ^ h.shifted_right(15)) * -0x7B935975
+    return h ^ h.shifted_right(16)
+
+
+def _hash(seed: Value, place: Sequence[Value]) -> Value:
+    """Return the hash of a place: the seed plus the golden ratio's bits, then each coordinate from the last one on."""
+    return reduce(lambda h, coordinate: _mixed(h + coordinate), reversed(place), _mixed(seed + -0x61C88647))
+
+
+def _share(h: Value) -> Value:
+    """Return the upper 24 bits of a hash as a number from 0 to below 1."""
+    return h.shifted_right(8).to_float() * 2.0**-24
+
+
+def _places(emission: Emission, code: OpCode, names: Sequence[str]) -> list[Value]:
+    return [Value(emission.builder, FORMAT, code.value(name).parts[0]) for name in names]
+
+
+def _hash_type(call: Call, *, is_random: bool) -> Signature:
+    kinds = {name: integer(call, name) for name in (*_AXES, "seed")}
+    return Signature(kinds, {"out": F32 if is_random else U32})
+
+
+def _emit_hash(emission: Emission, code: OpCode, *, is_random: bool) -> dict[str, OpValue]:
+    *place, seed = _places(emission, code, (*_AXES, "seed"))
+    made = _hash(seed, place)
+    return {"out": OpValue(F32, (_share(made).raw,)) if is_random else OpValue(U32, (made.raw,))}
+
+
+_WHOLE = tuple(take(axis, "A whole number, such as an index.", 0.0) for axis in _AXES)
+for _name, _title, _doc, _random in (
+    ("hash", "Hash", "A u32 that looks random, of three whole numbers and a seed.", False),
+    ("random", "Random", "A number from 0 to below 1 that looks random, of three whole numbers and a seed.", True),
+):
+    register(
+        OpType(
+            f"op.{_name}",
+            _title,
+            _CATEGORY,
+            _doc,
+            (*_WHOLE, _SEED),
+            OUT,
+            partial(_hash_type, is_random=_random),
+            partial(_emit_hash, is_random=_random),
+            tags=("random", "rand", "pcg"),
+        )
+    )
+
+_Noise = Callable[[Emission, Value, list[Value]], Value]
+
+
+def _cell(emission: Emission, x: Value) -> tuple[Value, Value]:
+    """Return the whole number below, and how far above it a number lies."""
+    below = x.floor()
+    return Value(x.builder, x.format, emission.scalar(below.raw, f32, s32)), x - below
+
+
+def _gradient(h: Value, offsets: Sequence[Value]) -> Value:
+    """Return the product of an offset with a gradient, whose components are 10 bits of the hash each, from -1 to 1."""
+    parts = [((h.shifted_right(10 * at) & 1023).to_float() * (2 / 1023) - 1.0) * o for at, o in enumerate(offsets)]
+    return reduce(lambda a, b: a + b, parts)
+
+
+def _lattice(emission: Emission, seed: Value, place: list[Value], corner: Callable[..., Value]) -> Value:
+    """Return what the corners of a place's cell give, blended by 6 t^5 - 15 t^4 + 10 t^3 along each axis, x first."""
+    cells, offsets = zip(*(_cell(emission, x) for x in place), strict=True)
+    blends = [t * t * t * (t * (t * 6.0 - 15.0) + 10.0) for t in offsets]
+    values = []
+    for number in range(1 << len(place)):
+        bits = [number >> at & 1 for at in range(len(place))]
+        corners = [cell + bit if bit else cell for cell, bit in zip(cells, bits, strict=True)]
+        from_corner = [o - 1.0 if bit else o for o, bit in zip(offsets, bits, strict=True)]
+        values.append(corner(_hash(seed, corners), from_corner))
+    for blend in blends:
+        values = [a * (1.0 - blend) + b * blend for a, b in zip(values[::2], values[1::2], strict=True)]
+    return values[0]
+
+
+def _value_noise(emission: Emission, seed: Value, place: list[Value]) -> Value:
+    return _lattice(emission, seed, place, lambda h, _offsets: _share(h))
+
+
+def _gradient_noise(emission: Emission, seed: Value, place: list[Value]) -> Value:
+    return _lattice(emission, seed, place, _gradient)
+
+
+def _simplex_noise(emission: Emission, seed: Value, place: list[Value]) -> Value:
+    """Return the sum of the corners of a place's simplex; Perlin, "Noise hardware", 2001."""
+    count = len(place)
+    skew, unskew = (math.sqrt(count + 1) - 1) / count, (1 - 1 / math.sqrt(count + 1)) / count
+    shift = reduce(lambda a, b: a + b, place) * skew
+    floors = [(x + shift).floor() for x in place]
+    cells = [Value(x.builder, x.format, emission.scalar(x.raw, f32, s32)) for x in floors]
+    back = reduce(lambda a, b: a + b, floors) * unskew
+    offsets = [x - (below - back) for x, below in zip(place, floors, strict=True)]
+    ranks = _ranks(offsets)
+    total: Value | None = None
+    for corner in range(count + 1):
+        # The corners are reached one axis after the other, along the longest offset first.
+        steps = [select(rank < corner, 1.0, offsets[0].like(0.0)) for rank in ranks]
+        whole = [Value(step.builder, step.format, emission.scalar(step.raw, f32, s32)) for step in steps]
+        offset = [o - step + corner * unskew for o, step in zip(offsets, steps, strict=True)]
+        squares = reduce(lambda a, b: a + b, [o * o for o in offset])
+        rest = 0.5 - squares
+        rest = select(rest > 0.0, rest, 0.0)
+        value = _gradient(_hash(seed, [c + w for c, w in zip(cells, whole, strict=True)]), offset)
+        part = rest * rest * rest * rest * value
+        total = part if total is None else total + part
+    assert total is not None
+    # The largest sum, with each gradient along its offset, was searched for: 1 / 70.1 and 1 / 62.2.
+    return total * (70.0 if count == 2 else 62.0)
+
+
+def _ranks(offsets: list[Value]) -> list[Value]:
+    """Return for each offset how many are larger; of equal ones the first counts as larger."""
+    ranks = []
+    for at, own in enumerate(offsets):
+        larger = [
+            select(other >= own if before < at else other > own, 1.0, own.like(0.0))
+            for before, other in enumerate(offsets)
+            if before != at
+        ]
+        ranks.append(reduce(lambda a, b: a + b, larger))
+    return ranks
+
+
+def _noise_type(call: Call) -> Signature:
+    names = _AXES[: int(call.settings["dimensions"])]
+    for name in names:
+        scalar(call, name)
+    return Signature({**dict.fromkeys(names, F32), "seed": integer(call, "seed")}, {"out": F32})
+
+
+def _define(name: str, title: str, doc: str, noise: _Noise, dimensions: tuple[str, ...], tags: str) -> None:
+    def emit(emission: Emission, code: OpCode) -> dict[str, OpValue]:
+        *place, seed = _places(emission, code, list(code.signature.inputs))
+        return {"out": OpValue(F32, (noise(emission, seed, place).raw,))}
+
+    inputs = tuple(
+        take(axis, f"The place along {axis}; the lattice has a point at each whole number.", 0.0) for axis in _AXES
+    )
+    setting = OpSetting("dimensions", "str", "2", "How many of x, y and z count.", dimensions)
+    op = OpType(
+        f"op.{name}", title, _CATEGORY, doc, (*inputs, _SEED), OUT, _noise_type, emit, (setting,), tuple(tags.split())
+    )
+    register(op)
+
+
+_define(
+    "value_noise",
+    "Value Noise",
+    "Smooth noise from 0 to 1: random numbers at whole places, blended between. Computed in f32.",
+    _value_noise,
+    ("1", "2", "3"),
+    "random smooth",
+)
+_define(
+    "gradient_noise",
+    "Gradient Noise",
+    "Smooth noise from -1 to 1, as Perlin made it: 0 at whole places, with random slopes. Computed in f32.",
+    _gradient_noise,
+    ("1", "2", "3"),
+    "random perlin smooth",
+)
+_define(
+    "simplex_noise",
+    "Simplex Noise",
+    "Smooth noise from -1 to 1 on a lattice of triangles or tetrahedra, with fewer corners. Computed in f32.",
+    _simplex_noise,
+    ("2", "3"),
+    "random perlin smooth",
+)
