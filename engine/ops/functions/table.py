@@ -1,13 +1,13 @@
 """The table of functions, and how one gets into a module."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 from llvmlite import ir
 
 from engine.ops.functions import error_function, exponential, fast, logarithmic, power, rounding, trigonometric
-from engine.ops.functions.value import FORMATS, Format, Value
+from engine.ops.functions.value import F32, F64, Format, Value
 
 Body = Callable[..., Value]
 
@@ -34,9 +34,15 @@ class Function:
         return self.body.__doc__ or ""
 
     @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of its arguments."""
+        code = self.body.__code__
+        return code.co_varnames[: code.co_argcount]
+
+    @property
     def arity(self) -> int:
         """How many arguments it takes."""
-        return self.body.__code__.co_argcount
+        return len(self.parameters)
 
     def emit(self, builder: ir.IRBuilder, *arguments: ir.Value) -> ir.Value:
         """Write the function of one or two floats, which are of one type, and return its value.
@@ -44,34 +50,41 @@ class Function:
         Longer functions become an internal function of the module, with `alwaysinline`, and a call: run LLVM's
         always-inline pass before PTX is written.
         """
-        return self._emit(builder, self.body, arguments, "")
+        if self.is_short:
+            return _in_place(self.body, builder, arguments)
+        return builder.call(self._definition(builder.module, _format(arguments)), arguments)
 
     def emit_fast(self, builder: ir.IRBuilder, *arguments: ir.Value) -> ir.Value:
         """Write the fast variant for f32; the same as `emit` where there is none."""
-        if self.fast_body is None or not isinstance(arguments[0].type, ir.FloatType):
+        if self.fast_body is None or _format(arguments) is not F32:
             return self.emit(builder, *arguments)
-        return self._emit(builder, self.fast_body, arguments, "fast_")
+        return _in_place(self.fast_body, builder, arguments)
 
-    def _emit(self, builder: ir.IRBuilder, body: Body, arguments: tuple[ir.Value, ...], prefix: str) -> ir.Value:
-        format = FORMATS["f32" if isinstance(arguments[0].type, ir.FloatType) else "f64"]
-        if self.is_short or prefix:
-            return body(*(Value(builder, format, argument) for argument in arguments)).raw
+    def _definition(self, module: ir.Module, format: Format) -> ir.Function:
         name = f"warploom_{self.name}_{format.name}"
-        written = _written(name, body, self.arity, format)
-        module = builder.module
         if name not in module.globals:
+            written = _written(name, self.body, self.arity, format)
             for declared, signature in written.declarations.items():
                 if declared not in module.globals:
                     ir.Function(module, signature, declared)
             _Definition(module, written.signature, name, written.text)
-        return builder.call(module.globals[name], arguments)
+        return module.globals[name]
+
+
+def _format(arguments: Sequence[ir.Value]) -> Format:
+    return F32 if isinstance(arguments[0].type, ir.FloatType) else F64
+
+
+def _in_place(body: Body, builder: ir.IRBuilder, arguments: Sequence[ir.Value]) -> ir.Value:
+    format = _format(arguments)
+    return body(*(Value(builder, format, argument) for argument in arguments)).raw
 
 
 @dataclass(frozen=True)
 class _Written:
     text: str
     signature: ir.FunctionType
-    declarations: dict[str, ir.FunctionType] = field(default_factory=dict)
+    declarations: dict[str, ir.FunctionType]
 
 
 class _Definition(ir.Function):  # type: ignore[misc]  # llvmlite has no types
@@ -98,7 +111,7 @@ def _written(name: str, body: Body, arity: int, format: Format) -> _Written:
     function.linkage = "internal"
     function.attributes.add("alwaysinline")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    builder.ret(body(*(Value(builder, format, argument) for argument in function.args)).raw)
+    builder.ret(_in_place(body, builder, function.args))
     others = {item.name: item.function_type for item in module.globals.values() if item is not function}
     return _Written(str(function), signature, others)
 

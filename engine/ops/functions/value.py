@@ -47,7 +47,6 @@ class Format:
 
 F32 = Format("f32", ir.FloatType(), ir.IntType(32), ir.IntType(64), 23, 127, "f")
 F64 = Format("f64", ir.DoubleType(), ir.IntType(64), ir.IntType(128), 52, 1023, "d")
-FORMATS = {format.name: format for format in (F32, F64)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

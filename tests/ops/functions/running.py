@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-import llvmlite.binding as llvm
 import numpy as np
 from llvmlite import ir
 
 from engine.device.device import Device
 from engine.device.protocol import Module
 from engine.ops.functions import FUNCTIONS
+from engine.ops.ptx import TRIPLE, data_layout, to_ptx
 
 Array = np.ndarray[Any, Any]
 DTYPES: dict[str, type[np.floating[Any]]] = {"f32": np.float32, "f64": np.float64}
@@ -41,21 +41,13 @@ def _kernel(module: ir.Module, name: str, dtype: str, *, fast: bool) -> None:
 
 @cache
 def compiled(names: tuple[str, ...], dtype: str, *, fast: bool = False) -> tuple[str, str]:
-    """Return the PTX of kernels for these functions, and the LLVM IR that it comes from, with all calls inlined."""
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
-    target = llvm.Target.from_triple("nvptx64-nvidia-cuda")
-    machine = target.create_target_machine(cpu="sm_75", features="+ptx70", opt=1)
+    """Return the PTX of kernels for these functions, and the LLVM IR that it comes from."""
     module = ir.Module()
-    module.triple, module.data_layout = "nvptx64-nvidia-cuda", str(machine.target_data)
+    module.triple, module.data_layout = TRIPLE, data_layout()
     for name in names:
         _kernel(module, name, dtype, fast=fast)
-    parsed = llvm.parse_assembly(str(module), llvm.create_context())
-    parsed.verify()
-    passes = llvm.create_new_module_pass_manager()
-    passes.add_always_inliner_pass()
-    passes.run(parsed, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(0)))
-    return machine.emit_assembly(parsed), str(parsed)
+    text = str(module)
+    return to_ptx(module, text), text
 
 
 def apply(device: Device, module: Module, name: str, arrays: Sequence[Array]) -> Array:
