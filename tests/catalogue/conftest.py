@@ -1,6 +1,8 @@
-"""Folders of blocks whose types are gone when a test ends."""
+"""Folders of blocks whose types are gone when a test ends, and files that hang until it says so."""
 
-from collections.abc import Iterator
+import os
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -9,10 +11,54 @@ from engine.catalogue.block_folders import block_folders
 from tests.catalogue.block_texts import BlockFolder
 
 
+class HeldTimer:
+    """Stands for `threading.Timer`: it runs out when a test calls its function."""
+
+    def __init__(self, interval: float, function: Callable[[], object], started: list["HeldTimer"]) -> None:
+        self.interval, self.function, self._started = interval, function, started
+
+    def start(self) -> None:
+        self._started.append(self)
+
+    def cancel(self) -> None:
+        """Do nothing: it doesn't run out by itself."""
+
+
+class Gate:
+    """Block code that waits outside Python, where no exception reaches it, until it may go on."""
+
+    def __init__(self, path: Path) -> None:
+        os.mkfifo(path)
+        self._path = path
+        self.code = f"open({str(path)!r}, 'wb', buffering=0).write(bytes(1 << 20))"  # more than a pipe holds
+
+    def wait_until_reached(self) -> None:
+        self._reader = self._path.open("rb", buffering=0)
+        self._reader.read(1)
+
+    def open(self) -> None:
+        self._reader.readall()
+        self._reader.close()
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[BlockFolder]:
     """A folder `blocks` that nothing has loaded yet."""
     made = BlockFolder(tmp_path / "blocks")
     yield made
     block_folders.remove(made.path)
-    block_folders.reload([]).result(30)
+    block_folders.reload([]).result()
+
+
+@pytest.fixture
+def timers(monkeypatch: pytest.MonkeyPatch) -> list[HeldTimer]:
+    """The timers that were started; none runs out by itself, however busy the machine is."""
+    started: list[HeldTimer] = []
+    monkeypatch.setattr(threading, "Timer", lambda interval, function: HeldTimer(interval, function, started))
+    return started
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Gate:
+    """A gate that is shut."""
+    return Gate(tmp_path / "gate")

@@ -1,7 +1,6 @@
 """Users' block files run as separate modules, and each is loaded completely or not at all."""
 
 import inspect
-import os
 import sys
 import threading
 from pathlib import Path
@@ -15,6 +14,7 @@ from engine.catalogue.block_folders import block_folders
 from engine.catalogue.catalogue import configured_folder, default_catalogue, load_package
 from engine.diagnostics import WarploomError
 from tests.catalogue.block_texts import BlockFolder, block_text
+from tests.catalogue.conftest import Gate, HeldTimer
 from tests.waiting import until
 
 
@@ -233,40 +233,42 @@ def test_files_of_one_name_in_two_folders(folder: BlockFolder, tmp_path: Path) -
     ["while True:\n    pass\n", "while True:\n    try:\n        1 / 0\n    except Exception:\n        pass\n"],
     ids=["loop", "catches"],
 )
-def test_a_file_that_never_ends_is_stopped(folder: BlockFolder, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+def test_a_file_that_never_ends_is_stopped(folder: BlockFolder, timers: list[HeldTimer], code: str) -> None:
     """Its types stay as they were, and other files load afterwards."""
     folder.write("scale.py", block_text())
     trust_blocks(folder.path)
     before = block()
-    monkeypatch.setattr(loading_thread, "LIMIT_S", 0.2)
-    save(folder, "scale.py", code)
+    begun = folder.path / "begun"
+    done = block_folders.reload([folder.write("scale.py", f"open({str(begun)!r}, 'w').close()\n{code}")])
+    until(begun.exists)
+    assert timers[-1].interval == loading_thread.LIMIT_S
+    timers[-1].function()
+    done.result()
     assert block() is before
     (problem,) = block_folders.problems(folder.path)
-    assert problem.message.startswith("block file scale.py must be done within 0.2 s, got stopped in the middle")
+    assert problem.message.startswith("block file scale.py must be done within 20 s, got stopped in the middle")
     save(folder, "other.py", block_text("live.other"))
     assert block("live.other")
 
 
-def test_a_file_that_cannot_be_stopped_is_left_behind(folder: BlockFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_cannot_be_stopped_is_left_behind(
+    folder: BlockFolder, gate: Gate, timers: list[HeldTimer], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It waits outside Python: its problem is reported, later definitions are ignored, and other files load."""
     folder.write("scale.py", block_text())
     trust_blocks(folder.path)
     before = block()
-    monkeypatch.setattr(loading_thread, "LIMIT_S", 0.05)
-    monkeypatch.setattr(loading_thread, "PATIENCE_S", 0.05)
-    gate = folder.path / "gate"
-    os.mkfifo(gate)  # opening it to read waits for a writer
-    path = folder.write("scale.py", f"open({str(gate)!r}).close()\n{block_text(gain='7.0')}")
+    path = folder.write("scale.py", f"{gate.code}\n{block_text(gain='7.0')}")
     stuck = block_folders.reload([path])
-    until(lambda: block_folders.problems(folder.path))
+    gate.wait_until_reached()
+    timers[-1].function()
     assert not stuck.done()
     (problem,) = block_folders.problems(folder.path)
-    monkeypatch.setattr(loading_thread, "LIMIT_S", 100.0)  # so that the other file has time
-    monkeypatch.setattr(loading_thread, "PATIENCE_S", -100.0)  # but the thread counts as stuck
-    assert problem.message.startswith("block file scale.py must be done within 0.05 s")
+    assert problem.message.startswith("block file scale.py must be done within 20 s")
+    monkeypatch.setattr(loading_thread, "PATIENCE_S", -100.0)  # the thread counts as stuck
     save(folder, "other.py", block_text("live.other"))
     assert block("live.other")
-    gate.open("w").close()
+    gate.open()
     stuck.result()
     assert block() is before
 

@@ -14,6 +14,7 @@ from engine.catalogue import catalogue, loading_thread
 from engine.catalogue.block_folders import block_folders
 from engine.catalogue.catalogue import default_catalogue
 from tests.catalogue.block_texts import BlockFolder, block_text
+from tests.catalogue.conftest import Gate, HeldTimer
 from tests.waiting import until
 
 
@@ -129,22 +130,35 @@ def test_a_folder_takes_over_types_that_another_drops(folder: BlockFolder, tmp_p
     assert not is_there("live.scale")
 
 
-@pytest.mark.parametrize("code", ["time.sleep(1.5)", "while True:\n    time.sleep(0)"], ids=["outside", "loop"])
-def test_files_beside_one_that_hangs_load(folder: BlockFolder, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+@pytest.mark.parametrize("can_be_stopped", [True, False])
+def test_files_beside_one_that_hangs_load(
+    folder: BlockFolder, gate: Gate, timers: list[HeldTimer], monkeypatch: pytest.MonkeyPatch, can_be_stopped: bool
+) -> None:
     """They load even if it can't be stopped; it is not tried again at each save of another file."""
-    monkeypatch.setattr(loading_thread, "LIMIT_S", 0.05)
-    monkeypatch.setattr(loading_thread, "PATIENCE_S", 0.05)
     runs = folder.path / "runs"
+    code = "while True:\n    time.sleep(0)" if can_be_stopped else gate.code
     folder.write("a.py", f"import time\nwith open({str(runs)!r}, 'a') as f:\n    f.write('.')\n{code}\n{block_text()}")
     folder.write("b.py", block_text("live.beside"))
     trust_blocks(folder.path, wait_s=0.0)
+    if can_be_stopped:
+        until(lambda: runs.exists() and runs.read_text())
+    else:
+        gate.wait_until_reached()
+    timers[0].function()
+    patience = next(timer for timer in timers if timer.interval == loading_thread.PATIENCE_S)
+    with monkeypatch.context() as patch:
+        if not can_be_stopped:
+            patch.setattr(loading_thread, "PATIENCE_S", -100.0)  # its thread counts as stuck
+        patience.function()
     until(lambda: is_there("live.beside"))
     (problem,) = block_folders.problems(folder.path)
-    assert problem.message.startswith("block file a.py must be done within 0.05 s")
+    assert problem.message.startswith("block file a.py must be done within 20 s")
     folder.write("b.py", block_text("live.later"))
     block_folders.catch_up().result()
     assert is_there("live.later")
     assert runs.read_text() == "."
+    if not can_be_stopped:
+        gate.open()
     until(lambda: all(thread.name != "block-loader" for thread in threading.enumerate()))
     assert not is_there("live.scale")
 

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from engine.device.host.modules import module as modules
 from tests.gpu.differential import run_programs
 from tests.gpu.differential.tables import FORMS
 from tests.processes import broken_compilers
+from tests.waiting import until
 
 SOURCE = """
 __device__ unsigned calls = 5;
@@ -198,11 +198,7 @@ def test_jobs_are_done_once_in_order_by_a_thread_that_ends():
             thread.join()
     assert sorted(done) == [0, 1, 2]
     queue.add(modules.OptimiserJob(lambda: done.append(3)))
-    for _ in range(500):
-        if done[-1] == 3:
-            return
-        time.sleep(0.01)
-    pytest.fail("a queue that was empty does nothing")
+    until(lambda: done[-1] == 3)  # a queue that was empty goes on
 
 
 def test_threads_compile_at_once_and_get_the_same_code(queue, folder, cuda_ptx):

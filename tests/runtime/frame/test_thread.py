@@ -255,4 +255,5 @@ def test_the_rate_can_be_changed_while_it_runs(engine: Engine) -> None:
     until(lambda: engine.core.pacing == Pacing.display(50))
     start, before = time.monotonic(), count(engine)
     until(lambda: count(engine) >= before + 10)
-    assert count(engine) - before <= 50 * (time.monotonic() - start) + 2
+    frames = count(engine) - before
+    assert frames <= 50 * (time.monotonic() - start) + 3  # two may have been late when the counting began
