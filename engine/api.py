@@ -9,6 +9,7 @@ from engine.blocktypes.parameters import UserArray, param
 from engine.blocktypes.ports import In, Out, Value, port, value_port
 from engine.blocktypes.regions import describe_for, describe_if, describe_while
 from engine.blocktypes.value_blocks import Moment, ValueBlock
+from engine.kernel_blocks.expression_block import expression_interface
 from engine.kernel_blocks.graph_block import GraphBlock, graph_interface
 from engine.kernel_blocks.kernel_block import KernelBlock, Wishes, parse_options, source_interface
 from engine.kernel_sources.sources import CudaFile, CudaOptions, CudaText, PtxFile
@@ -67,6 +68,7 @@ __all__ = [
     "describe_if",
     "describe_while",
     "dtype_of",
+    "expression_interface",
     "fixed_array",
     "from_bf16",
     "graph_from_json",

@@ -53,7 +53,8 @@ TYPES: dict[Any, str] = {
 class ParameterSpec:
     """A parameter as its block type declares it; `type` is float, int, bool, str, path, array, external or object.
 
-    `files` describes what a path parameter names: "open image", "save image" or "".
+    `files` describes what a path parameter names: "open image", "save image" or "". `language` is that of a text of
+    several lines, such as "cuda"; "" for a line of text.
     """
 
     name: str
@@ -67,6 +68,7 @@ class ParameterSpec:
     structural: bool = False
     files: str = ""
     replaces: tuple[str, ...] = ()
+    language: str = ""
 
     def coerce(self, value: Any) -> Any:
         """Return `value` as this parameter's type; PatchError says what it must be."""
@@ -236,6 +238,7 @@ def param(
     structural: bool = False,
     files: str = "",
     replaces: tuple[str, ...] = (),
+    language: str = "",
 ) -> Any:
     """Declare a parameter; the annotation gives its type (float, int, bool, str, Path, numpy.ndarray,
     UserArray, or dict for a JSON object).
@@ -243,7 +246,7 @@ def param(
     `min` and `max` bound it and span its slider; `unit` is shown beside it; `choices` lists the allowed texts;
     `structural` makes its value part of the description (text, paths and arrays always are). A `UserArray` is memory of
     the user's own; it is not saved with the patch. `replaces` are names that the parameter had before: values that
-    files and running patches hold under these are its own.
+    files and running patches hold under these are its own. A text with a `language`, such as "cuda", has several lines.
     """
     with declaring("param") as where:
         spec = ParameterSpec(
@@ -257,5 +260,6 @@ def param(
             structural=flag(where, "structural", structural),
             files=prose(where, "files", files),
             replaces=texts(where, "replaces", replaces),
+            language=prose(where, "language", language),
         )
     return ParameterDeclaration(spec)

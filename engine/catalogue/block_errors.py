@@ -8,6 +8,7 @@ from engine.blocktypes.block import Block
 from engine.blocktypes.checks import BlockCallError, BlockDefinitionError
 from engine.catalogue.block_code import TookTooLong
 from engine.diagnostics import Diagnostic, KernelError, PatchError, WarploomError, error
+from engine.ops import OpError
 
 #: The most characters of what an exception says.
 LONGEST = 2000
@@ -41,6 +42,9 @@ def interface_diagnostic(problem: BaseException, block_type: type[Block]) -> Dia
     """Return an error that says why an adaptive type has no interface for a node's values."""
     if isinstance(problem, KernelError):
         return error(str(problem), file=problem.file, line=problem.line, remedy="mend the kernel and save it")
+    if isinstance(problem, OpError):
+        places = (f"op {told.node}: {told.message}" if told.node else told.message for told in problem.errors)
+        return error("; ".join(places))
     if isinstance(problem, PatchError):
         return error(str(problem))
     return code_diagnostic(problem, f"interface of {block_type.id}", block_type.source_file())

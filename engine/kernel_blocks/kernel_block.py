@@ -65,7 +65,9 @@ def _handle(argument: Argument) -> object:
     return argument
 
 
-def parse_options(defines: str, *, fast_math: bool, standard: str, include_folders: str) -> CudaOptions:
+def parse_options(
+    defines: str, *, fast_math: bool = False, standard: str = "c++17", include_folders: str = ""
+) -> CudaOptions:
     """Return how CUDA C++ is compiled, from texts that a person writes; KernelError when one is wrong.
 
     `defines` is like "TAPS=9; SIGMA=1.5f; FLIPPED", and folders are separated by semicolons too.

@@ -264,8 +264,10 @@ class Patch(PatchContents):
         deciding = {name: value for name, value in values.items() if decides_interface(block_type, name)}
         specs = [(block_type.parameter(name), value) for name, value in deciding.items()]
         checked = {spec.name: spec.coerce(value) for spec, value in specs}
-        adapted, _ = self.catalogue.resolve(block_type.id, checked, lambda: self.folder)
+        adapted, problem = self.catalogue.resolve(block_type.id, checked, lambda: self.folder)
         assert adapted is not None
+        if problem is not None and adapted is block_type and len(deciding) < len(values):
+            raise PatchError(problem.message)  # why the others are not known
         specs = [(adapted.parameter(name), value) for name, value in values.items() if name not in deciding]
         return {**checked, **{spec.name: spec.coerce(value) for spec, value in specs}}
 

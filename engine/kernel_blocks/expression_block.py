@@ -1,0 +1,49 @@
+"""The interface of a block that computes an expression: its texts in, an op graph and its ports and sliders out."""
+
+import re
+from typing import Any
+
+from engine.blocktypes.adaptive import Interface
+from engine.diagnostics import PatchError
+from engine.kernel_blocks.graph_block import graph_interface
+from engine.ops import parse_expression
+from engine.types import NAMED
+
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_SLIDER = re.compile(rf"(\w+)\s*:?\s*(?:({_NUMBER})\s*\.\.\s*({_NUMBER}))?\s*(?:=\s*({_NUMBER}))?")
+_INPUT = re.compile(r"([A-Za-z_]\w*)\s*(?::\s*(\w+))?")
+
+
+def expression_interface(expression: str, reads: str, sliders: str) -> Interface:
+    """Return the interface of a node that computes an expression for each element.
+
+    `reads` is like "x, image: float4" and `sliders` like "freq: 0..20 = 4; amp: 0..1". PatchError and OpError say what
+    is wrong with them.
+    """
+    graph = parse_expression(expression, inputs=_inputs(reads), parameters=_sliders(sliders))
+    return graph_interface(graph, summary=" ".join(expression.split()))
+
+
+def _inputs(text: str) -> dict[str, str]:
+    """Return the element types of inputs by name."""
+    found = {}
+    for part in filter(str.strip, text.split(",")):
+        match = _INPUT.fullmatch(part.strip())
+        kind = (match and match[2]) or "f32"
+        if match is None or kind not in NAMED:
+            raise PatchError(f"reads must be like 'x, image: float4', got {part.strip()!r}")
+        found[match[1]] = kind
+    return found
+
+
+def _sliders(text: str) -> dict[str, dict[str, Any]]:
+    """Return the settings of parameters by name."""
+    found = {}
+    for part in filter(str.strip, text.split(";")):
+        match = _SLIDER.fullmatch(part.strip())
+        if match is None:
+            raise PatchError(f"sliders must be like 'freq: 0..20 = 4; amp: 0..1', got {part.strip()!r}")
+        settings = {"minimum": match[2], "maximum": match[3], "default": match[4]}
+        given = {name: float(value) for name, value in settings.items() if value is not None}
+        found[match[1]] = {**given, "bounded": "minimum" in given}
+    return found
