@@ -1,6 +1,7 @@
 """`Canvas`: the widget on which a person edits a patch."""
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from PySide6.QtCore import QEvent, QMargins, QPoint, QPointF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence
@@ -17,6 +18,7 @@ from app.canvas.report_display import ReportDisplay
 from app.canvas.selection_edits import SelectionEdits
 from app.edits import nodes as node_edits
 from app.edits import regions
+from app.edits.dropped_files import place_files
 from app.edits.regions import NodeDrop
 from app.edits.remedies import Remedy
 from app.qt.safe_overrides import safe_overrides
@@ -24,6 +26,7 @@ from app.view_models.tooltips import Hit, tooltip
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
+from engine.patch.files import SUFFIX
 from engine.protocol.messages import FrameReport
 
 _ARROWS = {Qt.Key.Key_Left: (-1, 0), Qt.Key.Key_Right: (1, 0), Qt.Key.Key_Up: (0, -1), Qt.Key.Key_Down: (0, 1)}
@@ -38,6 +41,7 @@ class Canvas(QWidget):
     selection_changed = Signal(list)  # node ids
     refused = Signal(str)  # why an edit is refused
     node_activated = Signal(str)  # double-clicked
+    patch_dropped = Signal(Path)  # a file to open
     menu_requested = Signal(str, QPoint)  # for a "node", a "connection" or the "canvas", at a position of the screen
 
     def __init__(self) -> None:
@@ -68,6 +72,7 @@ class Canvas(QWidget):
         layout.addWidget(self.view)
         self.setFocusProxy(self.view)
         self.view.nodes_dropped.connect(self._move)
+        self.view.files_dropped.connect(self._place_files)
         self.view.move_refused.connect(self._say)
         self.view.connections_cut.connect(self._cut)
         self.view.slider_moved.connect(self._slide)
@@ -159,6 +164,18 @@ class Canvas(QWidget):
             regions.drop(self._patch, drop)
         except PatchError as problem:
             self._refuse(str(problem))
+
+    def _place_files(self, paths: list[Path], point: QPointF) -> None:
+        """Add blocks for files that were dropped; a patch is opened."""
+        opened = next((path for path in paths if path.suffix == SUFFIX), None)
+        if opened is not None:
+            self.patch_dropped.emit(opened)
+        elif self._patch is not None:
+            try:
+                place = node_edits.snapped(point.x(), point.y())
+                self.select(place_files(self._patch, paths, place, self.scene.regions.scope_at(point)))
+            except PatchError as problem:
+                self._refuse(str(problem))
 
     def _move_refusal(self, nodes: Sequence[str], scope: str) -> str | None:
         return regions.move_refusal(self._patch, nodes, scope) if self._patch is not None else None

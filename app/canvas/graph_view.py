@@ -2,10 +2,14 @@
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
+    QDragEnterEvent,
+    QDragMoveEvent,
+    QDropEvent,
     QFocusEvent,
     QHelpEvent,
     QKeyEvent,
@@ -27,6 +31,7 @@ from app.canvas.gestures.slider_drag import SliderDrag, SliderMove
 from app.canvas.gestures.zoomable_view import EdgeScroll, ZoomableView
 from app.canvas.items.nodegraph_adapter import NodeView
 from app.canvas.items.scene import GraphScene
+from app.edits.dropped_files import is_usable
 from app.edits.regions import NodeDrop
 from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
@@ -55,6 +60,7 @@ class GraphView(ZoomableView):
     node_double_clicked = Signal(str)
     connection_double_clicked = Signal(Connection)
     canvas_double_clicked = Signal()
+    files_dropped = Signal(list, QPointF)  # paths, and where in the scene
     menu_requested = Signal(object, QPoint)  # for a Hit or None, at a position of the screen
 
     def __init__(
@@ -242,6 +248,20 @@ class GraphView(ZoomableView):
 
     # Keys
 
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Take files that can become blocks."""
+        event.setAccepted(any(map(is_usable, _files(event))))
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        """Take them anywhere on the canvas."""
+        event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Pass dropped files on."""
+        self.cursor_position = event.position().toPoint()
+        self.files_dropped.emit(_files(event), self.mapToScene(self.cursor_position))
+        event.acceptProposedAction()
+
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Ask for the menu of the selection by keyboard; that of the mouse comes with the button's release."""
         if event.reason() == QContextMenuEvent.Reason.Keyboard:
@@ -297,3 +317,8 @@ class GraphView(ZoomableView):
             paint_box(painter, self._box.rect, colours.current())
         if self._knife is not None:
             paint_cut(painter, self._knife, colours.current())
+
+
+def _files(event: QDropEvent) -> list[Path]:
+    """Return the local files that are dragged."""
+    return [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 from app.edits import nodes as node_edits
 from app.edits.drive import NodeSize
 from app.edits.remedies import Remedy, remedies
+from app.inspector.code_editor import CodeEditor
 from app.inspector.node_info import NodeHeader, NodeStatus, SectionHeading
 from app.inspector.parameter_drives import ParameterDrives
 from app.inspector.parameter_editors import ParameterEditor, align_numbers, make_editor
@@ -149,7 +150,12 @@ class Inspector(EmptyState):
             form = QFormLayout(horizontalSpacing=8, verticalSpacing=2)
             form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
             form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.DontWrapRows)
-            specs = block_type.parameters.values()
+            specs = [spec for spec in block_type.parameters.values() if spec.type != "object"]
+            for row in [self._make_row(spec) for spec in specs if spec.language]:
+                form.addRow(row.label)
+                form.addRow(row)
+                self.rows[row.editor.spec.name] = row
+            specs = [spec for spec in specs if not spec.language]
             sections = [[spec for spec in specs if not spec.structural], [spec for spec in specs if spec.structural]]
             for title, section in zip(("While it runs", "Changes rebuild the graph"), sections, strict=True):
                 rows = [self._make_row(spec) for spec in section]
@@ -182,7 +188,8 @@ class Inspector(EmptyState):
         return self._patch.path.parent if self._patch is not None and self._patch.path is not None else None
 
     def _make_row(self, spec: ParameterSpec) -> ParameterRow:
-        row = ParameterRow(spec, make_editor(spec, self._folder))
+        editor = CodeEditor(spec) if spec.language else make_editor(spec, self._folder)
+        row = ParameterRow(spec, editor)
         row.editor.edited.connect(lambda value: self._edit(spec.name, value))
         row.editor.drag_began.connect(self._begin_drag)
         row.editor.drag_ended.connect(self._end_gesture)

@@ -18,7 +18,8 @@ _Row = tuple[str, str, str]
 def kernel_files(block_type: type[Block]) -> list[Path]:
     """Return the kernel files that a block type declares and that exist, beside its own source first."""
     folders = [folder for folder in (block_type.source_folder(), KERNELS_FOLDER) if folder is not None]
-    sources = [value.source for value in vars(block_type).values() if isinstance(value, Kernel)]
+    launched = getattr(getattr(block_type, "content", None), "kernel", None)  # of a block that is made of a kernel
+    sources = [value.source for value in (*vars(block_type).values(), launched) if isinstance(value, Kernel)]
     names = dict.fromkeys(name for s in sources if (name := s if isinstance(s, str) else s.file) is not None)
     found = (next((folder / name for folder in folders if (folder / name).is_file()), None) for name in names)
     return [path for path in found if path is not None]

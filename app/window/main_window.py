@@ -221,6 +221,7 @@ class MainWindow(QMainWindow):
         canvas.menu_requested.connect(self._show_context_menu)
         canvas.refused.connect(self.log.add_message)
         canvas.node_activated.connect(self.viewers.reveal)
+        canvas.patch_dropped.connect(self.files.open_path)
         self.inspector.refused.connect(self.log.add_message)
         self.inspector.node_followed.connect(self.go_to)
         self.inspector.renaming_ended.connect(canvas.setFocus)

@@ -4,6 +4,7 @@ An adaptive type declares structural parameters, and `interface`, which says wha
 then has a subclass of the type that fits its values; nodes with equal values share one.
 """
 
+import inspect
 import threading
 import types
 from collections import OrderedDict
@@ -160,6 +161,8 @@ def _subclass(block_type: type[AdaptiveBlock], made_of: Interface) -> type[Adapt
     for port in made_of.ports:
         check_port(made, port, made.ports, sizes)
     made.title, made.summary = made_of.title or block_type.title, made_of.summary or block_type.summary
+    own = f"{made_of.summary}\n\n" if made_of.summary else ""
+    made.__doc__ = own + inspect.cleandoc(block_type.__doc__ or "")
     made.content, made.origin = made_of.content, block_type
     made.__module__ = block_type.__module__
     return made

@@ -1,9 +1,11 @@
 """The interface of a block that computes an expression: its texts in, an op graph and its ports and sliders out."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from engine.blocktypes.adaptive import Interface
+from engine.blocktypes.parameters import ParameterSpec
 from engine.diagnostics import PatchError
 from engine.kernel_blocks.graph_block import graph_interface
 from engine.ops import parse_expression
@@ -11,6 +13,8 @@ from engine.types import NAMED
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _SLIDER = re.compile(rf"(\w+)\s*:?\s*(?:({_NUMBER})\s*\.\.\s*({_NUMBER}))?\s*(?:=\s*({_NUMBER}))?")
+#: How far the sliders of names without a range go.
+_USUAL = 10.0
 _INPUT = re.compile(r"([A-Za-z_]\w*)\s*(?::\s*(\w+))?")
 
 
@@ -21,7 +25,15 @@ def expression_interface(expression: str, reads: str, sliders: str) -> Interface
     is wrong with them.
     """
     graph = parse_expression(expression, inputs=_inputs(reads), parameters=_sliders(sliders))
-    return graph_interface(graph, summary=" ".join(expression.split()))
+    found = graph_interface(graph, summary=" ".join(expression.split()))
+    return replace(found, parameters=tuple(map(_with_range, found.parameters)))
+
+
+def _with_range(spec: ParameterSpec) -> ParameterSpec:
+    """Return a parameter with the usual range if it has none, so that it has a slider."""
+    if spec.type != "float" or spec.minimum is not None:
+        return spec
+    return replace(spec, minimum=min(-_USUAL, spec.default), maximum=max(_USUAL, spec.default))
 
 
 def _inputs(text: str) -> dict[str, str]:

@@ -13,6 +13,7 @@ from engine.blocktypes.entries import Argument, BufferArgument, ExtentArgument, 
 from engine.blocktypes.extents import Extent
 from engine.blocktypes.parameters import ParameterHandle, ParameterSpec
 from engine.blocktypes.ports import BufferHandle
+from engine.device.device import HOST_ARCHITECTURE
 from engine.diagnostics import KernelError
 from engine.kernel_blocks.arguments import GENERATED, Parameter, arguments
 from engine.kernel_blocks.comments import ParameterComment, kernel_comments
@@ -24,10 +25,6 @@ from engine.kernel_sources.image import KernelImage, KernelManifest, ManifestPar
 from engine.kernel_sources.loader import find_source, load_image
 from engine.kernel_sources.sources import CudaOptions, KernelSource
 from engine.ptx import parse
-
-#: What CUDA C++ is compiled for to read its interface; the same as for the host device, so that it is compiled once.
-ARCHITECTURE = "compute_75"
-
 
 Told = TypeVar("Told", KernelManifest, ManifestParameter)
 
@@ -100,7 +97,7 @@ def source_interface(block_type: type[Block], source: KernelSource, entry: str, 
     Without `entry`, it is the first kernel of the source.
     """
     folder = block_type.source_folder()
-    image = load_image(find_source(source, [] if folder is None else [folder]), ARCHITECTURE)
+    image = load_image(find_source(source, [] if folder is None else [folder]), HOST_ARCHITECTURE)
     kernel = Kernel(image.source, entry or next(iter(image.signatures)))
     return kernel_interface(block_type, image, entry, kernel, wishes)
 

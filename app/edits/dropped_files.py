@@ -1,0 +1,51 @@
+"""What becomes of files that are dropped on the canvas: a block for each kernel and each image."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from app.edits.file_paths import relative_to
+from engine.device.device import HOST_ARCHITECTURE
+from engine.diagnostics import KernelError, PatchError
+from engine.kernel_sources.loader import SUFFIXES, load_image
+from engine.patch.changes import Position
+from engine.patch.document import Patch
+from engine.patch.files import SUFFIX
+
+_IMAGES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff"})
+#: Between the blocks of one drop.
+_APART = 120.0
+
+
+def is_usable(path: Path) -> bool:
+    """True for a file that can be dropped: a kernel, an image or a patch."""
+    return path.suffix.lower() in _IMAGES or path.suffix in SUFFIXES or path.suffix == SUFFIX
+
+
+def place_files(patch: Patch, paths: Iterable[Path], position: Position, scope: str) -> list[str]:
+    """Add a block for each entry point of each kernel file, and for each image; return the ids of the new nodes.
+
+    PatchError when none of the files is a kernel or an image. A kernel with mistakes gets its block, which says so.
+    """
+    usable = [path for path in paths if is_usable(path) and path.suffix != SUFFIX]
+    if not usable:
+        kinds = ", ".join(sorted({*SUFFIXES, *_IMAGES}))
+        raise PatchError(f"a dropped file must end in one of {kinds}")
+    made: list[str] = []
+    with patch.edit(f"Add {', '.join(path.name for path in usable)}"):
+        for path in usable:
+            file = relative_to(path, patch.path.parent if patch.path else None)
+            for type_id, values in _blocks(path):
+                place = (position[0], position[1] + len(made) * _APART)
+                made.append(patch.add(type_id, position=place, region=scope, file=file, **values).id)
+    return made
+
+
+def _blocks(path: Path) -> list[tuple[str, dict[str, str]]]:
+    """Return the types of the blocks for a file, each with values."""
+    if path.suffix not in SUFFIXES:
+        return [("io.load_image", {})]
+    try:
+        entries = list(load_image(path, HOST_ARCHITECTURE).signatures)
+    except KernelError:
+        entries = []
+    return [("kernel.file", {"entry": entry} if len(entries) > 1 else {}) for entry in entries or [""]]

@@ -1,0 +1,98 @@
+"""The editor of a parameter whose text has several lines: a formula, or the source of a kernel."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pygments.lexer import Lexer
+from pygments.lexers.c_cpp import CppLexer
+from pygments.lexers.python import PythonLexer
+from pygments.token import Comment, Keyword
+from PySide6.QtCore import QSignalBlocker, Qt
+from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QSyntaxHighlighter, QTextCharFormat
+from PySide6.QtWidgets import QPlainTextEdit
+
+from app.inspector.parameter_editors import ParameterEditor
+from app.qt.safe_overrides import safe_overrides
+from app.theme import colours
+from app.theme.fonts import code_font
+from engine.blocktypes.parameters import ParameterSpec
+
+_LEXERS: dict[str, type[Lexer]] = {"cuda": CppLexer, "expression": PythonLexer}
+_FEWEST, _MOST = 2, 18  # lines that are shown
+
+
+class CodeEditor(ParameterEditor):
+    """Code; edited when Control and Enter are pressed, or the field is left. It grows with its text."""
+
+    def __init__(self, spec: ParameterSpec) -> None:
+        super().__init__(spec)
+        self.text = _CodeField(self)
+        self.text.setAccessibleName(spec.name)
+        self._highlighter = _Highlighter(self.text, _LEXERS.get(spec.language, PythonLexer)())
+        self.text.textChanged.connect(self._fit)
+        self.row.addWidget(self.text, 1)
+        self._fit()
+
+    def show_values(self, values: Sequence[Any]) -> None:
+        same = all(value == values[0] for value in values)
+        text = values[0] if same else ""
+        self.text.setPlaceholderText("" if same else "various")
+        if text != self.text.toPlainText():
+            with QSignalBlocker(self):
+                self.text.setPlainText(text)
+        self.text.document().setModified(False)
+
+    def enter(self) -> None:
+        """Enter what was typed, if anything."""
+        if self.text.document().isModified():
+            self.text.document().setModified(False)
+            self.edited.emit(self.text.toPlainText())
+
+    def _fit(self) -> None:
+        lines = min(max(self.text.blockCount(), _FEWEST), _MOST)
+        frame = 2 * (self.text.frameWidth() + int(self.text.document().documentMargin()))
+        self.text.setFixedHeight(lines * self.text.fontMetrics().lineSpacing() + frame + 2)
+
+
+@safe_overrides
+class _CodeField(QPlainTextEdit):
+    def __init__(self, editor: CodeEditor) -> None:
+        super().__init__()
+        self._editor = editor
+        self.setFont(code_font())
+        self.setTabStopDistance(4 * self.fontMetrics().horizontalAdvance(" "))
+        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.setToolTip("Control and Enter runs it")
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        is_enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if is_enter and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            self._editor.enter()
+            return
+        super().keyPressEvent(event)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self._editor.enter()
+
+
+class _Highlighter(QSyntaxHighlighter):
+    """Colours the tokens of one language; comments over several lines are coloured line by line."""
+
+    def __init__(self, field: QPlainTextEdit, lexer: Lexer) -> None:
+        super().__init__(field.document())
+        self._lexer = lexer
+
+    def highlightBlock(self, text: str) -> None:
+        for start, kind, token in self._lexer.get_tokens_unprocessed(text):
+            colour = _colour(kind)
+            if colour is not None:
+                style = QTextCharFormat()
+                style.setForeground(colour)
+                self.setFormat(start, len(token), style)
+
+
+def _colour(kind: Any) -> QColor | None:
+    if kind in Comment:
+        return QColor(colours.current().text_dim)
+    return QColor(colours.current().accent) if kind in Keyword else None
