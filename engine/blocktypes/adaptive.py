@@ -77,6 +77,21 @@ _lock = threading.Lock()
 _generation = 0
 
 
+_listeners: list[Callable[[Collection[Path]], None]] = []
+
+
+def follow_files(listener: Callable[[Collection[Path]], None]) -> Callable[[], None]:
+    """Call `listener` with the files that interfaces come from: those of now, and others as they come, on any thread.
+
+    Returns a function that ends it.
+    """
+    _listeners.append(listener)
+    with _lock:
+        files = frozenset().union(*(known.made_of.files for known in _known.values()))
+    listener(files)
+    return lambda: _listeners.remove(listener)
+
+
 def generation() -> int:
     """Return a number that is another after each change of an interface whose values are the same."""
     return _generation
@@ -131,6 +146,9 @@ def _keep(key: tuple[object, ...], made: Adapted) -> Adapted:
         _known[key] = made
         while len(_known) > _MOST:
             _known.popitem(last=False)
+    if made.made_of.files:
+        for listener in tuple(_listeners):
+            listener(made.made_of.files)
     return made
 
 

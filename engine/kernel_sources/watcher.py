@@ -7,7 +7,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 from watchdog.events import FileSystemEvent, FileSystemEventHandler
@@ -39,6 +39,7 @@ class SourceWatcher:
         self._due_s: dict[Path, float] = {}  # when each touched file is complete, unless it is touched again
         self._empty: set[Path] = set()  # files found empty once, which may be about to be written
         self._folders: set[Path] = set()
+        self._flat: set[Path] = set()  # watched without what lies below
         self._changed = threading.Condition()
         self._closing = False
         self._observer = Observer()
@@ -56,22 +57,41 @@ class SourceWatcher:
         if not folder.is_dir():
             raise KernelError(f"watched folder must exist, got {folder}")
         with self._changed:
-            if self._closing or any(folder.is_relative_to(known) for known in self._folders):
+            if self._closing or self._is_watched(folder):
                 return False
             self._folders.add(folder)
-        # Watch first, scan second: a file that is loaded after this call is never older than the scan.
+        self._begin(folder, self._folders)
+        for root, _, names in os.walk(folder):
+            self._scan(Path(root, name) for name in names)
+        return True
+
+    def watch_files(self, files: Collection[Path]) -> None:
+        """Watch the folders in which files lie, and nothing below them; KernelError when one can't be watched."""
+        for folder in {file.resolve().parent for file in files}:
+            with self._changed:
+                if self._closing or not folder.is_dir() or self._is_watched(folder) or folder in self._flat:
+                    continue
+                self._flat.add(folder)
+            self._begin(folder, self._flat)
+            self._scan(folder.iterdir())
+
+    def _is_watched(self, folder: Path) -> bool:
+        return any(folder.is_relative_to(known) for known in self._folders)
+
+    def _begin(self, folder: Path, noted: set[Path]) -> None:
+        """Have the system report events in a folder. What is scanned after that is never older than what is loaded."""
         try:
-            self._observer.schedule(_Handler(self._touch), str(folder), recursive=True)
+            self._observer.schedule(_Handler(self._touch), str(folder), recursive=noted is self._folders)
         except OSError as reason:  # the system's limit of watches
             with self._changed:
-                self._folders.discard(folder)
+                noted.discard(folder)
             raise KernelError(f"folder {folder} must be watchable, got: {reason}") from None
-        for root, _, names in os.walk(folder):
-            for path in (Path(root, name) for name in names):
-                if path.suffix in WATCHED_SUFFIXES and (digest := _digest(path)) is not None:
-                    with self._changed:
-                        self._known.setdefault(path, digest)
-        return True
+
+    def _scan(self, paths: Iterable[Path]) -> None:
+        for path in paths:
+            if path.suffix in WATCHED_SUFFIXES and (digest := _digest(path)) is not None:
+                with self._changed:
+                    self._known.setdefault(path, digest)
 
     def close(self) -> None:
         """Stop watching and wait for the threads to end; safe to call from `on_change` and more than once."""

@@ -3,14 +3,14 @@
 import logging
 import shlex
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from engine.blocktypes.adaptive import refresh
+from engine.blocktypes.adaptive import follow_files, refresh
 from engine.blocktypes.block import block_types
 from engine.blocktypes.checks import shown
 from engine.catalogue.block_folders import block_folders
@@ -109,6 +109,7 @@ class LocalEngine:
         self._watcher: SourceWatcher | None = None
         self._closed = False
         self._forget_types = block_types.subscribe(self._follow_types)
+        self._forget_files: Callable[[], None] = lambda: None
 
     def ask(self, question: Question[Answer], /) -> Answer:
         """Answer a question; WarploomError when it can't be, or the engine is closed."""
@@ -173,6 +174,7 @@ class LocalEngine:
             # Somebody is going to save kernels.
             host = ("engine.device.host.modules.build",) if self.info.name == "host" else ()
             warm_up("engine.kernel_sources.nvrtc", *host)
+            self._forget_files = follow_files(self._watch_files)
         self._watch_sources(self._watcher)
         for folder in question.folders:
             self._watcher.watch(folder)
@@ -186,6 +188,7 @@ class LocalEngine:
             return
         self._closed = True
         self._forget_types()
+        self._forget_files()
         if self._watcher is not None:
             self._watcher.close()
         self.engine.cancel()
@@ -203,6 +206,14 @@ class LocalEngine:
         self.post(BlockTypesChanged(types))
         if self._watcher is not None:
             self._watch_sources(self._watcher)
+
+    def _watch_files(self, files: Collection[Path]) -> None:
+        """Follow the files that blocks get their ports from, on any thread."""
+        assert self._watcher is not None
+        try:
+            self._watcher.watch_files(files)
+        except KernelError as problem:  # as below
+            _log.warning("%s", problem)
 
     def _watch_sources(self, watcher: SourceWatcher) -> None:
         is_more = False

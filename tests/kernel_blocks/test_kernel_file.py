@@ -208,7 +208,7 @@ def test_a_saved_file_swaps_code_and_changes_ports_while_the_patch_runs(tmp_path
         return np.array_equal(engine.read(PortRef(node, "out")), np.arange(5) + added)
 
     with Engine(patch, device="host") as engine:
-        engine.watch_files([tmp_path])
+        engine.watch_files()  # which follows the files of blocks too
         engine.start()
         until(lambda: shows(1))
         save(text.format("x[i] + 2"))

@@ -1,0 +1,104 @@
+"""`kernel.expression` and `kernel.cuda`: a formula or a kernel written in the block itself."""
+
+import numpy as np
+import pytest
+
+from engine import Engine, Patch, UpdateLevel
+from engine.blocktypes.block import Block
+from engine.device.device import Device
+
+X = np.linspace(-3, 3, 1027, dtype=np.float32)
+
+
+def _type(patch: Patch, node: str) -> type[Block]:
+    found = patch.block_type(node)
+    assert found is not None
+    return found
+
+
+def _problem(patch: Patch, node: str) -> str:
+    placed = patch.nodes[node]
+    _, problem = patch.catalogue.resolve(placed.type, placed.parameters, lambda: patch.folder)
+    assert problem is not None
+    return problem.message
+
+
+def test_unknown_names_are_sliders(device: Device) -> None:
+    """`sin(x*freq + time) * amp` has one input and two sliders, which are HOT."""
+    patch = Patch()
+    node = patch.add("kernel.expression", expression="sin(x*freq + time) * amp", sliders="freq: 0..20 = 4; amp: 0..1")
+    own = {spec.name: spec for spec in _type(patch, node.id).parameters.values() if not spec.structural}
+    assert [(s.name, s.minimum, s.maximum, s.default) for s in own.values()] == [("freq", 0, 20, 4), ("amp", 0, 1, 1)]
+    patch.connect(patch.add("io.array", data=X)["out"], node["x"])
+    with Engine(patch, device=device, time_step_s=0.25) as engine:
+        engine.step()
+        np.testing.assert_allclose(engine.read(node["out"]), np.sin(np.float64(X) * 4), atol=1e-6)
+        patch.set(node, freq=2.0, amp=0.5)
+        assert engine.step().update_level is UpdateLevel.HOT
+        np.testing.assert_allclose(engine.read(node["out"]), np.sin(np.float64(X) * 2 + 0.25) / 2, atol=1e-6)
+
+
+def test_a_slider_without_a_range_has_the_usual_one() -> None:
+    """It is wide enough for its default."""
+    patch = Patch()
+    node = patch.add("kernel.expression", expression="x * gain + offset", sliders="offset = 25")
+    gain, offset = (_type(patch, node.id).parameters[name] for name in ("gain", "offset"))
+    assert (gain.minimum, gain.maximum, gain.default) == (-10, 10, 1)
+    assert (offset.minimum, offset.maximum, offset.default) == (-10, 25, 25)
+
+
+def test_without_inputs_it_makes_a_picture(device: Device) -> None:
+    """`u` and `v` are the place in it."""
+    patch = Patch()
+    node = patch.add("kernel.expression", expression="vec(u, v, px, py)", reads="", width=7, height=5)
+    with Engine(patch, device=device) as engine:
+        assert engine.step().diagnostics == ()
+        image = engine.read(node["out"])
+    assert image.shape[:2] == (5, 7)
+    np.testing.assert_allclose([*image[2, 3].tolist()], [0.5, 0.5, 3, 2])
+
+
+def test_inputs_have_the_types_that_are_named() -> None:
+    """A picture is read as float4."""
+    patch = Patch()
+    node = patch.add("kernel.expression", expression="image * gain + x", reads="image: float4, x")
+    ports = _type(patch, node.id).ports
+    assert [(p.name, str(p.dtype)) for p in ports.values()] == [("image", "float4"), ("x", "f32"), ("out", "float4")]
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        (
+            {"expression": "sin(x"},
+            "expression must be written in Python's syntax, got '(' was never closed, at column 4",
+        ),
+        ({"expression": "foo(x)"}, "function must be one of the ops, got 'foo', at column 1"),
+        ({"reads": "x y"}, "reads must be like 'x, image: float4', got 'x y'"),
+        ({"reads": "x: nothing"}, "reads must be like 'x, image: float4', got 'x: nothing'"),
+        ({"sliders": "gain 3"}, "sliders must be like 'freq: 0..20 = 4; amp: 0..1', got 'gain 3'"),
+    ],
+)
+def test_mistakes_are_told(values: dict[str, str], told: str) -> None:
+    """The message says what must hold, and where."""
+    patch = Patch()
+    node = patch.add("kernel.expression", **values)
+    assert _problem(patch, node.id) == told
+
+
+def test_cuda_code_in_a_block(device: Device) -> None:
+    """Another text is a new kernel; a mistake names its line, and the last good kernel runs on."""
+    patch = Patch()
+    node = patch.add("kernel.cuda", gain=3.0)
+    code = _type(patch, node.id).parameters["code"].default
+    patch.connect(patch.add("io.array", data=X)["out"], node["x"])
+    with Engine(patch, device=device) as engine:
+        engine.step()
+        np.testing.assert_array_equal(engine.read(node["out"]), 3 * X)
+        patch.set(node, code=code.replace("gain * x[i]", "gain + x[i] + EXTRA"), defines="EXTRA=2.0f")
+        assert engine.step().diagnostics == ()
+        np.testing.assert_array_equal(engine.read(node["out"]), np.float32(3) + X + np.float32(2))
+        patch.set(node, code=code.replace("gain * x[i]", "oops"))
+        (told,) = engine.step().diagnostics
+        assert (told.node, told.line) == (node.id, 9) and "oops" in told.message
+        np.testing.assert_array_equal(engine.read(node["out"]), np.float32(3) + X + np.float32(2))
