@@ -3,14 +3,16 @@
 from typing import Any
 
 from engine.blocktypes.adaptive import AdaptiveBlock, Interface
+from engine.blocktypes.block import is_reserved
 from engine.blocktypes.builder import BlockBuilder
 from engine.blocktypes.parameters import ParameterSpec
 from engine.blocktypes.ports import BufferHandle, PortSpec
-from engine.diagnostics import PatchError
+from engine.diagnostics import Diagnostic, PatchError, error
 from engine.kernel_blocks.arguments import GENERATED
 from engine.kernel_blocks.kernel_block import size_parameters
 from engine.kernel_sources.sources import OpGraphSource
-from engine.ops import OpGraph, OpKernel, OpParameter
+from engine.ops import OpError, OpGraph, OpKernel, OpParameter
+from engine.ops.analysis import NAMED_OPS, Analysis, analyse
 from engine.types import NAMED
 
 
@@ -38,7 +40,19 @@ def graph_interface(graph: OpGraph, *, title: str = "", summary: str = "") -> In
     ports = [*_inputs(kernel, domain), *_outputs(kernel, domain)]
     over = domain or next((port.name for port in ports if port.shape in GENERATED), kernel.outputs[0].name)
     parameters = [*map(_parameter, kernel.parameters), *size_parameters([port.shape for port in ports])]
+    if any(map(is_reserved, (*(port.name for port in ports), *(item.name for item in parameters)))):
+        raise OpError(name_problems(analyse(graph)))
     return Interface(tuple(ports), tuple(parameters), (source, over), title=title, summary=summary)
+
+
+def name_problems(analysis: Analysis) -> list[Diagnostic]:
+    """Return an error for each input, output and parameter whose name no port or parameter of a block can have."""
+    named = (node_id for node_id, placed in analysis.ops.items() if placed.op.id in NAMED_OPS)
+    return [
+        error(f"name must be one that a block can use, got {name}", node=node_id, port="name", remedy="rename it")
+        for node_id in named
+        if is_reserved(name := analysis.name(node_id))
+    ]
 
 
 def _inputs(kernel: OpKernel, domain: str) -> list[PortSpec]:

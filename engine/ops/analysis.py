@@ -17,7 +17,8 @@ from engine.ops.wiring import PlacedOp, Wiring, wire
 #: How often a region is looked at until the types that come back to it settle.
 _PASSES = 24
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*")
-_NAMED_OPS = ("op.input", "op.output", "op.parameter")
+#: The ops that have names: what the kernel's block calls its ports and parameters.
+NAMED_OPS = ("op.input", "op.output", "op.parameter")
 _WEAK_F32, _WEAK_S32 = (ValueType(kind.scalar, weak=True) for kind in (F32, S32))
 
 
@@ -96,7 +97,7 @@ def _naming(analysis: Analysis) -> list[Diagnostic]:
     problems: list[Diagnostic] = []
     owners: dict[str, str] = {}
     for node_id, placed in analysis.ops.items():
-        if placed.op.id not in _NAMED_OPS:
+        if placed.op.id not in NAMED_OPS:
             continue
         name = analysis.name(node_id)
         if not _NAME.fullmatch(name):

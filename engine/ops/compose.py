@@ -111,7 +111,7 @@ def _connections(part: _Part, targets: Mapping[_End, _End], gone: Collection[_En
     for (target, node_id), (source, output) in targets.items():
         if target is part and source.nodes[output].type == "op.output":
             read, _, port = source.sources[f"{output}.value"].partition(".")
-            yield OpConnection(f"{_place(source, read, targets)}.{port}", f"{part.prefix}{node_id}.value")
+            yield OpConnection(f"{_place(source, read, targets)}.{port}", f"{part.prefix}{node_id}.given")
 
 
 def _place(part: _Part, node_id: str, targets: Mapping[_End, _End]) -> str:

@@ -28,6 +28,8 @@ class OpInput:
     optional: bool = False
     delayed: bool = False
     branch: str = ""
+    #: It takes a buffer; all other inputs take values.
+    takes_buffer: bool = False
 
 
 @dataclass(frozen=True)
@@ -200,5 +202,8 @@ def register(op: OpType) -> OpType:
     """Enter an op in the table."""
     if op.id in OPS or op.category not in CATEGORIES:
         raise ValueError(f"op must have a new id and a known category, got {op.id} in {op.category}")
+    names = [*(port.name for port in op.inputs), *(port.name for port in op.outputs)]
+    if len(set(names)) < len(names):
+        raise ValueError(f"ports of an op must have different names, got {names} in {op.id}")
     OPS[op.id] = op
     return op

@@ -10,7 +10,7 @@ from typing import Any
 
 from engine.diagnostics import Diagnostic, Mend, error, printable
 from engine.ops.graph import TOP, OpConnection, OpGraph, OpNode, shown
-from engine.ops.table import OPS, OpSetting, OpType
+from engine.ops.table import OPS, OpInput, OpOutput, OpSetting, OpType
 
 #: Regions inside each other; more than a person would draw, fewer than Python could follow.
 _DEEPEST = 16
@@ -156,20 +156,25 @@ def _connect(found: Wiring, connection: OpConnection) -> None:
     elif name in target.sources:
         problem = f"{name} must have one source, got {'.'.join(target.sources[name])} and {connection.source}"
     else:
-        inner, own = source.node.region, target.node.region
-        around = found.chain(own)
-        if inner in around:
-            lies_in_source = any(scope.partition(".")[0] == source_id for scope in around)
-            if lies_in_source and not end.inside:
-                problem = f"{name} must not use what {source_id} gives after its region, got {connection.source}"
-        elif not (port.delayed and inner == f"{target_id}.{port.branch}".rstrip(".")):
-            region = inner.partition(".")[0]
-            problem = f"{name} must use the outputs of {region}, in which {source_id} lies, got {connection.source}"
+        problem = crossing(found, source, end, target, port)
     if problem:
         target.refused.add(name)
         found.problems.append(error(problem, **place))
     else:
         target.sources[name] = source_id, output
+
+
+def crossing(found: Wiring, source: PlacedOp, output: OpOutput, target: PlacedOp, port: OpInput) -> str:
+    """Return why an input may not read an output, by the regions that the two ops lie in; "" when it may."""
+    source_id, inner, around = source.node.id, source.node.region, found.chain(target.node.region)
+    if inner in around:
+        lies_in_source = any(scope.partition(".")[0] == source_id for scope in around)
+        if lies_in_source and not output.inside:
+            return f"{port.name} must not use what {source_id} gives after its region, got {source_id}.{output.name}"
+    elif not (port.delayed and inner == f"{target.node.id}.{port.branch}".rstrip(".")):
+        region = inner.partition(".")[0]
+        return f"{port.name} must use the outputs of {region}, in which {source_id} lies, got {source_id}.{output.name}"
+    return ""
 
 
 def _order(found: Wiring) -> None:

@@ -87,7 +87,7 @@ class Patch(PatchContents):
             raise PatchError(f"node id must be a text of printable characters, got {shown(node_id)}")
         if not isinstance(title, str):
             raise PatchError(f"title must be a text, got {shown(title)}")
-        new_id = node_id or _free_id(type_id.rsplit(".", 1)[-1], self._gone | self.nodes.keys())
+        new_id = node_id or _free_id(self._stem(type_id), self._gone | self.nodes.keys())
         if new_id in self.nodes:
             raise PatchError(f"node id must be new in the patch, got {new_id!r}")
         rules.check_node_id(new_id)
@@ -270,6 +270,10 @@ class Patch(PatchContents):
             raise PatchError(problem.message)  # why the others are not known
         specs = [(adapted.parameter(name), value) for name, value in values.items() if name not in deciding]
         return {**checked, **{spec.name: spec.coerce(value) for spec, value in specs}}
+
+    def _stem(self, type_id: str) -> str:
+        """Return what the ids of new nodes of a type begin with."""
+        return type_id.rsplit(".", 1)[-1]
 
     def _repeat(self, changes: list[Change]) -> None:
         self.is_undoing = True

@@ -191,7 +191,7 @@ class FrozenPatch:
 
 def dump_patch(patch: Patch | FrozenPatch) -> str:
     """Return the patch as the text of a file."""
-    nodes = [_dump_node(node) for _, node in sorted(patch.nodes.items())]
+    nodes = [dump_node(node) for _, node in sorted(patch.nodes.items())]
     pairs = sorted((str(c.target), str(c.source)) for c in patch.connections)
     document = {
         **patch.extra,
@@ -221,6 +221,12 @@ def parse_patch(text: str, name: str = "patch", catalogue: Catalogue | None = No
         raise PatchError(f"{name}: schema must be {SCHEMA}, got {json.dumps(schema)[:80]}{hint}")
     patch = Patch(catalogue)
     patch.trusted = False
+    fill_patch(patch, document, name)
+    return patch
+
+
+def fill_patch(patch: Patch, document: dict[str, Any], name: str) -> None:
+    """Fill an empty patch with the nodes and connections of a JSON object; `name` is what messages call it."""
     patch.extra = {key: value for key, value in document.items() if key not in _PATCH_FIELDS}
     nodes = [_parse_node(item, f"{name}: nodes[{i}]") for i, item in enumerate(_list(document, "nodes", name))]
     changes: list[Change] = []
@@ -239,7 +245,6 @@ def parse_patch(text: str, name: str = "patch", catalogue: Catalogue | None = No
         targets.add(connection.target)
         changes.append(Connected(connection))
     patch.restore(changes)
-    return patch
 
 
 def _list(document: dict[str, Any], key: str, name: str) -> list[Any]:
@@ -249,7 +254,8 @@ def _list(document: dict[str, Any], key: str, name: str) -> list[Any]:
     return items
 
 
-def _dump_node(node: Node) -> dict[str, Any]:
+def dump_node(node: Node) -> dict[str, Any]:
+    """Return a node as a JSON object."""
     fields: dict[str, Any] = {**node.extra, "id": node.id, "type": node.type, "version": node.version}
     if node.title:
         fields["title"] = node.title

@@ -41,6 +41,11 @@ class History:
         return self._undone[-1].name if self._undone else None
 
     @property
+    def last(self) -> Edit | None:
+        """The edit that undo would take back."""
+        return self._done[-1] if self._done else None
+
+    @property
     def names(self) -> list[str]:
         """Names of the edits done so far, oldest first."""
         return [edit.name for edit in self._done]

@@ -136,8 +136,12 @@ def _check_drives(connection: Connection, source: PortSpec | ValueSpec, target: 
 
 
 def is_value_connection(connection: Connection, source: type[Block] | None, target: type[Block] | None) -> bool:
-    """True when a connection drives a parameter, or was meant to; both block types may be unknown."""
-    drives = target is not None and connection.target.port in target.parameters
+    """True when a connection drives a parameter, or was meant to; both block types may be unknown.
+
+    An input that has a value of its own, which holds while nothing is connected, is an input.
+    """
+    port = connection.target.port
+    drives = target is not None and port in target.parameters and port not in target.ports
     return drives or (source is not None and source.is_value)
 
 

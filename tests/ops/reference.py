@@ -472,7 +472,7 @@ class Reference:
     _op_vector2 = _op_vector3 = _op_vector4 = _make_vector
 
     def _op_split(self, node: OpNode) -> Mapping[str, Any]:
-        parts = promoted([self._operand(node, "x")], self.size)[0]
+        parts = promoted([self._operand(node, "vector")], self.size)[0]
         return {letter: [part] for letter, part in zip("xyzw", parts, strict=False)}
 
     def _op_swizzle(self, node: OpNode) -> Mapping[str, Any]:

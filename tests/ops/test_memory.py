@@ -98,7 +98,7 @@ def test_vectors_are_made_split_swizzled_and_measured(device: Device) -> None:
         g.add("op.output", f"out_{name}", value=g.add(f"op.{name}", name, **ports)["out"])
     g.add("op.output", "out_double", value=g.add("op.length", x=d)["out"])
     g.add("op.output", "out_whole", value=g.add("op.length", x=i)["out"])
-    scaled = g.add("op.multiply", a=a, b=g.add("op.split", "parts", x=b)["y"])
+    scaled = g.add("op.multiply", a=a, b=g.add("op.split", "parts", vector=b)["y"])
     g.add("op.output", "out_scaled", value=scaled["out"])
     g.add("op.output", "out_turned", value=g.add("op.swizzle", x=i, pattern="bgra")["out"], type="uchar4")
     g.add("op.output", "out_wide", value=g.add("op.swizzle", x=a, pattern="zzxy")["out"])

@@ -27,7 +27,7 @@ _STORE_BOUNDARY = OpSetting(
     "What an index beyond the edge does: nothing (skip), or as for a load.",
     memory.STORE_BOUNDARIES,
 )
-_BUFFER = take("buffer", "Where the elements are.")
+_BUFFER = OpInput("buffer", "Where the elements are.", takes_buffer=True)
 
 
 def _indices(is_2d: bool) -> tuple[OpInput, ...]:
@@ -89,7 +89,7 @@ def _store_type(call: Call) -> Signature:
             "buffer must be that of an output or of shared memory, got an input's", "buffer", "output", "input"
         )
     return Signature(
-        {**_index_types(call), "value": fits(call.value("value"), buffer.dtype, "value")}, {"buffer": buffer}
+        {**_index_types(call), "value": fits(call.value("value"), buffer.dtype, "value")}, {"after": buffer}
     )
 
 
@@ -105,11 +105,11 @@ def _store(emission: Emission, code: OpCode) -> dict[str, Buffer]:
     conditions = [condition for condition in (inside, acts) if condition is not None]
     if not conditions:
         memory.store(emission, buffer, index, code.value("value").parts)
-        return {"buffer": buffer}
+        return {"after": buffer}
     both = conditions[0] if len(conditions) == 1 else emission.builder.and_(*conditions)
     with emission.builder.if_then(both):
         memory.store(emission, buffer, index, code.value("value").parts)
-    return {"buffer": buffer}
+    return {"after": buffer}
 
 
 for _is_2d, _suffix, _words in ((False, "", ""), (True, "_2d", " 2-D")):
@@ -135,7 +135,7 @@ for _is_2d, _suffix, _words in ((False, "", ""), (True, "_2d", " 2-D")):
             _CATEGORY,
             "Writes an element of an output or of shared memory, at any index; what uses the resulting buffer sees it.",
             (_BUFFER, *_indices(_is_2d), take("value", "What is written.")),
-            (OpOutput("buffer", "The buffer, after the write."),),
+            (OpOutput("after", "The buffer, after the write."),),
             _store_type,
             _store,
             settings=(_STORE_BOUNDARY,),

@@ -10,7 +10,7 @@ from engine.ops import memory
 from engine.ops.emission import Buffer, Emission, Value, constant
 from engine.ops.library.buffers import load_at
 from engine.ops.rules import OUT, scalar, take
-from engine.ops.table import Call, OpCode, OpSetting, OpType, Signature, register
+from engine.ops.table import Call, OpCode, OpInput, OpSetting, OpType, Signature, register
 from engine.ops.types import F32, ValueType, read_as
 from engine.types import f32, s32
 
@@ -101,7 +101,7 @@ for _axes, _id, _title, _doc in (
             "Images",
             _doc,
             (
-                take("buffer", "The image: the buffer of an input."),
+                OpInput("buffer", "The image: the buffer of an input.", takes_buffer=True),
                 *(take(axis, f"The place along {letter}.", 0.5) for axis, letter in zip(_axes, "xy", strict=False)),
             ),
             OUT,

@@ -130,13 +130,13 @@ register(
 
 
 def _element_type(call: Call) -> Signature:
-    kind = fits(call.value("value"), NAMED[call.settings["type"]], "value")
-    return Signature({"value": kind}, {"value": kind, **dict.fromkeys(_SIZES, S32)})
+    kind = fits(call.value("given"), NAMED[call.settings["type"]], "given")
+    return Signature({"given": kind}, {"value": kind, **dict.fromkeys(_SIZES, S32)})
 
 
 def _element(emission: Emission, code: OpCode) -> dict[str, Value]:
     made = {size: Value(S32, (emission.extent(size),)) for size in _SIZES if size in code.used}
-    value = memory.through_memory(emission, NAMED[code.settings["type"]], code.value("value"))
+    value = memory.through_memory(emission, NAMED[code.settings["type"]], code.value("given"))
     if emission.inside is not None:
         zeros = memory.zeros(value.type)
         parts = (emission.builder.select(emission.inside, p, z) for p, z in zip(value.parts, zeros, strict=True))
@@ -151,7 +151,7 @@ register(
         _CATEGORY,
         "A value as it would be read back if it were stored as an element; it takes the place of an input whose buffer "
         "another graph fills.",
-        (take("value", "What would be stored."),),
+        (take("given", "What would be stored."),),
         (
             OpOutput("value", "What would be read."),
             OpOutput("size", "How many elements are computed."),

@@ -54,13 +54,13 @@ for _count in (2, 3, 4):
 
 
 def _split_type(call: Call) -> Signature:
-    kind = call.value("x").strong()
+    kind = call.value("vector").strong()
     one = ValueType(kind.scalar)
-    return Signature({"x": kind}, dict.fromkeys(_LETTERS[: kind.components], one))
+    return Signature({"vector": kind}, dict.fromkeys(_LETTERS[: kind.components], one))
 
 
 def _split(emission: Emission, code: OpCode) -> dict[str, Value]:
-    value = code.value("x")
+    value = code.value("vector")
     one = ValueType(value.type.scalar)
     return {letter: Value(one, (part,)) for letter, part in zip(_LETTERS, value.parts, strict=False)}
 
@@ -71,7 +71,7 @@ register(
         "Split",
         _CATEGORY,
         "The components of a vector. A vector of 2 has no z, one of 3 no w.",
-        _X,
+        (take("vector", "The vector."),),
         tuple(OpOutput(letter, f"Component {letter}.") for letter in _LETTERS),
         _split_type,
         _split,

@@ -1,0 +1,91 @@
+"""`GraphEditing`: the op graph of one block, open as a patch of its own; each follows the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine.diagnostics import PatchError
+from engine.op_graphs.op_patch import graph_json, open_graph
+from engine.patch.changes import Change, NodeRemoved, ParameterChanged
+from engine.patch.comparison import difference
+from engine.patch.document import Patch
+
+#: The parameter of a block that holds its op graph.
+GRAPH = "graph"
+
+
+class GraphEditing:
+    """Keeps `patch`, the op graph of a node, equal to the node's parameter in the patch around it.
+
+    An edit of the op graph is one edit of the parameter, with its name and gesture. Only the patch around has an undo
+    history that counts: undo there takes the op graph back as well. `when_lost` is called with a reason when there is
+    no op graph to edit any more.
+    """
+
+    def __init__(self, outer: Patch, node: str, when_lost: Callable[[str], None] = lambda reason: None) -> None:
+        self.outer, self.node = outer, node
+        self.patch = open_graph(outer.value(node, GRAPH))
+        self._when_lost = when_lost
+        self._has_other_value = self._is_lost = self._is_passing_on = self._is_following = False
+        self._ends = [
+            outer.subscribe(self._hear, self._follow),
+            self.patch.subscribe(lambda change: None, self._pass_on),
+        ]
+
+    def close(self) -> None:
+        """Stop following each other."""
+        for end in self._ends:
+            end()
+        self._ends = []
+
+    def _pass_on(self) -> None:
+        """Give the op graph, which a person has edited, to the node."""
+        if self._is_following:
+            return
+        edit = self.patch.history.last
+        what = f"{edit.name} in {self.outer.title(self.node)}" if edit is not None else "Edit the kernel"
+        gesture = None if edit is None or edit.gesture is None else (id(self), edit.gesture)
+        graph = graph_json(self.patch)
+        self._is_passing_on = True
+        try:
+            with self.outer.edit(what, gesture=gesture):
+                self.outer.set(self.node, **{GRAPH: graph})
+        except BaseException:
+            self._has_other_value = True
+            self._follow()
+            raise
+        finally:
+            self._is_passing_on = False
+
+    def _hear(self, change: Change) -> None:
+        match change:
+            case ParameterChanged(self.node, parameter) if parameter == GRAPH:
+                self._has_other_value = not self._is_passing_on
+            case NodeRemoved(node) if node.id == self.node:
+                self._is_lost = True
+
+    def _follow(self) -> None:
+        """Show what the node holds now."""
+        if self.node not in self.outer.nodes:
+            self._lose(f"{self.node} is no longer in the patch")
+            return
+        if not self._has_other_value and not self._is_lost:
+            return
+        self._has_other_value = self._is_lost = False
+        value = self.outer.value(self.node, GRAPH)
+        try:
+            other = open_graph(value)
+        except PatchError as problem:
+            self._lose(str(problem))
+            return
+        self._is_following = True
+        try:
+            self.patch.restore(difference(self.patch, other))
+            self.patch.arrange(other.nodes)
+            self.patch.extra = other.extra
+        finally:
+            self._is_following = False
+
+    def _lose(self, reason: str) -> None:
+        self.close()
+        self._when_lost(reason)
