@@ -1,7 +1,10 @@
 """sin, cos, tan and their inverses."""
 
+import math
+
 from engine.ops.functions.coefficients import TWO_OVER_PI_BITS
 from engine.ops.functions.value import (
+    F32,
     Value,
     any_sum,
     nearest,
@@ -18,8 +21,10 @@ from engine.ops.functions.value import (
 
 def _reduced(x: Value) -> tuple[Value, Value, Value]:
     """Return the quadrant, an integer that counts modulo 4, and what is left of x in [-pi/4, pi/4] in two parts."""
-    small = abs(x) < (2.0**16 if x.format.fraction == 23 else 2.0**30)
-    quadrant, high, low = unless(small, _subtracted(x), lambda: _multiplied(x))
+    if x.format is F32:
+        quadrant, high, low = unless(abs(x) < 2.0**16, _subtracted(x), lambda: _multiplied_f32(x))
+    else:
+        quadrant, high, low = unless(abs(x) < 2.0**30, _subtracted(x), lambda: _multiplied_f64(x))
     return quadrant, high, low
 
 
@@ -32,12 +37,36 @@ def _subtracted(x: Value) -> tuple[Value, Value, Value]:
     return quadrant, *two_sum(high, whole.fma(-third, error - rest))
 
 
-def _multiplied(x: Value) -> tuple[Value, Value, Value]:
-    """Multiply the integer that is the fraction of a large x by those bits of 2 / pi that matter modulo 4.
+# For large x = m 2^e, bits of 2 / pi above 2^(2 - e) make multiples of 4 of the product, and need not be multiplied.
+# M. Payne and R. Hanek, Radian reduction for trigonometric functions, 1983.
 
-    M. Payne and R. Hanek, Radian reduction for trigonometric functions, 1983. With x = m 2^e the bits of 2 / pi above
-    2^(2 - e) give multiples of 4. Of the next three words the product keeps two: quadrant and fraction.
-    """
+
+def _multiplied_f32(x: Value) -> tuple[Value, Value, Value]:
+    """Multiply in f64 by four of the parts, of 29 bits each, that 2 / pi is cut into: these products are exact."""
+    width = 29
+    wide, size = x.to_f64(), abs(x)
+
+    def part(k: int) -> Value:
+        """The first part ends 27 bits after the point: its bits above that are zeros."""
+        end = 27 + width * k
+        return wide.constant(math.ldexp((TWO_OVER_PI_BITS >> (1280 - end)) % 2**width, -end))
+
+    parts = [part(k) for k in range(7)]
+    # x is a multiple of 2^29 where the first part is left out, and so on.
+    skips_two = size >= 2.0 ** (23 + 2 * width)
+    parts = [select(skips_two, parts[i + 2], parts[i]) for i in range(5)]
+    skips_one = size >= select(skips_two, 2.0 ** (23 + 3 * width), 2.0 ** (23 + width))
+    first, second, third, fourth = (wide * select(skips_one, parts[i + 1], parts[i]) for i in range(4))
+    first, second = (product - 4.0 * (0.25 * product).round_to_even() for product in (first, second))
+    whole = ((first + second) + third).round_to_even()
+    total, error = any_sum(first - whole, second)
+    angle = ((total + third) + (error + fourth)) * wide.parts("HALF_PI", 1)[0]
+    high = angle.to_f32()
+    return nearest(whole.to_f32())[1], high, (angle - high.to_f64()).to_f32()
+
+
+def _multiplied_f64(x: Value) -> tuple[Value, Value, Value]:
+    """Multiply the integer m by three words of 2 / pi; of the product two are kept, quadrant and fraction."""
     format, width = x.format, x.format.width
     bits = x.bits()
     m = (bits & ((1 << format.fraction) - 1)) | (1 << format.fraction)

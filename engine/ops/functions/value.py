@@ -177,13 +177,13 @@ class Value:
         """Return the signed integer as a float, rounded to nearest."""
         return self._new(self.builder.sitofp(self.raw, self.format.type))
 
-    def unsigned_to_float(self) -> Value:
-        """Return the unsigned integer as a float, rounded to nearest."""
-        return self._new(self.builder.uitofp(self.raw, self.format.type))
+    def to_f64(self) -> Value:
+        """Return the f32 as an f64."""
+        return Value(self.builder, F64, self.builder.fpext(self.raw, F64.type))
 
-    def truncated_to_unsigned(self) -> Value:
-        """Return the float without its fraction as an unsigned word."""
-        return self._new(self.builder.fptoui(self.raw, self.format.word))
+    def to_f32(self) -> Value:
+        """Return the f64 rounded to f32."""
+        return Value(self.builder, F32, self.builder.fptrunc(self.raw, F32.type))
 
     def widened(self) -> Value:
         """Return the unsigned word as a double word."""
