@@ -12,6 +12,7 @@ from engine.diagnostics import Diagnostic, Mend, Severity, error
 from engine.ops.graph import TOP, OpGraph, shown
 from engine.ops.table import Call, Misuse, Signature
 from engine.ops.types import F32, S32, Type, ValueType
+from engine.ops.uniformity import divergent_waits
 from engine.ops.wiring import PlacedOp, Wiring, wire
 
 #: How often a region is looked at until the types that come back to it settle.
@@ -63,7 +64,8 @@ def analyse(graph: OpGraph) -> Analysis:
     analysis.live = _live(analysis)
     inference = _Inference(analysis)
     inference.scope(TOP)
-    problems = [*analysis.wiring.problems, *inference.problems.values(), *_naming(analysis)]
+    waits = divergent_waits(analysis.wiring)
+    problems = [*analysis.wiring.problems, *inference.problems.values(), *_naming(analysis), *waits]
     analysis.diagnostics = [_weighed(problem, analysis) for problem in problems]
     if not any(placed.op.acts for placed in analysis.ops.values()) and not problems:
         analysis.diagnostics.append(error("op graph must have an output or write to memory, got neither"))

@@ -18,6 +18,8 @@ from engine.ops.types import BufferType
 from engine.ops.wiring import PlacedOp
 
 _AXES = ("x", "y", "z")
+#: The thread block by the rank of kernels whose threads wait for each other: whole warps.
+_BLOCKS = {1: (256, 1, 1), 2: (32, 8, 1), 3: (32, 4, 2)}
 
 
 class OpInputPort(msgspec.Struct, frozen=True):
@@ -148,7 +150,7 @@ class _Lowering:
             and not any("buffer" in self._used[placed.node.id] for placed in self._live),
             emission.rank,
             1,
-            None,
+            _BLOCKS[emission.rank] if emission.waits else None,
             tuple(placed.node.id for placed in self._live),
         )
 

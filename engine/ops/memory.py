@@ -36,6 +36,11 @@ def _address(emission: Emission, layout: ir.Type, buffer: Buffer, index: ir.Valu
     return emission.builder.gep(buffer.pointer, [wide], source_etype=layout)
 
 
+def address(emission: Emission, buffer: Buffer, index: ir.Value) -> ir.Value:
+    """Return where the element at an index (i32) is."""
+    return _address(emission, _layout(buffer.type.dtype)[1], buffer, index)
+
+
 def load(emission: Emission, buffer: Buffer, index: ir.Value) -> Value:
     """Return the element at an index (i32), which must be inside."""
     builder, dtype = emission.builder, buffer.type.dtype

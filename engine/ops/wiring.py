@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import graphlib
+import heapq
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -36,6 +37,13 @@ class Wiring:
     ops: dict[str, PlacedOp] = field(default_factory=dict)
     order: dict[str, list[str]] = field(default_factory=dict)
     problems: list[Diagnostic] = field(default_factory=list)
+
+    #: Ops that act, and region ops around such.
+    acting: set[str] = field(default_factory=set)
+
+    def acts(self, node_id: str) -> bool:
+        """Whether an op does something besides its outputs, or one in its region does."""
+        return node_id in self.acting
 
     def chain(self, scope: str) -> list[str]:
         """Return the scopes around and including one, outermost first."""
@@ -181,6 +189,10 @@ def _order(found: Wiring) -> None:
     """Sort the ops of each scope; those in a circle are left out, with a diagnostic at each."""
     found.order = {TOP: []}
     for placed in found.ops.values():
+        if placed.op.acts:
+            found.acting.update(scope.partition(".")[0] for scope in found.chain(placed.node.region)[1:])
+            found.acting.add(placed.node.id)
+    for placed in found.ops.values():
         for branch in placed.op.regions:
             found.order[f"{placed.node.id}.{branch}".rstrip(".")] = []
     needs: dict[str, dict[str, set[str]]] = {scope: {} for scope in found.order}
@@ -208,20 +220,44 @@ def _ordered_pairs(found: Wiring, placed: PlacedOp) -> Iterator[tuple[str, str]]
 
 
 def _sorted(found: Wiring, needs: dict[str, set[str]], place: dict[str, int]) -> list[str]:
-    """Return the ops of a scope in order: the first of the graph first, where what they need allows it."""
+    """Return the ops of a scope in order, each after what it needs.
+
+    Ops that only compute come as early as they can, so that a load sees what was there before a write or a barrier that
+    does not lead to it. Otherwise the order is the graph's.
+    """
     while True:
-        sorter = graphlib.TopologicalSorter(
-            {node: sorted(before, key=place.__getitem__) for node, before in needs.items()}
-        )
+        order = _kahn(found, needs, place)
+        if len(order) == len(needs):
+            return order
+        rest = needs.keys() - set(order)
         try:
-            return list(sorter.static_order())
+            graphlib.TopologicalSorter({node: sorted(needs[node] & rest) for node in sorted(rest)}).prepare()
         except graphlib.CycleError as circle:
-            members = set(circle.args[1])
-            way = " -> ".join(sorted(members, key=place.__getitem__))
-            for node in sorted(members, key=place.__getitem__):
-                message = f"ops must not feed themselves, got {way}"
-                found.problems.append(error(message, node=node, remedy="carry the value by a For"))
-                found.ops[node].refused.update(found.ops[node].sources)
-                found.ops[node].sources.clear()
-            for node in members:
-                needs[node] = set()
+            members = sorted(set(circle.args[1]), key=place.__getitem__)
+        way = " -> ".join(members)
+        for node in members:
+            message = f"ops must not feed themselves, got {way}"
+            found.problems.append(error(message, node=node, remedy="carry the value by a For"))
+            found.ops[node].refused.update(found.ops[node].sources)
+            found.ops[node].sources.clear()
+            needs[node] = set()
+
+
+def _kahn(found: Wiring, needs: dict[str, set[str]], place: dict[str, int]) -> list[str]:
+    """Return the ops of a scope that can be sorted, in order."""
+    missing = {node: len(before) for node, before in needs.items()}
+    followers: dict[str, list[str]] = {node: [] for node in needs}
+    for node, before in needs.items():
+        for source in before:
+            followers[source].append(node)
+    ready = [(found.acts(node), place[node], node) for node, count in missing.items() if count == 0]
+    heapq.heapify(ready)
+    order = []
+    while ready:
+        *_, node = heapq.heappop(ready)
+        order.append(node)
+        for follower in followers[node]:
+            missing[follower] -= 1
+            if missing[follower] == 0:
+                heapq.heappush(ready, (found.acts(follower), place[follower], follower))
+    return order

@@ -13,7 +13,9 @@ from engine.ops.library import (
     logic,
     noise,
     shaping,
+    threads,
     vectors,
+    warps,
 )
 
 __all__ = [
@@ -29,5 +31,7 @@ __all__ = [
     "logic",
     "noise",
     "shaping",
+    "threads",
     "vectors",
+    "warps",
 ]

@@ -20,7 +20,7 @@ _LOAD_BOUNDARY = OpSetting(
     "round (mirror), or 0 (zero).",
     memory.LOAD_BOUNDARIES,
 )
-_STORE_BOUNDARY = OpSetting(
+STORE_BOUNDARY = OpSetting(
     "boundary",
     "str",
     "skip",
@@ -138,7 +138,7 @@ for _is_2d, _suffix, _words in ((False, "", ""), (True, "_2d", " 2-D")):
             (OpOutput("after", "The buffer, after the write."),),
             _store_type,
             _store,
-            settings=(_STORE_BOUNDARY,),
+            settings=(STORE_BOUNDARY,),
             tags=("write", "scatter"),
             acts=True,
             roams=True,

@@ -1,0 +1,195 @@
+"""Memory that threads share: shared memory, barriers and atomics."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from engine.ops import memory
+from engine.ops.emission import I8, I32, LLVM, SHARED, VOID, Buffer, Emission, Value
+from engine.ops.library.buffers import STORE_BOUNDARY, may_act, place
+from engine.ops.library.interface import fits
+from engine.ops.rules import integer, take
+from engine.ops.table import Call, Misuse, OpCode, OpInput, OpOutput, OpSetting, OpType, Signature, register
+from engine.ops.types import ELEMENTS, BufferType, read_as
+from engine.types import NAMED
+
+_CATEGORY = "Threads"
+#: What every GPU has for a thread block without asking for more.
+_SHARED_BYTES = 48 * 1024
+
+
+def _shared_type(call: Call) -> Signature:
+    dtype, count = NAMED[call.settings["type"]], call.settings["count"]
+    if dtype.size_bytes * count > _SHARED_BYTES:
+        message = f"shared memory must have at most {_SHARED_BYTES} bytes, got {dtype.size_bytes * count}"
+        raise Misuse(message, "count", f"at most {_SHARED_BYTES // dtype.size_bytes}", str(count))
+    return Signature({}, {"buffer": BufferType(dtype, "shared", writable=True)})
+
+
+def shared_array(emission: Emission, name: str, size_bytes: int) -> ir.Value:
+    """Return the address of shared memory of its own, which holds anything at first."""
+    layout = ir.ArrayType(I8, size_bytes)
+    variable = ir.GlobalVariable(emission.module, layout, emission.module.get_unique_name(name), addrspace=3)
+    variable.linkage, variable.align = "internal", 16
+    variable.initializer = ir.Constant(layout, ir.Undefined)
+    variable.type = SHARED  # llvmlite still gives variables a pointer with a type, which LLVM no longer has
+    return variable
+
+
+def _shared(emission: Emission, code: OpCode) -> dict[str, Buffer]:
+    kind, count = code.signature.outputs["buffer"], code.settings["count"]
+    assert isinstance(kind, BufferType)
+    pointer = shared_array(emission, "shared", kind.dtype.size_bytes * count)
+    sizes = {"size": count, "width": count}
+    return {"buffer": Buffer(kind, pointer, lambda extent: ir.Constant(I32, sizes.get(extent, 1)))}
+
+
+register(
+    OpType(
+        "op.shared",
+        "Shared Memory",
+        _CATEGORY,
+        "Memory that the threads of a thread block share. It holds anything at first. In a kernel whose threads wait "
+        "for each other, those beyond the last element run too; they write to shared memory, but not to outputs.",
+        (),
+        (OpOutput("buffer", "To store to, wait at a barrier, and load from."),),
+        _shared_type,
+        _shared,
+        settings=(
+            OpSetting("type", "str", "f32", "The type of its elements.", ELEMENTS),
+            OpSetting("count", "int", 256, "How many elements it has.", minimum=1, maximum=_SHARED_BYTES),
+        ),
+        tags=("memory", "local"),
+        roams=True,
+    )
+)
+
+
+def barrier(emission: Emission) -> None:
+    """Wait until all threads of the thread block are here; what they wrote before is seen by all."""
+    emission.call("llvm.nvvm.barrier.cta.sync.aligned.all", VOID, [ir.Constant(I32, 0)])
+
+
+def _barrier_type(call: Call) -> Signature:
+    outputs = {"after": call.buffer("buffer")}
+    if call.inputs["other"] is not None:
+        outputs["other_after"] = call.buffer("other")
+    return Signature({}, outputs)
+
+
+def _barrier(emission: Emission, code: OpCode) -> dict[str, Buffer]:
+    barrier(emission)
+    made = {"after": code.buffer("buffer")}
+    if "other_after" in code.signature.outputs:
+        made["other_after"] = code.buffer("other")
+    return made
+
+
+register(
+    OpType(
+        "op.barrier",
+        "Barrier",
+        _CATEGORY,
+        "Waits for all threads of the thread block. Loads from what comes out see what any of them stored before.",
+        (
+            OpInput("buffer", "What was written.", takes_buffer=True),
+            OpInput("other", "Another buffer.", optional=True, takes_buffer=True),
+        ),
+        (OpOutput("after", "The buffer, after the barrier."), OpOutput("other_after", "The other one.")),
+        _barrier_type,
+        _barrier,
+        tags=("synchronize", "wait"),
+        acts=True,
+        roams=True,
+        waits=True,
+    )
+)
+
+_ATOMICS = {
+    "add": ("fadd", "add", "add"),
+    "minimum": ("fmin", "min", "umin"),
+    "maximum": ("fmax", "max", "umax"),
+    "exchange": ("xchg", "xchg", "xchg"),
+    "and": ("", "and", "and"),
+    "or": ("", "or", "or"),
+    "xor": ("", "xor", "xor"),
+}
+
+
+def _atomic_type(call: Call) -> Signature:
+    buffer = call.buffer("buffer")
+    kind = read_as(buffer.dtype)
+    if not buffer.writable:
+        raise Misuse("buffer must be that of an output or of shared memory, got an input", "buffer", "output", "input")
+    if kind is None or buffer.dtype is not kind.scalar or kind.is_boolean:
+        message = f"buffer must have elements of 32 or 64 bits, got {buffer.dtype}"
+        raise Misuse(message, "buffer", "s32, u32, f32 ...", str(buffer.dtype))
+    if kind.is_float and call.settings.get("operation") in ("and", "or", "xor"):
+        raise Misuse(f"buffer must have whole numbers for this operation, got {kind}", "buffer", found=str(kind))
+    values = {name: fits(call.value(name), buffer.dtype, name) for name in ("value", "expected") if call.op.input(name)}
+    return Signature({"index": integer(call, "index"), **values}, {"old": kind, "after": buffer})
+
+
+def _atomic(emission: Emission, code: OpCode) -> dict[str, Value | Buffer]:
+    buffer, builder = code.buffer("buffer"), emission.builder
+    kind = read_as(buffer.type.dtype)
+    assert kind is not None
+    index, inside = place(emission, buffer, [code.value("index").parts[0]], code.settings["boundary"])
+    word = ir.IntType(kind.scalar.size_bytes * 8)
+    (value,) = code.value("value").parts
+
+    def change() -> list[ir.Value]:
+        address = memory.address(emission, buffer, index)
+        if "expected" in code.inputs:
+            words = [builder.bitcast(part, word) for part in (code.value("expected").parts[0], value)]
+            old = builder.extract_value(builder.cmpxchg(address, *words, "monotonic"), 0)
+            return [builder.bitcast(old, LLVM[kind.scalar])]
+        of_float, of_signed, of_unsigned = _ATOMICS[code.settings["operation"]]
+        name = of_float if kind.is_float else of_signed if kind.is_signed else of_unsigned
+        if name == "xchg":
+            old = builder.atomic_rmw(name, address, builder.bitcast(value, word), "monotonic")
+            return [builder.bitcast(old, LLVM[kind.scalar])]
+        return [builder.atomic_rmw(name, address, value, "monotonic")]
+
+    conditions = [condition for condition in (inside, may_act(emission, buffer)) if condition is not None]
+    if not conditions:
+        return {"old": Value(kind, tuple(change())), "after": buffer}
+    both = conditions[0] if len(conditions) == 1 else builder.and_(*conditions)
+    return {"old": Value(kind, tuple(emission.when(both, change, memory.zeros(kind)))), "after": buffer}
+
+
+def _register_atomic(name: str, title: str, doc: str, inputs: tuple[OpInput, ...], *settings: OpSetting) -> None:
+    op = OpType(
+        f"op.{name}",
+        title,
+        _CATEGORY,
+        doc,
+        (
+            OpInput("buffer", "Where the element is.", takes_buffer=True),
+            take("index", "Its number, from 0.", 0.0),
+            *inputs,
+        ),
+        (OpOutput("old", "What it was before."), OpOutput("after", "The buffer, after the change.")),
+        _atomic_type,
+        _atomic,
+        settings=(*settings, STORE_BOUNDARY),
+        tags=("histogram", "counter", "atomic"),
+        acts=True,
+        roams=True,
+    )
+    register(op)
+
+
+_register_atomic(
+    "atomic",
+    "Atomic",
+    "Changes an element of an output or of shared memory in one step, whatever other threads do.",
+    (take("value", "What it is changed by.", 1.0),),
+    OpSetting("operation", "str", "add", "How it is changed.", tuple(_ATOMICS)),
+)
+_register_atomic(
+    "compare_exchange",
+    "Compare and Exchange",
+    "Replaces an element in one step if its bits are those of what is expected.",
+    (take("expected", "What it must be.", 0.0), take("value", "What it becomes.", 1.0)),
+)

@@ -1,0 +1,294 @@
+"""Warps and thread blocks: shuffles, votes, and sums over many threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from llvmlite import ir
+
+from engine.ops import memory
+from engine.ops.emission import I1, I32, I64, LLVM, Buffer, Emission, Value, constant
+from engine.ops.library.arithmetic import larger, smaller
+from engine.ops.library.threads import barrier, shared_array
+from engine.ops.rules import OUT, Scalar, by_kind, integer, take
+from engine.ops.table import Call, Misuse, OpCode, OpOutput, OpSetting, OpType, Signature, register
+from engine.ops.types import BOOLEAN, U32, BufferType
+from engine.types import DType, f32, f64, s32
+
+_CATEGORY = "Threads"
+_EVERY_LANE = ir.Constant(I32, -1)
+_WARP = 32
+
+
+def _words(emission: Emission, part: ir.Value, change: Callable[[ir.Value], ir.Value]) -> ir.Value:
+    """Return a number whose 32-bit words were each changed."""
+    builder, kind = emission.builder, part.type
+    if kind == I1:
+        return builder.trunc(change(builder.zext(part, I32)), I1)
+    if kind.intrinsic_name in ("i32", "f32"):
+        return builder.bitcast(change(builder.bitcast(part, I32)), kind)
+    whole = builder.bitcast(part, I64)
+    low, high = builder.trunc(whole, I32), builder.trunc(builder.lshr(whole, ir.Constant(I64, 32)), I32)
+    low, high = change(low), change(high)
+    upper = builder.shl(builder.zext(high, I64), ir.Constant(I64, 32))
+    return builder.bitcast(builder.or_(builder.zext(low, I64), upper), kind)
+
+
+def shuffled(emission: Emission, mode: str, part: ir.Value, lane: ir.Value) -> ir.Value:
+    """Return what another lane of the warp has; all lanes must get here."""
+    last = ir.Constant(I32, 0 if mode == "up" else _WARP - 1)
+    name = {"index": "idx", "xor": "bfly"}.get(mode, mode)
+    arguments = [_EVERY_LANE, lane, last]
+
+    def change(word: ir.Value) -> ir.Value:
+        mask, *others = arguments
+        return emission.call(f"llvm.nvvm.shfl.sync.{name}.i32", I32, [mask, word, *others])
+
+    return _words(emission, part, change)
+
+
+def _shuffle_type(call: Call) -> Signature:
+    kind = call.value("value").strong()
+    return Signature({"value": kind, "lane": integer(call, "lane")}, {"out": kind})
+
+
+def _shuffle(emission: Emission, code: OpCode) -> dict[str, Value]:
+    value, lane = code.value("value"), code.value("lane").parts[0]
+    return {"out": Value(value.type, tuple(shuffled(emission, code.settings["mode"], p, lane) for p in value.parts))}
+
+
+register(
+    OpType(
+        "op.shuffle",
+        "Warp Shuffle",
+        _CATEGORY,
+        "What another lane of the warp has. A lane outside the warp gives the thread's own.",
+        (take("value", "What each lane gives."), take("lane", "Which lane, or how many lanes away.", 1.0)),
+        OUT,
+        _shuffle_type,
+        _shuffle,
+        settings=(
+            OpSetting(
+                "mode",
+                "str",
+                "down",
+                "Down and up: so many lanes after or before this one. Xor: the lane whose number differs by these "
+                "bits. Index: the lane of this number.",
+                ("down", "up", "xor", "index"),
+            ),
+        ),
+        tags=("exchange", "shfl"),
+        roams=True,
+        waits=True,
+    )
+)
+
+
+def _vote_type(call: Call) -> Signature:
+    kind = call.value("value")
+    if kind.components != 1:
+        raise Misuse(f"value must be one value, got {kind}; use Any or All", "value", "boolean", str(kind))
+    return Signature({"value": BOOLEAN}, {"any": BOOLEAN, "all": BOOLEAN, "lanes": U32})
+
+
+def _vote(emission: Emission, code: OpCode) -> dict[str, Value]:
+    """Threads without an element have no vote."""
+    builder, (holds,) = emission.builder, code.value("value").parts
+    inside = emission.inside if emission.inside is not None else constant(BOOLEAN.scalar, 1)
+    arguments = [_EVERY_LANE, builder.and_(holds, inside)]
+    every = [_EVERY_LANE, builder.or_(holds, builder.xor(inside, constant(BOOLEAN.scalar, 1)))]
+    return {
+        "any": Value(BOOLEAN, (emission.call("llvm.nvvm.vote.any.sync", I1, arguments),)),
+        "all": Value(BOOLEAN, (emission.call("llvm.nvvm.vote.all.sync", I1, every),)),
+        "lanes": Value(U32, (emission.call("llvm.nvvm.vote.ballot.sync", I32, arguments),)),
+    }
+
+
+register(
+    OpType(
+        "op.vote",
+        "Warp Vote",
+        _CATEGORY,
+        "In how many lanes of the warp a condition holds; threads without an element don't count.",
+        (take("value", "The condition."),),
+        (
+            OpOutput("any", "Whether it holds in one lane."),
+            OpOutput("all", "Whether it holds in all lanes."),
+            OpOutput("lanes", "A bit for each lane in which it holds."),
+        ),
+        _vote_type,
+        _vote,
+        tags=("ballot",),
+        roams=True,
+        waits=True,
+    )
+)
+
+
+_COMBINE: dict[str, Scalar] = {
+    "add": by_kind("fadd", "add"),
+    "multiply": by_kind("fmul", "mul"),
+    "minimum": smaller,
+    "maximum": larger,
+    "and": lambda emission, _kind, a, b: emission.builder.and_(a, b),
+    "or": lambda emission, _kind, a, b: emission.builder.or_(a, b),
+}
+
+
+def _identity(operation: str, kind: DType) -> ir.Constant:
+    """Return the number that changes nothing."""
+    if operation in ("minimum", "maximum"):
+        if kind in (f32, f64):
+            return ir.Constant(LLVM[kind], float("inf") if operation == "minimum" else float("-inf"))
+        bits = kind.size_bytes * 8
+        if str(kind).startswith("u"):
+            return constant(kind, (1 << bits) - 1 if operation == "minimum" else 0)
+        return constant(kind, (1 << bits - 1) - 1 if operation == "minimum" else -(1 << bits - 1))
+    return constant(kind, {"add": 0, "multiply": 1, "and": -1, "or": 0}[operation])
+
+
+def _collective_type(call: Call) -> Signature:
+    kind, operation = call.value("value").strong(), call.settings["operation"]
+    if kind.is_boolean and operation not in ("and", "or"):
+        kind = kind.of(s32)
+    if kind.element() is None:
+        raise Misuse(f"value must be one boolean or a vector of numbers, got {kind}", "value", found=str(kind))
+    if kind.is_float and operation in ("and", "or"):
+        raise Misuse(f"value must be a whole number or a boolean for this operation, got {kind}", "value")
+    return Signature({"value": kind}, {port.name: kind for port in call.op.outputs})
+
+
+def _own(emission: Emission, code: OpCode) -> list[ir.Value]:
+    """Return this thread's components; a thread without an element gives what changes nothing."""
+    value = code.value("value")
+    none = _identity(code.settings["operation"], value.type.scalar)
+    if emission.inside is None:
+        return list(value.parts)
+    return [emission.builder.select(emission.inside, part, none) for part in value.parts]
+
+
+def _warp_place(emission: Emission) -> tuple[ir.Value, ir.Value, ir.Value]:
+    """Return the lane, the warp's number in the thread block, and how many warps there are."""
+    builder = emission.builder
+    x, y, z = (emission.special(f"tid.{axis}") for axis in "xyz")
+    width, height, depth = (emission.special(f"ntid.{axis}") for axis in "xyz")
+    number = builder.add(builder.mul(builder.add(builder.mul(z, height), y), width), x)
+    threads = builder.mul(builder.mul(width, height), depth)
+    five = ir.Constant(I32, 5)
+    return builder.and_(number, ir.Constant(I32, 31)), builder.lshr(number, five), builder.lshr(threads, five)
+
+
+def _over_warp(emission: Emission, combine: Scalar, kind: DType, part: ir.Value) -> ir.Value:
+    for distance in (16, 8, 4, 2, 1):
+        other = shuffled(emission, "xor", part, ir.Constant(I32, distance))
+        part = combine(emission, kind, part, other)
+    return part
+
+
+def _scan_warp(emission: Emission, combine: Scalar, kind: DType, part: ir.Value, lane: ir.Value) -> ir.Value:
+    builder = emission.builder
+    for distance in (1, 2, 4, 8, 16):
+        away = ir.Constant(I32, distance)
+        other = combine(emission, kind, shuffled(emission, "up", part, away), part)
+        part = builder.select(builder.icmp_unsigned("<", lane, away), part, other)
+    return part
+
+
+def _of_warps(emission: Emission, code: OpCode, parts: list[ir.Value], is_writer: ir.Value) -> list[ir.Value]:
+    """Return in lane n what warp n's writer has, and beyond the last warp what changes nothing."""
+    kind, builder = code.value("value").type, emission.builder
+    lane, warp, warps = _warp_place(emission)
+    dtype = kind.element()
+    assert dtype is not None
+    layout = BufferType(dtype, "shared", writable=True)
+    held = Buffer(
+        layout, shared_array(emission, "warps", dtype.size_bytes * _WARP), lambda _extent: ir.Constant(I32, _WARP)
+    )
+    with builder.if_then(is_writer):
+        memory.store(emission, held, warp, parts)
+    barrier(emission)
+    found = memory.load(emission, held, lane).parts
+    barrier(emission)
+    none = _identity(code.settings["operation"], kind.scalar)
+    is_warp = builder.icmp_unsigned("<", lane, warps)
+    return [builder.select(is_warp, part, none) for part in found]
+
+
+def _reduce(emission: Emission, code: OpCode) -> dict[str, Value]:
+    kind, combine = code.value("value").type, _COMBINE[code.settings["operation"]]
+    parts = [_over_warp(emission, combine, kind.scalar, part) for part in _own(emission, code)]
+    if code.settings["scope"] == "thread block":
+        lane, _, _ = _warp_place(emission)
+        is_first = emission.builder.icmp_unsigned("==", lane, ir.Constant(I32, 0))
+        warps = _of_warps(emission, code, parts, is_first)
+        parts = [_over_warp(emission, combine, kind.scalar, part) for part in warps]
+    return {"out": Value(kind, tuple(parts))}
+
+
+def _scan(emission: Emission, code: OpCode) -> dict[str, Value]:
+    builder, kind = emission.builder, code.value("value").type
+    operation = code.settings["operation"]
+    combine, none = _COMBINE[operation], _identity(operation, kind.scalar)
+    lane, warp, _ = _warp_place(emission)
+    own = [_scan_warp(emission, combine, kind.scalar, part, lane) for part in _own(emission, code)]
+    zero, one, last = (ir.Constant(I32, n) for n in (0, 1, _WARP - 1))
+    totals = [shuffled(emission, "index", part, last) for part in own]
+    before: list[ir.Value] = [none] * len(own)
+    if code.settings["scope"] == "thread block":
+        is_last = builder.icmp_unsigned("==", lane, last)
+        warps = _of_warps(emission, code, own, is_last)
+        sums = [_scan_warp(emission, combine, kind.scalar, part, lane) for part in warps]
+        is_first = builder.icmp_unsigned("==", warp, zero)
+        previous = builder.select(is_first, zero, builder.sub(warp, one))
+        given = [shuffled(emission, "index", part, previous) for part in sums]
+        before = [builder.select(is_first, none, part) for part in given]
+        totals = [shuffled(emission, "index", part, last) for part in sums]
+    if code.settings["kind"] == "exclusive":
+        shifted = [shuffled(emission, "up", part, one) for part in own]
+        is_start = builder.icmp_unsigned("==", lane, zero)
+        own = [builder.select(is_start, none, part) for part in shifted]
+    made = [combine(emission, kind.scalar, a, b) for a, b in zip(before, own, strict=True)]
+    return {"out": Value(kind, tuple(made)), "total": Value(kind, tuple(totals))}
+
+
+_OPERATION = OpSetting("operation", "str", "add", "How two are combined.", tuple(_COMBINE))
+_SCOPE = OpSetting("scope", "str", "thread block", "Which threads take part.", ("thread block", "warp"))
+_VALUE = (take("value", "What each thread gives; one without an element gives nothing."),)
+register(
+    OpType(
+        "op.reduce",
+        "Reduce",
+        _CATEGORY,
+        "The sum of what all threads of the thread block or warp give, or another combination. All get it; "
+        "floats are always added in the same order.",
+        _VALUE,
+        OUT,
+        _collective_type,
+        _reduce,
+        settings=(_OPERATION, _SCOPE),
+        tags=("sum", "total", "minimum", "maximum"),
+        roams=True,
+        waits=True,
+    )
+)
+register(
+    OpType(
+        "op.scan",
+        "Scan",
+        _CATEGORY,
+        "The sum of what the threads before this one give, in the thread block or warp, or another combination. "
+        "Threads are counted along x first.",
+        _VALUE,
+        (OpOutput("out", "The sum up to this thread."), OpOutput("total", "The sum of all.")),
+        _collective_type,
+        _scan,
+        settings=(
+            _OPERATION,
+            _SCOPE,
+            OpSetting("kind", "str", "inclusive", "With this thread's own, or without it.", ("inclusive", "exclusive")),
+        ),
+        tags=("prefix", "cumulative", "sum"),
+        roams=True,
+        waits=True,
+    )
+)
