@@ -1,5 +1,6 @@
 """Folders of blocks whose types are gone when a test ends, and files that hang until it says so."""
 
+import io
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -29,16 +30,19 @@ class Gate:
 
     def __init__(self, path: Path) -> None:
         os.mkfifo(path)
-        self._path = path
+        self._path, self._reader = path, io.FileIO(os.devnull)
         self.code = f"open({str(path)!r}, 'wb', buffering=0).write(bytes(1 << 20))"  # more than a pipe holds
 
     def wait_until_reached(self) -> None:
-        self._reader = self._path.open("rb", buffering=0)
+        self._reader.close()
+        self._reader = io.FileIO(self._path)
         self._reader.read(1)
 
     def open(self) -> None:
-        self._reader.readall()
-        self._reader.close()
+        """Let the code go on; safe to call again."""
+        if not self._reader.closed:
+            self._reader.readall()
+            self._reader.close()
 
 
 @pytest.fixture
@@ -59,6 +63,8 @@ def timers(monkeypatch: pytest.MonkeyPatch) -> list[HeldTimer]:
 
 
 @pytest.fixture
-def gate(tmp_path: Path) -> Gate:
-    """A gate that is shut."""
-    return Gate(tmp_path / "gate")
+def gate(tmp_path: Path) -> Iterator[Gate]:
+    """A gate that is shut until the test ends."""
+    made = Gate(tmp_path / "gate")
+    yield made
+    made.open()
