@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, QUrl, Signal
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSize, Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -27,6 +27,7 @@ from engine.patch.document import Patch
 
 #: Buttons for more rows than a person reads would cost time at every change.
 _MOST_WITH_BUTTONS = 50
+_CELL_PADDING = 4  # pixels left and right of what is in a cell, by the window's style
 _ROLE = Qt.ItemDataRole.UserRole
 _FILE, _REMEDY, _BUTTONS = 2, 3, 4  # columns after the problem and its block
 
@@ -76,6 +77,10 @@ class Problems(EmptyState):
         ranks = [_rank(item) for item in diagnostics]
         self.counted.emit(*map(ranks.count, range(3)))
 
+    def refresh_icons(self) -> None:
+        """Show the icons in another theme's colours."""
+        self._fill()
+
     def _on_change(self, change: Change) -> None:
         if isinstance(change, NodeRenamed) and any(item.node == change.node for item in self._shown):
             self._fill()
@@ -121,6 +126,9 @@ class Problems(EmptyState):
             buttons = ButtonRow()
             buttons.show_buttons((remedy.title, partial(self.remedy_chosen.emit, remedy)) for remedy in found)
             self.list.setItemWidget(row, _BUTTONS, buttons)
+            for button in buttons.buttons:
+                button.ensurePolished()  # the window's style makes it wider, which the column must know
+            row.setSizeHint(_BUTTONS, QSize(buttons.sizeHint().width() + 2 * _CELL_PADDING, 0))
 
     def _on_activated(self, row: QTreeWidgetItem) -> None:
         node, file = row.data(0, _ROLE)

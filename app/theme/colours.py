@@ -100,18 +100,19 @@ def make_current(name: str) -> Colours:
     return _current
 
 
-# Hues in degrees. The shipped categories have a fixed one, so that it never depends on what else is installed.
+# Hues in degrees. The shipped categories have a fixed one, so that it never depends on what else is installed; those
+# that often meet in a patch are far apart.
 _HUES = {
-    "math": 180,
-    "reduce": 198,
-    "io": 216,
-    "buffer": 234,
+    "values": 167,
+    "math": 184,
+    "reduce": 201,
+    "io": 218,
+    "buffer": 235,
     "control": 252,
-    "image": 270,
-    "values": 288,
-    "fractal": 306,
-    "field": 324,
-    "particles": 342,
+    "image": 269,
+    "fractal": 286,
+    "field": 303,
+    "particles": 320,
 }
 
 
@@ -123,7 +124,7 @@ def category_tint(category: str, theme: Colours) -> str:
 @cache
 def _tint(key: str, tint: tuple[float, float]) -> str:
     # Unknown categories spread over the hues from cyan to magenta; orange, red and green have their own meaning.
-    hue = _HUES.get(key, 175 + crc32(key.encode()) % 160)
+    hue = _HUES.get(key, 175 + crc32(key.encode()) % 140)
     lightness, saturation = tint
     return _hex(colorsys.hls_to_rgb(hue / 360, lightness, saturation))
 

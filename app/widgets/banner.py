@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QMargins, Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QPushButton, QSizePolicy
 
 from engine.figures import plural
 
@@ -40,12 +40,11 @@ class Banner(QFrame):
         self._details.setObjectName("faint")
         for label in (self._label, self._details):
             label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        column = QVBoxLayout(spacing=4)
-        column.addWidget(self._label)
-        column.addWidget(self._details)
         self.buttons: list[QPushButton] = []
-        self._row = QHBoxLayout(self, contentsMargins=QMargins(12, 8, 8, 8), spacing=8)
-        self._row.addLayout(column, 1)
+        self._grid = QGridLayout(self, contentsMargins=QMargins(12, 8, 8, 8), spacing=8)
+        self._grid.setVerticalSpacing(4)
+        self._grid.setColumnStretch(0, 1)
+        self._grid.addWidget(self._details, 1, 0)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self.hide()
 
@@ -61,6 +60,7 @@ class Banner(QFrame):
             button.deleteLater()
         self.buttons = []
         self.setVisible(notice is not NO_NOTICE)
+        self._grid.removeWidget(self._label)
         self._label.setText(notice.text)
         self._details.setText("\n".join(shorten(notice.lines, LINES_SHOWN)))
         self._details.setToolTip(
@@ -70,8 +70,12 @@ class Banner(QFrame):
         for text, answer in notice.answers:
             button = QPushButton(text)
             button.clicked.connect(lambda _=False, answer=answer: answer())
-            self._row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop if notice.lines else Qt.AlignmentFlag.AlignVCenter)
             self.buttons.append(button)
+        # The buttons stand beside the details, or else beside the sentence, which then has less room.
+        row = 1 if notice.lines else 0
+        self._grid.addWidget(self._label, 0, 0, 1, 1 + row * len(self.buttons))
+        for column, button in enumerate(self.buttons, start=1):
+            self._grid.addWidget(button, row, column, Qt.AlignmentFlag.AlignBottom)
         self.setProperty("state", notice.state)
         self.style().polish(self)
 

@@ -156,6 +156,7 @@ class MainWindow(QMainWindow):
         self.actions_by_id.refresh_icons()
         self.viewers.refresh_icons()
         self.updates.refresh_icons()
+        self.problems.refresh_icons()
         self.inspector.show_nodes(self.inspector.nodes)
         self.help.refresh()
         self.transport.refresh()

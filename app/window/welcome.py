@@ -76,7 +76,7 @@ class Welcome(QScrollArea):
         self._recent_title.setVisible(bool(paths))
 
     def _make_head(self) -> QHBoxLayout:
-        row = QHBoxLayout()
+        row = QHBoxLayout(spacing=8)
         words = QVBoxLayout(spacing=4)
         words.addWidget(_label("Warploom", "pageTitle"))
         words.addWidget(_label("Patch GPU pipelines live", "faint"))
@@ -157,9 +157,7 @@ class ExampleCard(QAbstractButton):
         painter.translate(area.center())
         painter.scale(scale, scale)
         painter.translate(-whole.center())
-        pen = QPen(QColor(tokens.text_faint), 1.5)
-        pen.setCosmetic(True)
-        painter.setPen(pen)
+        painter.setPen(QPen(QColor(tokens.text_faint), 1.5 / scale))
         middle = QPointF(0, _NODE.height() / 2)
         for source, target in self._example.lines:
             if source in boxes and target in boxes:

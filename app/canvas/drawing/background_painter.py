@@ -3,7 +3,7 @@
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPen, QPolygonF
 
-from app.canvas.drawing.shapes import qcolor
+from app.canvas.drawing.shapes import on_screen, qcolor
 from app.theme.colours import Colours
 
 _DISTANCE = 32
@@ -22,26 +22,20 @@ def paint_background(painter: QPainter, rect: QRectF, theme: Colours, zoom: floa
         for x in range(left, int(rect.right()) + 1, _DISTANCE)
         for y in range(top, int(rect.bottom()) + 1, _DISTANCE)
     ]
-    painter.setPen(_line(theme.canvas_grid, 2.0))
+    painter.setPen(on_screen(QPen(qcolor(theme.canvas_grid), 2.0), painter))
     painter.drawPoints(QPolygonF(dots))
 
 
 def paint_box(painter: QPainter, rect: QRectF, theme: Colours) -> None:
     """Paint the outline of a box that selects nodes."""
-    painter.setPen(_line(theme.accent, 1.0))
+    painter.setPen(on_screen(QPen(qcolor(theme.accent), 1.0), painter))
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.drawRect(rect)
 
 
 def paint_cut(painter: QPainter, line: QPolygonF, theme: Colours) -> None:
     """Paint the line along which connections are cut."""
-    pen = _line(theme.accent, 1.5)
+    pen = on_screen(QPen(qcolor(theme.accent), 1.5), painter)
     pen.setStyle(Qt.PenStyle.DashLine)
     painter.setPen(pen)
     painter.drawPolyline(line)
-
-
-def _line(colour: str, width: float) -> QPen:
-    pen = QPen(qcolor(colour), width)
-    pen.setCosmetic(True)
-    return pen

@@ -7,7 +7,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPen, QPolygonF
 
 from app.canvas.drawing.node_layout import PADDING, PORT_TEXT, ROW, VALUE_GAP, NodeLayout, value_area, value_width
-from app.canvas.drawing.shapes import CIRCLE_RADIUS, OUTLINES, paint_text, qcolor
+from app.canvas.drawing.shapes import CIRCLE_RADIUS, OUTLINES, on_screen, paint_text, qcolor
 from app.theme.colours import Colours, category_tint, mix
 from app.theme.fonts import BODY, FAR, SMALL, ui_font
 from app.theme.port_style import PORT_STYLES, PortKind, Shape
@@ -107,17 +107,15 @@ def _paint_border(
         pen = QPen(qcolor(theme.text_dim), 1.0, Qt.PenStyle.DashLine)
     if model.missing:
         pen = QPen(qcolor(colour or theme.warning), 1.4, Qt.PenStyle.DashLine)
-    # A state stays visible however far away the node is.
-    pen.setCosmetic(scale < NEAR)
     painter.setBrush(Qt.BrushStyle.NoBrush)
-    painter.setPen(pen)
+    # A state stays visible however far away the node is.
+    painter.setPen(on_screen(pen, painter) if scale < NEAR else pen)
     radius = _radius(model)
     painter.drawRoundedRect(layout.body, radius, radius)
     if appearance.selected:
         pen = QPen(qcolor(theme.accent), 2.0)
-        pen.setCosmetic(scale < 1)
         distance = 2.5 / min(scale, 1.0)
-        painter.setPen(pen)
+        painter.setPen(on_screen(pen, painter) if scale < 1 else pen)
         around = layout.body.adjusted(-distance, -distance, distance, distance)
         painter.drawRoundedRect(around, radius + distance, radius + distance)
 

@@ -6,7 +6,7 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen
 
 from app.canvas.drawing.region_layout import GAP, INNER_MARGIN, STRIP, RegionLayout, Slot
-from app.canvas.drawing.shapes import paint_text, qcolor
+from app.canvas.drawing.shapes import on_screen, paint_text, qcolor
 from app.edits.regions import branch_title
 from app.theme.colours import Colours, RegionColours, region_colours
 from app.theme.fonts import BODY, SMALL
@@ -46,12 +46,13 @@ def paint_region(
     _paint_ground(painter, layout.box, colours)
     _paint_strip(painter, layout.box, colours)
     is_whole = appearance.target is not None and len(layout.slots) == 1
-    _paint_outline(painter, layout.box, _pen(colours, appearance, theme, scale, is_target=is_whole))
+    _paint_outline(painter, layout.box, _pen(painter, colours, appearance, theme, scale, is_target=is_whole))
     if len(layout.slots) > 1:
         for slot in layout.slots:
             is_target = appearance.target == slot.branch
             _paint_ground(painter, slot.rect, colours)
-            pen = _pen(colours, RegionAppearance(refused=appearance.refused), theme, scale, is_target=is_target)
+            plain = RegionAppearance(refused=appearance.refused)
+            pen = _pen(painter, colours, plain, theme, scale, is_target=is_target)
             if slot.branch and not is_target:
                 pen.setStyle(Qt.PenStyle.DashLine)
             _paint_outline(painter, slot.rect, pen)
@@ -67,15 +68,20 @@ def paint_region(
 
 
 def _pen(
-    colours: RegionColours, appearance: RegionAppearance, theme: Colours, scale: float, *, is_target: bool
+    painter: QPainter,
+    colours: RegionColours,
+    appearance: RegionAppearance,
+    theme: Colours,
+    scale: float,
+    *,
+    is_target: bool,
 ) -> QPen:
     if is_target:
         pen = QPen(qcolor(theme.warning if appearance.refused else theme.accent), 2.0)
         pen.setStyle(Qt.PenStyle.DashLine if appearance.refused else Qt.PenStyle.SolidLine)
     else:
         pen = QPen(qcolor(theme.accent if appearance.selected else colours.line), 2.0 if appearance.selected else 1.0)
-    pen.setCosmetic(scale < 1)
-    return pen
+    return on_screen(pen, painter) if scale < 1 else pen
 
 
 def _paint_ground(painter: QPainter, rect: QRectF, colours: RegionColours) -> None:

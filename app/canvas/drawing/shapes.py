@@ -3,7 +3,7 @@
 from functools import cache
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPolygonF
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen, QPolygonF
 
 from app.theme.fonts import ui_font
 from app.theme.port_style import Shape
@@ -46,6 +46,13 @@ OUTLINES: dict[Shape, QPolygonF] = {
         *((1.7, 4.6), (-1.7, 4.6), (-1.7, 1.7), (-4.6, 1.7), (-4.6, -1.7), (-1.7, -1.7)),
     ),
 }
+
+
+def on_screen(pen: QPen, painter: QPainter) -> QPen:
+    """Return the pen with its width in pixels of the UI at any zoom; Qt's cosmetic pens ignore the screen's scale."""
+    pen.setWidthF(pen.widthF() * painter.device().devicePixelRatio())
+    pen.setCosmetic(True)
+    return pen
 
 
 def paint_text(

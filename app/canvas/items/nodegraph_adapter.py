@@ -22,7 +22,7 @@ from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
 from app.canvas.drawing.node_layout import layout, value_area
 from app.canvas.drawing.node_painter import NEAR, NodeAppearance, paint_node
-from app.canvas.drawing.shapes import connection_path, qcolor
+from app.canvas.drawing.shapes import connection_path, on_screen, qcolor
 from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.theme.port_style import PORT_STYLES
@@ -155,7 +155,7 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
         pen = QPen(qcolor(colour), width)
         if width * scale <= 1.0:
             pen.setWidthF(1.0)
-            pen.setCosmetic(True)  # a line of one pixel, which Qt draws in a tenth of the time
+            pen = on_screen(pen, painter)  # a line of one pixel, which Qt draws in a tenth of the time
         if self.is_dangling or self.connection is None:
             pen.setStyle(Qt.PenStyle.DashLine)
         pen.setCapStyle(Qt.PenCapStyle.RoundCap)

@@ -68,7 +68,7 @@ def test_titles_are_legible_on_the_tint_of_any_category(category: str) -> None:
         assert contrast(theme.text, tint) >= 4.5
         colour = QColor(tint)
         hue = colorsys.rgb_to_hls(colour.redF(), colour.greenF(), colour.blueF())[0] * 360
-        assert 165 <= hue <= 345
+        assert 165 <= hue <= 322, "the error's red is at 2"
 
 
 @BOTH
@@ -111,10 +111,10 @@ def _hue(category: str, theme: Colours) -> float:
 
 @BOTH
 def test_each_shipped_category_has_a_hue_of_its_own(theme: Colours) -> None:
-    """At least 15 degrees from every other one."""
+    """At least 14 degrees from every other one."""
     assert CATEGORIES.keys() <= {block.category.lower() for block in default_catalogue().all()}
     shipped = sorted(_hue(category, theme) for category in CATEGORIES)
-    assert min(b - a for a, b in itertools.pairwise(shipped)) >= 15
+    assert min(b - a for a, b in itertools.pairwise(shipped)) >= 14
 
 
 @BOTH
