@@ -16,8 +16,8 @@ Body = Callable[..., Value]
 class Function:
     """A function of floats, for f32 and f64.
 
-    `ulp` is the largest error in units in the last place of the exact result, also of subnormal ones. For f32 and one
-    argument it was found by trying all floats.
+    `ulp` is the largest error in units in the last place of the exact result, also of subnormal ones; README.md says
+    how it was found.
     """
 
     name: str
