@@ -40,7 +40,8 @@ class Canvas(QWidget):
 
     selection_changed = Signal(list)  # node ids
     refused = Signal(str)  # why an edit is refused
-    node_activated = Signal(str)  # double-clicked
+    node_activated = Signal(str)  # double-clicked, or entered by the keyboard
+    escaped = Signal()  # Escape, while nothing is dragged
     patch_dropped = Signal(Path)  # a file to open
     menu_requested = Signal(str, QPoint)  # for a "node", a "connection" or the "canvas", at a position of the screen
 
@@ -287,6 +288,10 @@ class Canvas(QWidget):
             # A held key is one movement, and one undo step.
             self._nudges += not event.isAutoRepeat()
             self.edits.nudge(*_ARROWS[key], gesture=("nudge", id(self), self._nudges))
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and len(self.selected()) == 1:
+            self.node_activated.emit(self.selected()[0])
+        elif key == Qt.Key.Key_Escape:
+            self.escaped.emit()
         else:
             return False
         return True

@@ -7,6 +7,7 @@ from PySide6.QtCore import QPointF
 
 from app.canvas.items.scene import GraphScene
 from app.view_models.node_view_model import node_view_model, region_view_model
+from engine.op_graphs.op_patch import OpPatch
 from engine.patch import changes
 from engine.patch.changes import Change, Connection, Node, PortRef
 from engine.patch.document import Patch
@@ -20,12 +21,22 @@ class Mirror:
         self._scene = scene
         self._structure_changed = structure_changed
         self._show_all()
-        self.stop = patch.subscribe(self._follow, scene.settle_selection)
+        self.stop = patch.subscribe(self._follow, self._settle)
 
     def refresh(self, node_id: str) -> None:
         """Show a node as it is now."""
         self._scene.nodes[node_id].set_model(node_view_model(self._patch, node_id))
         self._show_region(node_id)
+
+    def _settle(self) -> None:
+        """An edit is done. In an op graph it may have changed the types and titles of any other op."""
+        if isinstance(self._patch, OpPatch):
+            for node_id, view in self._scene.nodes.items():
+                model = node_view_model(self._patch, node_id)
+                if model != view.model:
+                    view.set_model(model)
+                    view.redraw_connections()
+        self._scene.settle_selection()
 
     def _show_all(self) -> None:
         used: dict[str, list[Connection]] = defaultdict(list)

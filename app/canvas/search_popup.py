@@ -59,10 +59,13 @@ Find = Callable[[str], list[Group]]
 
 
 def palette(types: Sequence[type[Block]], recent: Sequence[str]) -> list[Group]:
-    """Return groups of block types: those whose ids are `recent`, which end with the newest, and each category."""
+    """Return groups of block types: those whose ids are `recent`, which end with the newest, and each category.
+
+    Categories and what is in them keep their order.
+    """
     by_id = {block.id: block for block in types}
     groups = {_RECENT: [by_id[known] for known in reversed(recent) if known in by_id]}
-    for block in sorted(types, key=lambda block: (block.category, block.title)):
+    for block in types:
         groups.setdefault(block.category, []).append(block)
     return [Group(title, found) for title, found in groups.items() if found]
 

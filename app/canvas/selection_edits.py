@@ -12,6 +12,7 @@ from app.canvas.items.scene import GraphScene
 from app.edits import nodes as node_edits
 from app.edits import regions
 from app.edits.nodes import STEP, snapped
+from engine.blocktypes.block import Block
 from engine.diagnostics import PatchError
 from engine.patch.changes import Position
 from engine.patch.document import Patch
@@ -79,11 +80,15 @@ class SelectionEdits(QObject):
             moved = {node: (x + dx * STEP, y + dy * STEP) for node, (x, y) in places.items()}
             node_edits.move(self.patch, moved, gesture=gesture)
 
-    def wrap(self, type_id: str) -> None:
-        """Put the selected nodes into a new region block of this type, and select it."""
-        nodes = self._scene.selected_nodes()
-        if self.patch is not None and nodes:
-            block_type = self.patch.catalogue.require(type_id)
+    def region_type(self, kind: str) -> type[Block] | None:
+        """Return the block or op that is a region of a kind such as "for"; None when the catalogue has none."""
+        get = self.patch.catalogue.get if self.patch is not None else lambda type_id: None
+        return get(f"control.{kind}") or get(f"op.{kind}")
+
+    def wrap(self, kind: str) -> None:
+        """Put the selected nodes into a new region of a kind such as "for", and select it."""
+        nodes, block_type = self._scene.selected_nodes(), self.region_type(kind)
+        if self.patch is not None and nodes and block_type is not None:
             area = self._scene.rect_of(nodes)
             with self._saying_refusals():
                 self._scene.select([regions.wrap(self.patch, nodes, block_type, partial(self._place_beside, area))])

@@ -14,6 +14,8 @@ from engine.protocol.pacing import PacingMode
 
 #: Commands that need a selected block.
 NEEDS_NODE = ("cut", "copy", "duplicate", "rename", "fit_selection", "open_kernel", "wrap_in", "move_into")
+#: Commands that need a selected block that runs an op graph.
+NEEDS_OP_GRAPH = ("open_graph",)
 #: Commands that need a selected block in a region.
 NEEDS_MEMBER = ("take_out",)
 #: Commands that need a selected connection.
@@ -39,7 +41,8 @@ _PROFILING = {
 PACING_RATES = (24, 25, 30, 50, 60, 120, 240)
 PACINGS = ("pacing_display", *(f"pacing_{rate}" for rate in PACING_RATES), "pacing_free")
 
-_WRAPS = {"if": ("&If", "If"), "if_else": ("If &else", "If else"), "while": ("&While", "While"), "for": ("&For", "For")}
+#: Regions to wrap blocks in, by the last part of the ids of their types: that of a block and that of an op.
+WRAPS = {"if": ("&If", "If"), "if_else": ("If &else", "If else"), "while": ("&While", "While"), "for": ("&For", "For")}
 
 
 class CommandWindow(Protocol):
@@ -54,6 +57,7 @@ class CommandWindow(Protocol):
     def rename_selected(self) -> None: ...
     def open_kernel_source(self) -> None: ...
     def show_block_help(self) -> None: ...
+    def open_op_graph(self) -> None: ...
     def show_shortcuts(self) -> None: ...
     def show_about(self) -> None: ...
     def set_theme(self, name: str) -> None: ...
@@ -99,10 +103,10 @@ def make_commands(window: CommandWindow) -> list[Command]:
             Command(
                 f"wrap_{kind}",
                 text,
-                partial(canvas.edits.wrap, f"control.{kind}"),
+                partial(canvas.edits.wrap, kind),
                 help=f"Put the selected blocks into a new {kind_name}",
             )
-            for kind, (text, kind_name) in _WRAPS.items()
+            for kind, (text, kind_name) in WRAPS.items()
         ),
         Command(
             "take_out",
@@ -134,6 +138,12 @@ def make_commands(window: CommandWindow) -> list[Command]:
             ("Ctrl+K",),
             "In the system's editor",
         ),
+        Command(
+            "open_graph",
+            "Open op &graph",
+            window.open_op_graph,
+            help="Edit the ops of the selected kernel",
+        ),
         Command("block_help", "&Help on the block", window.show_block_help, "help", ("F1",)),
         Command("shortcuts", "Shortcuts and &gestures", window.show_shortcuts, keys=("Ctrl+/",)),
         Command("about", "&About Warploom", window.show_about),
@@ -162,9 +172,9 @@ MENUS = (
         (
             *("undo", "redo", None, "cut", "copy", "paste", "duplicate", "delete", None, "select_all", "add_block"),
             *("insert_block", "disconnect", "rename", None),
-            Menu("&Wrap in", tuple(f"wrap_{kind}" for kind in _WRAPS), id="wrap_in"),
+            Menu("&Wrap in", tuple(f"wrap_{kind}" for kind in WRAPS), id="wrap_in"),
             Menu("Move i&nto region", id="move_into"),
-            *("take_out", None, "open_kernel"),
+            *("take_out", None, "open_graph", "open_kernel"),
         ),
         id="edit",
     ),
@@ -193,7 +203,7 @@ MENUS = (
 CONTEXT_MENUS: dict[str, tuple[str | None, ...]] = {
     "node": (
         *("rename", None, "cut", "copy", "duplicate", "delete", None, "disconnect", "fit_selection", None),
-        *("wrap_in", "move_into", "take_out", None, "block_help", "open_kernel"),
+        *("wrap_in", "move_into", "take_out", None, "open_graph", "block_help", "open_kernel"),
     ),
     "connection": ("insert_block", "disconnect"),
     "canvas": ("add_block", "paste", None, "select_all", "fit"),

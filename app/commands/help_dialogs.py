@@ -28,6 +28,8 @@ GESTURES = (
     ("Cut connections", "Alt and drag across them"),
     ("Add a block", "Double-click empty canvas"),
     ("Show a viewer", "Double-click its block"),
+    ("Open the op graph of a kernel", "Double-click its block, or Enter"),
+    ("Leave an op graph", "Escape"),
     ("Select several", "Drag on empty canvas"),
     ("Add to the selection", "Shift or Ctrl and click"),
     ("Move the selection", "Drag, or the arrow keys"),

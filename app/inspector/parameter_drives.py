@@ -17,7 +17,7 @@ from app.view_models.live_values import LiveValue
 from app.view_models.parameter_text import value_text
 from app.widgets.marked_text import without_marks
 from engine.diagnostics import PatchError
-from engine.patch.changes import PortRef
+from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
 from engine.protocol.messages import FrameReport
 
@@ -67,7 +67,8 @@ class ParameterDrives(QObject):
             return
         stored = value_text(patch.value(self._nodes[0], name))
         tooltip = f"Driven by {source}: click to go there.\nWithout the connection it is {stored}."
-        live = LiveValue(f"{self._nodes[0]}.{name}", row.editor.spec.type)
+        is_value = patch.is_value_connection(Connection(source, self._targets(name)[0]))
+        live = LiveValue(f"{self._nodes[0]}.{name}", row.editor.spec.type) if is_value else None
         row.show_driven(drive.source_title(patch, source), tooltip, live)
         row.driven.show_values(self._values)
 

@@ -1,11 +1,12 @@
 """What the canvas shows of nodes and regions, as plain data made from the patch."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
-from app.theme.port_style import PortKind, kind_of_port, kind_of_value
+from app.theme.port_style import PortKind, kind_of_value
 from app.view_models.live_values import LiveValue
+from app.view_models.port_flow import kind_at
 from engine.blocktypes.block import Block
 from engine.blocktypes.value_blocks import ValueBlock
 from engine.patch.changes import Connection
@@ -17,8 +18,8 @@ from engine.patch.rules import is_drivable
 class PortViewModel:
     """A port as it is drawn. A dangling port is named by a connection, but the block type has no such port.
 
-    An input with `is_parameter` exists while a value drives the parameter. `live` is the number beside a value output
-    or a driven parameter.
+    An input with `is_parameter` exists while a value drives the parameter. `live` is the number beside a value output,
+    a driven parameter, or an input that has a value of its own.
     """
 
     name: str
@@ -78,7 +79,7 @@ def node_view_model(patch: Patch, node_id: str, connections: Iterable[Connection
     node = patch.nodes[node_id]
     used = list(patch.connections_of(node_id) if connections is None else connections)
     into = {c.target.port: c for c in used if c.target.node == node_id}
-    inputs, outputs = _declared(block_type, node_id)
+    inputs, outputs = _declared(patch, block_type, node_id, into)
     inputs += _driven(block_type, node_id, into)
     inputs += _dangling(inputs, into, is_input=True)
     outputs += _dangling(outputs, [c.source.port for c in used if c.source.node == node_id], is_input=False)
@@ -95,17 +96,29 @@ def node_view_model(patch: Patch, node_id: str, connections: Iterable[Connection
     )
 
 
-def _declared(block_type: type[Block] | None, node_id: str) -> tuple[list[PortViewModel], list[PortViewModel]]:
+def _declared(
+    patch: Patch, block_type: type[Block] | None, node_id: str, into: Container[str]
+) -> tuple[list[PortViewModel], list[PortViewModel]]:
     if block_type is None:
         return [], []
     values = [
         PortViewModel(s.name, False, kind_of_value(s.type), live=LiveValue(f"{node_id}.{s.name}", s.type))
         for s in block_type.value_outputs()
     ]
-    return (
-        [PortViewModel(s.name, True, kind_of_port(block_type, s), s.optional) for s in block_type.inputs()],
-        [PortViewModel(s.name, False, kind_of_port(block_type, s)) for s in block_type.outputs()] + values,
-    )
+    inputs = []
+    for spec in block_type.inputs():
+        has_value = spec.name in block_type.parameters and spec.name not in into
+        live = _own_value(patch, node_id, spec.name) if has_value else None
+        kind = kind_at(patch, node_id, block_type, spec)
+        inputs.append(PortViewModel(spec.name, True, kind, spec.optional, live=live))
+    outputs = [PortViewModel(s.name, False, kind_at(patch, node_id, block_type, s)) for s in block_type.outputs()]
+    return inputs, outputs + values
+
+
+def _own_value(patch: Patch, node_id: str, name: str) -> LiveValue:
+    """Return where the number is that an input holds while nothing is connected."""
+    is_whole = float(patch.value(node_id, name)).is_integer()
+    return LiveValue(f"{node_id}.{name}", "int" if is_whole else "float")
 
 
 def _driven(block_type: type[Block] | None, node_id: str, into: Mapping[str, Connection]) -> list[PortViewModel]:

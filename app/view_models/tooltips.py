@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from app.edits.drive import source_title
 from app.view_models.live_values import LiveValue
 from app.view_models.parameter_text import parameter_facts, value_text
+from app.view_models.port_flow import type_text
 from engine.blocktypes.parameters import ParameterSpec
 from engine.blocktypes.ports import PortSpec, ValueSpec
 from engine.figures import format_bytes, format_shape, format_time, plural
+from engine.op_graphs.op_patch import OpPatch
 from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
 from engine.patch.regions import branch_of, region_of
@@ -74,9 +76,11 @@ def port_tooltip(patch: Patch, ref: PortRef, report: FrameReport | None) -> str:
         return _joined([ref.port, missing, "Connect it to another port, or delete the connection."])
     source = patch.source_of(ref) if spec.is_input else ref
     held = report.buffers.get(str(source)) if report and source else None
-    lines = [f"{spec.name}: {spec.dtype}", port_facts(spec), spec.doc]
+    lines = [f"{spec.name}: {type_text(patch, ref, spec)}", port_facts(spec), spec.doc]
     if held is not None:
         lines.append(buffer_text(held))
+    elif spec.is_input and source is None and (own := _own_value(patch, ref)):
+        lines.append(f"Not connected: it is {own}.")
     elif spec.is_input and source is None:
         lines.append("Not connected." if spec.optional else "Not connected: the block needs it to run.")
     return _joined(lines)
@@ -86,8 +90,19 @@ def connection_tooltip(patch: Patch, connection: Connection, report: FrameReport
     """Return both ends of a connection and the buffer or value that flows through it as last reported."""
     if patch.is_value_connection(connection):
         return _joined(_value_lines(patch, connection, report))
+    ends = f"{connection.source} → {connection.target}"
+    spec = patch.find_end(connection.source)
+    if isinstance(patch, OpPatch) and isinstance(spec, PortSpec):
+        return _joined([ends, type_text(patch, connection.source, spec)])
     held = report.buffers.get(str(connection.source)) if report else None
-    return _joined([f"{connection.source} → {connection.target}", buffer_text(held) if held else "Nothing flows yet."])
+    return _joined([ends, buffer_text(held) if held else "Nothing flows yet."])
+
+
+def _own_value(patch: Patch, ref: PortRef) -> str:
+    """Return what an input is while nothing is connected, if it has a value of its own."""
+    block_type = patch.block_type(ref.node)
+    has_value = block_type is not None and ref.port in block_type.parameters
+    return value_text(patch.value(ref.node, ref.port)) if has_value else ""
 
 
 def _output_lines(spec: ValueSpec, ref: PortRef, report: FrameReport | None) -> list[str]:
@@ -160,7 +175,7 @@ def time_text(time_ns: int) -> str:
 def port_facts(spec: PortSpec) -> str:
     """Return a port's side, rank or shape rule, and the rest of its declaration."""
     if not spec.is_input:
-        facts = [f"output, shape {spec.shape}"]
+        facts = [f"output, shape {spec.shape}" if spec.shape else "output"]
         if spec.dtype_rule:
             facts.append(f"type {spec.dtype_rule}")
         if spec.inplace:

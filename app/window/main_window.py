@@ -38,11 +38,13 @@ from app.window.docks import LISTS, Docks, arrange, remember, restore, size_dock
 from app.window.engine_badge import EngineBadge
 from app.window.focus_keys import FocusKeys
 from app.window.input_events import InputEvents
+from app.window.kernel_room import KernelRoom
 from app.window.toolbars import ProblemCount, add_toolbar, fill_menu_bar, list_button, under_banners
 from app.window.transport import TransportControls
 from app.window.welcome import Welcome
 from app.window.window_style import window_stylesheet
 from engine.diagnostics import PatchError, error
+from engine.op_graphs.graph_editing import has_op_graph
 from engine.protocol.messages import FrameReport
 
 _SHOWN_MS = 8000  # of a message in the status bar
@@ -79,8 +81,9 @@ class MainWindow(QMainWindow):
         self.problem_count = ProblemCount()
         self._central = QStackedWidget()
         self._central.addWidget(self.welcome)
+        self.kernel = KernelRoom(self.canvas, self.inspector, lambda: self.files.name, self)
         banners = self.banner, self.trust_banner, self.blocks_banner, self.file_banner
-        self._central.addWidget(under_banners(*banners, self.canvas))
+        self._central.addWidget(under_banners(*banners, self.kernel.breadcrumb, self.canvas))
         self.setCentralWidget(self._central)
         self.docks = Docks(self)
         self.docks.add("inspector", "Inspector", self.inspector, Qt.DockWidgetArea.RightDockWidgetArea)
@@ -110,9 +113,20 @@ class MainWindow(QMainWindow):
 
     # Commands that concern the window itself
 
-    def go_to(self, node: str) -> None:
-        """Select a node and bring it into view."""
-        if self.session.patch is not None and node in self.session.patch.nodes:
+    def go_to(self, place: str) -> None:
+        """Select a node of the patch, or an op of a kernel in it as "node/op", and bring it into view."""
+        patch, (node, _, op) = self.session.patch, place.partition("/")
+        if patch is None or node not in patch.nodes:
+            return
+        if not op:
+            self.kernel.leave()
+        elif self.kernel.node != node:
+            self.kernel.enter(patch, node)
+        self._show_node(op or node)
+
+    def _show_node(self, node: str) -> None:
+        """Select a node of what the canvas shows and bring it into view."""
+        if self.canvas.patch is not None and node in self.canvas.patch.nodes:
             self.canvas.select([node])
             self.canvas.fit_selection()
             self.canvas.setFocus()
@@ -138,9 +152,14 @@ class MainWindow(QMainWindow):
         """Show the help of the selected block beside its parameters."""
         self.docks.reveal("help")
 
+    def open_op_graph(self) -> None:
+        """Open the op graph of the selected kernel."""
+        for node in self.canvas.selected()[:1]:
+            self._activate(node)
+
     def open_kernel_source(self) -> None:
         """Open the kernel files of the selected block in the system's editor."""
-        patch, selected = self.session.patch, self.canvas.selected()
+        patch, selected = self.canvas.patch, self.canvas.selected()
         block_type = patch.block_type(selected[0]) if patch is not None and selected else None
         files = kernel_files(block_type) if block_type else []
         for path in files:
@@ -217,14 +236,15 @@ class MainWindow(QMainWindow):
         bridge.failed.connect(self.log.add_diagnostic)
         self.viewers.visible_changed.connect(bridge.observe)
         self.viewers.failed.connect(self.log.add_error)
-        canvas.connecting.cost = session.cost_of
+        canvas.connecting.cost = lambda changes: None if self.kernel.is_open else session.cost_of(changes)
         canvas.selection_changed.connect(self._on_selection)
         canvas.menu_requested.connect(self._show_context_menu)
         canvas.refused.connect(self.log.add_message)
-        canvas.node_activated.connect(self.viewers.reveal)
+        canvas.node_activated.connect(self._activate)
+        self.kernel.refused.connect(self.log.add_message)
         canvas.patch_dropped.connect(self.files.open_path)
         self.inspector.refused.connect(self.log.add_message)
-        self.inspector.node_followed.connect(self.go_to)
+        self.inspector.node_followed.connect(self._show_node)
         self.inspector.renaming_ended.connect(canvas.setFocus)
         self.problems.node_activated.connect(self.go_to)
         self.problems.remedy_chosen.connect(self.mend)
@@ -248,6 +268,7 @@ class MainWindow(QMainWindow):
 
     def _on_replaced(self) -> None:
         patch = self.session.patch
+        self.kernel.forget()
         for part in (self.inspector, self.problems, self.updates, self.viewers):
             part.set_patch(patch)
         self.canvas.set_patch(patch)
@@ -278,20 +299,29 @@ class MainWindow(QMainWindow):
         self.setWindowTitle(f"{self.files.name}[*] – Warploom" if self.session.patch else "Warploom[*]")
         self.setWindowModified(self.session.is_modified)
 
-    def _on_selection(self, nodes: list[str]) -> None:
+    def _activate(self, node: str) -> None:
+        """Open the op graph of a kernel, or show the viewer of a node."""
         patch = self.session.patch
+        if patch is not None and not self.kernel.is_open and has_op_graph(patch, node):
+            self.kernel.enter(patch, node)
+        else:
+            self.viewers.reveal(node)
+
+    def _on_selection(self, nodes: list[str]) -> None:
+        patch = self.canvas.patch
         self.inspector.show_nodes(nodes)
         self.help.show_type(patch.block_type(nodes[0]) if patch is not None and nodes else None)
         self._availability.follow_selection()
 
     def _on_types(self, types: frozenset[str]) -> None:
-        patch, selected = self.session.patch, self.canvas.selected()
+        patch, selected = self.canvas.patch, self.canvas.selected()
         if patch is not None and any(patch.nodes[node].type in types for node in selected):
             self._on_selection(selected)
 
     def _on_report(self, report: FrameReport) -> None:
-        self.canvas.show_report(report)
-        self.inspector.show_report(report)
+        if not self.kernel.is_open:
+            self.canvas.show_report(report)
+            self.inspector.show_report(report)
         self.viewers.show_report(report)
         self.problems.show_diagnostics(report.diagnostics)
         self.updates.show_report(report)

@@ -28,6 +28,10 @@ def window_stylesheet(theme: Colours) -> str:
 #message {{ color: {theme.text_dim}; }}
 #banner {{ background: {theme.control}; border: none; border-bottom: 2px solid {theme.warning}; }}
 #banner[state="error"] {{ border-bottom-color: {theme.error}; }}
+#breadcrumb {{ background: {theme.dock}; border: none; border-bottom: 1px solid {theme.border}; }}
+#breadcrumbPatch {{ background: transparent; border-color: transparent; padding: 2px 4px; color: {theme.text_dim}; }}
+#breadcrumbPatch:hover {{ color: {theme.accent}; }}
+#breadcrumbKernel {{ font-weight: 600; }}
 #viewerFooter {{ background: {theme.dock}; border-top: 1px solid {theme.border}; }}
 #viewerFooter QToolButton, #rowReset, #rowDrive {{
     background: transparent; border-color: transparent; padding: 2px;

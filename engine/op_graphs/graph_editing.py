@@ -14,6 +14,13 @@ from engine.patch.document import Patch
 GRAPH = "graph"
 
 
+def has_op_graph(patch: Patch, node: str) -> bool:
+    """Return whether a block runs an op graph that a person can open."""
+    block_type = patch.block_type(node) if node in patch.nodes else None
+    spec = block_type.parameters.get(GRAPH) if block_type is not None else None
+    return spec is not None and spec.type == "object"
+
+
 class GraphEditing:
     """Keeps `patch`, the op graph of a node, equal to the node's parameter in the patch around it.
 

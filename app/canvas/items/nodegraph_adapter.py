@@ -251,6 +251,12 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
         if self.moved is not None:
             self.moved(self.id)
 
+    def redraw_connections(self) -> None:
+        """Paint the node's connections again, in the colours of what flows now."""
+        for port in self.ports.values():
+            for connection in port.connected_pipes:
+                connection.update()
+
     def refresh_values(self) -> None:
         """Repaint only the numbers that changed."""
         for key, port in self.ports.items():

@@ -25,7 +25,7 @@ def test_wrapping_puts_the_selection_into_a_new_region(canvas: Canvas, hand: Han
     patch.connect(patch["inner"]["out"], patch["next"]["x"])
     before = documented(patch)
     canvas.select(["inner", "next"])
-    canvas.edits.wrap(kind)
+    canvas.edits.wrap(kind.partition(".")[2])
     (made,) = canvas.selected()
     assert patch.nodes[made].type == kind
     assert patch.nodes[made].region == "loop"
@@ -43,7 +43,7 @@ def test_a_new_region_block_covers_no_other_block(canvas: Canvas, hand: Hand, pa
     places = []
     for _ in range(3):
         canvas.select(["free"])
-        canvas.edits.wrap("control.if")
+        canvas.edits.wrap("if")
         (made,) = canvas.selected()
         places.append(place(hand, made))
         assert not any(place(hand, n).intersects(places[-1]) for n in patch.nodes if n != made)
@@ -64,7 +64,7 @@ def test_wrapping_what_something_outside_lies_between_is_refused(canvas: Canvas,
     before, reasons = documented(patch), list[str]()
     canvas.refused.connect(reasons.append)
     canvas.select(["source", "last"])
-    canvas.edits.wrap("control.if")
+    canvas.edits.wrap("if")
     assert len(reasons) == 1
     assert "cycle" in reasons[0]
     assert documented(patch) == before == shown(hand.scene)

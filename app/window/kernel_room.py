@@ -1,0 +1,131 @@
+"""`KernelRoom`: goes into the op graph of a kernel on the canvas, and back to the patch."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, QPointF, QTimer, Signal
+
+from app.canvas.canvas import Canvas
+from app.inspector.inspector import Inspector
+from app.view_models.op_report import op_report
+from app.window.breadcrumb import Breadcrumb
+from engine.diagnostics import PatchError
+from engine.figures import plural
+from engine.op_graphs.graph_editing import GraphEditing
+from engine.op_graphs.op_patch import OpPatch
+from engine.patch.document import Patch
+from engine.protocol.messages import FrameReport
+
+
+class KernelRoom(QObject):
+    """Shows the op graph of a kernel in canvas and inspector in place of the patch, and the patch again.
+
+    While it is open, what is edited there is edited in the patch; the undo history is the patch's.
+    """
+
+    #: Another patch or op graph is shown, or the open op graph has changed.
+    changed = Signal()
+    #: An op graph can't be shown, or no longer; the text says why.
+    refused = Signal(str)
+
+    def __init__(self, canvas: Canvas, inspector: Inspector, name: Callable[[], str], parent: QObject) -> None:
+        super().__init__(parent)
+        self._canvas, self._inspector, self._name = canvas, inspector, name
+        self.breadcrumb = Breadcrumb()
+        self.breadcrumb.left.connect(self.leave)
+        canvas.escaped.connect(self.leave)
+        self._editing: GraphEditing | None = None
+        self._stop: list[Callable[[], None]] = []
+        self._view: tuple[float, QPointF] = 1.0, QPointF()
+        self._recent: list[str] = []
+        #: The state of the open op graph.
+        self.report: FrameReport | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """True while the canvas shows an op graph."""
+        return self._editing is not None
+
+    @property
+    def node(self) -> str | None:
+        """The block whose op graph is open."""
+        return self._editing.node if self._editing is not None else None
+
+    @property
+    def graph(self) -> OpPatch | None:
+        """The op graph that is open."""
+        return self._editing.patch if self._editing is not None else None
+
+    def enter(self, patch: Patch, node: str) -> None:
+        """Show the op graph of a block of the patch."""
+        if self._editing is not None:
+            self.leave()
+        try:
+            self._editing = editing = GraphEditing(patch, node, self._lose)
+        except PatchError as problem:
+            self.refused.emit(f"The op graph of {patch.title(node)} can't be shown: {problem}")
+            return
+        view = self._canvas.view
+        self._view = view.zoom, view.mapToScene(view.viewport().rect().center())
+        self._swap_recent()
+        self._stop = [
+            editing.patch.subscribe(lambda change: None, self._show_state),
+            patch.subscribe(lambda change: None, self._name_it),
+        ]
+        self._show(editing.patch)
+        self._name_it()
+        self.breadcrumb.show()
+        self._show_state()
+        QTimer.singleShot(0, self._canvas.fit)  # the canvas has its size only after the layout
+
+    def leave(self) -> None:
+        """Show the patch again, as it was seen."""
+        if self._editing is None:
+            return
+        editing = self._editing
+        self.forget()
+        self._show(editing.outer)
+        zoom, centre = self._view
+        self._canvas.view.set_zoom(zoom)
+        self._canvas.view.centerOn(centre)
+        if editing.node in editing.outer.nodes:
+            self._canvas.select([editing.node])
+        self.changed.emit()
+
+    def forget(self) -> None:
+        """Close the op graph without showing the patch, since another one will be shown."""
+        if self._editing is not None:
+            self._editing.close()
+            for end in self._stop:
+                end()
+            self._editing = self.report = None
+            self.breadcrumb.hide()
+            self._swap_recent()
+
+    def _show(self, patch: Patch) -> None:
+        self._inspector.set_patch(patch)
+        self._canvas.set_patch(patch)
+        self._canvas.setFocus()
+
+    def _swap_recent(self) -> None:
+        """Ops and blocks have lists of their own of what was placed last."""
+        search = self._canvas.search
+        search.recent, self._recent = self._recent, search.recent
+
+    def _name_it(self) -> None:
+        if self._editing is not None and self._editing.node in self._editing.outer.nodes:
+            self.breadcrumb.show_place(self._name(), self._editing.outer.title(self._editing.node))
+
+    def _show_state(self) -> None:
+        if self._editing is None:
+            return
+        self.report = op_report(self._editing.patch)
+        self._canvas.show_report(self.report)
+        self._inspector.show_report(self.report)
+        errors = [problem for problem in self.report.diagnostics if problem.severity == "error"]
+        text = f"{plural(len(errors), 'problem')}: the last good kernel runs on" if errors else ""
+        self.breadcrumb.show_state(text, is_error=bool(errors))
+        self.changed.emit()
+
+    def _lose(self, reason: str) -> None:
+        self.refused.emit(f"The op graph was closed: {reason}")
+        QTimer.singleShot(0, self.leave)

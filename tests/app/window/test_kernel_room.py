@@ -1,0 +1,167 @@
+"""The op graph of a kernel opens on the canvas, where a person wires ops as blocks."""
+
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from app.theme.port_style import PortKind
+from app.window.main_window import MainWindow
+from engine.patch.changes import PortRef
+from engine.protocol.messages import NodeState
+from tests.app.canvas.canvas_support import Hand
+from tests.app.window.window_support import patch_of
+
+_GRAPH: dict[str, Any] = {
+    "nodes": [
+        {"id": "x", "type": "op.input", "position": [0, 0]},
+        {"id": "times", "type": "op.multiply", "position": [240, 0], "parameters": {"b": 2.0}},
+        {"id": "out", "type": "op.output", "position": [480, 0]},
+    ],
+    "connections": [{"source": "x.value", "target": "times.a"}, {"source": "times.out", "target": "out.value"}],
+}
+
+
+@pytest.fixture
+def inside(window: MainWindow, qtbot: QtBot) -> MainWindow:
+    """A window whose canvas shows the op graph of a kernel, which was double-clicked."""
+    window.resize(1200, 800)
+    window.files.new()
+    patch_of(window).add("kernel.graph", node_id="kernel", title="Blur", graph=_GRAPH)
+    patch_of(window).add("math.saxpy", node_id="other", position=(300, 0))
+    window.canvas.fit()
+    hand = Hand(window.canvas)
+    hand.double_click(hand.title("kernel"))
+    qtbot.wait(1)  # then the canvas has its place under the breadcrumb
+    return window
+
+
+def _graph(window: MainWindow) -> Any:
+    return patch_of(window).value("kernel", "graph")
+
+
+def test_the_breadcrumb_names_the_way_and_leads_back(inside: MainWindow) -> None:
+    crumb = inside.kernel.breadcrumb
+    assert crumb.isVisible()
+    assert (crumb.patch.text(), crumb.kernel.text()) == ("Untitled", "Blur")
+    assert set(inside.canvas.scene.nodes) == {"x", "times", "out"}
+    crumb.patch.click()
+    assert not crumb.isVisible()
+    assert set(inside.canvas.scene.nodes) == {"kernel", "other"}
+    assert inside.canvas.selected() == ["kernel"]
+
+
+def test_enter_opens_and_escape_leaves_where_the_person_was(inside: MainWindow) -> None:
+    view = inside.canvas.view
+    QTest.keyClick(view, Qt.Key.Key_Escape)
+    seen = view.seen()
+    QTest.keyClick(view, Qt.Key.Key_Return)
+    assert set(inside.canvas.scene.nodes) == {"x", "times", "out"}
+    QTest.keyClick(view, Qt.Key.Key_Escape)
+    assert (view.seen().center() - seen.center()).manhattanLength() < 4
+    inside.canvas.select(["other"])
+    QTest.keyClick(view, Qt.Key.Key_Return)
+    assert not inside.kernel.is_open
+
+
+def test_ops_are_wired_by_mouse_and_the_block_follows(inside: MainWindow) -> None:
+    hand = Hand(inside.canvas)
+    hand.drag(hand.port("x", "value", is_input=False), hand.port("times", "b", is_input=True))
+    assert {"source": "x.value", "target": "times.b"} in _graph(inside)["connections"]
+    inside.session.undo()
+    assert _graph(inside) == _GRAPH
+    assert not inside.canvas.scene.nodes["times"].ports["b", True].connected_pipes
+
+
+def test_a_connection_that_can_never_be_right_is_refused_with_a_reason(inside: MainWindow, qtbot: QtBot) -> None:
+    hand = Hand(inside.canvas)
+    with qtbot.waitSignal(inside.canvas.refused) as refused:
+        hand.drag(hand.port("x", "buffer", is_input=False), hand.port("times", "b", is_input=True))
+    assert refused.args is not None and "load an element of it" in refused.args[0]
+    assert _graph(inside) == _GRAPH
+
+
+def test_tab_searches_the_ops_and_places_one(inside: MainWindow) -> None:
+    QTest.keyClick(inside.canvas.view, Qt.Key.Key_Tab)
+    QTest.keyClicks(inside.canvas.search.popup.field, "hyperbolic tangent")
+    QTest.keyClick(inside.canvas.search.popup.field, Qt.Key.Key_Return)
+    assert _graph(inside)["nodes"][-1]["type"] == "op.tanh"
+    assert inside.canvas.search.recent == ["op.tanh"]
+    QTest.keyClick(inside.canvas.view, Qt.Key.Key_Escape)
+    assert "op.tanh" not in inside.canvas.search.recent
+
+
+def test_ops_are_copied_and_pasted(inside: MainWindow) -> None:
+    inside.canvas.select(["times"])
+    inside.canvas.edits.copy()
+    inside.canvas.edits.paste()
+    assert [node["id"] for node in _graph(inside)["nodes"]] == ["x", "times", "out", "times_2"]
+    assert _graph(inside)["nodes"][-1]["parameters"] == {"b": 2.0}
+
+
+def test_the_inspector_sets_what_an_input_is_while_nothing_is_connected(inside: MainWindow) -> None:
+    inside.canvas.select(["times"])
+    editor: Any = inside.inspector.editor("b")
+    editor.box.setValue(5.0)
+    assert _graph(inside)["nodes"][1]["parameters"] == {"b": 5.0}
+    inside.canvas.patch.connect(PortRef("x", "value"), PortRef("times", "b"))  # type: ignore[union-attr]
+    assert inside.inspector.rows["b"].is_driven
+
+
+def test_ports_take_the_colour_of_what_is_inferred(inside: MainWindow) -> None:
+    ports = inside.canvas.scene.nodes["out"].ports
+    assert ports["value", True].model.kind is PortKind.FLOAT
+    assert inside.canvas.scene.nodes["x"].ports["buffer", False].model.kind is PortKind.IMAGE
+    inside.canvas.patch.set("x", type="float4")  # type: ignore[union-attr]
+    assert ports["value", True].model.kind is PortKind.VECTOR
+
+
+def test_an_error_stands_at_its_op_and_the_breadcrumb_says_what_runs(inside: MainWindow) -> None:
+    patch = inside.canvas.patch
+    assert patch is not None
+    patch.add("op.bit_and", node_id="bits", position=(240, 200))
+    patch.connect(PortRef("x", "value"), PortRef("bits", "a"))
+    patch.connect(PortRef("bits", "out"), PortRef("out", "value"))
+    nodes = inside.canvas.scene.nodes
+    assert nodes["bits"].appearance.state is NodeState.ERROR
+    assert nodes["times"].appearance.state is NodeState.IDLE
+    assert inside.kernel.breadcrumb.state.text() == "1 problem: the last good kernel runs on"
+    inside.canvas.select(["bits"])
+    assert inside.inspector.status is not None
+    assert "must be a whole number" in inside.inspector.status.message
+    inside.session.undo()
+    assert inside.kernel.breadcrumb.state.text() == ""
+
+
+def test_going_to_a_block_or_an_op_shows_it(inside: MainWindow) -> None:
+    inside.go_to("other")
+    assert inside.canvas.selected() == ["other"]
+    inside.go_to("kernel/times")
+    assert inside.kernel.is_open and inside.canvas.selected() == ["times"]
+
+
+def test_an_op_graph_closes_when_its_block_goes(inside: MainWindow, qtbot: QtBot) -> None:
+    patch_of(inside).remove("kernel")
+    qtbot.waitUntil(lambda: not inside.kernel.is_open)
+    assert set(inside.canvas.scene.nodes) == {"other"}
+    patch_of(inside).undo()
+    assert _graph(inside) == _GRAPH
+
+
+def test_another_patch_closes_the_op_graph(inside: MainWindow) -> None:
+    inside.files.new()
+    assert not inside.kernel.is_open and not inside.canvas.scene.nodes
+
+
+def test_selected_ops_are_wrapped_in_a_loop(inside: MainWindow) -> None:
+    inside.canvas.select(["times"])
+    actions = inside.actions_by_id
+    inside._availability.follow_selection()
+    assert actions["wrap_for"].isEnabled() and not actions["wrap_while"].isEnabled()
+    actions["wrap_for"].trigger()
+    assert {node["id"]: node.get("region", "") for node in _graph(inside)["nodes"]}["times"] == "for"
+    hand = Hand(inside.canvas)
+    hand.drag(hand.port("times", "out", is_input=False), hand.port("for", "next_a", is_input=True))
+    assert {"source": "times.out", "target": "for.next_a"} in _graph(inside)["connections"]
