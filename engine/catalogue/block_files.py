@@ -12,6 +12,8 @@ from engine.blocktypes.block import FOLDER_PACKAGE
 
 #: The folder beside a patch, and in the configuration folder, that holds blocks of the person's own.
 FOLDER_NAME = "blocks"
+#: A function that Triton or numba compiles.
+_JIT = re.compile(rb"^[ \t]*@[\w.]*\bjit\b", re.MULTILINE)
 _ID = re.compile(rb"""\bid\s*=\s*["']([a-z][a-z0-9_.]*)["']""")
 
 
@@ -47,6 +49,11 @@ def module_name(path: Path, folder: Path, package: str) -> str:
 def ids_in(source: bytes) -> frozenset[str]:
     """Return the block ids that a file's text seems to define, without running it."""
     return frozenset(match.decode() for match in _ID.findall(source))
+
+
+def holds_only_kernels(source: bytes) -> bool:
+    """True for a file with kernels in Python and no blocks, which would import `engine`: only a compiler runs it."""
+    return b"engine" not in source and _JIT.search(source) is not None
 
 
 def find_definition(type_id: str, folder: Path) -> Path | None:

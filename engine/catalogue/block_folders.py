@@ -14,6 +14,7 @@ from engine.blocktypes.block import FOLDER_PACKAGE, block_types
 from engine.catalogue import loading_thread
 from engine.catalogue.block_files import (
     folder_package,
+    holds_only_kernels,
     imported_modules,
     in_order,
     is_block_file,
@@ -24,6 +25,7 @@ from engine.catalogue.block_files import (
 from engine.catalogue.load_file import BlockFile, blame, forget_file, run_file
 from engine.catalogue.loading_thread import LoadWorker
 from engine.diagnostics import Diagnostic, error
+from engine.kernel_sources.python.trust import trusted_folders
 
 
 @dataclass
@@ -41,7 +43,7 @@ class Folder:
 
 
 class BlockFolders:
-    """All folders that blocks come from.
+    """All folders that blocks come from; kernels in Python may lie there too.
 
     Files run on a thread of their own, so a file that hangs doesn't block the caller. That thread also calls the
     listeners of `block_types` with what changed.
@@ -75,6 +77,7 @@ class BlockFolders:
         """Follow the files of an imported package: they are run again when they are saved."""
         for name in getattr(package, "__path__", ()):
             folder = Path(name).resolve()
+            trusted_folders.add(folder)
             self._folders.setdefault(folder, Folder(folder, package.__name__))
 
     def add(self, folder: Path) -> Future[None]:
@@ -83,6 +86,7 @@ class BlockFolders:
         if path in self._folders:
             return self._worker.submit(_nothing)  # done after the jobs before it
         added = self._folders[path] = Folder(path, folder_package(path))
+        trusted_folders.add(path)
         return self._worker.submit(partial(self._load_all, added))
 
     def remove(self, folder: Path) -> None:
@@ -91,6 +95,7 @@ class BlockFolders:
         if found is None or found.is_installed:
             return
         del self._folders[found.path]
+        trusted_folders.discard(found.path)
         self._worker.submit(partial(self._remove, found))
 
     def reload(self, files: Collection[Path]) -> Future[None]:
@@ -159,7 +164,7 @@ class BlockFolders:
                 file = folder.files.setdefault(path, BlockFile(path, module))
                 changed |= blame(file, read(path), _hidden(path, first, folder.path))
         sources = {module: read(path) for module, path in paths.items()}
-        names = [module for module, path in paths.items() if path in saved]
+        names = [module for module, path in paths.items() if path in saved and not holds_only_kernels(sources[module])]
         imports = _imports(names, paths, sources)
         failed: dict[str, Diagnostic] = {}
         for module in in_order(names, imports):

@@ -8,6 +8,7 @@ from typing import Literal
 
 from engine.kernel_sources.element_names import named_element, parameter_texts
 from engine.kernel_sources.image import Direction, KernelImage, KernelManifest, ManifestParameter
+from engine.kernel_sources.sources import PythonKernel
 from engine.ptx import KernelSignature, parse
 from engine.ptx.tree import Address, Function, Instruction, Operand, Register, Symbol, Vector, type_size
 
@@ -184,8 +185,10 @@ def describe_kernels(image: KernelImage) -> tuple[KernelManifest, ...]:
     """Return a manifest for each entry point, with the direction of each pointer found from the PTX.
 
     `needs_review` is set when a direction, or whether a value is a pointer, is unknown. Names come from CUDA C++ source
-    if there is one, otherwise from the PTX.
+    if there is one, otherwise from the PTX. A Python kernel brings its manifest.
     """
+    if isinstance(image.source, PythonKernel) and image.manifests:
+        return tuple(image.manifests.values())
     module = parse(image.ptx)
     version = ".".join(map(str, module.version))
     return tuple(

@@ -69,7 +69,8 @@ class KernelManifest(msgspec.Struct, kw_only=True, omit_defaults=True):
 
     Unknown fields are ignored.
 
-    `shared_memory_static` is in bytes, `ptx_version` reads like "7.8" and `target_sm` like "sm_75".
+    `shared_memory_static` is in bytes, as is `shared_memory_dynamic`, which a launch must give. `constants` are values
+    of parameters that were known at compile time. `ptx_version` reads like "7.8" and `target_sm` like "sm_75".
     """
 
     name: str
@@ -82,9 +83,11 @@ class KernelManifest(msgspec.Struct, kw_only=True, omit_defaults=True):
     req_threads: list[int] | None = None
     block_size: int | list[int] | None = None
     shared_memory_static: int | None = None
+    shared_memory_dynamic: int | None = None
     uses_dynamic_shared: bool | None = None
     generated: bool | str | None = None
     needs_review: bool | list[str] | None = None
+    constants: dict[str, str | int | float | bool] = {}
     ptx_version: str | float | None = None
     target_sm: str | int | None = None
 

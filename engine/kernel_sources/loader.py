@@ -31,15 +31,26 @@ from engine.kernel_sources.nvrtc import (
     reader_version,
     toolkit_folders,
 )
-from engine.kernel_sources.sources import CudaFile, CudaOptions, CudaText, KernelSource, OpGraphSource, PtxFile
+from engine.kernel_sources.python.files import kernels_in
+from engine.kernel_sources.python.load import load_python, python_files
+from engine.kernel_sources.sources import (
+    CudaFile,
+    CudaOptions,
+    CudaText,
+    KernelSource,
+    OpGraphSource,
+    PtxFile,
+    PythonKernel,
+)
 from engine.ops import OpError
 from engine.processes.pool import run
 from engine.ptx import parse
 from engine.ptx.tree import KernelSignature
 
+_OR_SUFFIXES = ".cu, .ptx or .py"
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)', re.MULTILINE)
 #: The kinds of kernel files, by suffix.
-SUFFIXES: dict[str, Callable[[str], KernelSource]] = {".cu": CudaFile, ".ptx": PtxFile}
+SUFFIXES = (".cu", ".ptx", ".py")
 
 
 def load_image(source: KernelSource | Path, architecture: str, cache: CompileCache | None = None) -> KernelImage:
@@ -58,27 +69,44 @@ def load_image(source: KernelSource | Path, architecture: str, cache: CompileCac
         raise
 
 
-def file_source(path: Path) -> KernelSource:
-    """Return a kernel file as a source; KernelError when its suffix is of no known kind."""
-    kind = SUFFIXES.get(path.suffix)
-    if kind is None:
-        raise KernelError(f"kernel file must end in {' or '.join(SUFFIXES)}, got {path.name}", file=str(path))
-    return kind(str(path))
+def file_source(path: Path, entry: str = "") -> KernelSource:
+    """Return a kernel file as a source; KernelError when its suffix is of no known kind.
+
+    Each kernel of a `.py` is compiled by itself: `entry` names it, and may be left out when the file has only one.
+    """
+    match path.suffix:
+        case ".cu":
+            return CudaFile(str(path))
+        case ".ptx":
+            return PtxFile(str(path))
+        case ".py":
+            return PythonKernel(str(path), entry or _only_kernel(path))
+    raise KernelError(f"kernel file must end in {_OR_SUFFIXES}, got {path.name}", file=str(path))
 
 
-def find_source(source: str | KernelSource, search: Sequence[Path] = ()) -> KernelSource:
+def _only_kernel(path: Path) -> str:
+    kernels = kernels_in(read_source(path), path)
+    if len(kernels) != 1:
+        raise KernelError(
+            f"kernel of {path.name} must be named, got {', '.join(kernels) or 'none in it'}", file=str(path)
+        )
+    return next(iter(kernels))
+
+
+def find_source(source: str | KernelSource, search: Sequence[Path] = (), entry: str = "") -> KernelSource:
     """Return a source, or a file by its name, with absolute paths, as `find_kernel` finds them.
 
-    Relative include folders are looked for in the `search` folders; a text looks there for its includes.
+    Relative include folders are looked for in the `search` folders; a text looks there for its includes. `entry` is the
+    kernel that is wanted of a `.py`.
     """
     match source:
         case str():
-            return file_source(find_kernel(source, search))
+            return file_source(find_kernel(source, search), entry)
         case CudaText(options=options):
             return replace(source, options=_placed(options, search, [str(folder) for folder in search]))
         case CudaFile(path=path, options=options):
             return replace(source, path=str(find_kernel(path, search)), options=_placed(options, search))
-        case PtxFile(path=path):
+        case PtxFile(path=path) | PythonKernel(path=path):
             return replace(source, path=str(find_kernel(path, search)))
         case OpGraphSource():
             return source
@@ -98,6 +126,8 @@ def _placed(options: CudaOptions, search: Sequence[Path], more: Sequence[str] = 
 
 def source_files(source: KernelSource) -> frozenset[Path]:
     """Return a source's file and what it includes, as they are now; the file alone when one of them can't be read."""
+    if isinstance(source, PythonKernel):
+        return python_files(source)
     own = frozenset({Path(source.file)} if source.file else ())
     if not isinstance(source, CudaFile | CudaText):
         return own
@@ -285,4 +315,5 @@ LOADERS: dict[type, Callable[[Any, str, CompileCache], KernelImage]] = {
     CudaText: load_cuda,
     PtxFile: load_ptx,
     OpGraphSource: load_op_graph,
+    PythonKernel: load_python,
 }

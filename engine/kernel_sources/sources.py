@@ -31,6 +31,12 @@ def _is_pair(pair: object) -> bool:
     return isinstance(pair, tuple | list) and len(pair) == 2
 
 
+def _pairs(name: str, rule: str, given: object) -> dict[Any, Any]:
+    if not isinstance(given, Mapping) and not (isinstance(given, tuple | list) and all(map(_is_pair, given))):
+        raise _refused(name, rule, given)
+    return dict(given)
+
+
 def _is_path(text: object) -> bool:
     return isinstance(text, str) and bool(text.strip()) and text.isprintable()
 
@@ -78,10 +84,7 @@ class CudaOptions(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknow
     architecture: str = ""
 
     def __post_init__(self) -> None:
-        given = self.defines
-        if not isinstance(given, Mapping) and not (isinstance(given, tuple | list) and all(map(_is_pair, given))):
-            raise _refused("defines", "be values by the name of a macro", given)
-        pairs: dict[Any, Any] = dict(given)
+        pairs = _pairs("defines", "be values by the name of a macro", self.defines)
         defines = tuple(sorted((_macro(name), _literal(name, value)) for name, value in pairs.items()))
         msgspec.structs.force_setattr(self, "defines", defines)
         if not isinstance(self.use_fast_math, bool):
@@ -166,4 +169,41 @@ def _compiled(graph: str) -> OpKernel:
 
 #: The entry point of a kernel drawn from ops.
 GRAPH_ENTRY = "kernel"
-KernelSource = PtxFile | CudaFile | CudaText | OpGraphSource
+
+
+class PythonOptions(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """How a Python kernel is compiled; KernelError when an option is wrong.
+
+    `constants` are values of parameters that are known at compile time, and `types` those of the others, as Triton
+    ("*fp32", "i32") or numba ("float32[:]", "int32") writes them; what they leave out, the kernel's declaration says.
+    `num_warps` and `num_stages` are Triton's; 0 leaves them to the file.
+    """
+
+    constants: Mapping[str, Constant] | tuple[tuple[str, Constant], ...] = ()
+    types: Mapping[str, str] | tuple[tuple[str, str], ...] = ()
+    num_warps: int = 0
+    num_stages: int = 0
+
+    def __post_init__(self) -> None:
+        for name, kind, rule in (("constants", Constant, "be values"), ("types", str, "be texts")):
+            pairs = _pairs(name, f"{rule} by the name of a parameter", getattr(self, name))
+            if not all(isinstance(key, str) and isinstance(value, kind) for key, value in pairs.items()):
+                raise _refused(name, f"{rule} by the name of a parameter", getattr(self, name))
+            msgspec.structs.force_setattr(self, name, tuple(sorted(pairs.items())))
+        if self.num_warps not in (0, 1, 2, 4, 8, 16, 32):
+            raise _refused("num_warps", "be a power of two up to 32", self.num_warps)
+        if self.num_stages not in range(17):
+            raise _refused("num_stages", "be at most 16", self.num_stages)
+
+
+class PythonKernel(_File, frozen=True, tag="python"):
+    """A function of a `.py` file that Triton (`@triton.jit`) or numba (`@cuda.jit`) compiles.
+
+    Compiling it runs the file, which may do whatever a program may.
+    """
+
+    name: str
+    options: PythonOptions = PythonOptions()
+
+
+KernelSource = PtxFile | CudaFile | CudaText | PythonKernel | OpGraphSource

@@ -230,16 +230,14 @@ class LocalEngine:
         return {KERNELS_FOLDER, *(f for f in (*block_folders.paths, *used) if f is not None and f.is_dir())}
 
     def _on_saved(self, files: frozenset[Path]) -> None:
-        blocks = frozenset(path for path in files if path.suffix == ".py")
-        kernels = files - blocks
-        if kernels and (adapted := refresh(kernels)):
+        if adapted := refresh(files):
             block_types.tell(adapted)
-        # A kernel that is saved with its block goes by the block's new description.
-        loaded = block_folders.reload(blocks) if blocks else None
-        if kernels and loaded is not None:
-            loaded.add_done_callback(lambda _: self.post(KernelFilesChanged(kernels)))
-        elif kernels:
-            self.post(KernelFilesChanged(kernels))
+        blocks = frozenset(path for path in files if path.suffix == ".py")
+        if not blocks:
+            self.post(KernelFilesChanged(files))
+            return
+        # A kernel that is saved with its block goes by the block's new description. A `.py` may hold kernels too.
+        block_folders.reload(blocks).add_done_callback(lambda _: self.post(KernelFilesChanged(files)))
 
     @contextmanager
     def _impatience(self) -> Iterator[None]:

@@ -170,7 +170,7 @@ def test_unreadable_files_are_kernel_errors(tmp_path: Path, cache: CompileCache)
     """Missing, of another kind, or not text: each says so."""
     with pytest.raises(KernelError, match=r"must be readable, got: No such file"):
         load_image(tmp_path / "gone.cu", "compute_75", cache)
-    with pytest.raises(KernelError, match=r"kernel file must end in \.cu or \.ptx, got k\.txt"):
+    with pytest.raises(KernelError, match=r"kernel file must end in \.cu, \.ptx or \.py, got k\.txt"):
         load_image(tmp_path / "k.txt", "compute_75", cache)
     path = tmp_path / "binary.cu"
     path.write_bytes(b"// line 1\n// \xff\n")

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from contextlib import closing
 from functools import cache
-from pathlib import Path
 
 from engine.blocktypes.entries import Kernel, KernelEntry
 from engine.catalogue.block_code import BlockCode
@@ -13,14 +12,14 @@ from engine.device.device import HOST_ARCHITECTURE
 from engine.device.open import list_devices
 from engine.diagnostics import Diagnostic, GraphValidationError, KernelError, Severity, error
 from engine.kernel_sources.image import KernelImage
-from engine.kernel_sources.loader import find_source, load_image
+from engine.kernel_sources.loader import load_image
 from engine.patch.document import Patch
 from engine.patch.trust import SavePlace, refuse_source
 from engine.runtime.check.kernel_checks import count_problems, element_problems
 from engine.runtime.memory.graph_memory import memory_problems
 from engine.runtime.model.block_registry import BlockRegistry
 from engine.runtime.model.describe_patch import describe_patch
-from engine.runtime.model.module_cache import kernel_diagnostic
+from engine.runtime.model.module_cache import ModuleCache, kernel_diagnostic
 from engine.runtime.model.parameters import ParameterStore
 from engine.values.steps import read_settings
 from engine.values.wiring import wire
@@ -72,7 +71,7 @@ def plan_patch(patch: Patch) -> tuple[Plan | None, list[Diagnostic]]:
 
 def _image(kernel: Kernel, folders: tuple[str, ...]) -> KernelImage:
     """Compile a kernel to PTX, as for the host: that needs no GPU."""
-    return load_image(find_source(kernel.source, [Path(folder) for folder in folders]), HOST_ARCHITECTURE)
+    return load_image(ModuleCache.find(kernel, folders), HOST_ARCHITECTURE)
 
 
 def _memory_problems(plan: Plan) -> list[Diagnostic]:

@@ -20,10 +20,11 @@ from engine.compiler.executable.arguments import TypedKernel
 from engine.compiler.plan import Plan
 from engine.device.device import Device
 from engine.device.protocol import Module
-from engine.diagnostics import CompilerCrash, Diagnostic, KernelError, TranslatorBug, error
+from engine.diagnostics import CompilerCrash, Diagnostic, KernelError, Mend, TranslatorBug, error
 from engine.kernel_sources.elements import pointer_elements
 from engine.kernel_sources.image import KernelImage
 from engine.kernel_sources.loader import find_source, load_image, source_files
+from engine.kernel_sources.python.trust import UntrustedKernel
 from engine.kernel_sources.sources import KernelSource, PtxFile
 from engine.processes.scope import Cancelled, Scope, check_cancelled
 
@@ -110,7 +111,7 @@ class ModuleCache:
     @staticmethod
     def find(kernel: Kernel, folders: Iterable[str] = ()) -> KernelSource:
         """Return the source of a kernel with the paths of its files; KernelError when there is no such file."""
-        return find_source(kernel.source, [Path(folder) for folder in folders])
+        return find_source(kernel.source, [Path(folder) for folder in folders], kernel.entry)
 
     def reload(self, files: frozenset[Path]) -> bool:
         """Load every source again that is one of `files` or includes one; return whether there was any.
@@ -275,6 +276,9 @@ def kernel_diagnostic(node: str, problem: KernelError) -> Diagnostic:
         remedy = f"change the kernel{saved}: its compiler fails on it as it is"
     elif isinstance(problem, TranslatorBug):
         remedy = ""
+    if isinstance(problem, UntrustedKernel):
+        remedy = "read it, then trust its folder: File > Trust, `--trust`, or `trust_blocks` from Python"
+        return error(str(problem), node=node, file=problem.file, remedy=remedy, mend=Mend.TRUST)
     return error(str(problem), node=node, file=problem.file, line=problem.line, remedy=remedy)
 
 

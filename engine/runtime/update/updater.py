@@ -16,7 +16,7 @@ from statistics import median_low
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.inlining import Place, owner
 from engine.device.arguments import ArgumentError
-from engine.diagnostics import DeviceError, Diagnostic, PatchError
+from engine.diagnostics import DeviceError, Diagnostic, Mend, PatchError
 from engine.patch.changes import BlockTypesChanged, Change, ParameterChanged, nodes_of
 from engine.patch.contents import not_applied
 from engine.patch.trust import SavePlace
@@ -243,6 +243,8 @@ class Updater:
 
     def _follow(self, change: Change, source: UpdateSource) -> None:
         self.context.dirty.source = source
+        if isinstance(change, BlockTypesChanged) and any(item.mend is Mend.TRUST for item in self.found.blocks):
+            self.context.dirty.mark_structure("another folder of blocks")  # kernels in it may run now
         try:
             self.context.apply(change)
         except PatchError as problem:

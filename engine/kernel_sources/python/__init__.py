@@ -1,0 +1,1 @@
+"""Kernels written in Python, compiled by Triton or numba: start at `load.load_python`."""

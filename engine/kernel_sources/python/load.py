@@ -1,0 +1,82 @@
+"""Loads a Python kernel: has it compiled by a worker process, unless that was done before."""
+
+import sys
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import msgspec
+
+from engine.diagnostics import KernelError
+from engine.disk_cache import DiskCache, cache_key
+from engine.kernel_sources.image import KernelImage, read_source
+from engine.kernel_sources.nvrtc import CompileCache, reader_version
+from engine.kernel_sources.python.files import Compiler, kernels_in, local_modules
+from engine.kernel_sources.python.numba_kernels import compile_numba
+from engine.kernel_sources.python.run_file import CompiledPython, PythonText
+from engine.kernel_sources.python.triton_kernels import compile_triton
+from engine.kernel_sources.python.trust import require_trust
+from engine.kernel_sources.sources import PythonKernel
+from engine.processes.pool import run
+
+_COMPILERS: dict[Compiler, Callable[[PythonKernel, PythonText, str], CompiledPython]] = {
+    "triton": compile_triton,
+    "numba": compile_numba,
+}
+_PACKAGES: dict[Compiler, str] = {"triton": "triton", "numba": "numba-cuda"}
+
+
+def load_python(source: PythonKernel, architecture: str, cache: CompileCache) -> KernelImage:
+    """Compile a Python kernel for `architecture`; KernelError with file and line when it is wrong.
+
+    UntrustedKernel when its file must not run.
+    """
+    path = Path(source.path)
+    require_trust(path)
+    text = read_source(path)
+    kernels = kernels_in(text, path)
+    if source.name not in kernels:
+        raise KernelError(
+            f"kernel {source.name} must be one of {', '.join(kernels) or 'none'} in {path.name}; "
+            "a kernel is a function with @triton.jit or @cuda.jit that the file itself doesn't call",
+            file=str(path),
+        )
+    compiler = kernels[source.name]
+    modules = local_modules(text, path)
+    file = PythonText(str(path), text, {name: (str(place), read_source(place)) for name, place in modules.items()})
+    key = cache_key([msgspec.json.encode((source, file)), architecture, _version(compiler), _own_version()])
+    made = DiskCache(CompiledPython, cache.folder.with_name("python-kernels"))
+    compiled = made.get(key)
+    if compiled is None:
+        compiled = run(_COMPILERS[compiler], source, file, architecture)
+        made.put(key, compiled)
+    manifest = compiled.manifest
+    signatures = {manifest.name: compiled.signature}
+    return KernelImage(source, compiled.ptx, None, signatures, "", (path, *modules.values()), {manifest.name: manifest})
+
+
+def python_files(source: PythonKernel) -> frozenset[Path]:
+    """Return a kernel's file and the files beside it that it may import, as they are now."""
+    path = Path(source.path)
+    try:
+        return frozenset({path, *local_modules(read_source(path), path).values()})
+    except KernelError:
+        return frozenset({path})
+
+
+def _version(compiler: Compiler) -> str:
+    package = _PACKAGES[compiler]
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        raise KernelError(
+            f"{package} must be installed to use this kernel: pip install 'warploom[{compiler}]'"
+        ) from None
+
+
+@cache
+def _own_version() -> str:
+    """Return a digest of what results depend on besides: the code here, what reads PTX, and Python's version."""
+    here = sorted(Path(__file__).parent.glob("*.py"))
+    return cache_key([sys.version, reader_version(), *(path.read_bytes() for path in here)])

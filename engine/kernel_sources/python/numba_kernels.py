@@ -1,0 +1,174 @@
+"""numba-cuda's kernels to PTX, in a worker process and without a GPU."""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+from engine.diagnostics import KernelError
+from engine.kernel_sources.image import KernelManifest, ManifestParameter
+from engine.kernel_sources.python.entry_points import finished, renamed, without_unused
+from engine.kernel_sources.python.run_file import CompiledPython, PythonText, failure, running
+from engine.kernel_sources.sources import PythonKernel
+
+#: What is compiled for on the host: the newest that needs no instruction which the host doesn't run.
+_OF_HOST = (9, 0)
+_ARRAY = re.compile(r"(\w+)\s*\[([\s:,1]*)\]")
+_SIGNATURE = "warploom_signature"
+#: What the sizes along the last axes are called.
+_SIZES = ("depth", "height", "width")
+#: What `cuda.jit` takes and the compiler too.
+_SETTINGS = ("fastmath", "opt", "launch_bounds")
+_ELEMENTS = {"float16": "f16", "float32": "f32", "float64": "f64", "complex64": "c64", "complex128": "c128"} | {
+    f"{sign}int{size}": f"{'u' if sign else 's'}{size}" for sign in ("", "u") for size in (8, 16, 32, 64)
+}
+
+
+def warm_up() -> None:
+    """Import numba, which takes seconds: a worker process has time for that while it waits."""
+    import numba.cuda
+
+    _ = numba.cuda
+
+
+def compile_numba(source: PythonKernel, file: PythonText, architecture: str) -> CompiledPython:
+    """Compile a kernel of a file; KernelError with the line when the file or the kernel is wrong."""
+    warm_up()
+    with _without_gpu(), running(file) as module:
+        return _compiled(source, file, module, architecture)
+
+
+@contextmanager
+def _without_gpu() -> Iterator[None]:
+    """Have `cuda.jit` note the signature that it is given: it would compile for the GPU of this machine at once."""
+    from numba import cuda
+
+    jit = cuda.jit
+
+    def noting(signature: Any = None, *arguments: Any, **settings: Any) -> Any:
+        if signature is None or (callable(signature) and not hasattr(signature, "args")):
+            return jit(signature, *arguments, **settings)
+
+        def decorate(function: Callable[..., Any]) -> Any:
+            made = jit(*arguments, **settings)(function)
+            setattr(made, _SIGNATURE, signature)
+            return made
+
+        return decorate
+
+    cuda.jit = noting
+    try:
+        yield
+    finally:
+        cuda.jit = jit
+
+
+def _compiled(source: PythonKernel, file: PythonText, module: ModuleType, architecture: str) -> CompiledPython:
+    from numba import cuda
+
+    dispatcher = getattr(module, source.name)
+    if source.options.constants:
+        raise KernelError(f"constants of {source.name} must be those of a Triton kernel, got them for one of numba")
+    names = list(dispatcher.py_func.__code__.co_varnames[: dispatcher.py_func.__code__.co_argcount])
+    types = _types(dispatcher, names, source)
+    number = architecture.removeprefix("sm_").rstrip("af")
+    capability = _OF_HOST if architecture.startswith("compute_") else divmod(int(number), 10)
+    settings = {name: dispatcher.targetoptions[name] for name in _SETTINGS if dispatcher.targetoptions.get(name)}
+    try:
+        ptx, _ = cuda.compile_ptx(dispatcher.py_func, tuple(types), cc=capability, lineinfo=True, **settings)
+    except Exception as problem:  # whatever a kernel makes the compiler raise
+        raise _compile_error(problem, source, file, dispatcher.py_func.__code__.co_firstlineno) from problem
+    mangled = re.search(r"\.entry\s+([\w$]+)", ptx)
+    assert mangled is not None
+    every = [item for name, kind in zip(names, types, strict=True) for item in _passed(name, kind)]
+    plain = renamed(ptx, mangled[1], source.name)
+    plain, left = without_unused(plain, source.name, [i for i, item in enumerate(every) if item.semantic is None])
+    parameters = [every[index] for index in left]
+    for index, parameter in enumerate(parameters):
+        parameter.index = index
+    manifest = KernelManifest(name=source.name, parameters=parameters)
+    return finished(source, plain, manifest)
+
+
+def _types(dispatcher: Any, names: list[str], source: PythonKernel) -> list[Any]:
+    """Return the types of a kernel's parameters: from the options, the decorator's signature, or annotations."""
+    known = dict(source.options.types)
+    annotations = dispatcher.py_func.__annotations__
+    signature = getattr(dispatcher, _SIGNATURE, None)
+    from numba.core import sigutils
+
+    if isinstance(signature, list) and signature:
+        signature = signature[0]
+    declared: tuple[Any, ...] = ()
+    if signature is not None:
+        declared, _ = sigutils.normalize_signature(signature)
+    if declared and len(declared) != len(names):
+        text = f"{source.name} must have a signature with {len(names)} types, got {len(declared)}"
+        raise KernelError(text, file=source.path, line=dispatcher.py_func.__code__.co_firstlineno)
+    found = []
+    for index, name in enumerate(names):
+        given = known.get(name) or (declared[index] if declared else annotations.get(name))
+        kind = _type(given) if isinstance(given, str) else _contiguous(given)
+        if kind is None:
+            raise KernelError(
+                f'type of {name} in {source.name} must be one such as "float32[:]" or "int32", got {given or "none"}; '
+                "write it behind the parameter's name, or in a signature",
+                file=source.path,
+                line=dispatcher.py_func.__code__.co_firstlineno,
+            )
+        found.append(kind)
+    return found
+
+
+def _type(text: str) -> Any:
+    """Return a type by its name, without evaluating the text; None when there is none."""
+    from numba import types
+
+    array = _ARRAY.fullmatch(text.strip())
+    scalar = getattr(types, array[1] if array else text.strip(), None)
+    if not isinstance(scalar, types.Number | types.Boolean):
+        return None
+    return _contiguous(types.Array(scalar, array[2].count(",") + 1, "C")) if array else scalar
+
+
+def _contiguous(kind: Any) -> Any:
+    """Return a type of a kernel's parameter as it is passed: buffers have no gaps, and three axes at most.
+
+    None for any other type.
+    """
+    from numba import types
+
+    if isinstance(kind, types.Array):
+        return types.Array(kind.dtype, kind.ndim, "C") if kind.ndim <= len(_SIZES) else None
+    return kind if isinstance(kind, types.Number | types.Boolean) else None
+
+
+def _passed(name: str, kind: Any) -> Iterator[ManifestParameter]:
+    """Give what numba passes for a parameter: an array is taken apart; `semantic` says what follows from the array."""
+    from numba import types
+
+    if not isinstance(kind, types.Array):
+        yield ManifestParameter(index=0, name=name, is_pointer=False)
+        return
+    size = kind.dtype.bitwidth // 8
+    for role, rule in (("parent", "0"), ("memory", "0"), ("size", f"size({name})"), ("itemsize", str(size))):
+        yield ManifestParameter(index=0, name=f"{name}_{role}", is_pointer=False, semantic=rule)
+    yield ManifestParameter(index=0, name=name, is_pointer=True, element_type=_ELEMENTS.get(str(kind.dtype)))
+    for role in _SIZES[-kind.ndim :]:
+        yield ManifestParameter(index=0, name=f"{name}_{role}", is_pointer=False, semantic=f"{role}({name})")
+    for axis in range(kind.ndim):
+        rule = f"{size} * {name}.stride{axis}"
+        yield ManifestParameter(index=0, name=f"{name}_stride{axis}", is_pointer=False, semantic=rule)
+
+
+def _compile_error(problem: Exception, source: PythonKernel, file: PythonText, first_line: int) -> KernelError:
+    """Return the error for what numba says of a kernel: the line that it names, and its message without its phases."""
+    rule, told = f"{source.name} of {source.label} must compile", getattr(problem, "msg", None)
+    if not isinstance(told, str):
+        return failure(rule, problem, file)
+    places = [(path, int(line)) for path, line in re.findall(r" at (\S+) \((\d+)\)", str(problem))]
+    paths = {file.path, *(path for path, _ in file.modules.values())}
+    place, line = next((found for found in reversed(places) if found[0] in paths), (source.path, first_line))
+    lines = [text for text in told.splitlines() if not text.startswith(("Failed in ", "During: "))]
+    return KernelError(f"{rule}, got: " + "\n".join(lines).strip(), file=place, line=line)

@@ -1,0 +1,103 @@
+"""Runs a Python file with kernels, in a worker process: exactly the texts that the engine has read."""
+
+import linecache
+import sys
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+from types import CodeType, ModuleType
+
+import msgspec
+
+from engine.diagnostics import KernelError
+from engine.kernel_sources.image import KernelManifest
+from engine.ptx import KernelSignature
+
+#: The name under which a kernel file runs, so that a part for `__main__` in it doesn't.
+_MODULE = "warploom_kernel_file"
+#: The text of each module beside the file by name, with its path.
+Modules = Mapping[str, tuple[str, str]]
+
+
+class CompiledPython(msgspec.Struct, frozen=True):
+    """A Python kernel's PTX; the signature of its entry point, and a manifest that says what PTX can't."""
+
+    ptx: str
+    signature: KernelSignature
+    manifest: KernelManifest
+
+
+class PythonText(msgspec.Struct, frozen=True):
+    """A Python file: its path, its text, and the modules beside it that it imports."""
+
+    path: str
+    text: str
+    modules: dict[str, tuple[str, str]]
+
+
+@contextmanager
+def running(file: PythonText) -> Iterator[ModuleType]:
+    """Run a file and give the module, whose functions can be compiled inside the `with` block.
+
+    KernelError says what is wrong, with the line; nothing of the file is left in `sys.modules` afterwards.
+    """
+    texts = {_MODULE: (file.path, file.text), **file.modules}
+    finder = _Texts(texts)
+    hidden = {name: sys.modules.pop(name) for name in texts if name in sys.modules}
+    for path, text in texts.values():  # for `inspect.getsource`; without a time of change it is never looked up again
+        linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
+    sys.meta_path.insert(0, finder)
+    try:
+        yield _run(file, finder)
+    finally:
+        sys.meta_path.remove(finder)
+        for name in texts:
+            sys.modules.pop(name, None)
+        sys.modules.update(hidden)
+        for path, _ in texts.values():
+            linecache.cache.pop(path, None)
+
+
+def _run(file: PythonText, finder: "_Texts") -> ModuleType:
+    spec = finder.find_spec(_MODULE)
+    assert spec is not None
+    module = sys.modules[_MODULE] = module_from_spec(spec)
+    try:
+        finder.exec_module(module)
+    except (Exception, SystemExit) as problem:  # the file may do anything
+        raise failure(f"{Path(file.path).name} must run", problem, file) from problem
+    return module
+
+
+def failure(rule: str, problem: BaseException, file: PythonText) -> KernelError:
+    """Return the error for an exception in a file's own code, with the innermost place that is in one of its texts."""
+    paths = {file.path, *(path for path, _ in file.modules.values())}
+    if isinstance(problem, SyntaxError) and problem.filename in paths:
+        return KernelError(f"{rule}, got {problem.msg}", file=problem.filename, line=problem.lineno)
+    places = [frame for frame in traceback.extract_tb(problem.__traceback__) if frame.filename in paths]
+    place = places[-1] if places else None
+    text = f"{rule}, got {type(problem).__name__}: {problem}"
+    return KernelError(text, file=place.filename if place else file.path, line=place.lineno if place else None)
+
+
+class _Texts(MetaPathFinder, Loader):
+    """Imports modules from texts."""
+
+    def __init__(self, texts: Modules) -> None:
+        self._texts = texts
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        if name not in self._texts:
+            return None
+        origin = Path(self._texts[name][0])
+        return spec_from_loader(name, self, origin=str(origin), is_package=origin.name == "__init__.py")
+
+    def exec_module(self, module: ModuleType) -> None:
+        path, text = self._texts[module.__name__]
+        module.__file__ = path
+        code: CodeType = compile(text, path, "exec", dont_inherit=True)
+        exec(code, vars(module))

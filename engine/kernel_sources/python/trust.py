@@ -1,0 +1,21 @@
+"""Which Python files may be compiled: compiling a kernel runs its file, which may do whatever a program may."""
+
+from pathlib import Path
+
+from engine.diagnostics import KernelError
+from engine.kernel_sources.image import KERNELS_FOLDER
+
+#: Folders whose files may run: Warploom's kernels, and every folder of blocks, whose files run anyway.
+trusted_folders: set[Path] = {KERNELS_FOLDER}
+
+
+class UntrustedKernel(KernelError):
+    """A Python kernel lies in a folder that nobody has trusted."""
+
+
+def require_trust(path: Path) -> None:
+    """Raise UntrustedKernel unless a file, whose symbolic links are followed, lies in a folder that is trusted."""
+    real = path.resolve()
+    if not any(real.is_relative_to(folder) for folder in tuple(trusted_folders)):
+        text = f"kernel file {path.name} must lie in a folder of blocks that is trusted, got {real.parent}"
+        raise UntrustedKernel(text, file=str(path))
