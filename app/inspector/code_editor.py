@@ -8,7 +8,7 @@ from pygments.lexers.c_cpp import CppLexer
 from pygments.lexers.python import PythonLexer
 from pygments.token import Comment, Keyword
 from PySide6.QtCore import QSignalBlocker, Qt
-from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QSyntaxHighlighter, QTextCharFormat
+from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QResizeEvent, QSyntaxHighlighter, QTextCharFormat
 from PySide6.QtWidgets import QPlainTextEdit
 
 from app.inspector.parameter_editors import ParameterEditor
@@ -21,6 +21,7 @@ _LEXERS: dict[str, type[Lexer]] = {"cuda": CppLexer, "expression": PythonLexer}
 _FEWEST, _MOST = 2, 18  # lines that are shown
 
 
+@safe_overrides
 class CodeEditor(ParameterEditor):
     """Code; edited when Control and Enter are pressed, or the field is left. It grows with its text."""
 
@@ -51,7 +52,15 @@ class CodeEditor(ParameterEditor):
     def _fit(self) -> None:
         lines = min(max(self.text.blockCount(), _FEWEST), _MOST)
         frame = 2 * (self.text.frameWidth() + int(self.text.document().documentMargin()))
-        self.text.setFixedHeight(lines * self.text.fontMetrics().lineSpacing() + frame + 2)
+        widest = max((len(line) for line in self.text.toPlainText().splitlines()), default=0)
+        width = widest * self.text.fontMetrics().horizontalAdvance("0") + frame
+        bar = self.text.horizontalScrollBar().sizeHint().height() if width > self.text.width() else 0
+        self.text.setFixedHeight(lines * self.text.fontMetrics().lineSpacing() + frame + bar + 2)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave room for a scroll bar when a line is too long."""
+        super().resizeEvent(event)
+        self._fit()
 
 
 @safe_overrides

@@ -25,7 +25,7 @@ def expression_interface(expression: str, reads: str, sliders: str) -> Interface
     is wrong with them.
     """
     graph = parse_expression(expression, inputs=_inputs(reads), parameters=_sliders(sliders))
-    found = graph_interface(graph, summary=" ".join(expression.split()))
+    found = graph_interface(graph)
     return replace(found, parameters=tuple(map(_with_range, found.parameters)))
 
 

@@ -185,7 +185,7 @@ def _shapes(text: str) -> dict[str, str]:
 
 def size_parameters(rules: Sequence[str]) -> list[ParameterSpec]:
     """Return the parameters that the default shape of a kernel without inputs names."""
-    named = next((rule.strip("[]").split(", ") for rule in GENERATED if rule in rules), [])
+    named = next((rule.strip("[]").split(", ")[::-1] for rule in GENERATED if rule in rules), [])
     usual = 65536 if named == ["size"] else 64 if len(named) == 3 else 512
     return [
         ParameterSpec(

@@ -1,0 +1,77 @@
+"""Files that are dropped on the canvas become blocks."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QApplication
+
+from app.canvas.canvas import Canvas
+from engine.patch.document import Patch
+
+KERNEL = (
+    'extern "C" __global__ void {}(const float* x, float* out, float gain, int n) {{ out[0] = gain * x[0] * n; }}\n'
+)
+
+
+def _drop(canvas: Canvas, paths: list[Path], at: QPointF) -> bool:
+    """Drop files; return whether the canvas takes them."""
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+    place: QPoint = canvas.view.mapFromScene(at)
+    kind, buttons, keys = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    enter = QDragEnterEvent(place, kind, data, buttons, keys)
+    QApplication.sendEvent(canvas.view.viewport(), enter)
+    if enter.isAccepted():
+        QApplication.sendEvent(canvas.view.viewport(), QDropEvent(QPointF(place), kind, data, buttons, keys))
+    return enter.isAccepted()
+
+
+def test_each_kernel_of_a_file_becomes_a_block(canvas: Canvas, patch: Patch, tmp_path: Path) -> None:
+    """They are selected where they were dropped, and one undo takes them away."""
+    file = tmp_path / "two.cu"
+    file.write_text(KERNEL.format("louder") + KERNEL.format("softer"))
+    assert _drop(canvas, [file], QPointF(-160, 160))
+    made = canvas.selected()
+    assert [patch.value(node, "entry") for node in made] == ["louder", "softer"]
+    assert [patch.title(node) for node in made] == ["Louder", "Softer"]
+    assert patch.nodes[made[0]].position == (-160, 160)
+    assert {"x", "out"} <= set(patch.block_type(made[0]).ports)  # type: ignore[union-attr]
+    assert patch.undo() == "Add two.cu"
+    assert not set(made) & set(patch.nodes)
+
+
+def test_a_kernel_with_a_mistake_gets_its_block(canvas: Canvas, patch: Patch, tmp_path: Path) -> None:
+    """It is mended in the file, not by dropping it again."""
+    file = tmp_path / "wrong.cu"
+    file.write_text("what is this")
+    assert _drop(canvas, [file], QPointF(0, 200))
+    (node,) = canvas.selected()
+    assert patch.nodes[node].parameters == {"file": str(file)}
+
+
+def test_a_picture_becomes_a_block_that_loads_it(canvas: Canvas, patch: Patch, tmp_path: Path) -> None:
+    """Files beside the patch are named relative to it."""
+    patch.path = tmp_path / "a.loom"
+    file = tmp_path / "flower.png"
+    file.write_bytes(b"")
+    assert _drop(canvas, [file], QPointF(0, 200))
+    (node,) = canvas.selected()
+    assert (patch.nodes[node].type, patch.value(node, "file")) == ("io.load_image", "flower.png")
+
+
+def test_a_patch_is_opened(canvas: Canvas, tmp_path: Path) -> None:
+    """The window is asked to open it."""
+    opened: list[Path] = []
+    canvas.patch_dropped.connect(opened.append)
+    assert _drop(canvas, [tmp_path / "other.loom"], QPointF(0, 200))
+    assert opened == [tmp_path / "other.loom"]
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "folder"])
+def test_other_files_are_not_taken(canvas: Canvas, patch: Patch, tmp_path: Path, name: str) -> None:
+    """The pointer shows it before the drop."""
+    before = dict(patch.nodes)
+    assert not _drop(canvas, [tmp_path / name], QPointF(0, 200))
+    assert patch.nodes == before

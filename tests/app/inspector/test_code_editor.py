@@ -1,0 +1,87 @@
+"""Code in the inspector: several lines, entered by Control and Enter or by leaving the field."""
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.canvas.drawing.node_layout import node_size
+from app.inspector.code_editor import CodeEditor
+from app.inspector.inspector import Inspector
+from app.theme.apply import apply_theme
+from engine.patch.document import Patch
+
+
+@pytest.fixture
+def patch() -> Patch:
+    """An expression."""
+    patch = Patch()
+    patch.add("kernel.expression", node_id="formula", expression="x * gain")
+    return patch
+
+
+@pytest.fixture
+def inspector(qtbot: QtBot, qapp: QApplication, patch: Patch) -> Iterator[Inspector]:
+    """The inspector shows it."""
+    apply_theme(qapp, "dark")
+    inspector = Inspector(node_size)
+    qtbot.addWidget(inspector)
+    inspector.set_patch(patch)
+    inspector.show_nodes(["formula"])
+    inspector.resize(400, 600)
+    inspector.show()
+    yield inspector
+    inspector.set_patch(None)
+
+
+def _field(inspector: Inspector) -> CodeEditor:
+    editor = inspector.rows["expression"].editor
+    assert isinstance(editor, CodeEditor)
+    return editor
+
+
+def test_control_and_enter_runs_what_was_typed(inspector: Inspector, patch: Patch) -> None:
+    """Enter alone begins a line; the sliders follow the new formula, in one undo step."""
+    assert "gain" in inspector.rows
+    field = _field(inspector).text
+    field.selectAll()
+    QTest.keyClicks(field, "y = x + 1")
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    QTest.keyClicks(field, "y * amp")
+    assert patch.value("formula", "expression") == "x * gain"
+    QTest.keyClick(field, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    assert patch.value("formula", "expression") == "y = x + 1\ny * amp"
+    assert "amp" in inspector.rows and "gain" not in inspector.rows
+    patch.undo()
+    assert _field(inspector).text.toPlainText() == "x * gain"
+    assert "gain" in inspector.rows
+
+
+def test_leaving_the_field_enters_what_was_typed(inspector: Inspector, patch: Patch) -> None:
+    """Nothing is lost when another block is selected."""
+    field = _field(inspector).text
+    field.setFocus()
+    QTest.keyClicks(field, "2 * ")
+    inspector.show_nodes([])
+    assert patch.value("formula", "expression") == "2 * x * gain"
+
+
+def test_a_wrong_formula_stays_in_the_field(inspector: Inspector, patch: Patch) -> None:
+    """The sliders of the last good formula stay, for a mistake is soon mended."""
+    field = _field(inspector).text
+    field.selectAll()
+    QTest.keyClicks(field, "x * (gain")
+    QTest.keyClick(field, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    assert _field(inspector).text.toPlainText() == "x * (gain"
+    assert "gain" in inspector.rows
+
+
+def test_the_field_grows_with_its_text(inspector: Inspector) -> None:
+    """Ten lines are seen at once."""
+    field = _field(inspector).text
+    before = field.height()
+    field.setPlainText("\n".join("x" * 10))
+    assert field.height() > 3 * before
