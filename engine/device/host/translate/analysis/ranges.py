@@ -8,76 +8,38 @@ threads need not check theirs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from engine.device.host.translate import abi
 from engine.device.host.translate.analysis.guards import Comparison
 from engine.device.host.translate.analysis.phase_values import PhaseValues
+from engine.device.host.translate.analysis.range_arithmetic import ANY, Range, RangeArithmetic
 from engine.device.host.translate.analysis.rematerialise import computable
 from engine.device.host.translate.memory_layout import MemoryLayout
 from engine.device.host.translate.types import TYPES
 from engine.ptx.tree import Address, Function, Instruction, Integer, Operand, Register, Symbol
 
-#: The granule of zero: every power of two divides it.
-_ANY = 1 << 40
 
-
-@dataclass(frozen=True)
-class Range:
-    """The lowest and the highest value, as i64; all differ by multiples of `granule`, which is a power of two.
-
-    `slope` is how much the value grows from one thread to the next along x; None when that is not a known constant. In
-    a row of threads a value without slope may be a multiple of `steps` plus less than that.
-    """
-
-    low: str
-    high: str
-    granule: int
-    slope: int | None = 0
-    steps: int = 0
-
-    @property
-    def is_single(self) -> bool:
-        """Whether every thread has the same value."""
-        return self.low == self.high
-
-    @property
-    def constant(self) -> int | None:
-        """The value when it is a known constant."""
-        known = self.is_single and self.slope == 0 and self.low.lstrip("-").isdigit()
-        return int(self.low) if known else None
-
-
-class Ranges:
+class Ranges(RangeArithmetic):
     """Ranges of the registers of one kernel.
 
-    `lines` computes them before the threads run, from `%params`, `%nx` to `%nz`, `%ctaid.x` to `%ctaid.z`, and the
-    threads that run: `%x0` up to `%x1` and so on.
-    `conditions` are the i64 values that must not be negative for the ranges to hold. For a `row`, ranges are the single
-    values that the threads with one `%tid.y` and `%tid.z` would have if `%tid.x` were 0. With a `width`, a power of
-    two, a row has at most so many threads, from `%row.first` on: a lane, as it follows from the low bits of `%tid.x`,
-    then grows with it, and a warp's number is one value.
+    They are computed from `%params`, `%nx` to `%nz`, `%ctaid.x` to `%ctaid.z`, and the threads that run: `%x0` up to
+    `%x1` and so on.
     """
 
     def __init__(
         self, function: Function, layout: MemoryLayout, values: PhaseValues, *, row: bool = False, width: int = 0
     ) -> None:
+        super().__init__(row=row, width=width)
         self._function, self._layout = function, layout
         self._values = values
-        self._row = row
-        self.width = width
         self._instructions: Mapping[str, Instruction] = computable(function) | values.derived
         self._found: dict[str, Range | None] = {}
-        self.lines: list[str] = []
-        self.conditions: list[str] = []
-        self._guesses = False
-        self._values_of: dict[str, str] = {}
         self._guarded: dict[tuple[Comparison, ...], Ranges] = {}
 
     @property
     def is_hopeful(self) -> bool:
         """Whether the conditions may be false for most thread blocks: quotients differ, guards are not understood."""
-        return self._guesses or any(item._guesses for item in self._guarded.values())
+        return self.guesses or any(item.guesses for item in self._guarded.values())
 
     def guarded(self, guards: tuple[Comparison, ...]) -> Ranges:
         """Return the ranges of registers where the guards hold; they share lines and conditions with these."""
@@ -104,9 +66,9 @@ class Ranges:
             del self.conditions[conditions:]
             return None
         if is_unsigned:  # the order is that of signed numbers if none is negative
-            self._at_least_zero(have)
+            self.at_least_zero(have)
             if bound.constant is None or bound.constant < 0:
-                self._at_least_zero(bound)
+                self.at_least_zero(bound)
         low, high = have.low, have.high
         if comparison in ("lt", "le", "eq"):
             last = bound.low if comparison != "lt" else self.value(f"sub i64 {bound.low}, 1")
@@ -119,32 +81,6 @@ class Ranges:
             above = self.value(f"and i64 {self.value(f'sub i64 {high}, {low}')}, {-have.granule}")
             high = self.value(f"add i64 {low}, {above}")
         return Range(low, high, have.granule, have.slope)
-
-    def value(self, text: str) -> str:
-        """Write an instruction that yields a value, unless the same is there already, and return the value."""
-        name = self._values_of.get(text)
-        if name is None:
-            name = self._values_of[text] = f"%{'row' if self._row else 'range'}.v{len(self.lines)}"
-            self.lines.append(f"  {name} = {text}")
-        return name
-
-    def require(self, text: str) -> None:
-        """Add a condition: an instruction whose i64 result must not be negative."""
-        if self._row:
-            return  # the ranges of the whole thread block require it already
-        condition = self.value(text)
-        if condition not in self.conditions:
-            self.conditions.append(condition)
-
-    def fine(self) -> str:
-        """Write the test of all conditions and return its i1 value.
-
-        One comparison, of the least value: a chain of comparisons takes the optimiser longer than the rest of a kernel.
-        """
-        least = self.conditions[0]
-        for condition in self.conditions[1:]:
-            least = self.value(f"call i64 @llvm.smin.i64(i64 {least}, i64 {condition})")
-        return self.value(f"icmp sge i64 {least}, 0")
 
     def decided(self, comparison: Comparison) -> str | None:
         """Return the i1 result of a comparison, and require that all threads get the same; None when it is unknown."""
@@ -170,7 +106,7 @@ class Ranges:
         for item in (register, other) if is_unsigned else ():
             found = self.of(item)
             if found is not None:
-                self._at_least_zero(found)
+                self.at_least_zero(found)
 
     def clipped(self, comparison: Comparison, first: str, end: str) -> tuple[str, str] | None:
         """Return the i64 bounds, within given ones, of the threads of a row that pass a comparison.
@@ -202,16 +138,16 @@ class Ranges:
     def _of(self, operand: Operand) -> Range | None:
         if isinstance(operand, Address):
             base = self._operand(operand.base, 64)
-            return base and self._sum(base, self._constant(operand.offset))
+            return base and self.sum(base, self.constant(operand.offset))
         return self._operand(operand, 64)
 
     def _operand(self, operand: Operand, bits: int) -> Range | None:
         if isinstance(operand, Integer):
             value = operand.value & ((1 << bits) - 1)
-            return self._constant(value - (1 << bits) if value >> (bits - 1) else value)
+            return self.constant(value - (1 << bits) if value >> (bits - 1) else value)
         if isinstance(operand, Symbol):
             offset = self._layout.shared.get(operand.name)
-            return None if offset is None else self._constant(offset + operand.offset)
+            return None if offset is None else self.constant(offset + operand.offset)
         if not isinstance(operand, Register):
             return None
         if operand.name.startswith("%") and "." in operand.name:
@@ -228,20 +164,17 @@ class Ranges:
     def _restored(self, name: str) -> Range | None:
         """Return the range of a register that is its base plus something uniform."""
         base, value = self._values.restored[name].base, self._values.restored[name].value
-        only = Range(value, value, _ANY)
+        only = Range(value, value, ANY)
         if not base:
             return only
         bits = TYPES[self._function.registers[name]]
         found = self._operand(Register(base), bits)
         if found is None:
             return None
-        result = self._sum(found, only)
+        result = self.sum(found, only)
         if bits == 32:
-            self._fits(result)
+            self.fits(result)
         return result
-
-    def _constant(self, value: int) -> Range:
-        return Range(str(value), str(value), _ANY)
 
     def _special(self, name: str) -> Range | None:
         kind, axis = name[1:].split(".", 1)
@@ -250,7 +183,7 @@ class Ranges:
         if kind == "tid":
             if self._row:
                 only = "0" if axis == "x" else self.value(f"zext i32 %tid.{axis} to i64")
-                return Range(only, only, _ANY, int(axis == "x"))
+                return Range(only, only, ANY, int(axis == "x"))
             first, end = (self.value(f"zext i32 %{axis}{edge} to i64") for edge in "01")
             return Range(first, self.value(f"sub i64 {end}, 1"), 1, int(axis == "x"))
         if kind == "ntid":
@@ -262,7 +195,7 @@ class Ranges:
             single = self.value(f"load i64, ptr {place}")
         else:
             return None
-        return Range(single, single, _ANY)
+        return Range(single, single, ANY)
 
     def _result(self, instruction: Instruction) -> Range | None:
         opcode, modifiers = instruction.opcode, instruction.modifiers
@@ -294,12 +227,12 @@ class Ranges:
         unsigned = kinds[-1][0] == "u"
         if unsigned and (opcode in ("min", "max") or ((wide or opcode == "cvt") and bits == 32)):
             for item in values[:2]:
-                self._at_least_zero(item)
-        result = self._apply(opcode, values)
+                self.at_least_zero(item)
+        result = self.apply(opcode, values)
         if result is None or (opcode == "cvt" and (len(kinds) != 2 or TYPES[kinds[0]] < TYPES[kinds[1]])):
             return None
         if bits == 32 and not wide and opcode not in ("mov", "cvt") and result.constant is None:
-            self._fits(result)
+            self.fits(result)
         return result
 
     def _uniform(self, instruction: Instruction, kinds: list[str], *, wide: bool) -> Range | None:
@@ -347,161 +280,12 @@ class Ranges:
                 result = self.value(f"{opcode} i64 {first}, {second}")
         if bits == 32 and not wide and (is_unsigned or opcode == "cvt"):
             result = self.value(f"sext i32 {self.value(f'trunc i64 {result} to i32')} to i64")
-        return Range(result, result, _ANY)
+        return Range(result, result, ANY)
 
     def _width(self, operand: Operand) -> int:
         """Return the bits of a register; those of special registers are 32."""
         name = operand.name if isinstance(operand, Register) else ""
         return TYPES[self._function.registers.get(name, "b32")]
-
-    def _fits(self, item: Range) -> None:
-        """Require that a range is one of signed 32-bit numbers."""
-        self.require(f"add i64 {item.low}, {1 << 31}")
-        self.require(f"sub i64 {(1 << 31) - 1}, {item.high}")
-
-    def _at_least_zero(self, item: Range) -> None:
-        if item.low != "0":
-            self.require(f"add i64 {item.low}, 0")
-
-    def _apply(self, opcode: str, values: list[Range]) -> Range | None:
-        if opcode in ("mov", "cvt"):
-            return values[0]
-        if opcode == "neg":
-            return self._apply("sub", [self._constant(0), values[0]])
-        if opcode == "add":
-            return self._sum(values[0], values[1])
-        if opcode == "sub":
-            low = self.value(f"sub i64 {values[0].low}, {values[1].high}")
-            high = low
-            if not (values[0].is_single and values[1].is_single):
-                high = self.value(f"sub i64 {values[0].high}, {values[1].low}")
-            slopes = values[0].slope, values[1].slope
-            slope = None if slopes[0] is None or slopes[1] is None else slopes[0] - slopes[1]
-            return Range(low, high, min(values[0].granule, values[1].granule), slope)
-        if opcode == "mul":
-            return self._product(values[0], values[1])
-        if opcode == "mad":
-            product = self._product(values[0], values[1])
-            return product and self._sum(product, values[2])
-        if opcode == "shl":
-            amount = values[1].constant
-            if amount is None or not 0 <= amount < 31:
-                return None
-            return self._product(values[0], self._constant(1 << amount))
-        if opcode in ("min", "max"):
-            if all(item.is_single and item.slope == 0 for item in values):
-                single = self.value(f"call i64 @llvm.s{opcode}.i64(i64 {values[0].low}, i64 {values[1].low})")
-                return Range(single, single, _ANY)
-            # Require that it changes nothing, as for an index that is clamped to an image but lies inside it.
-            kept, bound = values
-            if kept.is_single and kept.slope == 0 and not (bound.is_single and bound.slope == 0):
-                kept, bound = bound, kept
-            if not bound.is_single or bound.slope != 0:
-                return None
-            greater, less = (bound.low, kept.high) if opcode == "min" else (kept.low, bound.low)
-            self.require(f"sub i64 {greater}, {less}")
-            return kept
-        if opcode in ("div", "rem"):
-            return self._divided(opcode, values[0], values[1])
-        if opcode in ("and", "shr"):  # lanes, warps and the like: parts of a number that is not negative
-            return self._bits(opcode, values[0], values[1].constant)
-        if opcode == "or":
-            for item in values:
-                self._at_least_zero(item)
-            if not all(item.is_single and item.slope == 0 for item in values):
-                return None
-            single = self.value(f"or i64 {values[0].low}, {values[1].low}")
-            return Range(single, single, _ANY)
-        return None
-
-    def _sum(self, a: Range, b: Range) -> Range:
-        if a.constant == 0:
-            return b
-        if b.constant == 0:
-            return a
-        low = self.value(f"add i64 {a.low}, {b.low}")
-        high = low if a.is_single and b.is_single else self.value(f"add i64 {a.high}, {b.high}")
-        slope = None if a.slope is None or b.slope is None else a.slope + b.slope
-        return Range(low, high, min(a.granule, b.granule), slope)
-
-    def _product(self, a: Range, b: Range) -> Range | None:
-        if not b.is_single:
-            a, b = b, a
-        if b.slope != 0:
-            a, b = b, a
-        if not b.is_single or b.slope != 0:
-            return None
-        factor = b.constant
-        slope = 0 if a.slope == 0 else None if factor is None or a.slope is None else a.slope * factor
-        first = self.value(f"mul i64 {a.low}, {b.low}")
-        if a.is_single:
-            return Range(first, first, _ANY, slope)
-        if factor is None:
-            self._fits(b)  # otherwise the distance from first to last might overflow 64 bits
-        last = self.value(f"mul i64 {a.high}, {b.low}")
-        if factor is not None and factor > 0:
-            return Range(first, last, a.granule * (factor & -factor), slope)
-        low = self.value(f"call i64 @llvm.smin.i64(i64 {first}, i64 {last})")
-        return Range(low, self.value(f"call i64 @llvm.smax.i64(i64 {first}, i64 {last})"), a.granule, slope)
-
-    def _bits(self, opcode: str, kept: Range, part: int | None) -> Range | None:
-        """Return low bits, high bits, or what is left after a shift, of a number that is not negative."""
-        if part is None or part < 0 or (opcode == "shr" and part > 31):
-            return None
-        if self._row:
-            return self._bits_of_row(opcode, kept, part)
-        self._guesses = True
-        self._at_least_zero(kept)
-        if opcode == "shr":
-            low = self.value(f"lshr i64 {kept.low}, {part}")
-            return Range(low, self.value(f"lshr i64 {kept.high}, {part}"), 1, None)
-        if not part & (part + 1):
-            return Range("0", self.value(f"call i64 @llvm.umin.i64(i64 {kept.high}, i64 {part})"), 1, None)
-        step = part & -part
-        if (part + step) & part:  # other than a row of ones
-            return None
-        self.require(f"sub i64 {part + step - 1}, {kept.high}")
-        return Range(self.value(f"and i64 {kept.low}, {part}"), self.value(f"and i64 {kept.high}, {part}"), step, None)
-
-    def _bits_of_row(self, opcode: str, kept: Range, part: int) -> Range | None:
-        """Return bits of a number that is a multiple of the row's width at the row's start, or of such bits."""
-        if kept.slope is None:
-            if opcode == "shr" or not kept.steps or part % kept.steps:
-                return None
-            only = self.value(f"and i64 {kept.low}, {part}")
-            return Range(only, only, _ANY)
-        if not self.width or kept.slope != 1 or not kept.low.isdigit() or int(kept.low) % self.width:
-            return None
-        first = self.value(f"add i64 %row.first, {kept.low}")
-        if opcode == "shr":
-            high = self.value(f"lshr i64 {first}, {part}")
-            if 1 << part >= self.width:
-                return Range(high, high, _ANY)
-            return Range(high, "", 1, None, self.width >> part)
-        if part & (part + 1) or part + 1 < self.width:
-            return None
-        low = self.value(f"sub i64 {self.value(f'and i64 {first}, {part}')}, %row.first")
-        return Range(low, low, _ANY, 1)
-
-    def _divided(self, opcode: str, a: Range, b: Range) -> Range | None:
-        """Return quotient or remainder where the quotient is the same for all threads: rows, neighbours that wrap."""
-        if not b.is_single or b.slope != 0 or a.slope is None:
-            return None
-        self._guesses = True
-        self.require(f"sub i64 {b.low}, 1")
-        self._at_least_zero(a)
-        first = a.low
-        if self._row and a.slope:
-            start = self.value(f"mul i64 {self.value('zext i32 %x0 to i64')}, {a.slope}")
-            first = self.value(f"add i64 {first}, {start}")
-        divisor = self.value(f"call i64 @llvm.smax.i64(i64 {b.low}, i64 1)")
-        quotient = self.value(f"sdiv i64 {first}, {divisor}")
-        whole = self.value(f"mul i64 {quotient}, {divisor}")
-        low, high = self.value(f"sub i64 {a.low}, {whole}"), self.value(f"sub i64 {a.high}, {whole}")
-        self.require(f"sub i64 {self.value(f'sub i64 {divisor}, 1')}, {high}")
-        if opcode == "div":
-            return Range(quotient, quotient, _ANY)
-        return Range(low, low if a.is_single else high, a.granule, a.slope)
 
     def _parameter(self, instruction: Instruction, kind: str) -> Range | None:
         source, bits = instruction.operands[1], TYPES[kind]
@@ -512,4 +296,4 @@ class Ranges:
         single = self.value(f"load i{bits}, ptr {place}, align 1, !invariant.load !0")
         if bits == 32:
             single = self.value(f"sext i32 {single} to i64")
-        return Range(single, single, _ANY)
+        return Range(single, single, ANY)

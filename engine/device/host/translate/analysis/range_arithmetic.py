@@ -1,0 +1,236 @@
+"""Arithmetic of ranges: the range of a sum, product, shift, quotient and so on of values whose ranges are known.
+
+A result is computed by LLVM instructions that run before the threads. What must hold for it, such as that nothing
+overflows, becomes a condition.
+"""
+
+from dataclasses import dataclass
+
+#: The granule of zero: every power of two divides it.
+ANY = 1 << 40
+
+
+@dataclass(frozen=True)
+class Range:
+    """The lowest and the highest value, as i64; all differ by multiples of `granule`, which is a power of two.
+
+    `slope` is how much the value grows from one thread to the next along x; None when that is not a known constant. In
+    a row of threads a value without slope may be a multiple of `steps` plus less than that.
+    """
+
+    low: str
+    high: str
+    granule: int
+    slope: int | None = 0
+    steps: int = 0
+
+    @property
+    def is_single(self) -> bool:
+        """Whether every thread has the same value."""
+        return self.low == self.high
+
+    @property
+    def constant(self) -> int | None:
+        """The value when it is a known constant."""
+        known = self.is_single and self.slope == 0 and self.low.lstrip("-").isdigit()
+        return int(self.low) if known else None
+
+
+class RangeArithmetic:
+    """Writes `lines`, which compute ranges before the threads run.
+
+    `conditions` are the i64 values that must not be negative for the ranges to hold. For a `row`, ranges are the single
+    values that the threads with one `%tid.y` and `%tid.z` would have if `%tid.x` were 0. With a `width`, a power of
+    two, a row has at most so many threads, from `%row.first` on: a lane, as it follows from the low bits of `%tid.x`,
+    then grows with it, and a warp's number is one value.
+    """
+
+    def __init__(self, *, row: bool, width: int) -> None:
+        self._row = row
+        self.width = width
+        self.lines: list[str] = []
+        self.conditions: list[str] = []
+        self.guesses = False
+        self._values_of: dict[str, str] = {}
+
+    def value(self, text: str) -> str:
+        """Write an instruction that yields a value, unless the same is there already, and return the value."""
+        name = self._values_of.get(text)
+        if name is None:
+            name = self._values_of[text] = f"%{'row' if self._row else 'range'}.v{len(self.lines)}"
+            self.lines.append(f"  {name} = {text}")
+        return name
+
+    def require(self, text: str) -> None:
+        """Add a condition: an instruction whose i64 result must not be negative."""
+        if self._row:
+            return  # the ranges of the whole thread block require it already
+        condition = self.value(text)
+        if condition not in self.conditions:
+            self.conditions.append(condition)
+
+    def fine(self) -> str:
+        """Write the test of all conditions and return its i1 value.
+
+        One comparison, of the least value: a chain of comparisons takes the optimiser longer than the rest of a kernel.
+        """
+        least = self.conditions[0]
+        for condition in self.conditions[1:]:
+            least = self.value(f"call i64 @llvm.smin.i64(i64 {least}, i64 {condition})")
+        return self.value(f"icmp sge i64 {least}, 0")
+
+    def constant(self, value: int) -> Range:
+        """Return the range of a number."""
+        return Range(str(value), str(value), ANY)
+
+    def fits(self, item: Range) -> None:
+        """Require that a range is one of signed 32-bit numbers."""
+        self.require(f"add i64 {item.low}, {1 << 31}")
+        self.require(f"sub i64 {(1 << 31) - 1}, {item.high}")
+
+    def at_least_zero(self, item: Range) -> None:
+        """Require that a range has no negative numbers."""
+        if item.low != "0":
+            self.require(f"add i64 {item.low}, 0")
+
+    def apply(self, opcode: str, values: list[Range]) -> Range | None:
+        """Return the range of an instruction's result, from those of its operands; None when it is unknown."""
+        if opcode in ("mov", "cvt"):
+            return values[0]
+        if opcode == "neg":
+            return self.apply("sub", [self.constant(0), values[0]])
+        if opcode == "add":
+            return self.sum(values[0], values[1])
+        if opcode == "sub":
+            low = self.value(f"sub i64 {values[0].low}, {values[1].high}")
+            high = low
+            if not (values[0].is_single and values[1].is_single):
+                high = self.value(f"sub i64 {values[0].high}, {values[1].low}")
+            slopes = values[0].slope, values[1].slope
+            slope = None if slopes[0] is None or slopes[1] is None else slopes[0] - slopes[1]
+            return Range(low, high, min(values[0].granule, values[1].granule), slope)
+        if opcode == "mul":
+            return self._product(values[0], values[1])
+        if opcode == "mad":
+            product = self._product(values[0], values[1])
+            return product and self.sum(product, values[2])
+        if opcode == "shl":
+            amount = values[1].constant
+            if amount is None or not 0 <= amount < 31:
+                return None
+            return self._product(values[0], self.constant(1 << amount))
+        if opcode in ("min", "max"):
+            if all(item.is_single and item.slope == 0 for item in values):
+                single = self.value(f"call i64 @llvm.s{opcode}.i64(i64 {values[0].low}, i64 {values[1].low})")
+                return Range(single, single, ANY)
+            # Require that it changes nothing, as for an index that is clamped to an image but lies inside it.
+            kept, bound = values
+            if kept.is_single and kept.slope == 0 and not (bound.is_single and bound.slope == 0):
+                kept, bound = bound, kept
+            if not bound.is_single or bound.slope != 0:
+                return None
+            greater, less = (bound.low, kept.high) if opcode == "min" else (kept.low, bound.low)
+            self.require(f"sub i64 {greater}, {less}")
+            return kept
+        if opcode in ("div", "rem"):
+            return self._divided(opcode, values[0], values[1])
+        if opcode in ("and", "shr"):  # lanes, warps and the like: parts of a number that is not negative
+            return self._bits(opcode, values[0], values[1].constant)
+        if opcode == "or":
+            for item in values:
+                self.at_least_zero(item)
+            if not all(item.is_single and item.slope == 0 for item in values):
+                return None
+            single = self.value(f"or i64 {values[0].low}, {values[1].low}")
+            return Range(single, single, ANY)
+        return None
+
+    def sum(self, a: Range, b: Range) -> Range:
+        """Return the range of a sum."""
+        if a.constant == 0:
+            return b
+        if b.constant == 0:
+            return a
+        low = self.value(f"add i64 {a.low}, {b.low}")
+        high = low if a.is_single and b.is_single else self.value(f"add i64 {a.high}, {b.high}")
+        slope = None if a.slope is None or b.slope is None else a.slope + b.slope
+        return Range(low, high, min(a.granule, b.granule), slope)
+
+    def _product(self, a: Range, b: Range) -> Range | None:
+        if not b.is_single:
+            a, b = b, a
+        if b.slope != 0:
+            a, b = b, a
+        if not b.is_single or b.slope != 0:
+            return None
+        factor = b.constant
+        slope = 0 if a.slope == 0 else None if factor is None or a.slope is None else a.slope * factor
+        first = self.value(f"mul i64 {a.low}, {b.low}")
+        if a.is_single:
+            return Range(first, first, ANY, slope)
+        if factor is None:
+            self.fits(b)  # otherwise the distance from first to last might overflow 64 bits
+        last = self.value(f"mul i64 {a.high}, {b.low}")
+        if factor is not None and factor > 0:
+            return Range(first, last, a.granule * (factor & -factor), slope)
+        low = self.value(f"call i64 @llvm.smin.i64(i64 {first}, i64 {last})")
+        return Range(low, self.value(f"call i64 @llvm.smax.i64(i64 {first}, i64 {last})"), a.granule, slope)
+
+    def _bits(self, opcode: str, kept: Range, part: int | None) -> Range | None:
+        """Return low bits, high bits, or what is left after a shift, of a number that is not negative."""
+        if part is None or part < 0 or (opcode == "shr" and part > 31):
+            return None
+        if self._row:
+            return self._bits_of_row(opcode, kept, part)
+        self.guesses = True
+        self.at_least_zero(kept)
+        if opcode == "shr":
+            low = self.value(f"lshr i64 {kept.low}, {part}")
+            return Range(low, self.value(f"lshr i64 {kept.high}, {part}"), 1, None)
+        if not part & (part + 1):
+            return Range("0", self.value(f"call i64 @llvm.umin.i64(i64 {kept.high}, i64 {part})"), 1, None)
+        step = part & -part
+        if (part + step) & part:  # other than a row of ones
+            return None
+        self.require(f"sub i64 {part + step - 1}, {kept.high}")
+        return Range(self.value(f"and i64 {kept.low}, {part}"), self.value(f"and i64 {kept.high}, {part}"), step, None)
+
+    def _bits_of_row(self, opcode: str, kept: Range, part: int) -> Range | None:
+        """Return bits of a number that is a multiple of the row's width at the row's start, or of such bits."""
+        if kept.slope is None:
+            if opcode == "shr" or not kept.steps or part % kept.steps:
+                return None
+            only = self.value(f"and i64 {kept.low}, {part}")
+            return Range(only, only, ANY)
+        if not self.width or kept.slope != 1 or not kept.low.isdigit() or int(kept.low) % self.width:
+            return None
+        first = self.value(f"add i64 %row.first, {kept.low}")
+        if opcode == "shr":
+            high = self.value(f"lshr i64 {first}, {part}")
+            if 1 << part >= self.width:
+                return Range(high, high, ANY)
+            return Range(high, "", 1, None, self.width >> part)
+        if part & (part + 1) or part + 1 < self.width:
+            return None
+        low = self.value(f"sub i64 {self.value(f'and i64 {first}, {part}')}, %row.first")
+        return Range(low, low, ANY, 1)
+
+    def _divided(self, opcode: str, a: Range, b: Range) -> Range | None:
+        """Return quotient or remainder where the quotient is the same for all threads: rows, neighbours that wrap."""
+        if not b.is_single or b.slope != 0 or a.slope is None:
+            return None
+        self.guesses = True
+        self.require(f"sub i64 {b.low}, 1")
+        self.at_least_zero(a)
+        first = a.low
+        if self._row and a.slope:
+            start = self.value(f"mul i64 {self.value('zext i32 %x0 to i64')}, {a.slope}")
+            first = self.value(f"add i64 {first}, {start}")
+        divisor = self.value(f"call i64 @llvm.smax.i64(i64 {b.low}, i64 1)")
+        quotient = self.value(f"sdiv i64 {first}, {divisor}")
+        whole = self.value(f"mul i64 {quotient}, {divisor}")
+        low, high = self.value(f"sub i64 {a.low}, {whole}"), self.value(f"sub i64 {a.high}, {whole}")
+        self.require(f"sub i64 {self.value(f'sub i64 {divisor}, 1')}, {high}")
+        if opcode == "div":
+            return Range(quotient, quotient, ANY)
+        return Range(low, low if a.is_single else high, a.granule, a.slope)
