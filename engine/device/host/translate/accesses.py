@@ -75,19 +75,35 @@ class Accesses:
         self._values = PhaseValues()
         self.rows = Ranges(body.function, body.layout, self._values, row=True)
         self._row_pointers: dict[tuple[Root | str | None, Operand], tuple[str, int] | None] = {}
+        #: Whether the loop over threads runs whole warps, whose threads are together.
+        self.in_warps = False
         self._fold = "%fault.thread" if branch_free else ""
         self.sites: list[tuple[int, int]] = []  # PTX line, kind of fault
         self.suffix = ", !llvm.access.group !1" if branch_free else ""
 
     def hoist(
-        self, ranges: Ranges, guards: dict[int, tuple[Comparison, ...]], values: PhaseValues, width: int = 0
+        self,
+        ranges: Ranges,
+        guards: dict[int, tuple[Comparison, ...]],
+        values: PhaseValues,
+        width: int = 0,
+        *,
+        in_warps: bool = False,
     ) -> None:
         """Check accesses with known ranges once for all threads that pass the guards, before the threads run.
 
-        `hoisted` returns these checks.
+        `hoisted` returns these checks. With `in_warps`, each row is a whole warp.
         """
         self._ranges_of_threads, self._guards, self._values = ranges, guards, values
+        self.in_warps = in_warps
         self.rows = Ranges(self._body.function, self._body.layout, values, row=True, width=width)
+
+    def join(self, other: "Accesses") -> None:
+        """Check accesses together with those of another body of the same threads."""
+        if other._ranges_of_threads is not None:
+            guards, values, width = other._guards, other._values, other.rows.width
+            self.hoist(other._ranges_of_threads, guards, values, width, in_warps=other.in_warps)
+        self.sites, self._hoisted = other.sites, other._hoisted
 
     @contextmanager
     def at(self, instruction: Instruction, operand: Operand, size: int, space: str | None = None) -> Iterator[str]:

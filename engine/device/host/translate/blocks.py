@@ -54,8 +54,16 @@ def translate(
         block = flow.blocks[index]
         body.code.label(label(index))
         body.accesses.block = index
+        if index in body.never:
+            body.code.end("unreachable")
+            continue
+        if index in body.skips:
+            body.code.jump(label(body.skips[index]))
+            continue
         last = ends is not None and ended(block)
         for instruction in block.instructions[: -1 if last else None]:
+            if instruction.opcode == "st" and body.acts is not None and index not in body.acts:
+                continue
             with reading(instruction):
                 _instruction(body, flow, block, instruction, return_label)
         if ends is not None and last:

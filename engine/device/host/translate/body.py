@@ -6,7 +6,7 @@ from engine.device.host.translate.accesses import Accesses
 from engine.device.host.translate.analysis.provenance import Provenance, Root
 from engine.device.host.translate.memory_layout import MemoryLayout
 from engine.device.host.translate.operands import Operands
-from engine.ptx.tree import Function
+from engine.ptx.tree import Function, Instruction
 
 
 class Body(Operands):
@@ -26,3 +26,10 @@ class Body(Operands):
         super().__init__(function, layout, kernel)
         self.accesses = Accesses(self, provenance, branch_free=branch_free, limits=limits)
         self.callees = callees or {}
+        #: Returns the result of a `setp` that is the same in all threads that run; None for any other.
+        self.outcome: Callable[[Instruction], bool | None] = lambda _setter: None
+        #: Blocks that no thread reaches; those that threads leave out, with where they go on; those that may store,
+        #: None for all.
+        self.never: frozenset[int] = frozenset()
+        self.skips: Mapping[int, int] = {}
+        self.acts: frozenset[int] | None = None

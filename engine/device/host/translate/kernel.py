@@ -26,7 +26,15 @@ from engine.device.host.translate.passes.web_splitting import (
     without_redundant_moves,
 )
 from engine.device.host.translate.phases.phase import translate_waiting
-from engine.device.host.translate.runtime.thread_loops import RUN, block_loop, memory_prologue, share, thread_loop
+from engine.device.host.translate.row_parts import RowParts
+from engine.device.host.translate.runtime.thread_loops import (
+    RUN,
+    Part,
+    block_loop,
+    memory_prologue,
+    share,
+    thread_loops,
+)
 from engine.ptx.signature import reachable, shared_layout, shared_variables, symbols
 from engine.ptx.tree import Function, KernelSignature, PtxModule
 
@@ -110,12 +118,11 @@ def _plain(kernel: Function, layout: MemoryLayout, callees: dict[str, Function],
         scratch = -(-body.local_bytes // 64) * 64
     else:
         local, scratch = f"  %local = alloca [{max(body.local_bytes, 1)} x i8], align 16\n", 0
-    entry = "\n".join(body.code.entry)
-    prologue = memory_prologue(body.layout) + "\n".join(body.accesses.prologue)
-    loop = thread_loop(body, "", "", {axis: ("0", f"%n{axis}") for axis in "xyz"}, "block.done")
+    loops = thread_loops([Part(body)], {axis: ("0", f"%n{axis}") for axis in "xyz"}, "block.done")
+    prologue = memory_prologue(body.layout) + loops.prologue
     return (
-        f"define i32 @{quoted('run.' + kernel.name)}({layout.formal(RUN)}) #0 {{\nentry:\n{local}{entry}\n"
-        f"  br label %start\n{block_loop(prologue, loop)}}}\n",
+        f"define i32 @{quoted('run.' + kernel.name)}({layout.formal(RUN)}) #0 {{\nentry:\n{local}{loops.slots}\n"
+        f"  br label %start\n{block_loop(prologue, loops.text)}}}\n",
         scratch,
     )
 
@@ -127,23 +134,32 @@ def _parallel(kernel: Function, layout: MemoryLayout, known: Provenance, flow: C
     pieces = blocks.reachable(flow, 0)
     ranges, guards = Ranges(kernel, layout, values), Guards(kernel, flow, 0, pieces, values.is_fresh)
     width = parallel.row_width(kernel, layout, flow, pieces, values)
+    if width:
+        ranges.require_whole_rows(width, are_warps=False)
     body.accesses.hoist(ranges, guards.of_blocks(), values, width)
-    blocks.translate(body, flow, 0, "thread.exit")
-    bounds = parallel.bounds(body, flow, pieces, ranges, guards)
+    rows = RowParts(body, flow, pieces, ranges, guards)
+    parts: list[Part] = []
+    for version in rows.versions((), may_skip=True, may_repeat=True, is_vector=True):
+        own = body
+        if parts:
+            own = Body(kernel, layout, kernel.name, known, branch_free=True)
+            own.accesses.join(body.accesses)
+        version.limit(own, guards)
+        blocks.translate(own, flow, 0, "thread.exit")
+        parts.append(version.part(own))
     fold = parallel.fault_fold(body, "block.done")
     slow_name = f"@{quoted(kernel.name + '|checked')}"
     choice = parallel.choice(body, slow_name, "block.done")
     edges = {axis: (f"%{axis}0", f"%{axis}1") for axis in "xyz"}
-    loop = thread_loop(body, fold.begin, "", edges, fold.done, fold.finish, parallel.VECTORS, bounds)
-    entry = "\n".join(body.code.entry)
+    loops = thread_loops([fold.around(part) for part in parts], edges, fold.done, parallel.VECTORS, rows.bounds)
     ends = "  %scratch = getelementptr i8, ptr null, i64 0\n  %together = add i1 true, 0\n" + "".join(
         f"  %{axis}0 = add i32 0, 0\n  %{axis}1 = add i32 %n{axis}, 0\n" for axis in "xyz"
     )
-    prologue = memory_prologue(body.layout) + "\n".join([*body.accesses.prologue, ends])
+    prologue = memory_prologue(body.layout) + loops.prologue + ends
     text = (
         f"define i32 @{quoted('run.' + kernel.name)}({layout.formal(RUN)}) #0 {{\nentry:\n"
-        f"  %common = alloca i32\n{fold.slots}{entry}\n"
-        f"  br label %start\n{block_loop(prologue, choice + fold.reset + loop + fold.judge)}}}\n"
+        f"  %common = alloca i32\n{fold.slots}{loops.slots}\n"
+        f"  br label %start\n{block_loop(prologue, choice + fold.reset + loops.text + fold.judge)}}}\n"
     )
     return text + (_checked(kernel, layout, known, flow, slow_name, is_parallel=ranges.is_hopeful) if choice else "")
 
@@ -157,13 +173,12 @@ def _checked(
     fold = parallel.fault_fold(body, "phase.done") if is_parallel else parallel.FaultFold(done="phase.done")
     edges = {axis: (f"%{axis}0", f"%{axis}1") for axis in "xyz"}
     kind = parallel.VECTORS if is_parallel else ""
-    loop = thread_loop(body, fold.begin, "", edges, fold.done, fold.finish, kind)
-    entry = "\n".join(body.code.entry)
-    prologue = memory_prologue(body.layout) + "\n".join(body.accesses.prologue)
+    loops = thread_loops([fold.around(Part(body))], edges, fold.done, kind)
+    prologue = memory_prologue(body.layout) + loops.prologue
     return (
         f"define internal i32 {name}({layout.formal(parallel.FRAME)}) #0 {parallel.twin(is_parallel=is_parallel)} {{\n"
-        f"entry:\n{fold.slots}{entry}\n"
-        f"  br label %start\nstart:\n{prologue}\n{fold.reset}{loop}{fold.judge}phase.done:\n  ret i32 0\n}}\n"
+        f"entry:\n{fold.slots}{loops.slots}\n"
+        f"  br label %start\nstart:\n{prologue}\n{fold.reset}{loops.text}{fold.judge}phase.done:\n  ret i32 0\n}}\n"
     )
 
 

@@ -5,18 +5,16 @@ one number, the loop folds those of all threads, and after it the smallest says 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.device.host.translate.accesses import LAST_SITE, space_of
 from engine.device.host.translate.analysis.control_flow import BasicBlock, ControlFlow
-from engine.device.host.translate.analysis.guards import Guards
 from engine.device.host.translate.analysis.phase_values import PhaseValues
 from engine.device.host.translate.analysis.provenance import Provenance
 from engine.device.host.translate.analysis.ranges import Ranges
-from engine.device.host.translate.analysis.suspension_points import is_suspension_point
-from engine.device.host.translate.analysis.uniformity import PURE
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.memory_layout import MemoryLayout
+from engine.device.host.translate.runtime.thread_loops import Part
 from engine.ptx.tree import Address, Function, Instruction, Register
 
 _SERIAL = frozenset(
@@ -86,6 +84,10 @@ class FaultFold:
     finish: str = ""
     judge: str = ""
     done: str = ""
+
+    def around(self, part: Part) -> Part:
+        """Return a part whose threads fold their faults."""
+        return replace(part, before=part.before + self.begin, finish=part.finish + self.finish)
 
 
 def fault_fold(body: Body, done: str) -> FaultFold:
@@ -177,7 +179,7 @@ def choice(body: Body, slow: str, done: str) -> str:
 
 
 #: Widths of rows: less would not fill a vector, more would hold several warps.
-_WIDTHS = (16, 32)
+_WIDTHS = (32, 16)
 
 
 def row_width(
@@ -205,35 +207,3 @@ def row_width(
     plain, *counts = (regular(width) for width in (0, *_WIDTHS))
     most = max(counts)
     return _WIDTHS[counts.index(most)] if most > plain else 0
-
-
-def bounds(body: Body, flow: ControlFlow, pieces: Iterable[int], ranges: Ranges, guards: Guards) -> str:
-    """Return the text that skips the threads for which a comparison leaves nothing to do; "" when there is none.
-
-    With `if (i < n) { ... }` around all that a piece does, the loop over threads ends at `n`.
-    """
-    known = guards.of_blocks()
-    busy = [index for index in pieces if any(_acts(item) for item in flow.blocks[index].instructions)]
-    common = set(known[busy[0]]).intersection(*(known[index] for index in busy)) if busy else set()
-    rows = body.accesses.rows
-    edge = "%row.x" if rows.width else "%x"
-    first, end = (rows.value(f"sext i32 {edge}{number} to i64") for number in "01")
-    before = first, end
-    for comparison in sorted(common, key=str):
-        found = rows.clipped(comparison, first, end)
-        if found is not None:
-            ranges.order(comparison)
-            first, end = found
-    if (first, end) == before:
-        return ""
-    return f"  %x.first = trunc i64 {first} to i32\n  %x.end = trunc i64 {end} to i32\n"
-
-
-def _acts(instruction: Instruction) -> bool:
-    """Whether an instruction does more than compute registers."""
-    return not (
-        instruction.opcode in PURE
-        or instruction.opcode in ("bra", "ret", "exit")
-        or (instruction.opcode == "ld" and "param" in instruction.modifiers)
-        or is_suspension_point(instruction)
-    )

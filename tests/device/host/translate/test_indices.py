@@ -163,9 +163,9 @@ class Kernel:
         if self.turns == 1:  # no loop at all
             again = ""
         return f""".visible .entry {self.name}(.param .u64 x, .param .u64 out, .param .u32 p) {{
-        .reg .b32 %t, %b, %n, %p, %g, %turn, %sum, %v, {names}; .reg .b64 %x, %o, {wide}; .reg .pred %q, %again;
+        .reg .b32 %t, %b, %n, %p, %g, %turn, %sum, %v, {names}; .reg .b64 %x, %x0, %o, {wide}; .reg .pred %q, %again;
         mov.u32 %t, %tid.x; mov.u32 %b, %ctaid.x; mov.u32 %n, %ntid.x; ld.param.u32 %p, [p];
-        ld.param.u64 %x, [x]; cvta.to.global.u64 %x, %x; mov.u32 %sum, 0; mov.u32 %turn, 0;
+        ld.param.u64 %x0, [x]; cvta.to.global.u64 %x, %x0; mov.u32 %sum, 0; mov.u32 %turn, 0;
         LOOP: {body}
         {again}
         mad.lo.s32 %g, %b, %n, %t; ld.param.u64 %o, [out]; mad.wide.s32 %o, %g, 4, %o;

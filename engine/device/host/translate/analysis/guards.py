@@ -3,18 +3,19 @@
 `if (i < n)` keeps threads away from accesses outside a buffer, so the range of `i` inside it ends below `n`.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from engine.device.host.translate.analysis.control_flow import BasicBlock, ControlFlow, fact, writes
 from engine.device.host.translate.types import TYPES
 from engine.ptx.tree import Function, Guard, Instruction, Integer, Operand, Register, Symbol
 
-#: (register, comparison that holds, the other side, whether unsigned); comparisons are lt, le, gt, ge and eq.
+#: (register, comparison that holds, the other side, whether unsigned); comparisons are lt, le, gt, ge, eq and ne.
 Comparison = tuple[Register, str, Operand, bool]
 _SetComparison = tuple[Register, str, Operand, bool, Instruction]
 
 _OPPOSITE = {"lt": "ge", "ge": "lt", "le": "gt", "gt": "le", "eq": "ne", "ne": "eq"}
-_MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
+#: What a comparison is called when its sides change places.
+MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 _UNSIGNED = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 
 
@@ -66,6 +67,13 @@ class Guards:
         found = self._fresh(_holds(taken.register.name, not taken.negated, self._setters))
         return found[0] if found else None
 
+    def outcome(self, setter: Instruction, known: Collection[Comparison]) -> bool | None:
+        """Return the result of a `setp` in threads for which comparisons are known to hold; None when it may vary."""
+        for is_true in (True, False):
+            if set(self._fresh(_comparisons(setter, is_true=is_true))) & set(known):
+                return is_true
+        return None
+
     def _edge(self, source: BasicBlock, target: int) -> tuple[Comparison, ...]:
         last = source.instructions[-1] if source.instructions else None
         if last is None or last.guard is None or last.opcode not in ("bra", "ret", "exit"):
@@ -101,9 +109,16 @@ def _holds(
     setter = setters.get(predicate)
     if setter is None or depth > 8:
         return ()
+    if setter.opcode == "not" and isinstance(setter.operands[1], Register):
+        return _holds(setter.operands[1].name, not is_true, setters, depth + 1)
     if setter.opcode in ("and", "or") and is_true == (setter.opcode == "and"):
         parts = [item.name for item in setter.operands[1:] if isinstance(item, Register)]
         return tuple(guard for name in parts for guard in _holds(name, is_true, setters, depth + 1))
+    return _comparisons(setter, is_true=is_true)
+
+
+def _comparisons(setter: Instruction, *, is_true: bool) -> tuple[_SetComparison, ...]:
+    """Return the comparisons that are the same as the result of a `setp`: either side may come first."""
     if setter.opcode != "setp" or len(setter.operands) != 3 or len(setter.modifiers) != 2:
         return ()
     comparison, kind = setter.modifiers
@@ -118,8 +133,8 @@ def _holds(
     if isinstance(left, Register):
         found.append((left, comparison, right, is_unsigned, setter))
     if isinstance(right, Register):
-        found.append((right, _MIRRORED[comparison], left, is_unsigned, setter))
-    return tuple(guard for guard in found if guard[1] != "ne")
+        found.append((right, MIRRORED[comparison], left, is_unsigned, setter))
+    return tuple(found)
 
 
 def _typed(operand: Operand, bits: int, *, is_unsigned: bool) -> Operand:

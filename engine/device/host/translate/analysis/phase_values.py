@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 
 from engine.device.host.translate.analysis.control_flow import ControlFlow, defined, predecessors, used, writes
 from engine.device.host.translate.analysis.reachability import members
-from engine.device.host.translate.analysis.rematerialise import is_pure, rematerialisable
+from engine.device.host.translate.analysis.rematerialise import PURE, is_pure, rematerialisable
+from engine.device.host.translate.analysis.suspension_points import is_suspension_point
 from engine.device.host.translate.special_registers import SPECIAL
-from engine.ptx.tree import Function, Instruction, Register
+from engine.ptx.tree import Address, Function, Instruction, Register, Symbol
 
 #: How many steps an address may be away from what is known.
 _DEPTH = 20
@@ -83,6 +84,7 @@ def phase_values(
 
     for name in before:
         derives(name)
+    keeps_shared = not any(_may_change_shared(item) for index in pieces for item in flow.blocks[index].instructions)
     for index in pieces:
         for item in flow.blocks[index].instructions:
             target = item.operands[0] if item.operands else None
@@ -92,7 +94,7 @@ def phase_values(
                 and len(written.get(target.name, ())) == 1
                 and target.name not in known
                 and target.name not in before
-                and is_pure(function, item)
+                and (is_pure(function, item) or (keeps_shared and _reads_shared_variable(item)))
                 and all(
                     name in known
                     or name in derived
@@ -103,6 +105,28 @@ def phase_values(
             ):
                 derived[target.name] = item
     return PhaseValues(restored, derived, stale)
+
+
+def _may_change_shared(instruction: Instruction) -> bool:
+    """Whether an instruction of a phase may write to shared memory."""
+    if instruction.opcode in PURE or instruction.opcode in ("ld", "bra", "ret", "exit"):
+        return False
+    if is_suspension_point(instruction):  # where the phase ends
+        return False
+    return instruction.opcode != "st" or "global" not in instruction.modifiers
+
+
+def _reads_shared_variable(instruction: Instruction) -> bool:
+    """Whether an instruction loads 32 or 64 bits from a place in shared memory that is the same for all threads.
+
+    In a phase that does not write there, all get the same.
+    """
+    return (
+        instruction.opcode == "ld"
+        and instruction.modifiers in (("shared", "u32"), ("shared", "s32"), ("shared", "b32"), ("shared", "u64"))
+        and isinstance(instruction.operands[1], Address)
+        and isinstance(instruction.operands[1].base, Symbol)
+    )
 
 
 def _stale(flow: ControlFlow, pieces: Sequence[int], restored: Collection[str]) -> dict[int, frozenset[str]]:

@@ -72,12 +72,14 @@ class RangeArithmetic:
     def fine(self) -> str:
         """Write the test of all conditions and return its i1 value.
 
-        One comparison, of the least value: a chain of comparisons takes the optimiser longer than the rest of a kernel.
+        One comparison, of a number whose sign is set where that of a condition is: a chain of comparisons takes the
+        optimiser longer than the rest of a kernel. Pairs are joined first, so that the processor needs few steps.
         """
-        least = self.conditions[0]
-        for condition in self.conditions[1:]:
-            least = self.value(f"call i64 @llvm.smin.i64(i64 {least}, i64 {condition})")
-        return self.value(f"icmp sge i64 {least}, 0")
+        signs = list(self.conditions)
+        while len(signs) > 1:
+            pairs = zip(signs[::2], signs[1::2], strict=False)
+            signs = [self.value(f"or i64 {a}, {b}") for a, b in pairs] + signs[len(signs) & ~1 :]
+        return self.value(f"icmp sge i64 {signs[0]}, 0")
 
     def constant(self, value: int) -> Range:
         """Return the range of a number."""
@@ -182,18 +184,25 @@ class RangeArithmetic:
             return None
         if self._row:
             return self._bits_of_row(opcode, kept, part)
-        self.guesses = True
-        self.at_least_zero(kept)
         if opcode == "shr":
+            self.guesses = True
+            self.at_least_zero(kept)
             low = self.value(f"lshr i64 {kept.low}, {part}")
             return Range(low, self.value(f"lshr i64 {kept.high}, {part}"), 1, None)
-        if not part & (part + 1):
-            return Range("0", self.value(f"call i64 @llvm.umin.i64(i64 {kept.high}, i64 {part})"), 1, None)
+        if not part:
+            return self.constant(0)
         step = part & -part
-        if (part + step) & part:  # other than a row of ones
-            return None
-        self.require(f"sub i64 {part + step - 1}, {kept.high}")
-        return Range(self.value(f"and i64 {kept.low}, {part}"), self.value(f"and i64 {kept.high}, {part}"), step, None)
+        # A row of ones up to the highest bit that numbers from zero on may have keeps their order.
+        low, high = (self.value(f"and i64 {edge}, {part}") for edge in (kept.low, kept.high))
+        keeps_order = self.value(f"icmp ule i64 {kept.low}, {kept.high}")
+        fits = self.value(f"icmp ult i64 {kept.high}, {part + step if not (part + step) & part else 0}")
+        is_close = self.value(f"and i1 {keeps_order}, {fits}")
+        low = self.value(f"select i1 {is_close}, i64 {low}, i64 0")
+        return Range(low, self.value(f"select i1 {is_close}, i64 {high}, i64 {part}"), step, None)
+
+    def bits_of_unknown(self, part: int) -> Range:
+        """Return the range of some bits of an unknown number."""
+        return Range("0", str(part), part & -part, None) if part else self.constant(0)
 
     def _bits_of_row(self, opcode: str, kept: Range, part: int) -> Range | None:
         """Return bits of a number that is a multiple of the row's width at the row's start, or of such bits."""

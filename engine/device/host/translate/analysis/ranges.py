@@ -10,13 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from engine.device.host.translate import abi
-from engine.device.host.translate.analysis.guards import Comparison
+from engine.device.host.translate.analysis.guards import MIRRORED, Comparison
 from engine.device.host.translate.analysis.phase_values import PhaseValues
 from engine.device.host.translate.analysis.range_arithmetic import ANY, Range, RangeArithmetic
-from engine.device.host.translate.analysis.rematerialise import computable
+from engine.device.host.translate.analysis.rematerialise import computable, masked
 from engine.device.host.translate.memory_layout import MemoryLayout
 from engine.device.host.translate.types import TYPES
 from engine.ptx.tree import Address, Function, Instruction, Integer, Operand, Register, Symbol
+
+#: Opcodes whose result has bounds that are bounds of the first operand, too.
+_INVERTIBLE = frozenset(("mov", "shr", "and", "add"))
 
 
 class Ranges(RangeArithmetic):
@@ -32,7 +35,8 @@ class Ranges(RangeArithmetic):
         super().__init__(row=row, width=width)
         self._function, self._layout = function, layout
         self._values = values
-        self._instructions: Mapping[str, Instruction] = computable(function) | values.derived
+        self._masked = masked(function)
+        self._instructions: Mapping[str, Instruction] = self._masked | computable(function) | values.derived
         self._found: dict[str, Range | None] = {}
         self._guarded: dict[tuple[Comparison, ...], Ranges] = {}
 
@@ -51,10 +55,42 @@ class Ranges(RangeArithmetic):
             found.lines, found.conditions, found._values_of = self.lines, self.conditions, self._values_of
             self._guarded[guards] = found
             for register, comparison, other, is_unsigned in guards:
+                if register.name in self._masked:  # it may have been compared before it was written again
+                    continue
                 kept = self._clip(found, register, comparison, other, is_unsigned)
                 if kept is not None:
-                    found._found[register.name] = kept
+                    found._keep(register.name, kept)
         return found
+
+    def _keep(self, name: str, kept: Range) -> None:
+        """Note a register's range, and what follows for the register that it is a shifted or displaced copy of."""
+        self._found[name] = kept
+        instruction = self._instructions.get(name)
+        if instruction is None or instruction.opcode not in _INVERTIBLE or name in self._values.restored:
+            return
+        source, *rest = instruction.operands[1:]
+        have = self._found.get(source.name) if isinstance(source, Register) else None
+        by = self._operand(rest[0], 32) if rest else self.constant(0)
+        if not isinstance(source, Register) or have is None or have.is_single or have.granule > 1:
+            return
+        if by is None or by.constant is None:
+            return
+        low, high = kept.low, kept.high
+        if instruction.opcode == "shr":
+            low, high = (self.value(f"shl i64 {edge}, {by.constant}") for edge in (low, high))
+            high = self.value(f"or i64 {high}, {(1 << by.constant) - 1}")
+        if instruction.opcode == "and":  # which changes nothing if all bits are kept
+            if by.constant & (by.constant + 1):
+                return
+            bits = self.value(f"or i64 {have.low}, {have.high}")
+            is_same = self.value(f"icmp ule i64 {bits}, {by.constant}")
+            low = self.value(f"select i1 {is_same}, i64 {low}, i64 {have.low}")
+            high = self.value(f"select i1 {is_same}, i64 {high}, i64 {have.high}")
+        if instruction.opcode == "add":
+            low, high = (self.value(f"sub i64 {edge}, {by.constant}") for edge in (low, high))
+        low = self.value(f"call i64 @llvm.smax.i64(i64 {have.low}, i64 {low})")
+        high = self.value(f"call i64 @llvm.smin.i64(i64 {have.high}, i64 {high})")
+        self._keep(source.name, Range(low, high, 1, have.slope))
 
     def _clip(
         self, found: Ranges, register: Register, comparison: str, other: Operand, is_unsigned: bool
@@ -65,11 +101,17 @@ class Ranges(RangeArithmetic):
         if have is None or bound is None or not bound.is_single or have.is_single:
             del self.conditions[conditions:]
             return None
+        low, high = have.low, have.high
+        if comparison == "ne":
+            for edge, sign in ((low, ""), (high, "-")):
+                is_there = self.value(f"zext i1 {self.value(f'icmp eq i64 {edge}, {bound.low}')} to i64")
+                moved = self.value(f"add i64 {edge}, {self.value(f'mul i64 {is_there}, {sign}{have.granule}')}")
+                low, high = (moved, high) if not sign else (low, moved)
+            return Range(low, high, have.granule, have.slope)
         if is_unsigned:  # the order is that of signed numbers if none is negative
             self.at_least_zero(have)
             if bound.constant is None or bound.constant < 0:
                 self.at_least_zero(bound)
-        low, high = have.low, have.high
         if comparison in ("lt", "le", "eq"):
             last = bound.low if comparison != "lt" else self.value(f"sub i64 {bound.low}, 1")
             high = self.value(f"call i64 @llvm.smin.i64(i64 {high}, i64 {last})")
@@ -100,13 +142,26 @@ class Ranges(RangeArithmetic):
         self.require(f"and i64 {above}, {below}")
         return self.value(f"icmp sge i64 {above}, 0")
 
-    def order(self, comparison: Comparison) -> None:
-        """Require that unsigned numbers compare as signed ones."""
+    def require_whole_rows(self, width: int, *, are_warps: bool) -> None:
+        """Require that the threads that run are whole rows of a width; warps must also be together."""
+        edges = self.value("or i32 %x0, %x1")
+        if are_warps:
+            edges = self.value(f"or i32 {edges}, %nx")
+            self.require(f"sub i64 {self.value('zext i1 %together to i64')}, 1")
+        rest = self.value(f"zext i32 {self.value(f'and i32 {edges}, {width - 1}')} to i64")
+        self.require(f"sub i64 0, {rest}")
+        self.guesses = True
+
+    def order(self, comparison: Comparison) -> bool:
+        """Require that both sides of a comparison are as computed, and unsigned ones not negative; False if unknown."""
         register, _, other, is_unsigned = comparison
-        for item in (register, other) if is_unsigned else ():
-            found = self.of(item)
-            if found is not None:
-                self.at_least_zero(found)
+        sides = self.of(register), self.of(other)
+        if None in sides:
+            return False
+        for item in sides if is_unsigned else ():
+            if item is not None:
+                self.at_least_zero(item)
+        return True
 
     def clipped(self, comparison: Comparison, first: str, end: str) -> tuple[str, str] | None:
         """Return the i64 bounds, within given ones, of the threads of a row that pass a comparison.
@@ -115,15 +170,35 @@ class Ranges(RangeArithmetic):
         """
         register, order, other, _ = comparison
         found, bound = self.of(register), self.of(other)
-        if found is None or bound is None or found.slope != 1 or not (bound.is_single and bound.slope == 0):
+        if found is None or bound is None or not (bound.is_single and bound.slope == 0):
             return None
-        at = self.value(f"sub i64 {bound.low}, {found.low}")
-        after = self.value(f"add i64 {at}, 1")
+        if found.slope is None or (found.slope and order == "ne"):
+            return None
+        if found.slope == 0:
+            test = order if order in ("eq", "ne") else f"s{order}"
+            holds = self.value(f"icmp {test} i64 {found.low}, {bound.low}")
+            return first, self.value(f"select i1 {holds}, i64 {end}, i64 {first}")
+        sides, slope = (bound.low, found.low), found.slope
+        if slope < 0:
+            sides, slope, order = (found.low, bound.low), -slope, MIRRORED[order]
+        distance = self.value(f"call i64 @llvm.ssub.sat.i64(i64 {sides[0]}, i64 {sides[1]})")
+        # The first thread at the bound or behind it, and the first one behind it.
+        after = self.value(f"call i64 @llvm.sadd.sat.i64(i64 {self._quotient(distance, slope)}, i64 1)")
+        before = self.value(f"call i64 @llvm.ssub.sat.i64(i64 {distance}, i64 1)")
+        at = self.value(f"call i64 @llvm.sadd.sat.i64(i64 {self._quotient(before, slope)}, i64 1)")
         if order in ("lt", "le", "eq"):
             end = self.value(f"call i64 @llvm.smin.i64(i64 {end}, i64 {at if order == 'lt' else after})")
         if order in ("gt", "ge", "eq"):
             first = self.value(f"call i64 @llvm.smax.i64(i64 {first}, i64 {after if order == 'gt' else at})")
         return first, end
+
+    def _quotient(self, value: str, divisor: int) -> str:
+        """Return the quotient of an i64 by a positive number, rounded down."""
+        if divisor == 1:
+            return value
+        quotient = self.value(f"sdiv i64 {value}, {divisor}")
+        rest = self.value(f"sub i64 {value}, {self.value(f'mul i64 {quotient}, {divisor}')}")
+        return self.value(f"add i64 {quotient}, {self.value(f'ashr i64 {rest}, 63')}")
 
     def of(self, operand: Operand) -> Range | None:
         """Return the range of an address or register; None when it is unknown."""
@@ -207,19 +282,22 @@ class Ranges(RangeArithmetic):
         if self._width(instruction.operands[0]) != TYPES[kinds[0]] << wide:
             return None
         if opcode == "ld":
-            return self._parameter(instruction, kinds[-1])
+            return self._loaded(instruction, kinds[-1])
         exact = self._uniform(instruction, kinds, wide=wide)
         if exact is not None:
             return exact
         bits, sources = TYPES[kinds[-1]], instruction.operands[1:]
-        if bits not in (32, 64) or "sat" in modifiers or "hi" in modifiers:
+        if bits not in (16, 32, 64) or "sat" in modifiers or "hi" in modifiers or (bits == 16 and opcode == "mad"):
             return None
         sizes = [64 if wide and index == 2 else bits for index in range(len(sources))]
         given = [self._operand(item, size) for item, size in zip(sources, sizes, strict=True)]
         if opcode == "cvt" and self._width(sources[0]) != bits:
             return None
         if any(item is None for item in given):
-            return None
+            mask = next((item.constant for item in given if item is not None), None)
+            if opcode != "and" or mask is None or mask < 0 or bits == 16 or bits != TYPES[kinds[0]]:
+                return None
+            return self.bits_of_unknown(mask)
         values = [item for item in given if item is not None]
         if opcode == "cvta":
             is_global = "global" in modifiers and "to" in modifiers
@@ -229,7 +307,13 @@ class Ranges(RangeArithmetic):
             for item in values[:2]:
                 self.at_least_zero(item)
         result = self.apply(opcode, values)
-        if result is None or (opcode == "cvt" and (len(kinds) != 2 or TYPES[kinds[0]] < TYPES[kinds[1]])):
+        is_short = TYPES[kinds[0]] == 16 and not wide
+        if result is None or (opcode == "cvt" and len(kinds) != 2):
+            return None
+        if is_short:
+            self.at_least_zero(result)
+            self.require(f"sub i64 {(1 << 15) - 1}, {result.high}")
+        elif opcode == "cvt" and TYPES[kinds[0]] < TYPES[kinds[1]]:
             return None
         if bits == 32 and not wide and opcode not in ("mov", "cvt") and result.constant is None:
             self.fits(result)
@@ -268,6 +352,8 @@ class Ranges(RangeArithmetic):
             case "not":
                 result = self.value(f"xor i64 {first}, -1")
             case "cvt":
+                if TYPES[kinds[0]] < 32:
+                    return None
                 result, bits = first, TYPES[kinds[0]]
             case "shr":
                 if not second.isdigit() or int(second) >= bits:
@@ -287,13 +373,21 @@ class Ranges(RangeArithmetic):
         name = operand.name if isinstance(operand, Register) else ""
         return TYPES[self._function.registers.get(name, "b32")]
 
-    def _parameter(self, instruction: Instruction, kind: str) -> Range | None:
+    def _loaded(self, instruction: Instruction, kind: str) -> Range | None:
+        """Return a parameter, or what all threads load from the same place in shared memory."""
         source, bits = instruction.operands[1], TYPES[kind]
         if bits not in (32, 64) or not isinstance(source, Address) or not isinstance(source.base, Symbol):
             return None
-        offset = self._layout.parameters[source.base.name] + source.base.offset + source.offset
-        place = self.value(f"getelementptr i8, ptr %params, i64 {offset}")
-        single = self.value(f"load i{bits}, ptr {place}, align 1, !invariant.load !0")
+        offset, suffix = source.base.offset + source.offset, ""
+        if "shared" in instruction.modifiers:
+            offset += self._layout.shared[source.base.name]
+            if offset % (bits // 8) or not 0 <= offset <= self._layout.static_shared - bits // 8:
+                return None
+            place = self.value(f"getelementptr i8, ptr %shared, i64 {offset}")
+        else:
+            offset += self._layout.parameters[source.base.name]
+            place, suffix = self.value(f"getelementptr i8, ptr %params, i64 {offset}"), ", !invariant.load !0"
+        single = self.value(f"load i{bits}, ptr {place}, align 1{suffix}")
         if bits == 32:
             single = self.value(f"sext i32 {single} to i64")
         return Range(single, single, ANY)

@@ -2,7 +2,7 @@
 
 from engine.device.host.translate.analysis.control_flow import fact, used, writes
 from engine.device.host.translate.special_registers import SPECIAL
-from engine.ptx.tree import Address, Function, Instruction, Register, Symbol
+from engine.ptx.tree import Address, Function, Instruction, Integer, Register, Symbol
 
 PURE = frozenset(
     [
@@ -38,6 +38,33 @@ def rematerialisable(function: Function) -> dict[str, Instruction]:
 def computable(function: Function) -> dict[str, Instruction]:
     """Return the registers that are rematerialisable, or would be if divisions were cheap."""
     return _computable(function, PURE | {"div", "rem"})
+
+
+@fact
+def masked(function: Function) -> dict[str, Instruction]:
+    """Return the registers that lie between constants, because bits of something unknown go into them.
+
+    They are written once, by an `and` with a constant or from other such registers and computable ones.
+    """
+    known, written = computable(function), writes(function)
+    found: dict[str, Instruction] = {}
+    for instruction in function.instructions:
+        target = instruction.operands[0] if instruction.operands else None
+        if (
+            isinstance(target, Register)
+            and instruction.guard is None
+            and target.name not in known
+            and len(written.get(target.name, ())) == 1
+            and instruction.opcode != "ld"
+            and is_pure(function, instruction)
+            and (
+                (instruction.opcode == "and" and any(isinstance(item, Integer) for item in instruction.operands))
+                or all(name in found or name in known or name in SPECIAL for name in used(instruction))
+            )
+            and not any(name in _VOLATILE for name in used(instruction))
+        ):
+            found[target.name] = instruction
+    return found
 
 
 def _computable(function: Function, opcodes: frozenset[str]) -> dict[str, Instruction]:

@@ -55,7 +55,8 @@ def _combine(body: Body, instruction: Instruction, result: str) -> str:
 def _setp(body: Body, instruction: Instruction) -> None:
     """Compare into one predicate or two: the second is the opposite, or the upper element's of packed types."""
     kind, target = type_of(instruction), instruction.operands[0]
-    results = _comparisons(body, instruction, kind)
+    known = body.outcome(instruction)
+    results = _comparisons(body, instruction, kind) if known is None else ["true" if known else "false"]
     if isinstance(target, Pair):
         opposite = results[1] if len(results) > 1 else body.code.value(f"xor i1 {results[0]}, true")
         combined = [_combine(body, instruction, item) for item in (results[0], opposite)]

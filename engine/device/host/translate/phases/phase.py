@@ -9,7 +9,7 @@ repeats until the threads leave the loop.
 from engine.device.host.translate import abi, blocks, parallel
 from engine.device.host.translate.analysis.control_flow import ControlFlow
 from engine.device.host.translate.analysis.guards import Guards
-from engine.device.host.translate.analysis.phase_values import phase_values
+from engine.device.host.translate.analysis.phase_values import Restored, phase_values
 from engine.device.host.translate.analysis.ranges import Ranges
 from engine.device.host.translate.analysis.suspension_points import BARRIER, SuspensionPoint
 from engine.device.host.translate.analysis.uniformity import Uniform
@@ -21,11 +21,13 @@ from engine.device.host.translate.phases import shuffles
 from engine.device.host.translate.phases.phase_ends import PhaseEnds, PhaseEndWriter
 from engine.device.host.translate.phases.spills import element
 from engine.device.host.translate.phases.waiting_kernel import WaitingKernel
+from engine.device.host.translate.row_parts import RowParts, Version
 from engine.device.host.translate.runtime import scheduler
 from engine.device.host.translate.runtime.scheduler import PhasePlan
-from engine.device.host.translate.runtime.thread_loops import memory_prologue, thread_loop
+from engine.device.host.translate.runtime.thread_loops import Part, memory_prologue, thread_loops
 from engine.ptx.tree import Function
 
+WARP_THREADS = 32
 #: A loop over threads, one after the other, is unrolled when its body has no more instructions than this.
 SHORT = 48
 
@@ -75,46 +77,74 @@ class Phase:
     def _function(self, *, is_parallel: bool, is_hoisted: bool = False, suffix: str = "") -> tuple[str, bool, bool]:
         """Return one function, whether it needs the checked twin, and whether that may run often."""
         shared, ends = self._shared, self._ends
-        body = shared.body(branch_free=is_parallel)
-        lines, restored = shared.spills.restore(body, self._restored)
-        if self._point is not None:
-            with reading(shared.waiting[self._number - 1].instructions[-1]):
-                _take(body, self._point)
+        body, lines, restored = self._body(is_parallel=is_parallel)
         ranges, guards = None, None
         if is_hoisted:
             available = shared.available(self._start)
             values = phase_values(shared.kernel, shared.flow, ends.pieces, self._start, restored, available)
             guards = Guards(shared.kernel, shared.flow, self._start, ends.pieces, values.is_fresh)
             ranges = Ranges(shared.kernel, shared.layout, values)
-            width = (
-                parallel.row_width(shared.kernel, shared.layout, shared.flow, ends.pieces, values) if is_parallel else 0
-            )
-            body.accesses.hoist(ranges, guards.of_blocks(), values, width)
+            in_warps = is_parallel and self._point is not None and self._point.shuffle is not None
+            width = WARP_THREADS if in_warps else 0
+            if is_parallel and not in_warps:
+                width = parallel.row_width(shared.kernel, shared.layout, shared.flow, ends.pieces, values)
+            if width:
+                ranges.require_whole_rows(width, are_warps=in_warps)
+            body.accesses.hoist(ranges, guards.of_blocks(), values, width, in_warps=in_warps)
         writer = PhaseEndWriter(ends, body, shared.spills, shared.points)
         common = self._common_point(writer, ranges, guards)
-        writer.notes_states = not common
-        body.code.jump(blocks.label(self._start))
-        blocks.translate(body, shared.flow, self._start, "thread.exit", writer)
-        bounds = self._bounds(body, ranges, guards) if ranges is not None and guards is not None and common else ""
+        after = "" if common else f"  store i32 {abi.EXITED}, ptr %state.at{body.accesses.suffix}\n"
+        versions, bounds = [Version()], ""
+        if ranges is not None and guards is not None:
+            rows = RowParts(body, shared.flow, ends.pieces, ranges, guards)
+            versions = rows.versions(
+                ends.outputs(),
+                may_skip=bool(common) and self._is_idle(),
+                may_repeat=ends.is_repeatable(),
+                is_vector=is_parallel,
+            )
+            bounds = rows.bounds
+        parts: list[Part] = []
+        for version in versions:
+            own, end = body, writer
+            if parts:
+                own, _, _ = self._body(is_parallel=is_parallel)
+                own.accesses.join(body.accesses)
+                end = PhaseEndWriter(ends, own, shared.spills, shared.points)
+                if common:
+                    self._common_point(end, ranges, guards)
+            version.limit(own, guards)
+            if self._point is not None:
+                with reading(shared.waiting[self._number - 1].instructions[-1]):
+                    _take(own, self._point)
+            end.notes_states = not common
+            own.code.jump(blocks.label(self._start))
+            blocks.translate(own, shared.flow, self._start, "thread.exit", end)
+            slots = dict(zip(end.slots, writer.slots, strict=True)) if parts and version.acts is None else {}
+            then = after if version.acts is None else ""
+            parts.append(version.part(own, self._thread() + end.begin, then, end.finish, slots))
         fold = parallel.fault_fold(body, "phase.ran") if is_parallel else parallel.FaultFold(done="phase.ran")
         choice = parallel.choice(body, self._name("|checked"), "phase.done") if is_hoisted else ""
         edges = {axis: (f"%{axis}0", f"%{axis}1") for axis in "xyz"}
-        after = "" if common else f"  store i32 {abi.EXITED}, ptr %state.at{body.accesses.suffix}\n"
         count = sum(len(shared.flow.blocks[index].instructions) for index in ends.pieces)
         kind = parallel.VECTORS if is_parallel else parallel.UNROLLED if is_hoisted and count <= SHORT else ""
-        loop = thread_loop(body, self._thread() + fold.begin, after, edges, fold.done, fold.finish, kind, bounds)
-        entry = "\n".join(body.code.entry)
-        prologue = memory_prologue(shared.layout) + _FIRST_THREAD + "\n".join([*lines, *body.accesses.prologue])
+        loops = thread_loops([fold.around(part) for part in parts], edges, fold.done, kind, bounds)
+        prologue = memory_prologue(shared.layout) + _FIRST_THREAD + "\n".join([*lines, loops.prologue])
         note = common + "  store i32 %common.now, ptr %common\n" if common else ""
         rarity = parallel.twin(is_parallel=is_parallel) if suffix else "noinline"
         text = (
             f"define internal i32 {self._name(suffix)}({shared.layout.formal(parallel.FRAME)}) #0 {rarity} {{\nentry:\n"
-            f"  %common = alloca i32\n  store i32 0, ptr %common\n{fold.slots}{entry}\n"
-            f"  br label %start\nstart:\n{prologue}\n{choice}{fold.reset}{loop}{fold.judge}"
+            f"  %common = alloca i32\n  store i32 0, ptr %common\n{fold.slots}{loops.slots}\n"
+            f"  br label %start\nstart:\n{prologue}\n{choice}{fold.reset}{loops.text}{fold.judge}"
             f"phase.ran:\n{writer.after}{note}{self._repeat() if common else '  br label %phase.done'}\n"
             "phase.done:\n  %common.last = load i32, ptr %common\n  ret i32 %common.last\n}\n"
         )
         return text, bool(choice), ranges is not None and ranges.is_hopeful
+
+    def _body(self, *, is_parallel: bool) -> tuple[Body, list[str], dict[str, Restored]]:
+        """Return a body that has restored its registers, the lines that must run before it, and what they hold."""
+        body = self._shared.body(branch_free=is_parallel)
+        return body, *self._shared.spills.restore(body, self._restored)
 
     def _common_point(self, writer: PhaseEndWriter, ranges: Ranges | None, guards: Guards | None) -> str:
         """Return the text that yields the point which all threads reach, `%common.now`; "" when they may differ."""
@@ -161,15 +191,12 @@ round:
   %round.fine = icmp eq i64 %round.any, 0
   br i1 %round.fine, label %start, label %phase.done"""
 
-    def _bounds(self, body: Body, ranges: Ranges, guards: Guards) -> str:
-        """Return the text that skips the threads for which a comparison leaves nothing to do."""
-        shared, ends = self._shared, self._ends
-        if not all(
-            ends.branch(site) is None and not ends.spilled(site) and shared.points[site.index].is_idle
-            for site in ends.sites
-        ):
-            return ""
-        return parallel.bounds(body, shared.flow, ends.pieces, ranges, guards)
+    def _is_idle(self) -> bool:
+        """Whether threads do nothing at the ends."""
+        ends, points = self._ends, self._shared.points
+        return all(
+            ends.branch(site) is None and not ends.spilled(site) and points[site.index].is_idle for site in ends.sites
+        )
 
     def _thread(self) -> str:
         """Return the text at the start of each thread: where its local memory and its state lie."""
@@ -177,10 +204,12 @@ round:
   %linear.row2 = add i32 %linear.row, %tid.y
   %linear.start = mul i32 %linear.row2, %nx
   %linear = add i32 %linear.start, %tid.x
-  %local.index = mul i32 %linear, {self._shared.local_bytes}
+  %linear.first = zext i32 %linear.start to i64
+  %linear.wide = add nuw nsw i64 %linear.first, %tid.x.wide
+  %local.index = mul nuw nsw i64 %linear.wide, {self._shared.local_bytes}
   %local.all = getelementptr i8, ptr %scratch, i64 {self._shared.local_at}
-  %local = getelementptr i8, ptr %local.all, i32 %local.index
-  %state.at = getelementptr i32, ptr %scratch, i32 %linear
+  %local = getelementptr i8, ptr %local.all, i64 %local.index
+  %state.at = getelementptr i32, ptr %scratch, i64 %linear.wide
 """
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from engine.device.host.translate import abi, blocks
-from engine.device.host.translate.analysis.control_flow import BasicBlock, ControlFlow, defined
+from engine.device.host.translate.analysis.control_flow import BasicBlock, ControlFlow, defined, used
 from engine.device.host.translate.analysis.suspension_points import (
     BARRIER,
     WARP,
@@ -40,9 +40,10 @@ class PhaseEnds:
             item for index in self.pieces for item in flow.blocks[index].instructions if not is_suspension_point(item)
         ]
         self.is_last = not self.sites and not any(item.opcode in ("trap", "call", "brx") for item in own)
+        self._restored = set(spills.kept(restored))
         written = {name for item in own for name in defined(item)}
         #: Registers whose spilled values are still right, because the phase does not write them.
-        self._unchanged = set(spills.kept(restored)) - written
+        self._unchanged = self._restored - written
 
     def is_site(self, block: BasicBlock) -> bool:
         """Whether threads that run a block stop at its end."""
@@ -82,6 +83,18 @@ class PhaseEnds:
             live |= self._flow.live_in(block.index + 1) - self._points[block.index].registers
         return [name for name in self._spills.kept(live) if name not in self._unchanged]
 
+    def outputs(self) -> set[str]:
+        """Return the registers that are read at the ends or after them."""
+        found: set[str] = set()
+        for block in (block for site in self.sites for block in self.points(site)):
+            found |= self._flow.live_in(block.index + 1) | used(block.instructions[-1])
+        return found
+
+    def is_repeatable(self) -> bool:
+        """Whether a thread may run the phase twice: it spills no register that it reads from its element."""
+        spilled = {name for site in self.sites for name in self.spilled(site)}
+        return not any(name in self._restored and not self._spills.is_uniform(name) for name in spilled)
+
     def shared(self) -> list[str]:
         """Return the spilled registers that are uniform, over all sites."""
         names = {name for site in self.sites for name in self.spilled(site)}
@@ -100,6 +113,11 @@ class PhaseEndWriter:
         self._numbers = {index: number for number, index in enumerate(points, 1)}
         self.notes_states = True
         self.after = ""
+        #: The stack slots that are read after all threads.
+        self.slots: list[str] = []
+        #: Text at the start and at the end of each thread, where its elements are stored there.
+        self.begin, self.finish = "", ""
+        self._slots: dict[tuple[int, str], str] = {}
 
     def ends(self, block: BasicBlock) -> bool:
         """Whether threads that run a block stop at its end."""
@@ -108,14 +126,19 @@ class PhaseEndWriter:
     def write(self, block: BasicBlock) -> None:
         """Write operands, spills and the state of this thread, and end its part of the phase."""
         body, code = self._body, self._body.code
+        if body.acts is not None:  # a part that stores only for some of its blocks
+            code.jump("thread.done")
+            return
         targets = self._ends.points(block)
         for target in targets:
             self._give(self._points[target.index], target.instructions[-1])
         for name in self._ends.spilled(block):
             if self._ends.is_single and self._spills.is_uniform(name):
-                self.after += self._spills.spill_once(body, name)
+                slot, text = self._spills.spill_once(body, name)
+                self.slots.append(slot)
+                self.after += text
             else:
-                self._spills.spill(body, name)
+                self._spills.spill(body, name, self._store)
         if self.notes_states:
             state = str(self._numbers[targets[0].index])
             branch = self._ends.branch(block)
@@ -136,6 +159,7 @@ class PhaseEndWriter:
         branch = self._ends.branch(site)
         assert branch is not None and branch.guard is not None
         slot, _ = self._body.register_slot(branch.guard.register.name)
+        self.slots.append(slot)
         first, second = reversed(targets) if branch.guard.negated else targets
         return (
             f"  %common.taken = load i1, ptr {slot}\n"
@@ -148,7 +172,7 @@ class PhaseEndWriter:
         return f"  %common.now = select i1 {always}, i32 {first}, i32 {second}\n"
 
     def _give(self, point: SuspensionPoint, instruction: Instruction) -> None:
-        body, code, suffix = self._body, self._body.code, self._body.accesses.suffix
+        body, code = self._body, self._body.code
         for index, operand, kind in () if point.is_plain_barrier else point.given:
             if point.kind == WARP and index == abi.MEMBERS and isinstance(operand, Integer):
                 continue  # the scheduler's table says them
@@ -160,6 +184,28 @@ class PhaseEndWriter:
                 value = code.value(f"zext i1 {value} to i32")
             if kind == "b64":
                 high = code.value(f"trunc i64 {code.value(f'lshr i64 {value}, 32')} to i32")
-                code.do(f"store i32 {high}, ptr {element(body, abi.exchange(index + 1), 'i32')}{suffix}")
+                self._store(abi.exchange(index + 1), "i32", high)
                 value = code.value(f"trunc i64 {value} to i32")
-            code.do(f"store i32 {value}, ptr {element(body, abi.exchange(index), 'i32')}{suffix}")
+            self._store(abi.exchange(index), "i32", value)
+
+    def _store(self, offset: int, kind: str, value: str) -> None:
+        """Store a value in this thread's element of an array.
+
+        Where threads that run at once reach different ends, all store what they have at the end: nobody reads the
+        elements of a thread that is at another point, and a masked store takes many times as long.
+        """
+        body, code = self._body, self._body.code
+        if self._ends.is_single or not body.accesses.branch_free:
+            code.do(f"store {kind} {value}, ptr {element(body, offset, kind)}{body.accesses.suffix}")
+            return
+        slot = self._slots.get((offset, kind))
+        if slot is None:
+            slot = self._slots[offset, kind] = code.slot(kind, "element")
+            self.begin += f"  store {kind} {'0' if kind[0] == 'i' else 'zeroinitializer'}, ptr {slot}\n"
+            self.finish += (
+                f"  {slot}.all = getelementptr i8, ptr %scratch, i64 {offset}\n"
+                f"  {slot}.at = getelementptr {kind}, ptr {slot}.all, i64 %linear.wide\n"
+                f"  {slot}.value = load {kind}, ptr {slot}\n"
+                f"  store {kind} {slot}.value, ptr {slot}.at{body.accesses.suffix}\n"
+            )
+        code.do(f"store {kind} {value}, ptr {slot}")

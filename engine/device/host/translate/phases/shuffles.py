@@ -60,8 +60,10 @@ def definitions(points: Iterable[SuspensionPoint]) -> list[str]:
 
 def take(body: Body, shuffle: Shuffle) -> tuple[str, str]:
     """Write a thread's reading of a shuffle's results; return the value as i32, and as i1 whether it has another's."""
+    if body.accesses.in_warps:
+        return _take_in_warp(body, shuffle)
     code, suffix = body.code, body.accesses.suffix
-    step, segment = shuffle.step & 31, shuffle.clamp >> 8 & 31
+    step = shuffle.step
     body.accesses.prologue += [
         f"  %shuffle.given = getelementptr i8, ptr %scratch, i64 {abi.exchange(shuffle.array)}",
         f"  %shuffle.results = getelementptr i8, ptr %scratch, i64 {abi.result(0)}",
@@ -77,25 +79,15 @@ def take(body: Body, shuffle: Shuffle) -> tuple[str, str]:
             f"  {name}.at = getelementptr i32, ptr %shuffle.given, i64 {distance}",
             f"  {name} = select i1 %together, ptr {name}.at, ptr %shuffle.results",
         ]
-        return code.value(f"load i32, ptr {code.value(f'getelementptr i32, ptr {name}, i32 %linear')}{suffix}")
+        return code.value(f"load i32, ptr {code.value(f'getelementptr i32, ptr {name}, i64 %linear.wide')}{suffix}")
 
     def at(thread: str) -> str:
         index = code.value(f"select i1 %together, i32 {thread}, i32 %linear")
         return code.value(f"load i32, ptr {code.value(f'getelementptr i32, ptr %shuffle.own, i32 {index}')}{suffix}")
 
-    own = code.value(f"load i32, ptr {code.value('getelementptr i32, ptr %shuffle.own, i32 %linear')}{suffix}")
+    own = code.value(f"load i32, ptr {code.value('getelementptr i32, ptr %shuffle.own, i64 %linear.wide')}{suffix}")
     lane = code.value("and i32 %linear, 31")
-    low = code.value(f"and i32 {lane}, {segment}")
-    last = code.value(f"or i32 {low}, {shuffle.clamp & 31 & ~segment}")
-    other = code.value(
-        {
-            "up": f"sub i32 {lane}, {step}",
-            "down": f"add i32 {lane}, {step}",
-            "bfly": f"xor i32 {lane}, {step}",
-            "idx": f"or i32 {low}, {step & ~segment}",
-        }[shuffle.mode]
-    )
-    fits = code.value(f"icmp {'sge' if shuffle.mode == 'up' else 'sle'} i32 {other}, {last}")
+    other, fits = _other(body, shuffle, lane)
     thread = code.value(f"add i32 {code.value('and i32 %linear, -32')}, {other}")
     exists = code.value(f"icmp ult i32 {thread}, %shuffle.threads")
     if shuffle.mode in ("up", "down"):
@@ -107,6 +99,46 @@ def take(body: Body, shuffle: Shuffle) -> tuple[str, str]:
         value = at(code.value(f"select i1 {exists}, i32 {thread}, i32 %linear"))
     used = code.value(f"and i1 {fits}, {exists}")
     return code.value(f"select i1 {used}, i32 {value}, i32 {own}"), _whether(body, fits)
+
+
+def _take_in_warp(body: Body, shuffle: Shuffle) -> tuple[str, str]:
+    """Write the same for rows that are whole warps whose threads are together: `%lane` counts their threads."""
+    code, step = body.code, shuffle.step
+    given = abi.exchange(shuffle.array)
+    body.accesses.prologue.append(f"  %shuffle.given = getelementptr i8, ptr %scratch, i64 {given}")
+    warp = body.accesses.rows.value("getelementptr i32, ptr %shuffle.given, i64 %warp.wide")
+
+    def of(lane: str, distance: int = 0) -> str:
+        place = code.value(f"getelementptr i32, ptr {warp}, i64 {lane}")
+        place = code.value(f"getelementptr i32, ptr {place}, i64 {distance}") if distance else place
+        return code.value(f"load i32, ptr {place}{body.accesses.suffix}")
+
+    other, fits = _other(body, shuffle, "%lane")
+    own = of("%lane.wide")
+    if shuffle.mode in ("up", "down"):
+        value = of("%lane.wide", step if shuffle.mode == "down" else -step) if step else own
+    elif shuffle.mode == "bfly" and step & -step == step and step:
+        is_upper = code.value(f"icmp ne i32 {code.value(f'and i32 %lane, {step}')}, 0")
+        value = code.value(f"select i1 {is_upper}, i32 {of('%lane.wide', -step)}, i32 {of('%lane.wide', step)}")
+    else:
+        value = of(code.value(f"zext nneg i32 {other} to i64"))
+    return code.value(f"select i1 {fits}, i32 {value}, i32 {own}"), fits
+
+
+def _other(body: Body, shuffle: Shuffle, lane: str) -> tuple[str, str]:
+    """Return the lane that a lane reads, as i32, and as i1 whether that is in its segment."""
+    code, step, segment = body.code, shuffle.step, shuffle.clamp >> 8 & 31
+    low = code.value(f"and i32 {lane}, {segment}")
+    last = code.value(f"or i32 {low}, {shuffle.clamp & 31 & ~segment}")
+    other = code.value(
+        {
+            "up": f"sub i32 {lane}, {step}",
+            "down": f"add i32 {lane}, {step}",
+            "bfly": f"xor i32 {lane}, {step}",
+            "idx": f"or i32 {low}, {step & ~segment}",
+        }[shuffle.mode]
+    )
+    return other, code.value(f"icmp {'sge' if shuffle.mode == 'up' else 'sle'} i32 {other}, {last}")
 
 
 def _whether(body: Body, fits: str) -> str:

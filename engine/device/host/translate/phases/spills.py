@@ -6,7 +6,7 @@ Where all threads reach the same end of a phase, only the first thread's element
 when they diverge.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from engine.device.host.translate import abi
 from engine.device.host.translate.analysis.control_flow import used
@@ -59,18 +59,20 @@ class Spills:
         stored = "i8" if kind == "i1" else f"i{width(kind)}" if self._base(name) else kind
         return self.place(name, max(width(kind), 8) // 8), stored
 
-    def spill(self, body: Body, name: str) -> None:
-        """Write a register, less its base, to this thread's element."""
+    def spill(self, body: Body, name: str, store: Callable[[int, str, str], None]) -> None:
+        """Have a register, less its base, stored in this thread's element: of an array, with a type, a value."""
         offset, stored = self.array(body, name)
-        value = self._part(body, name)
-        body.code.do(f"store {stored} {value}, ptr {element(body, offset, stored)}{body.accesses.suffix}")
+        store(offset, stored, self._part(body, name))
 
-    def spill_once(self, body: Body, name: str) -> str:
-        """Note the uniform part of a register; return the text that writes it to the first thread's element."""
+    def spill_once(self, body: Body, name: str) -> tuple[str, str]:
+        """Note the uniform part of a register in a stack slot; return it, and the text that stores it once.
+
+        That is in the first thread's element.
+        """
         offset, stored = self.array(body, name)
         slot = body.code.slot(stored, "shared")
         body.code.do(f"store {stored} {self._part(body, name)}, ptr {slot}")
-        return (
+        return slot, (
             f"  {slot}.value = load {stored}, ptr {slot}\n"
             f"  {slot}.all = getelementptr i8, ptr %scratch, i64 {offset}\n"
             f"  {slot}.at = getelementptr {stored}, ptr {slot}.all, i32 %first.thread\n"
@@ -144,4 +146,4 @@ class Spills:
 def element(body: Body, offset: int, kind: str) -> str:
     """Return the address of this thread's element of an array."""
     base = body.code.value(f"getelementptr i8, ptr %scratch, i64 {offset}")
-    return body.code.value(f"getelementptr {kind}, ptr {base}, i32 %linear")
+    return body.code.value(f"getelementptr {kind}, ptr {base}, i64 %linear.wide")

@@ -1,5 +1,9 @@
 """LLVM text around a kernel's body: the loops over thread blocks and over the threads of one."""
 
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
 from engine.device.host.translate import abi
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.code import quoted
@@ -33,35 +37,67 @@ def memory_prologue(layout: MemoryLayout) -> str:
     )
 
 
-def thread_loop(
-    body: Body,
-    before: str,
-    after: str,
-    ranges: dict[str, tuple[str, str]],
-    done: str,
-    finish: str = "",
-    kind: str = "",
-    bounds: str = "",
-) -> str:
-    """Return the loops over z, y and x around the body.
+@dataclass(frozen=True)
+class Part:
+    """Some threads of a row, the body that they run, and what each does before it, when it exits, and at last.
 
-    `before` runs at the start of each thread and `after` when it exits. `finish` runs last, also after a jump from the
-    body to `thread.done`. `ranges` gives the first thread and the end of each axis; control leaves to `done`. `kind` is
-    the metadata of the innermost loop. `bounds` yields `%x.first` and `%x.end` where some threads of a row need not
-    run.
+    `finish` also runs after a jump from the body to `thread.done`. The threads are all of a row if `condition` (i1)
+    holds; with `first` and `end` (i32), those from `first` on that come before `end`, or the others if `is_outside`.
+    `slots` are stack slots that the part shares with the first part, by their names here.
+    """
+
+    body: Body
+    before: str = ""
+    after: str = ""
+    finish: str = ""
+    condition: str = ""
+    first: str = ""
+    end: str = ""
+    is_outside: bool = False
+    slots: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Loops:
+    """Text of the loops over threads: stack slots, what runs before any thread, and the loops."""
+
+    slots: str
+    prologue: str
+    text: str
+
+
+def thread_loops(
+    parts: Sequence[Part], ranges: Mapping[str, tuple[str, str]], done: str, kind: str = "", bounds: str = ""
+) -> Loops:
+    """Return loops over z and y, and in each row one over x for each part.
+
+    `ranges` gives the first thread and the end of each axis; control leaves to `done`. `kind` is the metadata of the
+    innermost loops. `bounds` computes in each row which threads run which part.
     """
     (z0, z1), (y0, y1), (x0, x1) = ranges["z"], ranges["y"], ranges["x"]
-    lines = "\n".join(body.code.lines)
-    rows = "".join(f"{line}\n" for line in body.accesses.rows.lines)
-    start = "  br label %loop.x"
-    before_x, after_x, latch = "loop.y", "latch.y", ""
-    if width := body.accesses.rows.width:
-        before_x, after_x, rows, latch = "loop.row", "latch.row", _row(x0, x1, width) + rows, _NEXT_ROW
-        x0, x1 = "%row.x0", "%row.x1"
-    if bounds:
-        x0, x1 = "%x.first", "%x.end"
-        start = f"{bounds}  %x.any = icmp slt i32 %x.first, %x.end\n  br i1 %x.any, label %loop.x, label %{after_x}"
-    return f"""  br label %threads
+    accesses = parts[0].body.accesses
+    at, leave, row, next_row, edges = "loop.y", "latch.y", "", "", (x0, x1)
+    if width := accesses.rows.width:
+        at, leave, next_row, edges = "loop.row", "latch.row", _NEXT_ROW, ("0", str(width))
+        row = _row(x0, x1, width) + (_WARP if accesses.in_warps else "")
+    slots, prologue, loops = "", "", ""
+    for number, part in enumerate(parts):
+        following = f"part.{number + 1}" if number + 1 < len(parts) else leave
+        lines = "".join(f"{line}\n" for line in part.body.accesses.rows.lines) + ("" if number else bounds)
+        lines += _part(part, at, following, edges, kind, is_lane=bool(width))
+        entry = [line for line in part.body.code.entry if line.split()[0] not in part.slots]
+        texts = ["\n".join(entry), "\n".join(part.body.accesses.prologue), lines]
+        if number:
+            texts = _renamed(texts, f".{number}", part.slots)
+            loops += f"{at}:\n"
+        slots, prologue, loops = (
+            before + text + end for before, text, end in zip((slots, prologue, loops), texts, "\n\n ", strict=True)
+        )
+        at = following
+    return Loops(
+        slots,
+        prologue,
+        f"""  br label %threads
 threads:
   br label %loop.z
 loop.z:
@@ -69,23 +105,7 @@ loop.z:
   br label %loop.y
 loop.y:
   %tid.y = phi i32 [{y0}, %loop.z], [%y.next, %latch.y]
-{rows}{start}
-loop.x:
-  %tid.x = phi i32 [{x0}, %{before_x}], [%x.next, %latch.x]
-  %tid.x.wide = zext nneg i32 %tid.x to i64
-{before}{body.cleared()}
-  br label %body
-body:
-{lines}
-thread.exit:
-{after}  br label %thread.done
-thread.done:
-{finish}  br label %latch.x
-latch.x:
-  %x.next = add nuw nsw i32 %tid.x, 1
-  %x.more = icmp slt i32 %x.next, {x1}
-  br i1 %x.more, label %loop.x, label %{after_x}{kind}
-{latch}latch.y:
+{row}{loops}{next_row}latch.y:
   %y.next = add nuw nsw i32 %tid.y, 1
   %y.more = icmp slt i32 %y.next, {y1}
   br i1 %y.more, label %loop.y, label %latch.z
@@ -93,29 +113,95 @@ latch.z:
   %z.next = add nuw nsw i32 %tid.z, 1
   %z.more = icmp slt i32 %z.next, {z1}
   br i1 %z.more, label %loop.z, label %{done}
+""",
+    )
+
+
+def _part(part: Part, at: str, leave: str, edges: tuple[str, str], kind: str, *, is_lane: bool) -> str:
+    """Return the loop over x of a part, which is entered from the block `at`."""
+    first, end = edges
+    enter, rest = "  br label %loop.x\n", ""
+    if part.condition:
+        enter = f"  br i1 {part.condition}, label %loop.x, label %{leave}\n"
+    if part.first:
+        enter, begin, stop = "", part.first, part.end
+        if is_lane:
+            enter = f"  %x.begin = sub i32 {begin}, %row.begin\n  %x.stop = sub i32 {stop}, %row.begin\n"
+            begin, stop = "%x.begin", "%x.stop"
+        if part.is_outside:  # once below the interval, once above it
+            enter += f"""  br label %x.side
+x.side:
+  %x.above = phi i1 [false, %{at}], [true, %x.sides]
+  %x.from = select i1 %x.above, i32 {stop}, i32 {first}
+  %x.to = select i1 %x.above, i32 {end}, i32 {begin}
 """
+            rest = f"x.sides:\n  br i1 %x.above, label %{leave}, label %x.side\n"
+            begin, stop, at, leave = "%x.from", "%x.to", "x.side", "x.sides"
+        enter += f"  %x.any = icmp slt i32 {begin}, {stop}\n  br i1 %x.any, label %loop.x, label %{leave}\n"
+        first, end = begin, stop
+    counter, lane = ("%lane", _LANE) if is_lane else ("%tid.x", "")
+    lines = "\n".join(part.body.code.lines)
+    return f"""{enter}loop.x:
+  {counter} = phi i32 [{first}, %{at}], [%x.next, %latch.x]
+{lane}  %tid.x.wide = zext nneg i32 %tid.x to i64
+{part.before}{part.body.cleared()}
+  br label %body
+body:
+{lines}
+thread.exit:
+{part.after}  br label %thread.done
+thread.done:
+{part.finish}  br label %latch.x
+latch.x:
+  %x.next = add nuw nsw i32 {counter}, 1
+  %x.more = icmp slt i32 %x.next, {end}
+  br i1 %x.more, label %loop.x, label %{leave}{kind}
+{rest}"""
+
+
+_DEFINED = re.compile(r"^(?:  %([\w.]+) =|([\w.]+):)", re.M)
+_NAME = re.compile(r"%([\w.]+)|^([\w.]+)(?=:)", re.M)
+
+
+def _renamed(texts: Sequence[str], suffix: str, slots: Mapping[str, str]) -> list[str]:
+    """Return texts whose own names end with a suffix; those of shared slots become what they are called elsewhere."""
+    own = {first or second for text in texts for first, second in _DEFINED.findall(text)}
+
+    def name(found: re.Match[str]) -> str:
+        if found[0] in slots:
+            return slots[found[0]]
+        return found[0] + suffix if (found[1] or found[2]) in own else found[0]
+
+    return [_NAME.sub(name, text) for text in texts]
 
 
 def _row(x0: str, x1: str, width: int) -> str:
-    """Return the beginning of the loop over rows of `width` threads, at multiples of it."""
+    """Return the beginning of the loop over rows of `width` threads."""
     shift = width.bit_length() - 1
     return f"""  %row.start = lshr i32 {x0}, {shift}
-  %row.end = sub i32 {x1}, 1
-  %row.last = lshr i32 %row.end, {shift}
+  %row.end = lshr i32 {x1}, {shift}
   br label %loop.row
 loop.row:
   %row = phi i32 [%row.start, %loop.y], [%row.next, %latch.row]
   %row.begin = shl i32 %row, {shift}
   %row.first = zext i32 %row.begin to i64
-  %row.x0 = call i32 @llvm.smax.i32(i32 {x0}, i32 %row.begin)
-  %row.limit = add i32 %row.begin, {width}
-  %row.x1 = call i32 @llvm.smin.i32(i32 {x1}, i32 %row.limit)
 """
 
 
+#: Whole warps: the number of the first thread, and each thread's lane.
+_WARP = """  %warp.row = mul i32 %tid.z, %ny
+  %warp.row2 = add i32 %warp.row, %tid.y
+  %warp.start = mul i32 %warp.row2, %nx
+  %warp = add i32 %warp.start, %row.begin
+  %warp.wide = zext i32 %warp to i64
+"""
+_LANE = """  %lane.wide = zext nneg i32 %lane to i64
+  %tid.x = add nuw nsw i32 %row.begin, %lane
+"""
+
 _NEXT_ROW = """latch.row:
   %row.next = add i32 %row, 1
-  %row.more = icmp sle i32 %row.next, %row.last
+  %row.more = icmp slt i32 %row.next, %row.end
   br i1 %row.more, label %loop.row, label %latch.y
 """
 
