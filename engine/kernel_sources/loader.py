@@ -44,7 +44,7 @@ from engine.kernel_sources.sources import (
 )
 from engine.ops import OpError
 from engine.processes.pool import run
-from engine.ptx import parse
+from engine.ptx import parse, read_signatures
 from engine.ptx.tree import KernelSignature
 
 _OR_SUFFIXES = ".cu, .ptx or .py"
@@ -290,7 +290,7 @@ def load_op_graph(source: OpGraphSource, architecture: str, cache: CompileCache)
         ptx = source.kernel().ptx
     except OpError as problem:
         raise KernelError(str(problem)) from None
-    return KernelImage(source, ptx, None, parse(ptx).signatures, "", ())
+    return KernelImage(source, ptx, None, read_signatures(ptx), "", ())
 
 
 def _check_parameters(manifest: KernelManifest, signatures: dict[str, KernelSignature], path: Path) -> None:

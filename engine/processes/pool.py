@@ -21,7 +21,7 @@ from engine.processes.worker import Outcome
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
-#: Idle processes that are kept: one for the next compile, one for a later save that must not wait for it.
+#: Idle processes that are kept: one for the next compile, one for a later save or for the optimiser beside it.
 KEPT_IDLE = 2
 #: When a job takes longer than this, another process is started for the next job.
 LONG_S = 0.5
@@ -36,6 +36,13 @@ def run(function: Callable[Arguments, Result], *arguments: Arguments.args, **_: 
     CompilerCrash when the process dies.
     """
     return _pool.run(function, arguments)  # type: ignore[return-value]  # the outcome is the function's
+
+
+def run_in_background(
+    function: Callable[Arguments, Result], *arguments: Arguments.args, **_: Arguments.kwargs
+) -> Result:
+    """Run a function as `run` does, but leave a process to those who call `run`: for what nobody waits for."""
+    return _pool.run(function, arguments, in_background=True)  # type: ignore[return-value]  # as in `run`
 
 
 def warm_up(*modules: str) -> None:
@@ -116,22 +123,26 @@ class WorkerPool:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        #: The last one is the warmest.
         self._idle: list[Worker] = []
-        self._busy: set[Worker] = set()
+        #: Whether the job of each is in the background.
+        self._busy: dict[Worker, bool] = {}
         self._is_closed = False
         #: Modules of the jobs so far; a process that is started in advance imports them.
         self._modules: dict[str, None] = {}
 
-    def run(self, function: Callable[..., object], arguments: tuple[object, ...]) -> object:
-        """Run a function in a process of its own."""
+    def run(
+        self, function: Callable[..., object], arguments: tuple[object, ...], *, in_background: bool = False
+    ) -> object:
+        """Run a function in a process of its own; in the background, leave a process to other jobs."""
         job, scopes = pickle.dumps((function, arguments)), current_scopes()
-        worker, is_done = self._take(function.__module__), False
+        worker, is_done = self._take(function.__module__, in_background=in_background), False
         try:
             with ExitStack() as held:
                 for scope in scopes:
                     held.enter_context(scope.holding(worker))
                 worker.send(job)
-                if not worker.wait(LONG_S):
+                if not in_background and not worker.wait(LONG_S):
                     self.warm_up(())
                 try:
                     result, problem, text = worker.receive()
@@ -150,7 +161,7 @@ class WorkerPool:
             self._modules |= dict.fromkeys(modules)
             if not self._idle and not self._is_closed:
                 with suppress(OSError):  # the next job reports what is wrong
-                    self._idle.append(Worker(tuple(self._modules)))
+                    self._idle.insert(0, Worker(tuple(self._modules)))
 
     def close(self) -> None:
         """Start no more jobs, and kill processes that don't end soon; their callers get `Cancelled`."""
@@ -167,27 +178,30 @@ class WorkerPool:
             worker.kill()
             worker.end()
 
-    def _take(self, module: str) -> Worker:
+    def _take(self, module: str, *, in_background: bool) -> Worker:
         with self._lock:
             if self._is_closed:
                 raise Cancelled
             self._modules[module] = None
-            while self._idle:
-                worker = self._idle.pop()
-                if worker.is_alive:
-                    break
-                worker.end()
+            for dead in [worker for worker in self._idle if not worker.is_alive]:
+                self._idle.remove(dead)
+                dead.end()
+            is_left = len(self._idle) > 1 or not all(self._busy.values())
+            if self._idle and (is_left or not in_background):
+                worker = self._idle.pop(0 if in_background else -1)
             else:
+                # What is waited for imports no more than it needs.
+                modules = tuple(self._modules) if in_background else (module,)
                 try:
-                    worker = Worker((module,))
+                    worker = Worker(modules)
                 except OSError as problem:
                     raise KernelError(f"compiler's process must start, got: {problem.strerror}") from problem
-            self._busy.add(worker)
+            self._busy[worker] = in_background
             return worker
 
     def _give_back(self, worker: Worker, *, is_well: bool) -> None:
         with self._lock:
-            self._busy.discard(worker)
+            del self._busy[worker]
             if is_well and len(self._idle) < KEPT_IDLE and not self._is_closed:
                 self._idle.append(worker)
                 return

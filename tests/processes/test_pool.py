@@ -14,7 +14,7 @@ import pytest
 import engine
 from engine.diagnostics import CompilerCrash, KernelError, TranslatorBug
 from engine.processes import pool
-from engine.processes.pool import run
+from engine.processes.pool import run, run_in_background
 from engine.processes.scope import Cancelled, Scope
 from tests.processes import jobs
 from tests.waiting import until
@@ -136,10 +136,30 @@ def test_while_a_job_takes_long_another_process_is_made_ready(monkeypatch: pytes
         run(jobs.number)
 
 
+def test_a_job_in_the_background_leaves_a_process_to_those_who_wait(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It starts another process sooner than it takes the only one, and takes the one that was idle for longer."""
+    own = pool.WorkerPool()
+    monkeypatch.setattr(pool, "_pool", own)
+    first = run(jobs.number)
+    second = run_in_background(jobs.number)
+    assert second != first
+    assert run(jobs.number) == second
+    assert run_in_background(jobs.number) == first
+    scope = Scope()
+    with ThreadPoolExecutor(1) as thread, scope.entered():
+        thread.submit(contextvars.copy_context().run, run_in_background, jobs.hang, tmp_path / "started")
+        assert started(tmp_path / "started") == second
+        assert [run(jobs.number) for _ in range(3)] == [first] * 3
+        scope.cancel()
+    own.close()
+
+
 PROGRAM = """
 import sys, threading
 from pathlib import Path
-from engine.processes.pool import run
+from engine.processes.pool import run, run_in_background
 from tests.processes import jobs
 thread = threading.Thread(target=run, args=(jobs.hang, Path({path!r})))
 thread.start()

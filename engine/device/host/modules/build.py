@@ -10,7 +10,7 @@ import msgspec
 
 from engine.device.host.modules import cache, native
 from engine.diagnostics import KernelError, TranslatorBug
-from engine.processes.pool import run
+from engine.processes.pool import run, run_in_background
 
 _LOG = logging.getLogger(__name__)
 # Kernels of one module share a file.
@@ -75,7 +75,7 @@ def optimised(key: str, name: str, text: str) -> bytes:
     known = cache.load(key)
     if known is not None and name in known.optimised:  # another process or thread was faster
         return known.optimised[name]
-    code = run(native.compile_object, text, native.cpu())
+    code = run_in_background(native.compile_object, text, native.cpu())
     with _FILES:
         known = cache.load(key)
         if known is not None:
