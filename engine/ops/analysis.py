@@ -67,7 +67,11 @@ def analyse(graph: OpGraph) -> Analysis:
     waits = divergent_waits(analysis.wiring)
     problems = [*analysis.wiring.problems, *inference.problems.values(), *_naming(analysis), *waits]
     analysis.diagnostics = [_weighed(problem, analysis) for problem in problems]
-    if not any(placed.op.acts for placed in analysis.ops.values()) and not problems:
+    is_wrong = any(problem.severity is Severity.ERROR for problem in analysis.diagnostics)
+    unknown = [node_id for node_id in analysis.ops if node_id in analysis.live - analysis.signatures.keys()]
+    if unknown and not is_wrong:
+        analysis.diagnostics.append(error("types must follow from what is connected, got none", node=unknown[0]))
+    if not analysis.live and not is_wrong:
         analysis.diagnostics.append(error("op graph must have an output or write to memory, got neither"))
     return analysis
 
@@ -134,6 +138,8 @@ class _Inference:
             before = dict(self.analysis.outputs(node_id))
             for branch in placed.op.regions:
                 self.scope(f"{node_id}.{branch}".rstrip("."))
+            if node_id not in self.analysis.signatures:
+                return
             self._infer(placed, comes_back=True)
             after = self.analysis.outputs(node_id)
             if node_id not in self.analysis.signatures:
@@ -158,6 +164,9 @@ class _Inference:
             if source is not None:
                 kind = known.outputs(source[0]).get(source[1])
                 if kind is None and not (port.delayed and not comes_back):
+                    if source[0] in known.signatures:
+                        message = f"{port.name} must use an output that {source[0]} has now, got {source[1]}"
+                        self.problems[node_id] = error(message, node=node_id, port=port.name, mend=Mend.DISCONNECT)
                     return
                 inputs[port.name] = kind
             elif port.name in placed.refused:

@@ -122,7 +122,7 @@ class _Lowering:
             function,
             ir.IRBuilder(function.append_basic_block("entry")),
             [],
-            max([rank, *(placed.op.rank for placed in self._live)]),
+            max([rank, 1, *(placed.op.rank for placed in self._live)]),
             any(placed.op.waits for placed in self._live),
         )
         function.set_metadata("dbg", Place(PROGRAM))

@@ -109,6 +109,10 @@ def promote(a: ValueType, b: ValueType) -> ValueType | None:
     return ValueType(scalar, components, a.weak and b.weak)
 
 
-def vector_of(scalar: DType, components: int) -> ValueType:
-    """Return the type of vectors of a scalar."""
-    return ValueType(scalar, components)
+def can_hold(scalar: DType, number: float) -> bool:
+    """Return whether a number has a value of this type, which floats may round."""
+    if scalar.kind == "float":
+        return True
+    bits = 1 if scalar.kind == "boolean" else scalar.size_bytes * 8
+    least = -(1 << bits - 1) if scalar in (s32, s64) else 0
+    return number == int(number) and least <= number < least + (1 << bits)

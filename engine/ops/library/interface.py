@@ -20,10 +20,11 @@ from engine.ops.emission import (
     LiveParameter,
     OutputPointer,
     Value,
+    constant,
 )
 from engine.ops.rules import OUT, take
 from engine.ops.table import Call, Misuse, OpCode, OpOutput, OpSetting, OpType, Signature, register
-from engine.ops.types import ELEMENTS, F32, NUMBERS, S32, U32, BufferType, ValueType, read_as
+from engine.ops.types import ELEMENTS, F32, NUMBERS, S32, U32, BufferType, ValueType, can_hold, read_as
 from engine.types import NAMED, DType, boolean
 
 _CATEGORY = "Kernel"
@@ -44,7 +45,9 @@ def _constant_type(call: Call) -> Signature:
 def _constant(emission: Emission, code: OpCode) -> dict[str, Value]:
     kind = code.signature.outputs["out"]
     assert isinstance(kind, ValueType)
-    return {"out": Value(kind, (), code.settings["value"])}
+    if kind.weak:
+        return {"out": Value(kind, (), code.settings["value"])}
+    return {"out": Value(kind, (constant(kind.scalar, code.settings["value"]),))}
 
 
 register(
@@ -241,7 +244,13 @@ register(
 
 
 def _parameter_type(call: Call) -> Signature:
-    return Signature({}, {"out": ValueType(NAMED[call.settings["type"]])})
+    dtype = NAMED[call.settings["type"]]
+    for name in ("default", "minimum", "maximum") if call.settings["bounded"] else ("default",):
+        number = call.settings[name]
+        if not can_hold(dtype, number):
+            message = f"{name} must be a number that {dtype} can hold, got {number:g}"
+            raise Misuse(message, name, str(dtype), f"{number:g}")
+    return Signature({}, {"out": ValueType(dtype)})
 
 
 def _parameter(emission: Emission, code: OpCode) -> dict[str, Value]:
