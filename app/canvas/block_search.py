@@ -45,11 +45,11 @@ class BlockSearch(QObject):
         self._patch, self._point, self._goal, self._scope = patch, point, goal, scope
         match goal:
             case PortRef():
-                hint = f"Connect {goal} to a new block"
+                hint = f"Connect {goal} to {patch.catalogue.member}"
             case Connection():
-                hint = "Insert a block"
+                hint = f"Insert {patch.catalogue.member}"
             case None:
-                hint = "Add a block"
+                hint = f"Add {patch.catalogue.member}"
         self.popup.open(position, self._find, hint)
 
     def close(self) -> None:

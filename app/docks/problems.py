@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 from app.edits.remedies import Remedy, remedies
 from app.theme import colours
 from app.theme.icons import icon
+from app.view_models.op_problems import place_title, with_op_problems
 from app.widgets.button_row import ButtonRow
 from app.widgets.empty_state import EmptyState
 from app.widgets.tooltip import as_html
@@ -58,6 +59,7 @@ class Problems(EmptyState):
         self.list.setItemDelegateForColumn(_FILE, _FileDelegate(self.list))
         self.list.itemActivated.connect(self._on_activated)
         self._shown: tuple[Diagnostic, ...] = ()
+        self._listed: list[Diagnostic] = []  # the same, with the problems of op graphs at their ops
         self._patch: Patch | None = None
         self._unsubscribe: Callable[[], None] = lambda: None
 
@@ -73,8 +75,9 @@ class Problems(EmptyState):
         if diagnostics == self._shown:
             return
         self._shown = diagnostics
+        self._listed = with_op_problems(self._patch, diagnostics) if self._patch is not None else list(diagnostics)
         self._fill()
-        ranks = [_rank(item) for item in diagnostics]
+        ranks = [_rank(item) for item in self._listed]
         self.counted.emit(*map(ranks.count, range(3)))
 
     def refresh_icons(self) -> None:
@@ -87,20 +90,20 @@ class Problems(EmptyState):
 
     def _fill(self) -> None:
         self.list.clear()
-        ordered = sorted(self._shown, key=_rank)
+        ordered = sorted(self._listed, key=_rank)
         rows = [self._row(diagnostic) for diagnostic in ordered]
         self.list.addTopLevelItems(rows)
         for diagnostic, row in list(zip(ordered, rows, strict=True))[:_MOST_WITH_BUTTONS]:
             self._add_buttons(diagnostic, row)
         self.list.setRootIsDecorated(any(row.childCount() for row in rows))
-        self.list.setColumnHidden(_FILE, not any(item.file for item in self._shown))
-        self.list.setColumnHidden(_REMEDY, not any(item.remedy for item in self._shown))
+        self.list.setColumnHidden(_FILE, not any(item.file for item in self._listed))
+        self.list.setColumnHidden(_REMEDY, not any(item.remedy for item in self._listed))
         self.set_filled(bool(self._shown))
 
     def _row(self, diagnostic: Diagnostic) -> QTreeWidgetItem:
         place = diagnostic.node or ""
-        if self._patch is not None and diagnostic.node in self._patch.nodes:
-            place = self._patch.title(diagnostic.node)
+        if self._patch is not None:
+            place = place_title(self._patch, place)
         if diagnostic.port:
             place += f", {diagnostic.port}"
         message, details = _headline(diagnostic)

@@ -8,6 +8,8 @@ from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
 from engine.diagnostics import PatchError
 from engine.figures import plural
+from engine.op_graphs.op_blocks import op_catalogue
+from engine.op_graphs.op_patch import OpPatch
 from engine.patch.changes import Connection, PortRef, Position
 from engine.patch.document import Patch
 from engine.patch.files import dump_patch, parse_patch
@@ -134,11 +136,16 @@ def copied(patch: Patch, node_ids: Collection[str]) -> str:
 def paste(patch: Patch, text: str, at: Position | None = None, name: str = "Paste", scope: str = TOP) -> list[str]:
     """Add the nodes in `text` to a scope of the patch and return their ids, as one undo step.
 
-    Their top left corner goes to `at`, or is moved by 24 right and down. PatchError when `text` is no patch.
+    Their top left corner goes to `at`, or is moved by 24 right and down. PatchError when `text` is no patch, or
+    holds ops where blocks are wanted.
     """
     part = parse_patch(text, "clipboard", patch.catalogue)
     if not part.nodes:
         raise PatchError("clipboard must hold nodes, got none")
+    has_ops = any(op_catalogue().get(node.type) is not None for node in part.nodes.values())
+    if has_ops != isinstance(patch, OpPatch):
+        wanted, got = ("blocks", "ops of a kernel") if has_ops else ("ops of a kernel", "blocks")
+        raise PatchError(f"clipboard must hold {wanted}, got {got}")
     left = min(node.position[0] for node in part.nodes.values())
     top = min(node.position[1] for node in part.nodes.values())
     dx, dy = (at[0] - left, at[1] - top) if at else (24.0, 24.0)

@@ -51,6 +51,22 @@ CATEGORIES = {
     "reduce": "mdi6.sigma",
     "values": "mdi6.sine-wave",
 }
+#: Icons of the categories of ops.
+OP_CATEGORIES = {
+    "arithmetic": "mdi6.plus-minus-variant",
+    "bits": "mdi6.numeric",
+    "buffers": "mdi6.database-outline",
+    "conversion": "mdi6.swap-horizontal-bold",
+    "functions": "mdi6.function",
+    "images": "mdi6.image-outline",
+    "indices": "mdi6.map-marker-outline",
+    "kernel": "mdi6.chip",
+    "logic": "mdi6.gate-and",
+    "noise": "mdi6.grain",
+    "shaping": "mdi6.chart-bell-curve",
+    "threads": "mdi6.account-group",
+    "vectors": "mdi6.axis-arrow",
+}
 
 
 def category_icon(category: str, is_value: bool = False) -> QIcon:
@@ -58,7 +74,7 @@ def category_icon(category: str, is_value: bool = False) -> QIcon:
     theme = colours.current()
     tint = colours.mix(colours.category_tint(category, theme), theme.text, 0.45)
     usual = "mdi6.sine-wave" if is_value else "mdi6.cube-outline"
-    drawn: QIcon = qtawesome.icon(CATEGORIES.get(category.lower(), usual), color=tint)
+    drawn: QIcon = qtawesome.icon({**OP_CATEGORIES, **CATEGORIES}.get(category.lower(), usual), color=tint)
     return drawn
 
 

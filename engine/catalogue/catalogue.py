@@ -10,7 +10,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from platformdirs import user_config_path
 
@@ -36,6 +36,9 @@ def near_types(type_id: str) -> str:
 
 class Catalogue:
     """The block types by id, including types that are defined in Python later."""
+
+    #: What a person calls one of its members.
+    member: ClassVar[str] = "a block"
 
     def get(self, type_id: str) -> type[Block] | None:
         """Return a block type, or None when there is none of this id."""

@@ -58,6 +58,8 @@ def _parameter(setting: OpSetting) -> ParameterSpec:
 class OpCatalogue(Catalogue):
     """The ops of the table. They don't change while the program runs, and none follows from a node's values."""
 
+    member: ClassVar[str] = "an op"
+
     def get(self, type_id: str) -> type[Block] | None:
         """Return an op, or None when there is none of this id."""
         op = OPS.get(type_id)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -101,6 +102,21 @@ def test_ops_are_copied_and_pasted(inside: MainWindow) -> None:
     assert _graph(inside)["nodes"][-1]["parameters"] == {"b": 2.0}
 
 
+def test_ops_are_not_pasted_among_blocks_nor_blocks_among_ops(inside: MainWindow, qtbot: QtBot) -> None:
+    for leave, wanted in ((True, "blocks"), (False, "ops of a kernel")):
+        inside.canvas.select_all()
+        inside.canvas.edits.copy()
+        if leave:
+            inside.kernel.leave()
+        else:
+            inside.go_to("kernel/times")
+        before = len(patch_of(inside).history.names)
+        with qtbot.waitSignal(inside.canvas.refused) as refused:
+            inside.canvas.edits.paste()
+        assert refused.args == [f"clipboard must hold {wanted}, got {'blocks' if not leave else 'ops of a kernel'}"]
+        assert len(patch_of(inside).history.names) == before
+
+
 def test_the_inspector_sets_what_an_input_is_while_nothing_is_connected(inside: MainWindow) -> None:
     inside.canvas.select(["times"])
     editor: Any = inside.inspector.editor("b")
@@ -165,3 +181,29 @@ def test_selected_ops_are_wrapped_in_a_loop(inside: MainWindow) -> None:
     hand = Hand(inside.canvas)
     hand.drag(hand.port("times", "out", is_input=False), hand.port("for", "next_a", is_input=True))
     assert {"source": "times.out", "target": "for.next_a"} in _graph(inside)["connections"]
+
+
+def test_a_new_kernel_scales_its_input(window: MainWindow) -> None:
+    window.files.new()
+    node = patch_of(window).add("kernel.graph")
+    block_type = patch_of(window).block_type(node.id)
+    assert block_type is not None and list(block_type.ports) == ["x", "result"]
+    window.canvas.node_activated.emit(node.id)
+    assert [inner.type for inner in window.canvas.patch.nodes.values()] == [  # type: ignore[union-attr]
+        *("op.input", "op.parameter", "op.multiply", "op.output")
+    ]
+    assert patch_of(window).nodes[node.id].parameters == {}
+
+
+def test_the_problem_list_leads_to_the_op(inside: MainWindow) -> None:
+    patch = patch_of(inside)
+    patch.set("kernel", graph={**_GRAPH, "connections": [{"source": "x.buffer", "target": "out.value"}]})
+    told = patch.catalogue.resolve("kernel.graph", patch.nodes["kernel"].parameters, lambda: patch.folder)[1]
+    assert told is not None
+    inside.kernel.leave()
+    inside.problems.show_diagnostics((msgspec.structs.replace(told, node="kernel"),))
+    row = inside.problems.list.topLevelItem(0)
+    assert row is not None and row.text(1) == "Blur › Output out, value"
+    assert "got buffer of f32; load an element of it" in row.text(0)
+    inside.problems.list.itemActivated.emit(row, 0)
+    assert inside.kernel.is_open and inside.canvas.selected() == ["out"]

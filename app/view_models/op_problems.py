@@ -1,0 +1,49 @@
+"""The problems of op graphs, each at its op, in place of one at the kernel's block that holds them all."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from engine.diagnostics import Diagnostic, PatchError, Severity
+from engine.op_graphs.graph_editing import GRAPH, has_op_graph
+from engine.op_graphs.op_patch import OpPatch, open_graph
+from engine.patch.document import Patch
+
+
+def with_op_problems(patch: Patch, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Return diagnostics of a patch with the errors of op graphs at their ops, which are called "block/op"."""
+    found: list[Diagnostic] = []
+    for diagnostic in diagnostics:
+        found += _inside(patch, diagnostic) or [diagnostic]
+    return found
+
+
+def _inside(patch: Patch, diagnostic: Diagnostic) -> list[Diagnostic]:
+    """Return the errors of a block's op graph that a diagnostic speaks of; nothing when it is about something else."""
+    node = diagnostic.node
+    graph = _graph(patch, node) if node is not None and diagnostic.port is None else None
+    errors = [item for item in graph.problems if item.severity is Severity.ERROR] if graph is not None else []
+    if any(item.message not in diagnostic.message for item in errors):
+        return []
+    places = [f"{node}/{item.node}" if item.node else node for item in errors]
+    return [msgspec.structs.replace(item, node=place) for item, place in zip(errors, places, strict=True)]
+
+
+def place_title(patch: Patch, place: str) -> str:
+    """Return what a list calls a block, or an op of a kernel as "block/op": its title, after that of the kernel."""
+    node, _, op = place.partition("/")
+    if node not in patch.nodes:
+        return place
+    graph = _graph(patch, node) if op else None
+    if graph is None or op not in graph.nodes:
+        return patch.title(node)
+    return f"{patch.title(node)} › {graph.title(op)}"
+
+
+def _graph(patch: Patch, node: str) -> OpPatch | None:
+    if not has_op_graph(patch, node):
+        return None
+    try:
+        return open_graph(patch.value(node, GRAPH))
+    except PatchError:
+        return None
