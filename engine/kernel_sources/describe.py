@@ -2,19 +2,20 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from engine.kernel_sources.element_names import named_element, parameter_texts
 from engine.kernel_sources.image import Direction, KernelImage, KernelManifest, ManifestParameter
 from engine.kernel_sources.sources import PythonKernel
-from engine.ptx import KernelSignature, parse
-from engine.ptx.tree import Address, Function, Instruction, Operand, Register, Symbol, Vector, type_size
+from engine.ptx import KernelSignature, PtxModule, parse
+from engine.ptx.tree import Address, Function, Instruction, Operand, OperandList, Register, Symbol, Vector, type_size
 
 # A kernel reads or writes through its pointer parameters, or both. Each register has the set of parameters whose
-# address it may hold on any path; every memory access then counts for the parameters in its address. When an address is
-# stored, passed to a function or taken apart, the parameter's direction is unknown rather than guessed.
+# address it may hold on any path; every memory access then counts for the parameters in its address. What a function
+# does with an address that is passed to it counts too. When an address is stored, passed to a function that isn't known
+# or taken apart, the parameter's direction is unknown rather than guessed.
 
 
 # Instructions that pass an address on: the positions of these operands after the destination; () stands for all.
@@ -68,15 +69,35 @@ class ParameterUse:
         (only,) = self.types if len(self.types) == 1 else (None,)
         return None if only in _UNTYPED else only
 
+    def add(self, inner: "ParameterUse") -> None:
+        """Count what a function does with an address that is passed to it."""
+        for name in ("reads", "writes", "is_address", "maybe_address", "escapes", "taken_apart"):
+            setattr(self, name, getattr(self, name) or getattr(inner, name))
+        self.types |= inner.types
 
-def parameter_uses(kernel: Function) -> dict[str, ParameterUse]:
-    """Return how `kernel` uses each of its parameters, by name; only parameters of 8 bytes can be pointers."""
+
+#: What functions do with their parameters, in order; nothing is known of one while its own code is looked at.
+Known = dict[str, list[ParameterUse]]
+
+
+def parameter_uses(
+    kernel: Function, functions: Mapping[str, Function] | None = None, known: Known | None = None
+) -> dict[str, ParameterUse]:
+    """Return how `kernel` uses each of its parameters, by name; only parameters of 8 bytes can be pointers.
+
+    `functions` are those that it may call, and `known` what has been found of them. An address passed to any other, or
+    by recursion, has an unknown use.
+    """
+    known = {} if known is None else known
     uses = {parameter.name: ParameterUse() for parameter in kernel.parameters}
     wide = {parameter.name for parameter in kernel.parameters if parameter.size_bytes == 8}
     origins = _origins(kernel, wide)
     for instruction in kernel.instructions:
         _note_accesses(instruction, origins, uses)
-        _note_escapes(instruction, origins, uses)
+        if instruction.opcode == "call":
+            _note_call(instruction, origins, uses, functions or {}, known)
+        else:
+            _note_escapes(instruction, origins, uses, {result.name for result in kernel.results})
         if instruction.opcode == "cvta":
             for name in _held(instruction.operands[1:], origins):
                 uses[name].is_address = True
@@ -93,6 +114,10 @@ def _origins(kernel: Function, wide: set[str]) -> dict[str, set[str]]:
             if not instruction.operands:
                 continue
             target, sources = instruction.operands[0], instruction.operands[1:]
+            if (argument := _argument(instruction)) is not None:
+                found = _held(sources, origins)
+                changed |= not found <= origins[argument]
+                origins[argument] |= found
             if not isinstance(target, Register):
                 continue
             found = set(_loaded_parameters(instruction, wide))
@@ -103,6 +128,35 @@ def _origins(kernel: Function, wide: set[str]) -> dict[str, set[str]]:
                 origins[target.name] |= found
                 changed = True
     return origins
+
+
+def _argument(instruction: Instruction) -> str | None:
+    """Return the variable that is written, when it is one with which a function is called or its result returned."""
+    target = instruction.operands[0] if instruction.operands else None
+    if instruction.opcode == "st" and "param" in instruction.modifiers and isinstance(target, Address):
+        return target.base.name if isinstance(target.base, Symbol) else None
+    return None
+
+
+def _note_call(
+    instruction: Instruction,
+    origins: dict[str, set[str]],
+    uses: dict[str, ParameterUse],
+    functions: Mapping[str, Function],
+    known: Known,
+) -> None:
+    """Count what the called function does with the addresses that are passed to it."""
+    name = next((item.name for item in instruction.operands if isinstance(item, Symbol)), "")
+    called = functions.get(name)
+    if name not in known and called is not None and called.body is not None:
+        known[name] = []
+        known[name] = list(parameter_uses(called, functions, known).values())
+    lists = [item.elements for item in instruction.operands if isinstance(item, OperandList)]
+    inner = known.get(name, [])
+    for index, item in enumerate(lists[-1] if lists else ()):
+        passed = item.name if isinstance(item, Register | Symbol) else ""
+        for origin in origins.get(passed, ()):
+            uses[origin].add(inner[index] if index < len(inner) else ParameterUse(escapes=True))
 
 
 def _loaded_parameters(instruction: Instruction, wide: set[str]) -> Iterator[str]:
@@ -149,11 +203,14 @@ def _effect(instruction: Instruction, place: int) -> Effect:
     return "update" if opcode in _UPDATES else "unknown"
 
 
-def _note_escapes(instruction: Instruction, origins: dict[str, set[str]], uses: dict[str, ParameterUse]) -> None:
+def _note_escapes(
+    instruction: Instruction, origins: dict[str, set[str]], uses: dict[str, ParameterUse], results: set[str]
+) -> None:
     opcode, operands = instruction.opcode, instruction.operands
-    if opcode in _LOOKS:
+    argument = _argument(instruction)
+    if opcode in _LOOKS or (argument is not None and argument not in results):
         return
-    if opcode in _WRITES | _UPDATES or opcode == "call":
+    if opcode in _WRITES | _UPDATES:
         for name in _held(operands, origins):
             uses[name].escapes = True
         return
@@ -189,10 +246,9 @@ def describe_kernels(image: KernelImage) -> tuple[KernelManifest, ...]:
     """
     if isinstance(image.source, PythonKernel) and image.manifests:
         return tuple(image.manifests.values())
-    module = parse(image.ptx)
-    version = ".".join(map(str, module.version))
+    module, known = parse(image.ptx), Known()
     return tuple(
-        _describe(module.functions[name], signature, image.text, version, module.target)
+        _describe(module.functions[name], module, signature, image.text, known)
         for name, signature in image.signatures.items()
     )
 
@@ -243,9 +299,9 @@ _USES: dict[Direction, frozenset[str]] = {
 
 
 def _describe(
-    kernel: Function, signature: KernelSignature, source: str, ptx_version: str, target: str
+    kernel: Function, module: PtxModule, signature: KernelSignature, source: str, known: Known
 ) -> KernelManifest:
-    uses = parameter_uses(kernel)
+    uses = parameter_uses(kernel, module.functions, known)
     names = source_parameter_names(source, kernel.name)
     if len(names) != len(kernel.parameters):
         names = [parameter.name for parameter in kernel.parameters]
@@ -272,8 +328,8 @@ def _describe(
         uses_dynamic_shared=signature.uses_dynamic_shared,
         generated=True,
         needs_review=any(parameter.direction == "unknown" for parameter in parameters),
-        ptx_version=ptx_version,
-        target_sm=target,
+        ptx_version=".".join(map(str, module.version)),
+        target_sm=module.target,
     )
 
 

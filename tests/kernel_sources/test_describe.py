@@ -56,18 +56,42 @@ def test_a_pointer_chosen_at_run_time_counts_for_both(tmp_path: Path) -> None:
 
 
 def test_a_pointer_that_goes_elsewhere_is_unknown(tmp_path: Path) -> None:
-    """It is stored in memory or passed to a function that is not inlined, where anything may happen to it."""
+    """It is stored in memory, returned, or passed by a function pointer, where anything may happen to it."""
+    manifest = describe(
+        tmp_path,
+        "typedef float (*Pick)(const float*);\n"
+        "__device__ float first(const float* p) { return p[0]; }\n"
+        "__device__ float second(const float* p) { return p[1]; }\n"
+        "__device__ Pick picks[2] = {first, second};\n"
+        "__device__ __noinline__ float* returned(float* p, int i) { return i ? p : p + 1; }\n"
+        'extern "C" __global__ void k(const float* passed, float** table, float* stored, float* out, float* back) {\n'
+        "    table[threadIdx.x] = stored;\n"
+        "    stored[0] = 1;\n"
+        "    out[threadIdx.x] = picks[threadIdx.x & 1](passed);\n"
+        "    returned(back, threadIdx.x)[0] = 1;\n"
+        "}\n",
+    )
+    unknown = dict.fromkeys(("passed", "stored", "back"), "unknown")
+    assert directions(manifest) == {**unknown, "table": "out", "out": "out"}
+    assert manifest.needs_review is True
+
+
+@pytest.mark.parametrize("architecture", ["compute_75", "compute_100"])
+def test_what_a_function_does_with_a_pointer_counts(tmp_path: Path, architecture: str) -> None:
+    """Through several calls of functions that are not inlined, each for the pointers passed to it; not in recursion."""
     manifest = describe(
         tmp_path,
         "__device__ __noinline__ float pick(const float* p, int i) { return p[i]; }\n"
-        'extern "C" __global__ void k(const float* passed, float** table, float* stored, float* out) {\n'
-        "    table[threadIdx.x] = stored;\n"
-        "    stored[0] = 1;\n"
-        "    out[threadIdx.x] = pick(passed, threadIdx.x);\n"
+        "__device__ __noinline__ void put(float* p, float value) { p[threadIdx.x] = value; }\n"
+        "__device__ __noinline__ void move(float* to, const float* from, int i) { put(to + i, pick(from, i)); }\n"
+        "__device__ __noinline__ int deep(int* p, int n) { return n ? deep(p + 1, n - 1) + deep(p, n / 2) : p[0]; }\n"
+        'extern "C" __global__ void k(float* a, float* b, float* c, float* d, int* e, int* out) {\n'
+        "    move(a, b, threadIdx.x);\n    move(c, c, threadIdx.x);\n    put(d, pick(a, 3));\n"
+        "    out[0] = deep(e, threadIdx.x);\n"
         "}\n",
+        architecture,
     )
-    assert directions(manifest) == {"passed": "unknown", "table": "out", "stored": "unknown", "out": "out"}
-    assert manifest.needs_review is True
+    assert directions(manifest) == {"a": "inout", "b": "in", "c": "inout", "d": "out", "e": "unknown", "out": "out"}
 
 
 def test_asynchronous_copies_read_their_source(tmp_path: Path) -> None:

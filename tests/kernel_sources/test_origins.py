@@ -1,0 +1,192 @@
+"""PTX of every origin loads, tells what its kernel does with each parameter, and runs on the host device."""
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from llvmlite import binding as llvm
+
+from engine.device.host import HostDevice
+from engine.kernel_sources.describe import describe_kernels
+from engine.kernel_sources.loader import load_image
+from engine.kernel_sources.nvrtc import compile_cuda
+
+#: out[i] = a * x[i] + y[i] for i < n, and count += 1 for each.
+CUDA = """extern "C" __global__ void work(const float* x, const float* y, float* out, int* count, float a, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    out[i] = __fadd_rn(__fmul_rn(a, x[i]), y[i]);
+    atomicAdd(count, 1);
+}
+"""
+LLVM = """target triple = "nvptx64-nvidia-cuda"
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+define ptx_kernel void @work(ptr addrspace(1) %x, ptr addrspace(1) %y, ptr addrspace(1) %out, ptr addrspace(1) %count,
+                             float %a, i32 %n) {
+  %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  %size = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+  %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %start = mul i32 %block, %size
+  %i = add i32 %start, %thread
+  %inside = icmp slt i32 %i, %n
+  br i1 %inside, label %body, label %done
+body:
+  %at.x = getelementptr float, ptr addrspace(1) %x, i32 %i
+  %at.y = getelementptr float, ptr addrspace(1) %y, i32 %i
+  %at.out = getelementptr float, ptr addrspace(1) %out, i32 %i
+  %of.x = load float, ptr addrspace(1) %at.x
+  %of.y = load float, ptr addrspace(1) %at.y
+  %product = fmul float %of.x, %a
+  %sum = fadd float %product, %of.y
+  store float %sum, ptr addrspace(1) %at.out
+  %before = atomicrmw add ptr addrspace(1) %count, i32 1 monotonic
+  br label %done
+done:
+  ret void
+}
+"""
+BY_HAND = """// out[i] = a * x[i] + y[i]
+.version 6.4
+.target sm_70, texmode_independent
+.address_size 64
+.visible .entry work (.param .u64 x, .param .u64 y,
+  .param .u64 out, .param .u64 count, .param .f32 a, .param .u32 n)
+.maxntid 256, 1, 1
+{
+  .reg .u32 i, limit, t<3>; .reg .u64 at_x, at_y, at_out, counter; .reg .f32 v<3>, k; .reg .pred out_of_range;
+  mov.u32 t0, %ctaid.x; mov.u32 t1, %ntid.x; mov.u32 t2, %tid.x;
+  mad.lo.u32 i, t0, t1, t2;
+  ld.param.u32 limit, [n]; setp.hs.u32 out_of_range, i, limit;
+  @out_of_range exit;
+  ld.param.f32 k, [a];
+  ld.param.u64 at_x, [x]; mad.wide.u32 at_x, i, 4, at_x; ldu.global.f32 v0, [at_x];
+  ld.param.u64 at_y, [y]; mad.wide.u32 at_y, i, 4, at_y; ld.global.cs.f32 v1, [at_y];
+  mul.rn.f32 v2, v0, k; add.rn.f32 v2, v2, v1;
+  ld.param.u64 at_out, [out]; mad.wide.u32 at_out, i, 4, at_out; st.global.f32 [at_out], v2;
+  ld.param.u64 counter, [count]; red.global.add.u32 [counter], 1;
+  ret;
+}
+"""
+#: As Triton writes it: predicated loads between braces, a required size of the thread block, two parameters of its own.
+LIKE_TRITON = """.version 8.0
+.target sm_80
+.address_size 64
+.extern .shared .align 16 .b8 global_smem[];
+.visible .entry work(
+\t.param .u64 .ptr .global .align 1 work_param_0,
+\t.param .u64 .ptr .global .align 1 work_param_1,
+\t.param .u64 .ptr .global .align 1 work_param_2,
+\t.param .u64 .ptr .global .align 1 work_param_3,
+\t.param .f32 work_param_4,
+\t.param .u32 work_param_5,
+\t.param .u64 .ptr .global .align 1 work_param_6,
+\t.param .u64 .ptr .global .align 1 work_param_7
+)
+.reqntid 128
+{
+\t.reg .pred \t%p<2>;
+\t.reg .b32 \t%r<12>;
+\t.reg .b64 \t%rd<9>;
+\tld.param.b64 \t%rd1, [work_param_0];
+\tld.param.b64 \t%rd2, [work_param_1];
+\tld.param.b64 \t%rd3, [work_param_2];
+\tld.param.b64 \t%rd4, [work_param_3];
+\tld.param.b32 \t%r1, [work_param_4];
+\tld.param.b32 \t%r2, [work_param_5];
+\tmov.u32 \t%r3, %ctaid.x;
+\tmov.u32 \t%r4, %tid.x;
+\tshl.b32 \t%r5, %r3, 7;
+\tor.b32 \t%r6, %r5, %r4;
+\tsetp.lt.s32 \t%p1, %r6, %r2;
+\tmul.wide.s32 \t%rd5, %r6, 4;
+\tadd.s64 \t%rd6, %rd1, %rd5;
+\tadd.s64 \t%rd7, %rd2, %rd5;
+\tadd.s64 \t%rd8, %rd3, %rd5;
+\t// begin inline asm
+\tmov.u32 %r7, 0x0;
+\t@%p1 ld.global.b32 { %r7 }, [ %rd6 + 0 ];
+\t// end inline asm
+\t// begin inline asm
+\tmov.u32 %r8, 0x0;
+\t@%p1 ld.global.b32 { %r8 }, [ %rd7 + 0 ];
+\t// end inline asm
+\tmul.rn.f32 \t%r9, %r7, %r1;
+\tadd.rn.f32 \t%r10, %r9, %r8;
+\t// begin inline asm
+\t@%p1 st.global.b32 [ %rd8 + 0 ], { %r10 };
+\t// end inline asm
+\t// begin inline asm
+\t@%p1 atom.global.gpu.acq_rel.add.u32 %r11, [ %rd4 + 0 ], 1;
+\t// end inline asm
+\tret;
+}
+"""
+
+
+def by_llvm() -> str:
+    """Return what llvmlite's NVPTX backend makes of the kernel."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    machine = llvm.Target.from_triple("nvptx64-nvidia-cuda").create_target_machine(
+        cpu="sm_75", features="+ptx64", opt=3
+    )
+    text: str = machine.emit_assembly(llvm.parse_assembly(LLVM))
+    return text
+
+
+def by_nvcc() -> str:
+    """Return what nvcc makes of the kernel, with debug sections."""
+    nvcc = shutil.which("nvcc")
+    if nvcc is None:
+        pytest.skip("needs nvcc")
+    command = [nvcc, "-ptx", "-arch=compute_80", "-lineinfo", "-x", "cu", "-o", "-", "-"]
+    return subprocess.run(command, input=CUDA, capture_output=True, text=True, check=True).stdout
+
+
+def by_nvrtc(architecture: str) -> Callable[[], str]:
+    """Return what compiles the kernel with NVRTC."""
+    return lambda: compile_cuda(CUDA, Path("work.cu"), architecture, []).ptx
+
+
+ORIGINS: dict[str, Callable[[], str]] = {
+    "nvrtc, typed": by_nvrtc("compute_75"),
+    "nvrtc, newest typed": by_nvrtc("compute_90"),
+    "nvrtc, untyped": by_nvrtc("compute_100"),
+    "nvrtc, newest": by_nvrtc("compute_120"),
+    "nvcc": by_nvcc,
+    "llvmlite": by_llvm,
+    "by hand": lambda: BY_HAND,
+    "like triton": lambda: LIKE_TRITON,
+}
+
+
+@pytest.mark.parametrize("origin", ORIGINS)
+def test_ptx_of_each_origin_loads_and_runs(tmp_path: Path, origin: str) -> None:
+    """Directions are those of the source, and results are numpy's bit for bit."""
+    file = tmp_path / "work.ptx"
+    file.write_text(ORIGINS[origin]())
+    image = load_image(file, "compute_90")
+    (manifest,) = describe_kernels(image)
+    parameters = manifest.parameters
+    assert [p.direction for p in parameters[:4]] == ["in", "in", "out", "inout"]
+    assert [p.is_pointer for p in parameters[:4]] == [True] * 4
+    assert not any(p.is_pointer for p in parameters[4:])
+    assert not manifest.needs_review
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((2, 300), np.float32)
+    device = HostDevice(cores=1, quick_first=False)
+    try:
+        kernel = device.load_module(image.payload("compute_90")).kernel("work")
+        out, count = device.upload(np.zeros(300, np.float32)), device.upload(np.zeros(1, np.int32))
+        hidden = [0] * (len(parameters) - 6)
+        arguments = [device.upload(x), device.upload(y), out, count, np.float32(1.7), np.int32(300), *hidden]
+        device.launch(kernel, (3,), (128,), arguments)
+        assert np.array_equal(out.download(), np.float32(1.7) * x + y)
+        assert count.download().tolist() == [300]
+    finally:
+        device.close()
