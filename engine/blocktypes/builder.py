@@ -44,7 +44,7 @@ from engine.kernel_sources.sources import OpGraphSource
 from engine.ops import Argument as OpArgument
 from engine.ops import Extent as OpExtent
 from engine.ops import FramePointer, InputPointer, LiveParameter, OpGraph, OutputPointer
-from engine.types import DType, u32
+from engine.types import NAMED, DType, u32
 
 #: The most threads of a thread block, and the most dynamic shared memory that any GPU has for one.
 MOST_THREADS, MOST_SHARED_BYTES = 1024, 227 * 1024
@@ -143,8 +143,15 @@ class BlockBuilder:
 
         The graph's inputs, outputs and parameters are the block's ports and live parameters of the same names.
         """
+        if not isinstance(graph, OpGraph | OpGraphSource):
+            raise checks.refuse(self._id, "graph", "be an op graph", graph)
         source = graph if isinstance(graph, OpGraphSource) else OpGraphSource.of(graph)
-        kernel = source.kernel()
+        kernel, over = source.kernel(), BufferHandle(self._port(over))
+        dtypes = [(item.name, item.dtype) for item in kernel.inputs]
+        for name, dtype in [*dtypes, *((item.name, item.dtype) for item in kernel.outputs)]:
+            spec = self._ports[self._port(BufferHandle(name))]
+            if spec.dtype != NAMED[dtype]:
+                raise checks.refuse(self._id, f"{name} of the graph", f"be {spec.dtype} as its port", dtype)
         for output in kernel.outputs:
             if output.initial == "zeros":
                 self.fill(BufferHandle(output.name))

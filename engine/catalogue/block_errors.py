@@ -44,9 +44,9 @@ def interface_diagnostic(problem: BaseException, block_type: type[Block]) -> Dia
         return error(str(problem), file=problem.file, line=problem.line, remedy="mend the kernel and save it")
     if isinstance(problem, OpError):
         places = (f"op {told.node}: {told.message}" if told.node else told.message for told in problem.errors)
-        return error("; ".join(places))
+        return error("; ".join(places), remedy="give the block other values")
     if isinstance(problem, PatchError):
-        return error(str(problem))
+        return error(str(problem), remedy="give the block other values")
     return code_diagnostic(problem, f"interface of {block_type.id}", block_type.source_file())
 
 

@@ -266,7 +266,7 @@ class Patch(PatchContents):
         checked = {spec.name: spec.coerce(value) for spec, value in specs}
         adapted, problem = self.catalogue.resolve(block_type.id, checked, lambda: self.folder)
         assert adapted is not None
-        if problem is not None and adapted is block_type and len(deciding) < len(values):
+        if problem is not None and adapted is block_type and block_type.is_adaptive and len(deciding) < len(values):
             raise PatchError(problem.message)  # why the others are not known
         specs = [(adapted.parameter(name), value) for name, value in values.items() if name not in deciding]
         return {**checked, **{spec.name: spec.coerce(value) for spec, value in specs}}

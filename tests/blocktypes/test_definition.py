@@ -355,6 +355,7 @@ DECLARING: dict[str, dict[str, Any]] = {
         "structural": True,
         "files": "",
         "replaces": ("before",),
+        "language": "",
     },
     "value_port": {"doc": "Value.", "unit": "m", "replaces": ("said",)},
     "class": {

@@ -17,9 +17,11 @@ from engine import Engine, Patch
 from engine.api import (
     Block,
     BlockBuilder,
+    GraphBuilder,
     In,
     Kernel,
     Moment,
+    OpGraph,
     Out,
     ReinterpretView,
     ReshapeView,
@@ -168,6 +170,14 @@ def _word(block: Any, build: BlockBuilder) -> object:
     return build.buffer(f"word{len(build.commit().buffers)}", u32, "[1]")
 
 
+def _halved() -> OpGraph:
+    """Return a graph that writes half of x to out."""
+    g = GraphBuilder()
+    half = g.add("op.multiply", a=g.add("op.input", "x")["value"], b=0.5)
+    g.add("op.output", "out", value=half["out"])
+    return g.graph()
+
+
 #: Good arguments of every call that an author can make.
 CALLS: dict[str, tuple[Callable[..., Any], dict[str, Action]]] = {
     "launch": (
@@ -181,6 +191,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Action]]] = {
             "count": _fine(None),
         },
     ),
+    "compute": (BlockBuilder.compute, {"graph": _fine(_halved()), "over": X}),
     "fill": (BlockBuilder.fill, {"target": OUT, "value": _fine(1)}),
     "copy": (BlockBuilder.copy, {"target": OUT, "source": X}),
     "buffer": (
