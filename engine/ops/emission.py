@@ -109,6 +109,9 @@ class Emission:
     place: list[ir.Value] = field(default_factory=list)
     index: Any = None
     inside: Any = None
+    #: Elements that were loaded before, by their pointer's name; unless None, where results go instead of memory.
+    own: dict[str, Value] = field(default_factory=dict)
+    results: dict[str, Value] | None = None
     _given: dict[Argument, ir.Value] = field(default_factory=dict)
 
     def argument(self, argument: Argument, kind: ir.Type) -> ir.Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Literal
 
 import msgspec
 from llvmlite import ir
@@ -11,11 +12,13 @@ from engine.diagnostics import Severity
 from engine.ops.analysis import Analysis, analyse, number_type
 from engine.ops.emission import GLOBAL, VOID, Argument, Buffer, Emission, InputPointer, OutputPointer, Value
 from engine.ops.graph import TOP, OpError, OpGraph
+from engine.ops.lanes import emit_lanes
 from engine.ops.places import PROGRAM, Place, llvm_lines, places_text, ptx_lines
 from engine.ops.ptx import TRIPLE, data_layout, to_ptx
 from engine.ops.table import OpCode, Region
 from engine.ops.types import BufferType
 from engine.ops.wiring import PlacedOp
+from engine.types import NAMED
 
 _AXES = ("x", "y", "z")
 #: The thread block by the rank of kernels whose threads wait for each other: whole warps.
@@ -88,16 +91,20 @@ class OpKernel(msgspec.Struct, frozen=True):
         return llvm_lines(self.llvm_ir, self.ops)
 
 
-def compile_graph(graph: OpGraph, *, entry: str = "kernel", rank: int = 0) -> OpKernel:
+def compile_graph(
+    graph: OpGraph, *, entry: str = "kernel", rank: int = 0, elements_per_thread: Literal[1, 2, 4] = 1
+) -> OpKernel:
     """Return the kernel of an op graph; OpError when the graph is wrong.
 
-    Threads count the elements along as many axes as the ops need, at least `rank`. The same graph gives the same PTX.
+    Threads count the elements along as many axes as the ops need, at least `rank`. With several elements per thread a
+    GPU reads and writes faster. A kernel that is not element-wise or counts along several axes has one all the same, as
+    its `elements_per_thread` says. The same graph gives the same PTX, and any number of elements the same bits.
     """
     analysis = analyse(graph)
     errors = [problem for problem in analysis.diagnostics if problem.severity is Severity.ERROR]
     if errors:
         raise OpError(errors)
-    return _Lowering(analysis, entry, rank).kernel()
+    return _Lowering(analysis, entry, rank).kernel(elements_per_thread)
 
 
 class _Lowering:
@@ -128,14 +135,18 @@ class _Lowering:
         function.set_metadata("dbg", Place(PROGRAM))
         self._places = {number: Place(PROGRAM + number) for number in self._numbers.values()}
 
-    def kernel(self) -> OpKernel:
+    def kernel(self, elements_per_thread: int) -> OpKernel:
         """Emit everything."""
         emission = self._emission
         for argument in self._pointers():
             emission.argument(argument, GLOBAL)
-        self._begin()
-        self._scope(TOP)
-        if not emission.builder.block.is_terminated:
+        is_elementwise = not any(placed.op.roams or placed.op.waits or self._is_roamed(placed) for placed in self._live)
+        count = elements_per_thread if is_elementwise and emission.rank == 1 else 1
+        if count > 1:
+            emit_lanes(emission, count, *self._own_buffers(), self._body)
+        else:
+            self._begin()
+            self._body()
             emission.builder.ret_void()
         text = str(emission.module) + places_text(self._entry, len(self._live))
         return OpKernel(
@@ -146,13 +157,31 @@ class _Lowering:
             tuple(self._inputs()),
             tuple(self._outputs()),
             tuple(self._parameters()),
-            not any(placed.op.roams or placed.op.waits for placed in self._live)
-            and not any("buffer" in self._used[placed.node.id] for placed in self._live),
+            is_elementwise,
             emission.rank,
-            1,
+            count,
             _BLOCKS[emission.rank] if emission.waits else None,
             tuple(placed.node.id for placed in self._live),
         )
+
+    def _body(self) -> None:
+        """Emit all ops for the present element."""
+        self._values.clear()
+        self._scope(TOP)
+        self._emission.builder.debug_metadata = None
+
+    def _own_buffers(self) -> tuple[list[Buffer], list[Buffer]]:
+        """Return the buffers of which each thread reads, and writes, its own elements."""
+        inputs = [
+            self._own(InputPointer(name, placed.settings["type"]))
+            for name, placed in self._named("op.input")
+            if "value" in self._used.get(placed.node.id, ())
+        ]
+        return inputs, [self._own(OutputPointer(port.name, port.dtype)) for port in self._outputs()]
+
+    def _own(self, pointer: InputPointer | OutputPointer) -> Buffer:
+        kind = BufferType(NAMED[pointer.dtype])
+        return Buffer(kind, self._emission.argument(pointer, GLOBAL), self._emission.extent)
 
     def _begin(self) -> None:
         """Find this thread's element; threads without one return, unless others wait for them."""

@@ -73,6 +73,46 @@ def store(emission: Emission, buffer: Buffer, index: ir.Value, parts: Sequence[i
         builder.store(part, _component(emission, address, scalar, at), align=scalar.alignment)
 
 
+def wide_bytes(buffer: Buffer, count: int) -> int:
+    """Return how many bytes one load of `count` elements takes, at most 16; vectors are loaded one by one."""
+    dtype = buffer.type.dtype
+    return min(16, count * dtype.size_bytes) if dtype.components == 1 else dtype.alignment
+
+
+def load_many(emission: Emission, buffer: Buffer, first: ir.Value, count: int) -> list[Value]:
+    """Return elements next to each other; the buffer must be aligned to `wide_bytes`."""
+    builder, dtype = emission.builder, buffer.type.dtype
+    at_once = wide_bytes(buffer, count) // dtype.size_bytes
+    if dtype.components > 1 or at_once == 1:
+        return [load(emission, buffer, builder.add(first, ir.Constant(I32, at))) for at in range(count)]
+    kind, found = read_as(dtype), []
+    assert kind is not None
+    layout = ir.VectorType(stored(dtype), at_once)
+    for start in range(0, count, at_once):
+        place = _address(emission, stored(dtype), buffer, builder.add(first, ir.Constant(I32, start)))
+        whole = builder.load(place, align=at_once * dtype.size_bytes, typ=layout)
+        parts = [builder.extract_element(whole, ir.Constant(I32, at)) for at in range(at_once)]
+        found += [Value(kind, (_widen(emission, dtype, part),)) for part in parts]
+    return found
+
+
+def store_many(emission: Emission, buffer: Buffer, first: ir.Value, values: Sequence[Value]) -> None:
+    """Write elements next to each other; the buffer must be aligned to `wide_bytes`."""
+    builder, dtype = emission.builder, buffer.type.dtype
+    at_once = wide_bytes(buffer, len(values)) // dtype.size_bytes
+    if dtype.components > 1 or at_once == 1:
+        for at, value in enumerate(values):
+            store(emission, buffer, builder.add(first, ir.Constant(I32, at)), value.parts)
+        return
+    layout = ir.VectorType(stored(dtype), at_once)
+    for start in range(0, len(values), at_once):
+        whole: ir.Value = ir.Constant(layout, ir.Undefined)
+        for at, value in enumerate(values[start : start + at_once]):
+            whole = builder.insert_element(whole, _narrow(emission, dtype, value.parts[0]), ir.Constant(I32, at))
+        place = _address(emission, stored(dtype), buffer, builder.add(first, ir.Constant(I32, start)))
+        builder.store(whole, place, align=at_once * dtype.size_bytes)
+
+
 def _component(emission: Emission, address: ir.Value, scalar: DType, at: int) -> ir.Value:
     return emission.builder.gep(address, [ir.Constant(I64, at)], source_etype=stored(scalar)) if at else address
 

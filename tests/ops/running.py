@@ -31,12 +31,13 @@ def run(
     shape: tuple[int, ...] | int,
     *,
     outputs: Arrays | None = None,
-    thread_block: tuple[int, ...] = (),
+    offset: int = 0,
     **parameters: float,
 ) -> dict[str, np.ndarray[Any, Any]]:
     """Return the outputs of a graph by name.
 
     `shape` is that of what is computed; an output is an array of zeros of that shape, or else what `outputs` has.
+    Every buffer begins `offset` bytes behind an aligned address.
     """
     kernel = graph if isinstance(graph, OpKernel) else compile_graph(graph)
     sizes = (shape,) if isinstance(shape, int) else shape
@@ -45,40 +46,45 @@ def run(
     for port in kernel.outputs:
         dtype = NAMED[port.dtype].numpy
         held[port.name] = np.array((outputs or {}).get(port.name, np.zeros(sizes, dtype)))
-    buffers = {name: device.upload(array) for name, array in held.items()}
-    buffers["frame"] = device.upload(np.frombuffer(FRAME.tobytes(), np.uint32))
+    element = {port.name: NAMED[port.dtype] for port in (*kernel.inputs, *kernel.outputs)}
+    starts = {name: offset if offset % dtype.alignment == 0 else 0 for name, dtype in element.items()}
+    held["frame"], starts["frame"] = np.frombuffer(FRAME.tobytes(), np.uint32), 0
+    raw = {name: np.frombuffer(bytes(starts[name]) + array.tobytes(), np.uint8) for name, array in held.items()}
+    buffers = {name: device.upload(array) for name, array in raw.items()}
+    pointers = {name: np.uint64(buffer.pointer + starts[name]) for name, buffer in buffers.items()}
     values = {item.name: np.dtype(NAMED[item.dtype].numpy).type(item.default) for item in kernel.parameters}
     for name, number in parameters.items():
         values[name] = values[name].dtype.type(number)
-    vectors = {port.name: NAMED[port.dtype].components > 1 for port in (*kernel.inputs, *kernel.outputs)}
 
     def argument(item: object) -> object:
         match item:
             case InputPointer(name, _) | OutputPointer(name, _):
-                return buffers[name]
+                return pointers[name]
             case LiveParameter(name, _):
                 return values[name]
             case FramePointer():
-                return buffers["frame"]
+                return pointers["frame"]
             case Extent(kind, port):
-                dims = held[port].shape[: -1 if vectors[port] else None] if port else sizes
+                dims = held[port].shape[: -1 if element[port].components > 1 else None] if port else sizes
                 flipped = (*dims[::-1], 1, 1, 1)
                 number = np.prod(dims) if kind == "size" else flipped[("width", "height", "depth").index(kind)]
                 return np.int32(number)
         raise AssertionError(item)
 
-    # In one dimension more, the leading axes of an array count as one.
-    flat = sizes if len(sizes) <= kernel.rank else (*sizes[:0], int(np.prod(sizes)))
-    axes = [int(n) for n in flat[::-1]] + [1, 1, 1]
-    block = kernel.thread_block or (*thread_block, 1, 1)[:3] if thread_block or kernel.thread_block else None
-    block = block or {1: (256, 1, 1), 2: (16, 8, 1), 3: (8, 4, 4)}[kernel.rank]
+    # Axes beyond those that threads count are taken together.
+    counted = sizes if len(sizes) <= kernel.rank else (int(np.prod(sizes)),)
+    axes = (*counted[::-1], 1, 1)[:3]
+    block = kernel.thread_block or {1: (256, 1, 1), 2: (16, 8, 1), 3: (8, 4, 4)}[kernel.rank]
     per_thread = (kernel.elements_per_thread, 1, 1)
-    grid = tuple(-(-n // (b * e)) for n, b, e in zip(axes[:3], block, per_thread, strict=True))
+    grid = tuple(-(-n // (b * e)) for n, b, e in zip(axes, block, per_thread, strict=True))
     device.launch(
         module.kernel(kernel.entry), grid=grid, thread_block=block, args=[argument(item) for item in kernel.arguments]
     )
     device.synchronize()
-    results = {port.name: np.array(buffers[port.name].download()) for port in kernel.outputs}
+    results = {}
+    for port in kernel.outputs:
+        found = np.array(buffers[port.name].download())[starts[port.name] :]
+        results[port.name] = found.view(held[port.name].dtype).reshape(held[port.name].shape)
     for buffer in buffers.values():
         buffer.free()
     return results

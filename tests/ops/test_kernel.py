@@ -1,6 +1,9 @@
 """Whole kernels: what a graph becomes, and that it runs."""
 
+from typing import Literal
+
 import numpy as np
+import pytest
 
 from engine.device.device import Device
 from engine.ops import (
@@ -13,7 +16,10 @@ from engine.ops import (
     compile_graph,
     graph_from_json,
     graph_to_json,
+    parse_expression,
 )
+from engine.types import NAMED
+from tests.ops.reference import assert_same
 from tests.ops.running import run
 
 
@@ -50,6 +56,45 @@ def test_a_kernel_computes_each_element_of_any_size(device: Device) -> None:
         y = np.linspace(0, 9, size).astype(np.float16)
         found = run(device, kernel, {"x": x, "y": y}, size, a=3.0)["result"]
         np.testing.assert_array_equal(found, x * np.float32(3) + y.astype(np.float32))
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_several_elements_a_thread_give_the_same_bits(device: Device, count: Literal[2, 4]) -> None:
+    """For elements of every size, at any number of elements, and in buffers that are not aligned."""
+    g = GraphBuilder()
+    total = g.add("op.index", "index")["index"]
+    inputs = {}
+    random = np.random.default_rng(7)
+    for name in ("f32", "f64", "f16", "bf16", "u8", "s16", "s64", "boolean", "uchar4", "float3", "double2"):
+        dtype = NAMED[name]
+        source = g.add("op.input", name, type=name)["value"]
+        shape = (1027, dtype.components) if dtype.components > 1 else (1027,)
+        inputs[name] = random.integers(0, 2 if name == "boolean" else 100, shape).astype((dtype.of or dtype).numpy)
+        scaled = g.add("op.add", a=source, b=total)["out"] if name != "boolean" else source
+        kind = g.add("op.convert", x=scaled, type="s32")["out"] if name in ("u8", "s16", "uchar4") else scaled
+        g.add("op.output", f"out_{name}", value=kind, type=name)
+    loop = g.add("op.for", "loop", count=3.0, initial_a=total)
+    loop.connect("next_a", g.add("op.multiply", region="loop", a=loop["a"], b=3.0)["out"])
+    g.add("op.output", "looped", value=loop["a"])
+    graph = g.graph()
+    kernel = compile_graph(graph, elements_per_thread=count)
+    assert kernel.elements_per_thread == count
+    assert ".v4" in kernel.ptx if count == 4 else ".v2" in kernel.ptx
+    for size in (1, 7, 1023, 1027):
+        given = {name: array[:size] for name, array in inputs.items()}
+        expected = run(device, graph, given, size)
+        for offset in (0, 8):
+            found = run(device, kernel, given, size, offset=offset)
+            for name, array in expected.items():
+                assert_same(found[name], array, f"{name} of {size}")
+
+
+def test_only_element_wise_kernels_have_several_elements_a_thread() -> None:
+    """A kernel that loads elsewhere, or counts along two axes, has one."""
+    for text in ("x[i + 1]", "x * u"):
+        assert (
+            compile_graph(parse_expression(text, inputs={"x": "f32"}), elements_per_thread=4).elements_per_thread == 1
+        )
 
 
 def test_the_same_graph_gives_the_same_ptx_and_key() -> None:

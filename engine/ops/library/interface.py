@@ -101,6 +101,8 @@ def own_element(emission: Emission, buffer: Buffer) -> Value:
     """Return the element at this thread's own index; zeros where there is none."""
     kind = read_as(buffer.type.dtype)
     assert kind is not None
+    if buffer.pointer.name in emission.own:
+        return emission.own[buffer.pointer.name]
     if emission.inside is None:
         return memory.load(emission, buffer, emission.index)
     parts = emission.when(
@@ -212,7 +214,9 @@ def _output(emission: Emission, code: OpCode) -> dict[str, Value | Buffer]:
     value = code.inputs.get("value")
     if isinstance(value, Value):
         parts = value.parts
-        if emission.inside is None:
+        if emission.results is not None:
+            emission.results[pointer.name] = value
+        elif emission.inside is None:
             memory.store(emission, buffer, emission.index, parts)
         else:
             with emission.builder.if_then(emission.inside):
