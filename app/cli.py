@@ -187,7 +187,7 @@ def blocks(name: str | None, as_json: bool) -> None:
 
 
 @cli.command()
-@click.argument("file", type=_PATH, metavar="FILE", help="A .cu or .ptx file.")
+@click.argument("file", type=_PATH, metavar="FILE", help="A .cu or .ptx file, or a .py, which is run.")
 @click.option("--write-json", is_flag=True, help="Write NAME.json beside it, or several NAME.ENTRY.json.")
 def kernel(file: Path, write_json: bool) -> None:
     """Show the entry points of a kernel file, their parameters and directions."""

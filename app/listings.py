@@ -12,8 +12,10 @@ from engine.catalogue.catalogue import default_catalogue
 from engine.device.device import HOST_ARCHITECTURE
 from engine.device.open import list_devices
 from engine.kernel_sources.describe import describe_kernels
-from engine.kernel_sources.image import manifest_paths, write_manifest
-from engine.kernel_sources.loader import load_image
+from engine.kernel_sources.image import manifest_paths, read_source, write_manifest
+from engine.kernel_sources.loader import file_source, load_image
+from engine.kernel_sources.python.files import kernels_in
+from engine.kernel_sources.python.trust import trusted_folders
 
 
 def block_info(block: type[Block]) -> dict[str, Any]:
@@ -128,7 +130,10 @@ def show_kernel(file: Path, write_json: bool) -> None:
 
     Several are described one by one, in NAME.ENTRY.json.
     """
-    manifests = describe_kernels(load_image(file, HOST_ARCHITECTURE))
+    trusted_folders.add(file.resolve().parent)  # who names a file here may run it by other means
+    entries = (list(kernels_in(read_source(file), file)) if file.suffix == ".py" else []) or [""]
+    images = [load_image(file_source(file.resolve(), entry), HOST_ARCHITECTURE) for entry in entries]
+    manifests = [manifest for image in images for manifest in describe_kernels(image)]
     console = make_console()
     for manifest in manifests:
         console.print(f"[bold]{manifest.name}[/bold]  at most {manifest.max_threads} threads", soft_wrap=True)

@@ -11,8 +11,8 @@ from engine.blocktypes.regions import describe_for, describe_if, describe_while
 from engine.blocktypes.value_blocks import Moment, ValueBlock
 from engine.kernel_blocks.expression_block import expression_interface
 from engine.kernel_blocks.graph_block import GraphBlock, graph_interface
-from engine.kernel_blocks.kernel_block import KernelBlock, Wishes, parse_options, source_interface
-from engine.kernel_sources.sources import CudaFile, CudaOptions, CudaText, PtxFile
+from engine.kernel_blocks.kernel_block import KernelBlock, Wishes, kernel_file, parse_options, source_interface
+from engine.kernel_sources.sources import CudaFile, CudaOptions, CudaText, PtxFile, PythonKernel, PythonOptions
 from engine.ops import GraphBuilder, OpGraph, graph_from_json
 from engine.patch.composite import Composite
 from engine.patch.composite_builder import CompositeBuilder
@@ -52,6 +52,8 @@ __all__ = [
     "OpGraph",
     "Out",
     "PtxFile",
+    "PythonKernel",
+    "PythonOptions",
     "ReinterpretView",
     "ReshapeView",
     "SliceView",
@@ -73,6 +75,7 @@ __all__ = [
     "from_bf16",
     "graph_from_json",
     "graph_interface",
+    "kernel_file",
     "layout_text",
     "midi_name",
     "osc_name",

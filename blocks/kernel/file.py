@@ -2,19 +2,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.api import CudaFile, Interface, KernelBlock, PtxFile, Wishes, param, parse_options, source_interface
+from engine.api import Interface, KernelBlock, Wishes, kernel_file, param, parse_options, source_interface
 
 
 class KernelFile(KernelBlock, id="kernel.file", tags=("cuda", "ptx", "cu", "nvrtc", "source", "code")):
-    """Run a kernel of your own from a `.cu` or `.ptx` file.
+    """Run a kernel of your own from a `.cu` or `.ptx` file, or one in Python.
 
     The node has the ports and parameters of the kernel: pointers are inputs and outputs, numbers are sliders, and
     numbers that are called `count`, `width` or the like are sizes. Drop a file on the canvas to get such a node; save
     the file and the running patch follows. A comment behind a parameter is its help, and may begin with a range and a
-    default: `// [0, 4] = 1, how much`.
+    default: `// [0, 4] = 1, how much`. A `.py` with functions that Triton or numba compiles must lie in a folder of
+    blocks that you trust, since compiling runs it.
     """
 
-    file: Path = param("", files="open kernel", doc="The kernel file, .cu or .ptx.")
+    file: Path = param("", files="open kernel", doc="The kernel file: .cu, .ptx or .py.")
     entry: str = param("", doc="The entry point, if the file has several; empty for the first.")
     over: str = param("", doc="The port over whose elements the threads go; empty for the first output.")
     shapes: str = param("", doc="Shapes of outputs that differ from the first input, such as out: [N, 16]; sum: [1].")
@@ -29,14 +30,13 @@ class KernelFile(KernelBlock, id="kernel.file", tags=("cuda", "ptx", "cu", "nvrt
         """The ports and parameters of the kernel."""
         if not values["file"]:
             return Interface()
-        path = str(Path(values["file"]).resolve())
         options = parse_options(
             values["defines"],
             fast_math=values["fast_math"],
             standard=values["standard"],
             include_folders=values["include_folders"],
         )
-        source = PtxFile(path) if path.endswith(".ptx") else CudaFile(path, options)
+        source = kernel_file(Path(values["file"]).resolve(), values["entry"], options)
         return source_interface(
             cls, source, values["entry"], Wishes(values["over"], values["shapes"], values["thread_block"])
         )

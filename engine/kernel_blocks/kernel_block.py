@@ -1,7 +1,9 @@
 """`KernelBlock`: a block type whose nodes have the ports and parameters of a kernel."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
@@ -22,10 +24,20 @@ from engine.kernel_sources.describe import describe_kernels
 from engine.kernel_sources.element_names import parameter_texts
 from engine.kernel_sources.elements import pointer_elements
 from engine.kernel_sources.image import KernelImage, KernelManifest, ManifestParameter
-from engine.kernel_sources.loader import find_source, load_image
-from engine.kernel_sources.sources import CudaOptions, KernelSource
+from engine.kernel_sources.loader import file_source, find_source, load_image
+from engine.kernel_sources.sources import (
+    Constant,
+    CudaFile,
+    CudaOptions,
+    KernelSource,
+    PythonKernel,
+    PythonOptions,
+)
 from engine.ptx import parse
 
+_AXES = ("last0", "last1", "last2")
+#: What the number of elements that a program of Triton computes is usually called.
+_PER_BLOCK = ("BLOCK", "BLOCK_SIZE")
 Told = TypeVar("Told", KernelManifest, ManifestParameter)
 
 
@@ -78,6 +90,25 @@ def parse_options(
     )
 
 
+def kernel_file(path: Path, entry: str, options: CudaOptions) -> KernelSource:
+    """Return a kernel file as a source, compiled with options; a `.py` takes its constants from the macros."""
+    match file_source(path, entry):
+        case CudaFile() as source:
+            return msgspec.structs.replace(source, options=options)
+        case PythonKernel() as source:
+            constants = {name: _constant(str(value)) for name, value in dict(options.defines).items()}
+            return msgspec.structs.replace(source, options=PythonOptions(constants=constants))
+        case source:
+            return source
+
+
+def _constant(text: str) -> Constant:
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text.removesuffix("f"))
+    return {"true": True, "false": False}.get(text.lower(), text)
+
+
 @dataclass(frozen=True)
 class Wishes:
     """What a person says of a kernel's launch beside its code; "" for what follows from the code.
@@ -128,11 +159,10 @@ def kernel_interface(
         outputs = ", ".join(port.name for port in made.ports if not port.is_input) or "none"
         raise KernelError(f"shapes must name outputs ({outputs}), got {', '.join(sorted(unknown))}")
     made.parameters += size_parameters([port.shape for port in made.ports])
-    axes = ("size",) if rank == 1 else ("last0", "last1", "last2")[:rank]
     launch = Launch(
         kernel,
         tuple(made.passed),
-        tuple(Extent(f"{made.over}.{axis}") for axis in axes),
+        _num_threads(made.over, rank, manifest),
         _thread_block(wishes.thread_block, manifest, rank),
     )
     doc = comments.doc or manifest.summary or ""
@@ -144,6 +174,19 @@ def kernel_interface(
         summary=doc,
         files=frozenset(image.dependencies),
     )
+
+
+def _num_threads(over: str, rank: int, manifest: KernelManifest) -> tuple[Extent, ...]:
+    """Return a thread for each element of a port; for a kernel of Triton, as many as compute `BLOCK` elements each."""
+    if not manifest.constants:
+        return tuple(Extent(f"{over}.{axis}") for axis in (("size",) if rank == 1 else _AXES[:rank]))
+    each = next((manifest.constants[name] for name in _PER_BLOCK if name in manifest.constants), None)
+    if rank != 1 or not isinstance(each, int):
+        raise KernelError(
+            f"{manifest.name} must have one dimension, and a constant {_PER_BLOCK[0]} for how many elements a program "
+            "computes, to be launched by this block; write a block for other kernels of Triton"
+        )
+    return (Extent(f"ceil({over}.size / {each}) * {manifest.block_size}"),)
 
 
 def _manifest(image: KernelImage, entry: str) -> KernelManifest:

@@ -26,6 +26,7 @@ from engine.kernel_sources.nvrtc import CompileCache
 from engine.kernel_sources.python.trust import trusted_folders
 from engine.kernel_sources.sources import PythonKernel, PythonOptions
 from engine.protocol.messages import KernelFilesChanged
+from engine.runtime.check.check_patch import check_patch
 
 SAMPLES = Path(__file__).parent / "python_samples"
 RANDOM = np.random.default_rng(0)
@@ -286,3 +287,42 @@ def test_a_saved_python_kernel_is_swapped_in(device: Device, tmp_path: Path) -> 
         assert save(file, text).diagnostics == ()
         assert save(factor, factor.read_text().replace("2.0", "3.0")).update_level is UpdateLevel.CODE
         assert np.array_equal(engine.read(node["out"]), 3 * x)
+
+
+@needs("triton")
+def test_a_kernel_file_in_triton_is_a_block(device: Device) -> None:
+    """With ports and sizes from the kernel; each program computes BLOCK elements, whatever its number of threads."""
+    x, y = floats(1000), floats(1000)
+    patch = Patch()
+    a, b = patch.add("io.array", data=x), patch.add("io.array", data=y)
+    for block in (64, 512):
+        values = {"file": SAMPLES / "triton_kernels.py", "entry": "add", "defines": f"BLOCK={block}"}
+        node = patch.add("kernel.file", node_id=f"add{block}", **values)
+        patch.connect(a["out"], node["x"])
+        patch.connect(b["out"], node["y"])
+    with Engine(patch, device=device) as engine:
+        assert engine.step().diagnostics == ()
+        assert np.array_equal(engine.read(patch["add64"]["out"]), 2 * x + y)
+        assert np.array_equal(engine.read(patch["add512"]["out"]), 2 * x + y)
+
+
+@needs("triton")
+def test_a_kernel_file_in_triton_that_no_block_can_launch_says_so() -> None:
+    """Nothing tells how many programs a matrix product takes."""
+    patch = Patch()
+    patch.add("kernel.file", file=SAMPLES / "triton_kernels.py", entry="matmul")
+    (problem,) = check_patch(patch)
+    assert problem.message.startswith("matmul must have one dimension, and a constant BLOCK for how many elements")
+
+
+@needs("numba_cuda")
+def test_a_kernel_file_in_numba_is_a_block(device: Device) -> None:
+    """What numba passes for an array besides its address follows from the ports."""
+    x = floats(1000)
+    patch = Patch()
+    data = patch.add("io.array", data=x)
+    node = patch.add("kernel.file", file=SAMPLES / "numba_kernels.py", entry="wave")
+    patch.connect(data["out"], node["x"])
+    with Engine(patch, device=device) as engine:
+        assert engine.step().diagnostics == ()
+        np.testing.assert_allclose(engine.read(node["out"]), np.sin(x.astype(np.float64)) + 1, rtol=0, atol=3e-7)
