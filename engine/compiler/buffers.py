@@ -33,6 +33,7 @@ class Lifetime(StrEnum):
     PROVIDED = "provided"  # uploaded from the host, read every frame
     EXTERNAL = "external"  # memory of the user's own
     STATUS = "status"  # a word that is read back after each frame
+    FUSED = "fused"  # never stored: its writer and its readers are one kernel
 
 
 #: What a frame computes anew, so that it may share memory.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from engine.blocktypes.entries import KernelEntry
 from engine.compiler.buffers import BlockBuffers
-from engine.compiler.operations import AnyEntry, Operation
+from engine.compiler.operations import AnyEntry, FusedEntry, Operation
 from engine.compiler.plan import Plan
 
 
@@ -47,6 +47,8 @@ def difference(before: Plan, now: Plan) -> Difference:
         for node, block in now.buffers.blocks.items()
         if (old := old_blocks.get(node)) is not block and (old is None or not _is_same_block(old, block))
     }
+    if now.fused_into:
+        changed |= {o.node for o in operations if isinstance(o.entry, FusedEntry) and not changed.isdisjoint(o.nodes)}
     earlier = _line_up(before, now)
     is_shifted = not isinstance(earlier, range)
     renewed, retied = set(), set()
@@ -122,8 +124,14 @@ def _is_same_kind(now: AnyEntry, was: AnyEntry) -> bool:
         return now == was
     # A live parameter goes where it went, so that what is known of its places stays right.
     return (
-        now.kernel == was.kernel
+        type(now) is type(was)
+        and now.kernel == was.kernel
+        and _origins(now) == _origins(was)
         and now.live_parameters == was.live_parameters
         and list(map(type, now.arguments)) == list(map(type, was.arguments))
         and [a.name for a in now.buffers] == [a.name for a in was.buffers]
     )
+
+
+def _origins(entry: KernelEntry) -> tuple[str, ...]:
+    return entry.origins if isinstance(entry, FusedEntry) else ()

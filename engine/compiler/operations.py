@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import msgspec
 
-from engine.blocktypes.entries import CopyEntry, FillEntry, KernelEntry, RegionKind
+from engine.blocktypes.entries import CopyEntry, FillEntry, KernelEntry, ParameterArgument, RegionKind
 from engine.patch.changes import PortRef
 
 #: The buffer of the frame uniforms, which the first operation of a graph that needs them fills.
@@ -42,6 +43,33 @@ class RegionEntry:
 
     kind: RegionKind
     scopes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class FusedEntry(KernelEntry):
+    """One kernel that does what kernels of several operations do; what lies between them is never stored.
+
+    `parts` are those operations in their order, by block and place; the last one is the operation's own. `origins`
+    names for each argument the block whose port or parameter it is.
+    """
+
+    parts: tuple[tuple[str, int], ...] = ()
+    origins: tuple[str, ...] = ()
+
+    @cached_property
+    def nodes(self) -> tuple[str, ...]:
+        """The blocks whose work it does."""
+        return tuple(dict.fromkeys(node for node, _ in self.parts))
+
+    @cached_property
+    def live_places(self) -> dict[str, dict[str, tuple[int, ...]]]:
+        """The indices of the arguments that take each live parameter's value, by block and name."""
+        found: dict[str, dict[str, tuple[int, ...]]] = {}
+        for index, (node, argument) in enumerate(zip(self.origins, self.arguments, strict=True)):
+            if isinstance(argument, ParameterArgument):
+                known = found.setdefault(node, {})
+                known[argument.name] = (*known.get(argument.name, ()), index)
+        return found
 
 
 AnyEntry = KernelEntry | FillEntry | CopyEntry | UploadFrame | ClearStatus | DownloadStatus | RegionEntry
@@ -97,6 +125,11 @@ class Operation(msgspec.Struct, frozen=True, gc=False):
     after: tuple[int, ...]
     scope: int = 0
     place: int = -1
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The blocks whose work it does."""
+        return self.entry.nodes if isinstance(self.entry, FusedEntry) else (self.node,)
 
     @property
     def reads(self) -> frozenset[PortRef]:

@@ -1,9 +1,13 @@
 """The pure half of the compiler: from a `GraphDescription` to a `Plan`, with no device."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+
+import msgspec
 
 from engine.blocktypes.entries import KernelEntry, Status
 from engine.compiler.buffers import BufferPlan, Lifetime, plan_buffers
@@ -11,9 +15,10 @@ from engine.compiler.checking.check import Checked, check
 from engine.compiler.checking.launches import launch_config
 from engine.compiler.checking.layouts import Layouts
 from engine.compiler.description import GraphDescription, Nesting
+from engine.compiler.fusion.fuse import fuse
 from engine.compiler.inlining import Inlined, inline, owner
 from engine.compiler.memory.placement import Placement, place_buffers
-from engine.compiler.operations import Operation, Schedule, Scope
+from engine.compiler.operations import FusedEntry, Operation, Schedule, Scope
 from engine.compiler.ordering import Order, order_blocks
 from engine.compiler.scheduling import region_outputs, schedule
 from engine.device.protocol import LaunchConfig
@@ -40,6 +45,8 @@ class Plan:
     placement: Placement
     #: What is read when a frame is done: displays, and outputs that feed nothing.
     looked_at: frozenset[PortRef]
+    #: The schedule before operations were fused; the same object where none was.
+    unfused: Schedule
 
     @property
     def operations(self) -> tuple[Operation, ...]:
@@ -50,6 +57,32 @@ class Plan:
     def scopes(self) -> tuple[Scope, ...]:
         """The bodies that operations lie in."""
         return self.schedule.scopes
+
+    @cached_property
+    def before_fusing(self) -> Plan:
+        """The same plan with each operation by itself; buffers that fused kernels don't store have no place in it."""
+        if self.unfused is self.schedule:
+            return self
+        by_id, allocations = self.description.by_id, dict(self.buffers.allocations)
+        for port, buffer in self.buffers.allocations.items():
+            if buffer.lifetime is Lifetime.FUSED:
+                lifetime = Lifetime.REGION if by_id[port.node].region else Lifetime.GRAPH
+                allocations[port] = msgspec.structs.replace(buffer, lifetime=lifetime)
+        return replace(self, buffers=replace(self.buffers, allocations=allocations), schedule=self.unfused)
+
+    def overwritten(self, owner: PortRef) -> bool:
+        """True when a buffer need not hold its contents at the end of a frame: it is never stored, or shares memory."""
+        buffer = self.buffers.allocations.get(owner)  # None for the graph's own
+        return (buffer is not None and buffer.lifetime is Lifetime.FUSED) or self.placement.overwritten(owner)
+
+    @cached_property
+    def fused_into(self) -> dict[str, str]:
+        """For each block that has no kernel of its own in the graph, the one whose kernel does its work too."""
+        if self.unfused is self.schedule:
+            return {}
+        own = {operation.node for operation in self.operations}
+        fused = (o for o in self.operations if isinstance(o.entry, FusedEntry))
+        return {node: o.node for o in fused for node in o.nodes if node not in own}
 
     @property
     def layouts(self) -> Layouts:
@@ -83,22 +116,35 @@ class Plan:
         operation = self.operations[index]
         assert isinstance(operation.entry, KernelEntry)
         node = self.checked.nodes[operation.node]
+        if isinstance(operation.entry, FusedEntry):
+            return launch_config(operation.entry, node.context)
         return node.launches.get(operation.place) or launch_config(operation.entry, node.context)
 
 
 def make_plan(
-    description: GraphDescription, *, pinned: frozenset[PortRef] = frozenset(), previous: Plan | None = None
+    description: GraphDescription,
+    *,
+    pinned: frozenset[PortRef] = frozenset(),
+    previous: Plan | None = None,
+    fuses: bool = True,
 ) -> Plan:
     """Run the phases in order; GraphValidationError lists every problem.
 
     `pinned` are ports whose contents are to last to the end of the frame. With `previous`, the plan of an earlier
     version of the description, each phase keeps its results for blocks of which nothing that they follow from changed.
+    Kernels are fused unless `fuses` is False.
     """
     inlined = inline(description)
-    return _plan(inlined.description, inlined, pinned, previous)
+    return _plan(inlined.description, inlined, pinned, previous, fuses)
 
 
-def _plan(description: GraphDescription, inlined: Inlined, pinned: frozenset[PortRef], previous: Plan | None) -> Plan:
+def _plan(
+    description: GraphDescription,
+    inlined: Inlined,
+    pinned: frozenset[PortRef],
+    previous: Plan | None,
+    fuses: bool = False,
+) -> Plan:
     checked = check(description, previous.checked if previous is not None else None)
     if checked.errors:
         raise GraphValidationError(checked.errors, (*checked.warnings, *checked.advice))
@@ -108,13 +154,17 @@ def _plan(description: GraphDescription, inlined: Inlined, pinned: frozenset[Por
     if problems:
         raise GraphValidationError(problems, (*checked.warnings, *checked.advice))
     defaults = region_outputs(description, buffers, nesting)
-    scheduled = schedule(description, order, buffers, defaults, previous.schedule if previous is not None else None)
+    unfused = schedule(description, order, buffers, defaults, previous.unfused if previous is not None else None)
     looked = description.looked_at
     places = (buffers.find(port.node, port.port) for port in (pinned | looked))
     lasting = frozenset([place.owner for place in places if place is not None])
+    scheduled = unfused
+    if fuses:
+        before = previous.schedule if previous is not None else None
+        scheduled, buffers = fuse(description, unfused, buffers, lasting, before)
     keep = previous.placement if previous is not None else None
     placement = place_buffers(scheduled, buffers, lasting, keep)
-    return Plan(description, inlined, checked, order, buffers, scheduled, placement, looked)
+    return Plan(description, inlined, checked, order, buffers, scheduled, placement, looked, unfused)
 
 
 @dataclass(frozen=True)
@@ -137,6 +187,7 @@ def plan_what_can_run(
     *,
     pinned: frozenset[PortRef] = frozenset(),
     previous: Plan | None = None,
+    fuses: bool = True,
 ) -> PartialPlan:
     """Plan the blocks that have no error and depend on none that has.
 
@@ -160,7 +211,7 @@ def plan_what_can_run(
                 idle |= more
                 continue
         try:
-            plan = _plan(whole.description.without(left_out), whole, pinned, previous)
+            plan = _plan(whole.description.without(left_out), whole, pinned, previous, fuses)
         except GraphValidationError as problem:
             at_held = {item.node for item in problem.errors if item.node and owner(item.node) in held}
             if at_held and previous is not None:  # which were sound, fed as they were

@@ -157,14 +157,18 @@ class OpGraphSource(msgspec.Struct, frozen=True, tag_field="kind", tag="op graph
         """Return a graph as a source; graphs with the same ops in the same order are the same source."""
         return cls(json.dumps(graph_to_json(graph), sort_keys=True))
 
+    def parsed(self) -> OpGraph:
+        """Return the graph itself; OpError when the text holds none."""
+        return graph_from_json(json.loads(self.graph))
+
     def kernel(self) -> OpKernel:
         """Return the compiled graph; OpError when it is wrong."""
-        return _compiled(self.graph)
+        return _compiled(self)
 
 
 @lru_cache(maxsize=512)
-def _compiled(graph: str) -> OpKernel:
-    return compile_graph(graph_from_json(json.loads(graph)), entry=GRAPH_ENTRY)
+def _compiled(source: OpGraphSource) -> OpKernel:
+    return compile_graph(source.parsed(), entry=GRAPH_ENTRY)
 
 
 #: The entry point of a kernel drawn from ops.

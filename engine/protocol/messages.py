@@ -97,6 +97,12 @@ class SetProfiling(msgspec.Struct, frozen=True, tag=True):
     level: ProfilingLevel
 
 
+class SetFusing(msgspec.Struct, frozen=True, tag=True):
+    """Fuse kernels of neighbouring blocks from now on, or launch each by itself; at first they are fused."""
+
+    fuses: bool
+
+
 class SetTrust(msgspec.Struct, frozen=True, tag=True):
     """Somebody vouches for the patch, or no longer does (`engine.patch.trust`); before the first of these, nobody."""
 
@@ -128,6 +134,7 @@ Message = (
     | SetRunning
     | SetPacing
     | SetProfiling
+    | SetFusing
     | SetTrust
     | Reset
     | SaveOutputs

@@ -27,7 +27,7 @@ from engine.profiling.levels import ProfilingLevel
 from engine.profiling.trace import TraceSlice
 from engine.protocol import questions
 from engine.protocol.client import Client
-from engine.protocol.messages import EditCost, FrameReport, KernelFilesChanged, Message, Saved
+from engine.protocol.messages import EditCost, FrameReport, KernelFilesChanged, Message, Saved, SetFusing
 from engine.protocol.outbox import Outbox
 from engine.protocol.pipe import connect
 from engine.protocol.questions import Answer, Question
@@ -46,7 +46,7 @@ class Engine(Client):
     """Runs a patch in this process and follows its edits.
 
     `device` is "auto", "host", "cuda:0" or an open device, which then stays the caller's. DeviceError when it cannot
-    be used.
+    be used. Kernels of neighbouring blocks are fused unless `fuse` is False.
     """
 
     def __init__(
@@ -56,6 +56,7 @@ class Engine(Client):
         *,
         profiling: ProfilingLevel = ProfilingLevel.PER_BLOCK,
         time_step_s: float = 1 / 60,
+        fuse: bool = True,
     ) -> None:
         local = LocalEngine(patch, device, profiling=profiling, time_step_s=time_step_s)
         self.device = local.device
@@ -63,6 +64,8 @@ class Engine(Client):
         #: What runs the frames, for tests and benchmarks that run them one by one.
         self.core = local.engine
         super().__init__(patch, local)
+        if not fuse:
+            self.post(SetFusing(False))
 
     def between_frames(self) -> AbstractContextManager[object]:
         """Hold the engine's thread between two frames: what is edited inside reaches one frame together."""
@@ -70,16 +73,25 @@ class Engine(Client):
 
 
 def open_engine(
-    patch: Patch, device: str, command: str | None = None, *, profiling: ProfilingLevel, time_step_s: float = 1 / 60
+    patch: Patch,
+    device: str,
+    command: str | None = None,
+    *,
+    profiling: ProfilingLevel,
+    time_step_s: float = 1 / 60,
+    fuse: bool = True,
 ) -> Client:
     """Run a patch in this process or, with a `command` such as "warploom engine", in the process that it starts."""
     if command is None:
-        return Engine(patch, device, profiling=profiling, time_step_s=time_step_s)
+        return Engine(patch, device, profiling=profiling, time_step_s=time_step_s, fuse=fuse)
     try:
         words = shlex.split(command)
     except ValueError as problem:
         raise DeviceError(f"engine command must be one that runs, got {command}: {problem}") from problem
-    return connect(patch, words, device, profiling=profiling, time_step_s=time_step_s)
+    client = connect(patch, words, device, profiling=profiling, time_step_s=time_step_s)
+    if not fuse:
+        client.post(SetFusing(False))
+    return client
 
 
 class LocalEngine:

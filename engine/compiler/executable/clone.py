@@ -87,7 +87,7 @@ class _Cloning:
         self._renewed |= self._moved()
         others = _nodes_with_other_values(self._before, self._plan)
         if others:
-            self._renewed |= {index for index, operation in enumerate(operations) if operation.node in others}
+            self._renewed |= {i for i, operation in enumerate(operations) if not others.isdisjoint(operation.nodes)}
         if operations and self._resources.status is not status and isinstance(operations[-1].entry, DownloadStatus):
             self._renewed.add(len(operations) - 1)
         for index in self._renewed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import repeat
 
 from engine.blocktypes.entries import BufferArgument, KernelEntry
 from engine.compiler.buffers import Lifetime, kept_name
@@ -13,7 +14,7 @@ from engine.compiler.executable.arguments import Resources, TypedKernel
 from engine.compiler.executable.build import BuiltGraph, Span, build_graph
 from engine.compiler.executable.clone import clone_graph
 from engine.compiler.executable.nodes import KernelNode
-from engine.compiler.operations import RegionEntry, UploadFrame
+from engine.compiler.operations import FusedEntry, RegionEntry, UploadFrame
 from engine.compiler.plan import Plan
 from engine.device.arguments import ArgumentError
 from engine.device.device import Device
@@ -37,8 +38,8 @@ class LiveParameters:
             written: Written = {}
             self._executables.append((variant.executable.refresh, written))
             for kernel in variant.kernels:
-                if kernel.parameters:
-                    self._kernels.setdefault(kernel.node, []).append((written, kernel))
+                for node in kernel.parameters:
+                    self._kernels.setdefault(node, []).append((written, kernel))
         self._found: dict[tuple[str, str], Write] = {}
 
     def find(self, place: tuple[str, str]) -> Write:
@@ -63,7 +64,7 @@ class LiveParameters:
             [
                 kernel.arguments.writer(index, written, kernel.handle)
                 for written, kernel in self._kernels.get(node, ())
-                for index in kernel.parameters.get(name, ())
+                for index in kernel.parameters[node].get(name, ())
             ]
         )
 
@@ -196,10 +197,11 @@ class CompiledGraph:
                 entry = self.plan.operations[node.operation].entry
                 assert isinstance(entry, KernelEntry)
                 moved = False
-                for position, argument in enumerate(entry.arguments):
+                origins = entry.origins if isinstance(entry, FusedEntry) else repeat(node.node)
+                for position, (argument, origin) in enumerate(zip(entry.arguments, origins, strict=False)):
                     if not isinstance(argument, BufferArgument):
                         continue
-                    place = self.plan.buffers.find(node.node, argument.name)
+                    place = self.plan.buffers.find(origin, argument.name)
                     if place is not None and place.owner == owner:
                         node.arguments.set(position, memory.pointer + place.offset)
                         moved = True

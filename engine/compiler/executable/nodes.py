@@ -4,10 +4,18 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from engine.blocktypes.entries import BufferArgument, CopyEntry, FillEntry, KernelEntry
+from engine.blocktypes.entries import (
+    BufferArgument,
+    CopyEntry,
+    FillEntry,
+    FrameArgument,
+    KernelEntry,
+    ParameterArgument,
+    ValueArgument,
+)
 from engine.compiler.checking.launches import counted_launch
 from engine.compiler.executable.arguments import ArgumentRecipe, Resources, TypedKernel, argument_recipe
-from engine.compiler.operations import FRAME, STATUS, ClearStatus, DownloadStatus, Operation, UploadFrame
+from engine.compiler.operations import FRAME, STATUS, ClearStatus, DownloadStatus, FusedEntry, Operation, UploadFrame
 from engine.compiler.plan import Plan
 from engine.device.arguments import ArgumentError, KernelArguments, pack_arguments
 from engine.device.device import Device
@@ -18,10 +26,14 @@ from engine.patch.changes import PortRef
 
 _NOT_ADDED = GraphNode(-1)
 _NO_VALUES: Mapping[str, object] = {}
+_NO_PARAMETERS: Mapping[str, Mapping[str, Sequence[int]]] = {}
 
 
 class KernelNode(msgspec.Struct):
-    """A kernel launch in the graph; `parameters` maps a live parameter to the indices of its arguments."""
+    """A kernel launch in the graph; `parameters` has the indices of the arguments that take each live parameter.
+
+    They are by block and name: a fused kernel takes those of several blocks.
+    """
 
     node: str
     operation: int
@@ -29,7 +41,7 @@ class KernelNode(msgspec.Struct):
     kernel: TypedKernel
     config: LaunchConfig
     arguments: KernelArguments
-    parameters: Mapping[str, Sequence[int]]
+    parameters: Mapping[str, Mapping[str, Sequence[int]]]
 
 
 class _Addresses(dict[PortRef, int]):
@@ -75,6 +87,8 @@ class NodeMaker:
 
         GraphValidationError, with the node, when the kernel does not take the arguments its block passes.
         """
+        if isinstance(entry, FusedEntry):
+            return self._fused(index, entry)
         operation = self._operations[index]
         node = operation.node
         buffers = self._blocks[node]
@@ -91,7 +105,29 @@ class NodeMaker:
             arguments = pack_arguments(typed.parameters, values)
         except ArgumentError as problem:
             raise _refused(operation, f"kernel {typed.kernel.name}: {problem}") from None
-        return KernelNode(node, index, _NOT_ADDED, typed, config, arguments, entry.live_parameters)
+        live = {node: entry.live_parameters} if entry.live_parameters else _NO_PARAMETERS
+        return KernelNode(node, index, _NOT_ADDED, typed, config, arguments, live)
+
+    def _fused(self, index: int, entry: FusedEntry) -> KernelNode:
+        operation, typed = self._operations[index], self._resources.kernels[index]
+        values: list[object] = []
+        for node, argument in zip(entry.origins, entry.arguments, strict=True):
+            match argument:
+                case BufferArgument(name=name):
+                    place = self._blocks[node].places[name]
+                    values.append(self._addresses[place.owner] + place.offset)
+                case ParameterArgument(name=name):
+                    values.append(self._resources.values[node][name])
+                case ValueArgument(value=number):
+                    values.append(number)
+                case FrameArgument():
+                    values.append(self._addresses[FRAME])
+        try:
+            config = self._launch(index, entry, typed)
+            arguments = pack_arguments(typed.parameters, values)
+        except ArgumentError as problem:
+            raise _refused(operation, f"kernel {typed.kernel.name}: {problem}") from None
+        return KernelNode(operation.node, index, _NOT_ADDED, typed, config, arguments, entry.live_places)
 
     def _launch(self, index: int, entry: KernelEntry, typed: TypedKernel) -> LaunchConfig:
         """Return the launch of a kernel; GraphValidationError when the kernel can't run so many threads."""

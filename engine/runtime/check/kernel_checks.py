@@ -8,6 +8,7 @@ import msgspec
 
 from engine.blocktypes.entries import BufferArgument, Kernel, KernelEntry
 from engine.compiler.executable.nodes import KernelNode
+from engine.compiler.operations import FusedEntry
 from engine.compiler.plan import Plan
 from engine.device.device import DeviceInfo
 from engine.device.occupancy import KernelResources, Limit, MultiprocessorLimits, Occupancy, occupancy
@@ -39,7 +40,8 @@ def element_problems(plan: Plan, image_of: ImageOf, only: Collection[int] | None
     problems: list[Diagnostic] = []
     for operation in plan.operations if only is None else [plan.operations[index] for index in sorted(only)]:
         entry = operation.entry
-        if not isinstance(entry, KernelEntry) or operation.place < 0:
+        # What is fused was found to take the right elements.
+        if not isinstance(entry, KernelEntry) or operation.place < 0 or isinstance(entry, FusedEntry):
             continue
         types = tuple(
             (argument.name, layout.dtype)

@@ -127,8 +127,7 @@ class CudaEngine:
     def read(self, port: PortRef) -> np.ndarray[Any, Any]:
         """Return a copy of what a port of the running graph held in the last frame."""
         assert self.updates.compiled is not None
-        values = self.context.parameters.values
-        return read_port(self.updates.compiled, self.context.services, values, self.stream, port)
+        return read_port(self.updates.compiled, self.context.services, self.updates.values, self.stream, port)
 
     def fail(self, diagnostic: Diagnostic) -> None:
         """Leave a last report that says why the engine has stopped, without using the device."""
@@ -173,6 +172,8 @@ class CudaEngine:
                     self.pacing = pacing
                 case messages.SetProfiling(level):
                     self.updates.set_profiling(level)
+                case messages.SetFusing(fuses):
+                    self.updates.set_fusing(fuses)
                 case messages.SetTrust(trusted):
                     self.updates.set_trusted(trusted)
                 case messages.Reset():

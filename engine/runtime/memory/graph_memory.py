@@ -93,7 +93,7 @@ def allocate(
         _allocate_status(plan, device, pool, claimed)
         by_owner = claimed.by_owner
         for owner, buffer in plan.buffers.allocations.items():
-            if owner not in by_owner:
+            if owner not in by_owner and buffer.lifetime is not Lifetime.FUSED:
                 by_owner[owner] = _allocate_own(plan, owner, buffer, device, pool, store, claimed)
     except BaseException:
         claimed.abandon(pool, store)
@@ -135,7 +135,9 @@ def memory_problems(
     wanted = {
         owner: bucket_bytes(buffer.layout.size_bytes)
         for owner, buffer in allocations.items()
-        if owner not in kept and buffer.lifetime is not Lifetime.EXTERNAL and not (has_arena and owner in shared)
+        if owner not in kept
+        and buffer.lifetime not in (Lifetime.EXTERNAL, Lifetime.FUSED)
+        and not (has_arena and owner in shared)
     }
     total = sum(size for owner, size in wanted.items() if owner not in shared)
     if shared and not has_arena:

@@ -26,6 +26,7 @@ from engine.patch.trust import SavePlace
 from engine.protocol.messages import Saved
 from engine.protocol.outbox import Outbox
 from engine.runtime.model.context import DeviceServices
+from engine.runtime.model.module_cache import PlanKernels
 from engine.types import uchar4
 
 
@@ -186,14 +187,15 @@ def read_port(
 ) -> np.ndarray[Any, Any]:
     """Return a copy of what any port held in the last frame, as `read_buffer` does.
 
-    If its memory has been reused since, the operations that it depends on run again, in memory of their own.
+    If its memory has been reused since, or it was never stored since kernels were fused, the operations that it depends
+    on run again, in memory of their own.
     """
-    plan = compiled.plan
+    fused, plan = compiled.plan, compiled.plan.before_fusing
     inner = plan.inlined.output(port)
     owner = plan.buffers.places[inner].owner
-    if not plan.placement.overwritten(owner):
+    if not fused.overwritten(owner):
         return read_from(plan, compiled.memory, services.device, inner)
-    again = recomputation(plan.operations, plan.placement.lasting, plan.placement.overwritten, owner)
+    again = recomputation(plan.operations, plan.placement.lasting, fused.overwritten, owner)
     if again is None:
         raise WarploomError(f"contents of {port} must be read before the frame goes on, got a read after it")
     own = {written for index in again for written in plan.operations[index].writes}
@@ -203,7 +205,8 @@ def read_port(
             if written in plan.buffers.allocations:
                 private[written] = services.pool.acquire(plan.buffers.allocations[written].layout.size_bytes)
         memory = {**compiled.memory, **private}
-        kernels = {node.operation: node.kernel for node in compiled.kernels}
+        running = {node.operation: node.kernel for node in compiled.kernels}
+        kernels = running if plan is fused else PlanKernels(plan, services.modules)
         resources = Resources(memory, kernels, plan.inlined.all_values(values), services.frame)
         built = build_graph(plan, services.device, resources, {}, only=again)
         try:

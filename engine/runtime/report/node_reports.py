@@ -136,7 +136,8 @@ def buffer_reports(plan: Plan, memory: Mapping[PortRef, Memory]) -> dict[str, Bu
     reports: dict[str, BufferReport] = {}
     for shown, port in ports.items():
         layout, whole = layouts[port], places[port].owner
-        allocated, lifetime = memory[whole].size_bytes, allocations[whole].lifetime
+        lifetime = allocations[whole].lifetime
+        allocated = memory[whole].size_bytes if lifetime is not Lifetime.FUSED else 0
         report = known.get(key := (id(layout), allocated, lifetime))
         if report is None:
             report = BufferReport(str(layout.dtype), layout.shape, layout.size_bytes, allocated, str(lifetime))

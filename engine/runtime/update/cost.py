@@ -301,10 +301,10 @@ class _Trial:
         wires = tuple(
             c for c in by_target.values() if not is_value_connection(c, type_of(c.source.node), type_of(c.target.node))
         )
-        described, plan = self._described(PatchSnapshot(tuple(self._nodes), wires)), self._plan
-        partial = plan_what_can_run(
-            described.inlined, described.problems, frozenset(plan.description.by_id), previous=plan
-        )
+        # Compiling fused kernels takes too long for who only wants to know.
+        described, plan = self._described(PatchSnapshot(tuple(self._nodes), wires)), self._plan.before_fusing
+        running = frozenset(plan.description.by_id)
+        partial = plan_what_can_run(described.inlined, described.problems, running, previous=plan, fuses=False)
         if partial.plan is None:
             errors = [item for item in partial.diagnostics if item.severity is Severity.ERROR]
             first = errors[0] if errors else error("the patch can't run")

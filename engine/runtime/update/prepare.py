@@ -92,12 +92,19 @@ class Current:
 
 
 def prepare(
-    services: DeviceServices, patch: PatchSnapshot, current: Current | None, profiling: ProfilingLevel, *, rebuild: bool
+    services: DeviceServices,
+    patch: PatchSnapshot,
+    current: Current | None,
+    profiling: ProfilingLevel,
+    *,
+    rebuild: bool,
+    fuses: bool,
 ) -> Prepared:
     """Describe, plan and build. Errors of the patch come back as diagnostics, with no graph if none can run.
 
     `current` runs on if the new plan is the same, or differs only in what can be changed in place. Except for a
-    `rebuild`, only what changed is built; the new graph and its memory `take_over` the rest.
+    `rebuild`, only what changed is built; the new graph and its memory `take_over` the rest. With `fuses`, kernels of
+    neighbouring blocks become one.
     """
     services.device.activate()
     running = current.compiled.nodes if current is not None else frozenset[str]()
@@ -106,7 +113,7 @@ def prepare(
     inlined, modules = described.inlined, services.modules
     problems = [*described.problems, *unusable_kernels(modules, inlined.description.nodes)]
     check_cancelled()
-    partial = plan_what_can_run(inlined, problems, running, previous=previous)
+    partial = plan_what_can_run(inlined, problems, running, previous=previous, fuses=fuses)
     check_cancelled()
     prepared = Prepared(described, diagnostics=[*described.notices, *partial.diagnostics])
     prepared.stale = stale_kernels(modules, inlined.description.nodes)
@@ -128,7 +135,7 @@ def prepare(
             if previous is None:
                 raise
             # A placement from scratch has no spare room for buffers to grow, and no gaps where they grew.
-            anew = plan_what_can_run(inlined, problems, running).plan
+            anew = plan_what_can_run(inlined, problems, running, fuses=fuses).plan
             assert anew is not None
             _realise(prepared, services, anew, profiling, kept)
         _look_ahead(prepared, services)

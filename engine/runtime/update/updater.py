@@ -124,6 +124,7 @@ class Updater:
         self.context = context
         self._tell = tell
         self.profiling = profiling
+        self._fuses = True
         self._running = RunningGraph(context.services, context.parameters.values)
         #: Everything that is wrong with the patch and its kernels now.
         self.found = DiagnosticsStore(context)
@@ -150,6 +151,12 @@ class Updater:
         return self._running.compiled
 
     @property
+    def values(self) -> Mapping[str, Mapping[str, object]]:
+        """The parameter values of the graph that runs, by node; it may hold nodes that the patch no longer has."""
+        newest = self.context.parameters.snapshot()
+        return {node: {**given, **newest.get(node, {})} for node, given in self._built_values.items()}
+
+    @property
     def preparing(self) -> bool:
         """True while a job is under way."""
         return self._worker.is_busy
@@ -165,6 +172,12 @@ class Updater:
         if profiling is not self.profiling:
             self.profiling = profiling
             self.rebuild(f"profiling {profiling.name.lower()}")
+
+    def set_fusing(self, fuses: bool) -> None:
+        """Fuse kernels of neighbouring blocks or not, which takes a rebuild."""
+        if fuses is not self._fuses:
+            self._fuses = fuses
+            self.rebuild("kernels fused" if fuses else "kernels no longer fused")
 
     def set_trusted(self, trusted: bool) -> None:
         """Follow whether somebody vouches for the patch."""
@@ -271,9 +284,11 @@ class Updater:
         if running.compiled and running.memory:
             current = Current(running.compiled, running.memory, self._built_values)
         profiling, rebuild, self._rebuild = self.profiling, self._rebuild, False
+        # Kernels that are timed one by one run by themselves.
+        fuses = self._fuses and profiling < ProfilingLevel.PER_KERNEL
 
         def job() -> Finish:
-            prepared = prepare(services, patch, current, profiling, rebuild=rebuild)
+            prepared = prepare(services, patch, current, profiling, rebuild=rebuild, fuses=fuses)
             return lambda: self._swap_graph(prepared, cause.text, rebuild)
 
         return cause, job

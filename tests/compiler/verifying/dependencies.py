@@ -40,7 +40,8 @@ class _Flow:
         self.by_owner = by_owner(touches)
         self.by_node: dict[str, list[Touch]] = {}
         for touch in (touch for some in touches for touch in some):
-            self.by_node.setdefault(plan.operations[touch.operation].node, []).append(touch)
+            for node in plan.operations[touch.operation].nodes:
+                self.by_node.setdefault(node, []).append(touch)
 
     def producer(self, port: PortRef) -> PortRef:
         """Return the output whose block makes what a port shows: the port itself, or the source of its views."""
@@ -82,11 +83,12 @@ def flow_problems(plan: Plan, reach: Reach, touches: list[list[Touch]]) -> list[
         made = {
             index
             for index in writes
-            if plan.operations[index].node == producer.node and not is_fill(plan.operations[index])
+            if producer.node in plan.operations[index].nodes and not is_fill(plan.operations[index])
         }
         for reader in flow.touching(connection.target.node, place):
             made_by = plan.operations[reader]
-            delayed = connection.target.port in plan.description.by_id[made_by.node].description.delayed_inputs
+            target = connection.target
+            delayed = target.port in plan.description.by_id[target.node].description.delayed_inputs
             if (
                 is_fill(made_by)
                 or delayed != is_copy_of_delay(made_by)
@@ -94,7 +96,7 @@ def flow_problems(plan: Plan, reach: Reach, touches: list[list[Touch]]) -> list[
             ):
                 continue
             for index in writes:
-                if index == reader or plan.operations[index].node == connection.target.node:
+                if index == reader or target.node in plan.operations[index].nodes:
                     continue
                 if problem := _misplaced(flow, index, reader, made):
                     problems.append(f"{connection}: operation {index} {problem} {reader}, got them otherwise")

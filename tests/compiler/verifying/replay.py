@@ -103,14 +103,16 @@ class _Replay:
         return list(entry.scopes) * self._random.randint(0, 2 if entry.kind.is_loop else 1)
 
     def _touch(self, index: int) -> None:
-        node = self._plan.operations[index].node
+        nodes = self._plan.operations[index].nodes
         found = [touch for touch in self._touches[index] if touch.place.owner in self._made]
         whole = {touch.place.owner for touch in found if touch.writes and self._is_whole(touch)}
         for touch in found:
             owner = touch.place.owner
             # A block's own buffers may be passed to a kernel as read and written when it only writes them.
-            if owner not in self.there and not (owner in whole and (touch.writes or owner.node == node)):
-                self.problems.add(f"operation {index} of {node} must find {owner} in memory, got other contents")
+            if owner not in self.there and not (owner in whole and (touch.writes or owner.node in nodes)):
+                self.problems.add(
+                    f"operation {index} of {', '.join(nodes)} must find {owner} in memory, got other contents"
+                )
         for touch in found:
             if touch.writes:
                 self.there -= self._sharers.get(touch.place.owner, set())

@@ -5,12 +5,14 @@ Both follow from a plan's entries, places and dependencies alone; `verify.py` co
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
-from engine.blocktypes.entries import CopyEntry, KernelEntry, buffer_arguments
+from engine.blocktypes.entries import BufferArgument, CopyEntry, KernelEntry, buffer_arguments
 from engine.compiler.operations import (
     FRAME,
     ClearStatus,
     DownloadStatus,
+    FusedEntry,
     Operation,
     Place,
     RegionEntry,
@@ -53,8 +55,12 @@ def _touches(plan: Plan, index: int, operation: Operation, status: list[Place]) 
             return [Touch(index, condition, False)]
         case entry:
             found = []
-            for argument in buffer_arguments(entry):
-                place = plan.buffers.places.get(PortRef(operation.node, argument.name))
+            origins = entry.origins if isinstance(entry, FusedEntry) else repeat(operation.node)
+            arguments = entry.arguments if isinstance(entry, FusedEntry) else buffer_arguments(entry)
+            for argument, node in zip(arguments, origins, strict=False):
+                if not isinstance(argument, BufferArgument):
+                    continue
+                place = plan.buffers.places.get(PortRef(node, argument.name))
                 if place is not None:
                     found += [Touch(index, place, False)] * argument.reads + [
                         Touch(index, place, True)

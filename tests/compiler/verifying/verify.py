@@ -7,10 +7,19 @@ from engine.blocktypes.entries import CopyEntry, DelayEntry, KernelEntry, Status
 from engine.blocktypes.extents import Extent
 from engine.compiler.buffers import kept_name
 from engine.compiler.layout import ALLOCATION_ALIGNMENT
-from engine.compiler.operations import FRAME, AnyEntry, ClearStatus, DownloadStatus, RegionEntry, UploadFrame
+from engine.compiler.operations import (
+    FRAME,
+    AnyEntry,
+    ClearStatus,
+    DownloadStatus,
+    FusedEntry,
+    RegionEntry,
+    UploadFrame,
+)
 from engine.compiler.plan import Plan
 from engine.patch.changes import PortRef
 from tests.compiler.verifying.dependencies import conflict_problems, default_problems, flow_problems
+from tests.compiler.verifying.fusing import fusion_problems
 from tests.compiler.verifying.replay import memory_problems
 from tests.compiler.verifying.touches import Reach, Touch, all_touches, is_copy_of_delay
 
@@ -27,6 +36,7 @@ def verify(plan: Plan) -> list[str]:
         *_launch_problems(plan),
         *_frame_problems(plan, reach, touches),
         *_access_problems(plan, reach, touches),
+        *fusion_problems(plan, touches),
         *conflict_problems(plan, reach, touches),
         *flow_problems(plan, reach, touches),
         *default_problems(plan, reach),
@@ -103,9 +113,11 @@ def _entry_problems(plan: Plan) -> list[str]:
             else:
                 regions.remove(operation.node)
         elif operation.place >= 0:
-            if key in found:
-                problems.append(f"operation {index} must be there once, got {operation.node} twice")
-            found[key] = operation.entry
+            fused = operation.entry if isinstance(operation.entry, FusedEntry) else None
+            for part in [key] if fused is None else [(node, place, key[2]) for node, place in fused.parts]:
+                if part in found:
+                    problems.append(f"operation {index} must be there once, got {part} twice")
+                found[part] = operation.entry if fused is None else expected.get(part, operation.entry)
     problems += [f"region {node} must have an operation" for node in regions]
     problems += [f"entry {key} must be an operation" for key in expected.keys() - found.keys()]
     problems += [f"operation {key} must be asked for by a block" for key in found.keys() - expected.keys()]

@@ -1,0 +1,190 @@
+"""Fusing: a schedule in which each group of stages is one operation, with the kernel that does the work of all."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
+
+import msgspec
+
+from engine.blocktypes.entries import Argument, FrameArgument, Kernel, KernelEntry, ValueArgument
+from engine.compiler.buffers import BufferPlan, Lifetime
+from engine.compiler.description import GraphDescription
+from engine.compiler.fusion.groups import Group, find_groups
+from engine.compiler.fusion.stages import Stage, extent, find_stage, thread_counts
+from engine.compiler.hazards import Step, tie
+from engine.compiler.memory.placement import sharable
+from engine.compiler.operations import Access, FusedEntry, Operation, RegionEntry, Schedule, Scope
+from engine.kernel_sources.sources import OpGraphSource
+from engine.ops import Argument as OpArgument
+from engine.ops import Extent as OpExtent
+from engine.ops import FramePointer, compose
+from engine.patch.changes import PortRef
+from engine.types import Shape
+
+_log = logging.getLogger(__name__)
+
+
+def fuse(
+    description: GraphDescription,
+    schedule: Schedule,
+    buffers: BufferPlan,
+    pinned: frozenset[PortRef],
+    previous: Schedule | None = None,
+) -> tuple[Schedule, BufferPlan]:
+    """Return the schedule with fused operations, and the buffers of which some are stored no more.
+
+    `pinned` buffers are read after the frame. Where nothing can be fused, the schedule itself is returned; operations
+    that are as they were in the `previous` result are the same objects.
+    """
+    stages = _find_stages(description, schedule.operations, buffers)
+    if len(stages) < 2:
+        return schedule, buffers
+    unneeded, _, _ = sharable(schedule, buffers, pinned)
+    child_graphs = {node.id: node.group for node in description.nodes}
+    groups = find_groups(schedule, stages, frozenset(unneeded), child_graphs)
+    entries = ((group, _entry(group, schedule.operations, stages)) for group in groups)
+    made = {group.members[-1]: (group, entry) for group, entry in entries if entry is not None}
+    if not made:
+        return schedule, buffers
+    inner = {owner for group, _ in made.values() for owner in group.inner}
+    allocations = {
+        owner: msgspec.structs.replace(buffer, lifetime=Lifetime.FUSED) if owner in inner else buffer
+        for owner, buffer in buffers.allocations.items()
+    }
+    return _rewrite(schedule, made, inner, previous), BufferPlan(allocations, buffers.blocks, buffers.swaps)
+
+
+def _find_stages(
+    description: GraphDescription, operations: Sequence[Operation], buffers: BufferPlan
+) -> dict[int, Stage]:
+    kinds = {id(kind) for kind in description.kinds if any(isinstance(k.source, OpGraphSource) for k in kind.kernels())}
+    if not kinds:
+        return {}
+    nodes = {node.id for node in description.nodes if id(node.description) in kinds}
+    found = {}
+    for index, operation in enumerate(operations):
+        entry = operation.entry
+        if operation.node in nodes and isinstance(entry, KernelEntry) and operation.place >= 0:
+            stage = find_stage(entry, operation.place, buffers.blocks[operation.node])
+            if stage is not None:
+                found[index] = stage
+    return found
+
+
+def _entry(group: Group, operations: Sequence[Operation], stages: Mapping[int, Stage]) -> FusedEntry | None:
+    """Return the launch of a group's kernel; None when there is no such kernel."""
+    parts = [stages[index] for index in group.members]
+    source = _composed(tuple([part.source for part in parts]), tuple(_links(group, parts).items()))
+    if source is None:
+        return None
+    kernel, shape = source.kernel(), parts[-1].shape
+    threads = thread_counts(shape, kernel)
+    blocks = [part.thread_block for part in parts if part.rank == kernel.rank]
+    if threads is None or not blocks:
+        return None
+    nodes = [operations[index].node for index in group.members]
+    passed = [_passed(given, parts, nodes, shape) for given in kernel.arguments]
+    return FusedEntry(
+        Kernel(source, kernel.entry),
+        threads,
+        blocks[-1],
+        tuple([argument for _, argument in passed]),
+        parts=tuple([(operations[index].node, operations[index].place) for index in group.members]),
+        origins=tuple([node for node, _ in passed]),
+    )
+
+
+def _passed(given: OpArgument, parts: Sequence[Stage], nodes: Sequence[str], shape: Shape) -> tuple[str, Argument]:
+    """Return what the kernel that computes elements of `shape` gets, with the block whose port or parameter it is."""
+    if isinstance(given, FramePointer):
+        return nodes[-1], FrameArgument()
+    if isinstance(given, OpExtent) and not given.port:
+        return nodes[-1], ValueArgument(extent(shape, given.kind))
+    part, _, name = (given.port if isinstance(given, OpExtent) else given.name).partition("/")
+    number = int(part.removeprefix("s"))
+    if isinstance(given, OpExtent):
+        return nodes[number], ValueArgument(extent(parts[number].layout(name).shape, given.kind))
+    return nodes[number], parts[number].arguments[name]
+
+
+def _links(group: Group, parts: Sequence[Stage]) -> dict[str, str]:
+    """Return what the inputs of the parts read: what another part computes, or a buffer that an earlier input reads."""
+    links: dict[str, str] = {}
+    known: dict[Hashable, str] = {}
+    inner = set(group.inner)
+    for number, part in enumerate(parts):
+        for name, place in part.places():
+            if place.owner in inner:
+                source = known.setdefault(place.owner, f"s{number}.{name}")  # its writer comes before all readers
+            elif part.reads(name):
+                layout = part.layout(name)
+                source = known.setdefault((place, layout.dtype, layout.shape), f"s{number}.{name}")
+            else:
+                continue
+            if source != f"s{number}.{name}":
+                links[f"s{number}.{name}"] = source
+    return links
+
+
+@lru_cache(maxsize=512)
+def _composed(parts: tuple[OpGraphSource, ...], links: tuple[tuple[str, str], ...]) -> OpGraphSource | None:
+    """Return graphs, called s0, s1 and so on, as one; None when that is no kernel that computes element by element.
+
+    Names don't depend on blocks, so groups of the same graphs share a kernel.
+    """
+    try:
+        source = OpGraphSource.of(compose({f"s{n}": part.parsed() for n, part in enumerate(parts)}, dict(links)))
+        kernel = source.kernel()
+    except Exception:  # noqa: BLE001 - whatever is wrong, the patch runs just as well without
+        _log.exception("kernels can't be fused")
+        return None
+    return source if kernel.is_elementwise and kernel.thread_block is None else None
+
+
+def _rewrite(
+    schedule: Schedule,
+    made: Mapping[int, tuple[Group, FusedEntry]],
+    inner: AbstractSet[PortRef],
+    previous: Schedule | None,
+) -> Schedule:
+    """Return the schedule with groups in the places of their last operations; `inner` buffers are touched no more."""
+    operations = schedule.operations
+    gone = {index for group, _ in made.values() for index in group.members[:-1]}
+    before = previous.operations if previous is not None else ()
+    known = {(o.node, o.place): o for o in before if type(o.entry) is FusedEntry}
+    steps: list[Step] = []
+    numbers: dict[int, int] = {-1: -1}
+    for index, operation in enumerate(operations):
+        if index in gone:
+            continue
+        entry, access = operation.entry, operation.access
+        if index in made:
+            group, fused = made[index]
+            entry, access = fused, _merged([operations[member].access for member in group.members], inner)
+            was = known.get((operation.node, operation.place))
+            if was is not None and was.entry == entry and was.access == access:
+                entry, access = was.entry, was.access
+        elif type(entry) is RegionEntry and access.touches(inner):
+            access = _merged([access], inner)
+        numbers[index] = len(steps)
+        steps.append((operation.node, entry, access, operation.scope, operation.place))
+    tied, users = tie(steps, previous)
+    members: list[list[int]] = [[] for _ in schedule.scopes]
+    for index, operation in enumerate(tied):
+        members[operation.scope].append(index)
+    scopes = [
+        Scope(numbers[scope.region], scope.name, scope.parent, tuple(inside))
+        for scope, inside in zip(schedule.scopes, members, strict=True)
+    ]
+    return Schedule(tied, tuple(scopes), users)
+
+
+def _merged(accesses: Iterable[Access], inner: AbstractSet[PortRef]) -> Access:
+    """Return what several operations touch together, without buffers between them."""
+    accesses = tuple(accesses)
+    reads = dict.fromkeys(place for access in accesses for place in access.reads if place.owner not in inner)
+    writes = dict.fromkeys(place for access in accesses for place in access.writes if place.owner not in inner)
+    return Access(tuple(reads), tuple(writes))

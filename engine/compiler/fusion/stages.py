@@ -1,0 +1,134 @@
+"""Stages: the operations that may be fused, since each of their elements follows from elements at the same index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import prod
+
+import msgspec
+
+from engine.blocktypes.entries import Argument, BufferArgument, ExtentArgument, KernelEntry
+from engine.blocktypes.extents import Extent, ShapeContext
+from engine.compiler.buffers import BlockBuffers
+from engine.compiler.checking.layouts import NodeLayouts
+from engine.compiler.layout import Layout
+from engine.compiler.operations import Place
+from engine.kernel_sources.sources import OpGraphSource
+from engine.ops import Extent as OpExtent
+from engine.ops import FramePointer, InputPointer, OpKernel, OutputPointer
+from engine.patch.changes import PortRef
+from engine.types import DType, Shape
+
+#: How the axes of what is computed are counted: the last one first.
+_AXES = ("width", "height", "depth")
+
+
+class Stage(msgspec.Struct, frozen=True, gc=False):
+    """An op graph that computes the elements of `shape`, each from elements at the same index.
+
+    `arguments` are what its block passes for the graph's names; `buffers` says where the block's ports lie.
+    """
+
+    source: OpGraphSource
+    rank: int
+    shape: Shape
+    thread_block: tuple[int, int, int]
+    arguments: Mapping[str, Argument]
+    buffers: BlockBuffers
+
+    def ports(self, owner: PortRef) -> list[str]:
+        """Return the graph's inputs and outputs that lie in a buffer."""
+        return [name for name, place in self.places() if place.owner == owner]
+
+    def places(self) -> Iterator[tuple[str, Place]]:
+        """Give the graph's inputs and outputs with where they lie."""
+        for name, argument in self.arguments.items():
+            if isinstance(argument, BufferArgument):
+                yield name, self.buffers.places[argument.name]
+
+    def reads(self, name: str) -> bool:
+        """True for an input of the graph."""
+        argument = self.arguments[name]
+        return isinstance(argument, BufferArgument) and argument.reads
+
+    def layout(self, name: str) -> Layout:
+        """Return the layout of one of the graph's inputs or outputs."""
+        argument = self.arguments[name]
+        assert isinstance(argument, BufferArgument)
+        return self.buffers.layouts.layouts[argument.name]
+
+    def forms(self, owner: PortRef) -> set[tuple[DType, Shape]]:
+        """Return as what a buffer is read and written: element types and shapes."""
+        layouts = [self.layout(name) for name in self.ports(owner)]
+        return {(layout.dtype, layout.shape) for layout in layouts}
+
+
+def find_stage(entry: KernelEntry, place: int, buffers: BlockBuffers) -> Stage | None:
+    """Return what an operation computes, None when it can't be fused; it is at `place` among what its block does."""
+    source = entry.kernel.source
+    if not isinstance(source, OpGraphSource):
+        return None
+    kernel = source.kernel()
+    if not kernel.is_elementwise or kernel.thread_block is not None or len(kernel.arguments) != len(entry.arguments):
+        return None
+    arguments: dict[str, Argument] = {}
+    shapes: dict[str, Shape] = {}
+    for given, passed in zip(kernel.arguments, entry.arguments, strict=True):
+        if isinstance(given, OpExtent | FramePointer):
+            continue
+        arguments[given.name] = passed
+        if isinstance(given, InputPointer | OutputPointer):
+            is_output = isinstance(given, OutputPointer)
+            if not isinstance(passed, BufferArgument) or (passed.reads, passed.writes) != (not is_output, is_output):
+                return None
+            layout = buffers.layouts.layouts.get(passed.name)
+            if layout is None or str(layout.dtype) != given.dtype or layout.strides is not None:
+                return None
+            shapes[given.name] = layout.shape
+    written = {shapes[output.name] for output in kernel.outputs}
+    if len(written) != 1:
+        return None
+    (shape,) = written
+    if not _counts_as_said(entry, place, buffers.layouts, kernel, {**shapes, "": shape}):
+        return None
+    return Stage(source, kernel.rank, shape, entry.thread_block, arguments, buffers)
+
+
+def _counts_as_said(
+    entry: KernelEntry, place: int, layouts: NodeLayouts, kernel: OpKernel, shapes: Mapping[str, Shape]
+) -> bool:
+    """True when the launch covers what is computed once, and all sizes that the kernel takes are those of its ports."""
+    context = layouts.context
+    threads = tuple(_evaluate(size, context) for size in entry.num_threads)
+    if threads != thread_counts(shapes[""], kernel):
+        return False
+    known = layouts.extents.get(place, {})
+    for position, (given, passed) in enumerate(zip(kernel.arguments, entry.arguments, strict=True)):
+        if isinstance(given, OpExtent):
+            if not isinstance(passed, ExtentArgument) or given.port not in shapes:
+                return False
+            number = known[position] if position in known else passed.extent.evaluate(context)
+            if number != extent(shapes[given.port], given.kind):
+                return False
+    return True
+
+
+def thread_counts(shape: Shape, kernel: OpKernel) -> tuple[int, ...] | None:
+    """Return the threads along x, y and z that compute elements of a shape; None when these axes don't hold all."""
+    counts = [extent(shape, axis) for axis in _AXES[: kernel.rank]] if kernel.rank > 1 else [prod(shape)]
+    if prod(counts) != prod(shape):
+        return None
+    counts[0] = -(-counts[0] // kernel.elements_per_thread)
+    return tuple(counts)
+
+
+def extent(shape: Shape, kind: str) -> int:
+    """Return the size of a shape, or its extent along an axis counted from the last one, as op graphs count."""
+    if kind == "size":
+        return prod(shape)
+    axis = 1 + _AXES.index(kind)
+    return shape[-axis] if axis <= len(shape) else 1
+
+
+def _evaluate(size: Extent | int, context: ShapeContext) -> int:
+    return size if isinstance(size, int) else size.evaluate(context)

@@ -1,0 +1,246 @@
+"""Which operations become one kernel, and which buffers are stored no more; every plan here is verified too."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from engine.blocktypes.entries import BufferArgument, DelayEntry, Display, ReshapeView, SliceView, View
+from engine.compiler.buffers import Lifetime
+from engine.compiler.difference import difference
+from engine.compiler.executable.adjust import is_adjustable
+from engine.compiler.fusion.groups import MOST_STAGES
+from engine.compiler.operations import FusedEntry
+from engine.compiler.plan import Plan, make_plan
+from engine.ops import GraphBuilder, OpGraph
+from engine.patch.changes import PortRef
+from tests.compiler.support.descriptions import array, graph, i, node, o, source
+from tests.compiler.support.regions import flag, region, within
+from tests.compiler.support.stages import computing, stage
+
+
+def kernels(plan: Plan) -> list[str]:
+    """Return the blocks of each fused kernel, in the order of operations."""
+    return [" ".join(o.nodes) for o in plan.operations if isinstance(o.entry, FusedEntry)]
+
+
+def dropped(plan: Plan) -> set[str]:
+    """Return the buffers that are not stored."""
+    return {str(owner) for owner, b in plan.buffers.allocations.items() if b.lifetime is Lifetime.FUSED}
+
+
+def chain(length: int, *more: str, size: int = 6) -> Plan:
+    """Return the plan of stages a00, a01 and so on, each of which reads the one before, with more wires."""
+    stages = [stage(f"a{at:02}", "x * k + 1") for at in range(length)]
+    wires = [f"a{at:02}.out a{at + 1:02}.x" for at in range(length - 1)]
+    return make_plan(graph(array("in", size), *stages, wires=["in.out a00.x", *wires, *more]))
+
+
+def test_a_chain_is_one_kernel_at_the_place_of_its_last_block() -> None:
+    """It reads and writes what the chain reads and writes; the parameters are those of each block."""
+    plan = chain(3)
+    (operation,) = plan.operations
+    assert (operation.node, operation.nodes, operation.place) == ("a02", ("a00", "a01", "a02"), 0)
+    assert operation.reads == {PortRef("in", "out")} and operation.writes == {PortRef("a02", "out")}
+    assert isinstance(operation.entry, FusedEntry)
+    assert {node: [*names] for node, names in operation.entry.live_places.items()} == {
+        "a00": ["k"],
+        "a01": ["k"],
+        "a02": ["k"],
+    }
+    assert dropped(plan) == {"a00.out", "a01.out"}
+    assert plan.fused_into == {"a00": "a02", "a01": "a02"}
+
+
+def test_a_long_chain_is_cut() -> None:
+    """A kernel has at most so many blocks."""
+    assert [len(text.split()) for text in kernels(chain(MOST_STAGES + 3))] == [3, MOST_STAGES]
+
+
+def test_equal_chains_share_a_kernel() -> None:
+    """What a kernel is does not depend on the names of blocks."""
+    stages = [stage(name, "x * k + 1") for name in "abcd"]
+    wires = ["in.out a.x", "a.out b.x", "in.out c.x", "c.out d.x"]
+    plan = make_plan(graph(array("in", 6), *stages, wires=wires))
+    first, second = (o.entry for o in plan.operations if isinstance(o.entry, FusedEntry))
+    assert first.kernel == second.kernel
+
+
+def test_paths_that_meet_again_are_one_kernel() -> None:
+    """A buffer with several readers is not stored when all of them are in the kernel; equal inputs are read once."""
+    stages = [stage("a", "x + y", inputs="xy"), stage("b", "sin(x)"), stage("c", "-x")]
+    stages.append(stage("d", "x * y + z", inputs="xyz"))
+    wires = ["in.out a.x", "in.out a.y", "a.out b.x", "a.out c.x", "b.out d.x", "c.out d.y", "a.out d.z"]
+    plan = make_plan(graph(array("in", 6), *stages, wires=wires))
+    assert kernels(plan) == ["a b c d"]
+    (operation,) = plan.operations
+    assert isinstance(operation.entry, FusedEntry)
+    assert [type(a) for a in operation.entry.arguments].count(BufferArgument) == 2
+
+
+def test_a_buffer_that_somebody_else_reads_is_stored() -> None:
+    """So nothing is fused over it."""
+    other = node("other", i(), o())
+    plan = make_plan(
+        graph(
+            array("in", 6),
+            stage("a", "x + 1"),
+            stage("b", "x * 2"),
+            other,
+            wires=["in.out a.x", "a.out b.x", "a.out other.x"],
+        )
+    )
+    assert kernels(plan) == [] and plan.schedule is plan.unfused and plan.before_fusing is plan
+
+
+def test_a_buffer_that_is_shown_is_stored() -> None:
+    """A display looks at it, in the middle of what would be one kernel."""
+    middle = stage("b", "x * 2")
+    shown = replace(middle, description=replace(middle.description, displays=(Display("out", "b.npy"),)))
+    plan = make_plan(
+        graph(
+            array("in", 6),
+            stage("a", "x + 1"),
+            shown,
+            stage("c", "-x"),
+            wires=["in.out a.x", "a.out b.x", "b.out c.x"],
+        )
+    )
+    assert kernels(plan) == ["a b"] and dropped(plan) == {"a.out"}
+    assert make_plan(plan.description, pinned=frozenset({PortRef("a", "out")})).fused_into == {}
+    assert make_plan(plan.description, fuses=False).fused_into == {}
+
+
+def test_an_output_that_feeds_nothing_is_stored_beside_one_that_is_not() -> None:
+    """A block of a kernel may have several outputs."""
+    plan = make_plan(
+        graph(array("in", 6), computing("a", two_outputs()), stage("b", "-x"), wires=["in.out a.x", "a.out b.x"])
+    )
+    assert kernels(plan) == ["a b"] and dropped(plan) == {"a.out"}
+    assert plan.operations[0].writes == {PortRef("a", "more"), PortRef("b", "out")}
+
+
+def two_outputs() -> OpGraph:
+    """Return x + 1 as "out" and x + x as "more"."""
+    g = GraphBuilder()
+    x = g.add("op.input", "x")
+    g.add("op.output", "out", value=g.add("op.add", a=x["value"], b=1.0)["out"])
+    g.add("op.output", "more", value=g.add("op.add", a=x["value"], b=x["value"])["out"])
+    return g.graph()
+
+
+def test_a_reader_of_another_output_keeps_its_place_after_the_block() -> None:
+    """`a` can't move behind `mid`, which reads its other output."""
+    plan = make_plan(
+        graph(
+            array("in", 6),
+            computing("a", two_outputs()),
+            node("mid", i(), o()),
+            stage("b", "x + y", inputs="xy"),
+            wires=["in.out a.x", "a.out b.x", "a.more mid.x", "mid.out b.y"],
+        )
+    )
+    assert kernels(plan) == []
+
+
+def test_an_input_that_changes_in_between_stays_where_it_is_read() -> None:
+    """`change` overwrites what `a` reads, and `b` needs what it gives."""
+    change = node("change", i(), o(inplace="x"))
+    plan = make_plan(
+        graph(
+            source("s", 6),
+            stage("a", "x + 1"),
+            change,
+            stage("b", "x + y", inputs="xy"),
+            wires=["s.out a.x", "s.out change.x", "a.out b.x", "change.out b.y"],
+        )
+    )
+    assert kernels(plan) == []
+
+
+def test_what_could_not_be_computed_again_is_stored() -> None:
+    """`a` reads state that is counted up after it, so nobody could read its output later."""
+    count = node("count", i(), o(state=True, shape="[6]"))
+    change = node("change", i(), i("y"), o(inplace="x"))
+    blocks = (array("in", 6), count, stage("a", "x + 1"), stage("b", "-x"), change)
+    wires = ["in.out count.x", "count.out a.x", "a.out b.x", "count.out change.x", "b.out change.y"]
+    assert kernels(make_plan(graph(*blocks, wires=wires))) == []
+    assert kernels(make_plan(graph(*blocks[:-1], wires=wires[:-2]))) == ["a b"]
+
+
+def test_other_shapes_and_views_are_not_fused() -> None:
+    """A kernel computes elements of one shape, and reads whole buffers in that shape."""
+    half = node("half", i(), o(shape="view"), entries=())
+    sliced = replace(half.description, views=(View("out", "x", SliceView(0, 0, 3)),))
+    flat = replace(half.description, views=(View("out", "x", ReshapeView((-1,))),))
+    for view in (sliced, flat):
+        blocks = (array("in", 6, 2), stage("a", "x + 1"), replace(half, description=view), stage("b", "-x"))
+        wires = ["in.out a.x", "a.out half.x", "half.out b.x"]
+        assert kernels(make_plan(graph(*blocks, wires=wires))) == []
+
+
+def test_threads_in_one_and_two_dimensions_are_fused_for_the_same_elements() -> None:
+    """`u` makes a kernel count along two axes; a stack of pictures has more elements than these hold."""
+    for shape, together in (((4, 6), ["a b"]), ((6,), ["a b"]), ((2, 4, 6), [])):
+        blocks = (array("in", *shape), stage("a", "x + 1"), stage("b", "x * u"))
+        plan = make_plan(graph(*blocks, wires=["in.out a.x", "a.out b.x"]))
+        assert kernels(plan) == together
+        if together:
+            assert plan.launches[0].thread_block == (16, 16, 1)
+
+
+def test_blocks_in_a_region_are_fused_among_themselves() -> None:
+    """Not over the region's border, in either direction."""
+    blocks = [stage(name, "x + 1") for name in "abcdef"]
+    inside = [within("r", block) for block in blocks[2:4]]
+    plan = make_plan(
+        graph(
+            array("in", 6),
+            flag(),
+            region("r"),
+            *blocks[:2],
+            *inside,
+            *blocks[4:],
+            wires=["in.out a.x", "flag.out r.condition"] + [f"{p}.out {q}.x" for p, q in pairwise("abcdef")],
+        )
+    )
+    assert set(kernels(plan)) == {"a b", "c d", "e f"} and dropped(plan) == {"a.out", "c.out", "e.out"}
+
+
+def test_blocks_of_different_child_graphs_are_not_fused() -> None:
+    """A composite may ask for its blocks as one child graph."""
+    for groups, together in ((("g", "g"), ["a b"]), (("g", ""), []), (("g", "h"), [])):
+        blocks = [stage(name, "x + 1", group=group) for name, group in zip("ab", groups, strict=True)]
+        plan = make_plan(graph(array("in", 6), *blocks, wires=["in.out a.x", "a.out b.x"]))
+        assert kernels(plan) == together
+
+
+def test_what_a_delay_keeps_is_stored() -> None:
+    """It is read in the next frame."""
+    ports = (i(delayed=True, optional=True), o(shape="[6]"))
+    entry = DelayEntry(BufferArgument("out", False, True), BufferArgument("x", True, False))
+    delay = node("delay", *ports, entries=[entry])
+    blocks = (delay, stage("a", "x + 1"), stage("b", "-x"), stage("c", "x * x"))
+    wires = ["delay.out a.x", "a.out b.x", "b.out delay.x", "b.out c.x"]
+    plan = make_plan(graph(*blocks, wires=wires))
+    assert kernels(plan) == ["a b"] and dropped(plan) == {"a.out"}
+
+
+@pytest.mark.parametrize("size", [1, 7, 4096])
+def test_another_size_changes_launch_and_numbers_alone(size: int) -> None:
+    """So a running graph is adjusted."""
+    before = chain(3)
+    now = make_plan(chain(3, size=size).description, previous=before)
+    changes = difference(before, now)
+    assert is_adjustable(changes) and changes.renewed == {0}
+
+
+def test_planning_again_gives_the_same_objects() -> None:
+    """An edit beside a fused kernel leaves it alone."""
+    before = chain(3)
+    description = graph(*before.description.nodes, stage("z", "x + 3"), wires=["in.out z.x"])
+    wires = (*before.description.connections, *description.connections)
+    now = make_plan(replace(description, connections=wires), previous=before)
+    kept = next(o for o in now.operations if o.node == "a02")
+    assert kept.entry is before.operations[0].entry and kept.access is before.operations[0].access
+    assert difference(before, now).renewed == {next(k for k, o in enumerate(now.operations) if o.node == "z")}

@@ -1,0 +1,61 @@
+"""Blocks that compute each element by an expression, made by hand."""
+
+from engine.blocktypes.entries import (
+    Argument,
+    BufferArgument,
+    ExtentArgument,
+    FrameArgument,
+    Kernel,
+    KernelEntry,
+    ParameterArgument,
+)
+from engine.blocktypes.extents import Extent
+from engine.blocktypes.ports import PortSpec
+from engine.compiler.description import BlockNode
+from engine.kernel_sources.sources import OpGraphSource
+from engine.ops import Argument as OpArgument
+from engine.ops import Extent as OpExtent
+from engine.ops import InputPointer, LiveParameter, OpGraph, OutputPointer, parse_expression
+from engine.types import NAMED
+from tests.compiler.support.descriptions import node
+
+_SIZES = {"size": "{}.size", "width": "{}.last0", "height": "{}.last1", "depth": "{}.last2"}
+
+
+def stage(name: str, text: str, *, inputs: str = "x", **more: object) -> BlockNode:
+    """Return a block with inputs of f32, of one letter each, and the output "out"."""
+    return computing(name, parse_expression(text, inputs=dict.fromkeys(inputs, "f32")), **more)
+
+
+def computing(name: str, graph: OpGraph, *, region: str = "", group: str = "") -> BlockNode:
+    """Return a block that runs an op graph over its first output."""
+    source = OpGraphSource.of(graph)
+    kernel = source.kernel()
+    first = kernel.inputs[0].name if kernel.inputs else ""
+    shapes = {item.name: f"same({first})" if item.name != first else "same" for item in kernel.inputs}
+    ports = [PortSpec(p.name, "in", NAMED[p.dtype], "An input.", shapes[p.name]) for p in kernel.inputs]
+    made = f"same({first})" if first else "[6]"
+    ports += [PortSpec(p.name, "out", NAMED[p.dtype], "An output.", p.shape or made) for p in kernel.outputs]
+    over = kernel.outputs[0].name
+    threads = [Extent(_SIZES[k].format(over)) for k in ("width", "height", "depth")[: kernel.rank]]
+    entry = KernelEntry(
+        Kernel(source, kernel.entry),
+        tuple(threads) if kernel.rank > 1 else (Extent(f"{over}.size"),),
+        (256, 1, 1) if kernel.rank == 1 else (16, 16, 1),
+        tuple([_passed(argument, over) for argument in kernel.arguments]),
+    )
+    block = node(name, *ports, entries=[entry])
+    return BlockNode(name, block.description, region, group)
+
+
+def _passed(argument: OpArgument, over: str) -> Argument:
+    match argument:
+        case InputPointer(name=name):
+            return BufferArgument(name, reads=True, writes=False)
+        case OutputPointer(name=name):
+            return BufferArgument(name, reads=False, writes=True)
+        case LiveParameter(name=name):
+            return ParameterArgument(name)
+        case OpExtent(kind=kind, port=port):
+            return ExtentArgument(Extent(_SIZES[kind].format(port or over)))
+    return FrameArgument()

@@ -1,0 +1,51 @@
+"""What fusing must keep: buffers that nobody else needs are all that is stored no more."""
+
+from engine.blocktypes.entries import BufferArgument, KernelEntry, ParameterArgument
+from engine.compiler.buffers import Lifetime
+from engine.compiler.operations import FusedEntry
+from engine.compiler.plan import Plan
+from tests.compiler.verifying.touches import Touch
+
+
+def fusion_problems(plan: Plan, touches: list[list[Touch]]) -> list[str]:
+    """Find buffers that are needed and not stored, and what a block asks for that its fused kernel doesn't do."""
+    fused = {o: b for o, b in plan.buffers.allocations.items() if b.lifetime is Lifetime.FUSED}
+    problems = [
+        f"operation {touch.operation} must not touch {touch.place.owner}, which is not stored"
+        for found in touches
+        for touch in found
+        if touch.place.owner in fused
+    ]
+    kernel_of = {
+        node: index for index, o in enumerate(plan.operations) if isinstance(o.entry, FusedEntry) for node in o.nodes
+    }
+    for connection in plan.description.connections:
+        owner = plan.buffers.places[connection.source].owner
+        if owner in fused and kernel_of.get(owner.node, -1) != kernel_of.get(connection.target.node, -2):
+            problems.append(f"{connection} must be inside a kernel, since {owner} is not stored")
+    looked_at = {plan.buffers.places[port].owner for port in plan.looked_at}
+    problems += [f"{owner} must be stored, since it is looked at" for owner in fused.keys() & looked_at]
+    for index, operation in enumerate(plan.operations):
+        if isinstance(operation.entry, FusedEntry):
+            problems += [f"operation {index} {problem}" for problem in _left_out(plan, operation.entry, touches[index])]
+    return problems
+
+
+def _left_out(plan: Plan, fused: FusedEntry, touches: list[Touch]) -> list[str]:
+    """Return what the parts of a kernel ask for that it doesn't do."""
+    found = []
+    done = {(touch.place, touch.writes) for touch in touches}
+    for node, place in fused.parts:
+        entry = plan.description.by_id[node].description.all_entries[place]
+        if not isinstance(entry, KernelEntry):
+            return [f"must do what kernels do, got {node}, which has another entry at {place}"]
+        for argument in entry.arguments:
+            if isinstance(argument, ParameterArgument) and argument.name not in fused.live_places.get(node, ()):
+                found.append(f"must take the parameter {argument.name} of {node}")
+            if isinstance(argument, BufferArgument):
+                lies = plan.buffers.blocks[node].places[argument.name]
+                if plan.buffers.allocations[lies.owner].lifetime is not Lifetime.FUSED:
+                    wanted = {(lies, False)} if argument.reads else {(lies, True)}
+                    if not wanted <= done:
+                        found.append(f"must touch {argument.name} of {node}")
+    return found

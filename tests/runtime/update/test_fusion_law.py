@@ -1,0 +1,116 @@
+"""The law of fusion: whatever is fused, every port holds what it holds when each block has its own kernel."""
+
+import random
+from contextlib import ExitStack
+
+import numpy as np
+import pytest
+
+from engine import Engine, Patch, ProfilingLevel
+from engine.compiler.operations import FusedEntry
+from engine.device.device import Device
+from engine.ops import graph_to_json, parse_expression
+from engine.patch.document import NodeRef
+from engine.protocol.messages import SetFusing, SetProfiling
+from tests.fuzzing import seeds
+from tests.runtime.update.update_support import contents, differences, errors, outputs
+
+EDITS = 10
+SIZES: tuple[tuple[int, ...], ...] = ((1,), (7,), (1027,), (31, 33))
+#: What blocks compute of x, or of x and y; `k` is a slider, and the names of sliders clash.
+TEXTS = (
+    "x * k + 1",
+    "sin(x)",
+    "x * y - k",
+    "x if x > y else k",
+    "fma(x, y, k)",
+    "x + time",
+    "x * u + y",
+    "sqrt(abs(x))",
+)
+
+
+def computing(patch: Patch, text: str, sources: list[NodeRef]) -> NodeRef:
+    """Add a block that computes an expression of the outputs of others."""
+    inputs = dict.fromkeys("xy"[: 1 + ("y" in text)], "f32")
+    node = patch.add("kernel.graph", graph=graph_to_json(parse_expression(text, inputs=inputs)))
+    for name, source in zip(inputs, sources, strict=False):
+        patch.connect(source["out"], node[name])
+    return node
+
+
+class _Patch:
+    """A patch that is edited at random; each block reads blocks that were there before it."""
+
+    def __init__(self, seed: int) -> None:
+        self.patch, self.chance = Patch(), random.Random(seed)
+        self._numbers = np.random.default_rng(seed)
+        shape = self.chance.choice(SIZES)
+        self._arrays = [self.patch.add("io.array", data=self._array(shape)) for _ in range(2)]
+        self.nodes = [*self._arrays]
+        for _ in range(self.chance.randint(4, 9)):
+            self.add()
+
+    def _array(self, shape: tuple[int, ...]) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+        return self._numbers.normal(size=shape).astype(np.float32)
+
+    def add(self) -> None:
+        """Add a block behind some others, most often the newest."""
+        newest = self.nodes[-1]
+        sources = [newest if self.chance.random() < 0.7 else self.chance.choice(self.nodes) for _ in range(2)]
+        if self.chance.random() < 0.1:
+            made = self.patch.add("math.saxpy", a=0.5)  # which is CUDA C++
+            self.patch.connect(sources[0]["out"], made["x"])
+            self.patch.connect(sources[1]["out"], made["y"])
+        else:
+            made = computing(self.patch, self.chance.choice(TEXTS), sources)
+        self.nodes.append(made)
+
+    def edit(self) -> str:
+        """Make one edit and return what it was."""
+        stages = [node for node in self.nodes if node not in self._arrays]
+        kind = self.chance.choice(("slider", "slider", "add", "remove", "rewire", "rewire", "size", "text", "switch"))
+        node = self.chance.choice(stages) if stages else None
+        if kind == "add" or node is None:
+            self.add()
+        elif kind == "slider":
+            name = {"kernel.graph": "k", "math.saxpy": "a"}[self.patch.nodes[node.id].type]
+            if name in self.patch.block_type(node.id).parameters:
+                self.patch.set(node, **{name: self.chance.uniform(-3, 3)})
+        elif kind == "remove" and len(stages) > 2:
+            self.patch.remove(node)
+            self.nodes.remove(node)
+        elif kind == "rewire":
+            before = self.nodes[: self.nodes.index(node)]
+            self.patch.connect(self.chance.choice(before)["out"], node["x"])
+        elif kind == "size":
+            shape = self.chance.choice(SIZES)
+            for array in self._arrays:
+                self.patch.set(array, data=self._array(shape))
+        elif kind == "text" and self.patch.nodes[node.id].type == "kernel.graph":
+            text = self.chance.choice(TEXTS)
+            inputs = dict.fromkeys("xy", "f32")
+            self.patch.set(node, graph=graph_to_json(parse_expression(text, inputs=inputs)))
+        return kind
+
+
+@pytest.mark.parametrize("seed", seeds(4))
+def test_fused_patches_live_through_edits_as_others_do(device: Device, seed: int) -> None:
+    """All ports are read after each frame, those that are stored and those that are not."""
+    made, fused_kernels = _Patch(seed), 0
+    with ExitStack() as closing:
+        fused = closing.enter_context(Engine(made.patch, device=device))
+        plain = closing.enter_context(Engine(made.patch, device=device, fuse=False))
+        for number in range(EDITS):
+            edit = made.edit() if number else "first build"
+            if edit == "switch":
+                messages = (SetFusing(False), SetFusing(True), SetProfiling(made.chance.choice(list(ProfilingLevel))))
+                fused.post(made.chance.choice(messages))
+            assert errors(fused.step()) == errors(plain.step())
+            ports = outputs(made.patch)
+            told = differences(contents(fused, ports), contents(plain, ports))
+            assert not told, f"{number} {edit}: " + "\n".join(told)
+            compiled = fused.core.updates.compiled
+            assert compiled is not None
+            fused_kernels += sum(isinstance(o.entry, FusedEntry) for o in compiled.plan.operations)
+    assert fused_kernels > 0
