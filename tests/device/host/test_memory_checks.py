@@ -133,3 +133,25 @@ def test_free_alone_needs_no_malloc(run):
     run(source, "f", 1, 1, np.zeros(1, np.int64))
     with pytest.raises(KernelFault, match="no block of the device heap"):
         run(source, "f", 1, 1, np.array([4096]))
+
+
+UNWRITTEN = """.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry k(.param .u64 out, .param .u32 skips) {
+.reg .b32 %r<9>; .reg .b64 %a<9>; .reg .pred %p;
+ld.param.u64 %a0, [out]; ld.param.u32 %r1, [skips]; cvta.to.global.u64 %a1, %a0;
+mov.u32 %r2, %tid.x; setp.ne.s32 %p, %r1, 0; @%p bra END;
+shr.u32 %r3, %r2, 1; mul.wide.u32 %a2, %r3, 4; add.s64 %a3, %a1, %a2;
+END: st.global.u32 [%a3], 1; ret; }
+"""
+
+
+def test_an_address_that_was_never_written_is_a_fault(host):
+    """A register holds zero until it is written, also where its address would be inside if it were."""
+    kernel, out = host.load_module(UNWRITTEN).kernel("k"), host.upload(np.zeros(32, "i4"))
+    host.launch(kernel, (1,), (64,), [out, 0])
+    assert out.download().all()
+    with pytest.raises(KernelFault):
+        host.launch(kernel, (1,), (64,), [out, 1])
+    out.free()

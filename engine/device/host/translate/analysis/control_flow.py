@@ -211,6 +211,12 @@ def writes(function: ptx.Function) -> dict[str, list[ptx.Instruction]]:
     return found
 
 
+@fact
+def unwritten(function: ptx.Function) -> frozenset[str]:
+    """Return the registers that may be read before they are written; they hold zero then."""
+    return control_flow(function).live_in(0)
+
+
 # -- loops -----------------------------------------------------------------------------------------------------------
 
 

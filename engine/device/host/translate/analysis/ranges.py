@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from engine.device.host.translate import abi
+from engine.device.host.translate.analysis.control_flow import unwritten
 from engine.device.host.translate.analysis.guards import MIRRORED, Comparison
 from engine.device.host.translate.analysis.phase_values import PhaseValues
 from engine.device.host.translate.analysis.range_arithmetic import ANY, Range, RangeArithmetic
@@ -35,6 +36,7 @@ class Ranges(RangeArithmetic):
         super().__init__(row=row, width=width)
         self._function, self._layout = function, layout
         self._values = values
+        self._unwritten = unwritten(function)
         self._masked = masked(function)
         self._instructions: Mapping[str, Instruction] = self._masked | computable(function) | values.derived
         self._found: dict[str, Range | None] = {}
@@ -230,6 +232,8 @@ class Ranges(RangeArithmetic):
         if operand.name not in self._found:
             instruction = self._instructions.get(operand.name)
             self._found[operand.name] = None  # while it is being computed
+            if operand.name in self._unwritten:
+                return None
             if operand.name in self._values.restored:
                 self._found[operand.name] = self._restored(operand.name)
             elif instruction is not None:
