@@ -50,6 +50,7 @@ class Version:
     first: str = ""
     end: str = ""
     is_outside: bool = False
+    is_single: bool = False
 
     def limit(self, body: Body, guards: Guards | None) -> None:
         """Have a body leave out what the version does."""
@@ -61,7 +62,8 @@ class Version:
         self, body: Body, before: str = "", after: str = "", finish: str = "", slots: Mapping[str, str] = _NONE
     ) -> Part:
         """Return the loop over the threads that run a body of this version."""
-        return Part(body, before, after, finish, self.condition, self.first, self.end, self.is_outside, slots)
+        threads = self.condition, self.first, self.end, self.is_outside, self.is_single
+        return Part(body, before, after, finish, *threads, slots)
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,8 @@ class RowParts:
         for region in last:
             others = {index: after for index, after in skips.items() if index not in region.blocks}
             first, end, held = self._interval(region.guard)
-            found.append(Version(held, frozenset(), others, region.blocks, "", first, end))
+            single = any(item[1] == "eq" and not self._is_common(item) for item in held)
+            found.append(Version(held, frozenset(), others, region.blocks, "", first, end, is_single=single))
         return found
 
     # -- what is done last -----------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ repeats until the threads leave the loop.
 from engine.device.host.translate import abi, blocks, parallel
 from engine.device.host.translate.analysis.control_flow import ControlFlow
 from engine.device.host.translate.analysis.guards import Guards
-from engine.device.host.translate.analysis.phase_values import Restored, phase_values
+from engine.device.host.translate.analysis.phase_values import phase_values
 from engine.device.host.translate.analysis.ranges import Ranges
 from engine.device.host.translate.analysis.suspension_points import BARRIER, SuspensionPoint
 from engine.device.host.translate.analysis.uniformity import Uniform
@@ -77,7 +77,8 @@ class Phase:
     def _function(self, *, is_parallel: bool, is_hoisted: bool = False, suffix: str = "") -> tuple[str, bool, bool]:
         """Return one function, whether it needs the checked twin, and whether that may run often."""
         shared, ends = self._shared, self._ends
-        body, lines, restored = self._body(is_parallel=is_parallel)
+        body = shared.body(branch_free=is_parallel)
+        lines, restored = shared.spills.restore(body, self._restored)
         ranges, guards = None, None
         if is_hoisted:
             available = shared.available(self._start)
@@ -108,12 +109,14 @@ class Phase:
         for version in versions:
             own, end = body, writer
             if parts:
-                own, _, _ = self._body(is_parallel=is_parallel)
+                own = shared.body(branch_free=is_parallel)
                 own.accesses.join(body.accesses)
                 end = PhaseEndWriter(ends, own, shared.spills, shared.points)
                 if common:
                     self._common_point(end, ranges, guards)
             version.limit(own, guards)
+            own.code.lines.clear()
+            shared.spills.restore(own, self._restored)  # again: it may compare what the version knows
             if self._point is not None:
                 with reading(shared.waiting[self._number - 1].instructions[-1]):
                     _take(own, self._point)
@@ -140,11 +143,6 @@ class Phase:
             "phase.done:\n  %common.last = load i32, ptr %common\n  ret i32 %common.last\n}\n"
         )
         return text, bool(choice), ranges is not None and ranges.is_hopeful
-
-    def _body(self, *, is_parallel: bool) -> tuple[Body, list[str], dict[str, Restored]]:
-        """Return a body that has restored its registers, the lines that must run before it, and what they hold."""
-        body = self._shared.body(branch_free=is_parallel)
-        return body, *self._shared.spills.restore(body, self._restored)
 
     def _common_point(self, writer: PhaseEndWriter, ranges: Ranges | None, guards: Guards | None) -> str:
         """Return the text that yields the point which all threads reach, `%common.now`; "" when they may differ."""

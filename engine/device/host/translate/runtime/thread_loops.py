@@ -43,6 +43,7 @@ class Part:
 
     `finish` also runs after a jump from the body to `thread.done`. The threads are all of a row if `condition` (i1)
     holds; with `first` and `end` (i32), those from `first` on that come before `end`, or the others if `is_outside`.
+    `is_single`: there is at most one.
     `slots` are stack slots that the part shares with the first part, by their names here.
     """
 
@@ -54,6 +55,7 @@ class Part:
     first: str = ""
     end: str = ""
     is_outside: bool = False
+    is_single: bool = False
     slots: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -140,9 +142,12 @@ x.side:
         enter += f"  %x.any = icmp slt i32 {begin}, {stop}\n  br i1 %x.any, label %loop.x, label %{leave}\n"
         first, end = begin, stop
     counter, lane = ("%lane", _LANE) if is_lane else ("%tid.x", "")
+    again, onward = ", [%x.next, %latch.x]", f"  br i1 %x.more, label %loop.x, label %{leave}{kind}\n"
+    if part.is_single:
+        again, onward = "", f"  br label %{leave}\n"
     lines = "\n".join(part.body.code.lines)
     return f"""{enter}loop.x:
-  {counter} = phi i32 [{first}, %{at}], [%x.next, %latch.x]
+  {counter} = phi i32 [{first}, %{at}]{again}
 {lane}  %tid.x.wide = zext nneg i32 %tid.x to i64
 {part.before}{part.body.cleared()}
   br label %body
@@ -155,8 +160,7 @@ thread.done:
 latch.x:
   %x.next = add nuw nsw i32 {counter}, 1
   %x.more = icmp slt i32 %x.next, {end}
-  br i1 %x.more, label %loop.x, label %{leave}{kind}
-{rest}"""
+{onward}{rest}"""
 
 
 _DEFINED = re.compile(r"^(?:  %([\w.]+) =|([\w.]+):)", re.M)
