@@ -66,6 +66,7 @@ class Notice(QFrame):
         self.setStyleSheet(
             f"#notice {{ background: {theme.control}; border: 1px solid {border}; border-radius: 3px; }}"
             f"QLabel {{ color: {theme.text}; }}"
+            f"QPushButton {{ background: {theme.control_hover}; border: 1px solid {theme.text_faint}; }}"
         )
         self._label.setText(text)
         self.row.show_buttons(buttons)

@@ -198,7 +198,8 @@ class SearchPopup(QFrame):
         self.resize(size.boundedTo(self._room.size() - QSize(16, 16)))
 
     def _height(self, of_rows: int) -> int:
-        return 3 * 8 + self.field.sizeHint().height() + of_rows
+        self.field.ensurePolished()
+        return 2 + 3 * 8 + self.field.sizeHint().height() + of_rows  # 2 for the border
 
     def _choose(self, item: QTreeWidgetItem) -> None:
         block_type = item.data(0, _BLOCK_TYPE)

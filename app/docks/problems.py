@@ -127,8 +127,8 @@ class Problems(EmptyState):
         found = remedies(self._patch, diagnostic) if self._patch is not None else []
         if found:
             buttons = ButtonRow()
+            self.list.setItemWidget(row, _BUTTONS, buttons)  # before it is shown, or it would be a window
             buttons.show_buttons((remedy.title, partial(self.remedy_chosen.emit, remedy)) for remedy in found)
-            self.list.setItemWidget(row, _BUTTONS, buttons)
             for button in buttons.buttons:
                 button.ensurePolished()  # the window's style makes it wider, which the column must know
             row.setSizeHint(_BUTTONS, QSize(buttons.sizeHint().width() + 2 * _CELL_PADDING, 0))

@@ -121,6 +121,11 @@ def category_tint(category: str, theme: Colours) -> str:
     return _tint(category.lower(), theme.tint)
 
 
+def category_ink(category: str, theme: Colours) -> str:
+    """Return the colour of a category's icon, which stands on chrome."""
+    return _tint(category.lower(), (0.68, 0.45) if theme.is_dark else (0.38, 0.40))
+
+
 @cache
 def _tint(key: str, tint: tuple[float, float]) -> str:
     # Unknown categories spread over the hues from cyan to magenta; orange, red and green have their own meaning.

@@ -72,7 +72,7 @@ OP_CATEGORIES = {
 def category_icon(category: str, is_value: bool = False) -> QIcon:
     """Return the icon of a category in its colour; one that Warploom does not ship has that of a block."""
     theme = colours.current()
-    tint = colours.mix(colours.category_tint(category, theme), theme.text, 0.45)
+    tint = colours.category_ink(category, theme)
     usual = "mdi6.sine-wave" if is_value else "mdi6.cube-outline"
     drawn: QIcon = qtawesome.icon({**OP_CATEGORIES, **CATEGORIES}.get(category.lower(), usual), color=tint)
     return drawn

@@ -10,7 +10,7 @@ from app.viewers.viewer import ViewerPanel
 from engine.blocktypes.block import shows_pictures
 from engine.patch.changes import BlockTypesChanged, Change, Connected, Disconnected, NodeAdded, NodeRemoved, NodeRenamed
 from engine.patch.document import Patch
-from engine.protocol.messages import FrameReport, Preview
+from engine.protocol.messages import FrameReport, NodeState, Preview
 
 _NO_VIEWER = "Add a Viewer block and connect an image"
 _NO_IMAGE = "Connect an image to this viewer"
@@ -32,6 +32,7 @@ class ViewerDocks(QObject):
         self._unsubscribe: Callable[[], None] = lambda: None
         self._seen: set[str] = set()
         self._is_preparing = False
+        self._idle: dict[str, str] = {}  # why viewers don't run, as last reported
         self.empty = self._make_dock("viewer", "Viewer", ViewerPanel(_NO_VIEWER))
         window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, self.empty)
         self.docks: dict[str, QDockWidget] = {}
@@ -62,8 +63,13 @@ class ViewerDocks(QObject):
 
     def show_report(self, report: FrameReport) -> None:
         """Where there is no picture yet, show what the viewer is waiting for."""
-        if report.preparing != self._is_preparing:
-            self._is_preparing = report.preparing
+        idle = {
+            node: found.message
+            for node in self.docks
+            if (found := report.nodes.get(node)) is not None and found.state is NodeState.IDLE
+        }
+        if (report.preparing, idle) != (self._is_preparing, self._idle):
+            self._is_preparing, self._idle = report.preparing, idle
             for node in self.docks:
                 self.viewer(node).page.hint.setText(self._hint(node))
 
@@ -124,8 +130,12 @@ class ViewerDocks(QObject):
 
     def _hint(self, node: str) -> str:
         assert self._patch is not None
-        fed = any(connection.target.node == node for connection in self._patch.connections)
-        return (_COMPILING if self._is_preparing else _WAITING) if fed else _NO_IMAGE
+        if not any(connection.target.node == node for connection in self._patch.connections):
+            return _NO_IMAGE
+        if self._is_preparing:
+            return _COMPILING
+        why = self._idle.get(node, "")
+        return why[:1].upper() + why[1:] or _WAITING
 
     def _set_seen(self, node: str, seen: bool) -> None:
         seen = seen and node in self.docks  # Qt also reports a dock that is being removed

@@ -57,6 +57,7 @@ class Banner(QFrame):
         """Show a notice instead of the previous one."""
         self.notice = notice
         for button in self.buttons:
+            button.hide()
             button.deleteLater()
         self.buttons = []
         self.setVisible(notice is not NO_NOTICE)

@@ -4,12 +4,14 @@ import traceback
 from contextlib import suppress
 from pathlib import Path
 
-from engine.blocktypes.block import Block
+from engine.blocktypes.block import LIBRARY, Block
 from engine.blocktypes.checks import BlockCallError, BlockDefinitionError
 from engine.catalogue.block_code import TookTooLong
 from engine.diagnostics import Diagnostic, KernelError, PatchError, WarploomError, error
 from engine.ops import OpError
 
+#: Blocks whose code nobody has to mend.
+_SHIPPED = Path(__file__).resolve().parents[2] / LIBRARY
 #: The most characters of what an exception says.
 LONGEST = 2000
 
@@ -32,6 +34,8 @@ def code_diagnostic(problem: BaseException, what: str, near: Path | None, node: 
         text = f"{what} raised {type(problem).__name__}{': ' if said else ''}{said}"
     if isinstance(problem, WarploomError) and not isinstance(problem, BlockCallError):
         # What the block says on purpose, of a file that is missing, say.
+        if near is not None and near.is_relative_to(_SHIPPED):
+            return error(text, node=node)
         return error(text, node=node, file=file, line=line, remedy="give it other values, or mend its code")
     if file is not None and line is not None:
         text += f" ({Path(file).name}:{line})"

@@ -1,5 +1,7 @@
 """Problems lead to their node; the log says what happened."""
 
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.docks.log import _LIMIT, Log
@@ -72,6 +74,29 @@ def test_a_renamed_block_is_renamed_in_the_list(qtbot: QtBot, patch: Patch) -> N
     row = problems.list.topLevelItem(0)
     assert row is not None
     assert row.text(1) == "Sky"
+
+
+def test_a_problem_with_a_button_opens_no_window(qtbot: QtBot, patch: Patch) -> None:
+    """A button that is shown before it is in the list would be a window for a moment, which takes the keyboard."""
+    patch.add("test_app.screen", node_id="screen")
+    problems = Problems()
+    qtbot.addWidget(problems)
+    problems.set_patch(patch)
+    problems.show()
+    opened: list[str] = []
+
+    class Watch(QObject):
+        def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+            if event.type() == QEvent.Type.Show and isinstance(watched, QWidget) and watched.isWindow():
+                opened.append(repr(watched))
+            return False
+
+    watch = Watch()
+    QApplication.instance().installEventFilter(watch)  # type: ignore[union-attr]  # qtbot has made one
+    problems.show_diagnostics((error("nothing comes in", node="screen", port="image", mend=Mend.CONNECT),))
+    QApplication.instance().removeEventFilter(watch)  # type: ignore[union-attr]  # as above
+    assert problems.list.findChildren(QPushButton)
+    assert opened == []
 
 
 def test_no_problems_is_said(qtbot: QtBot) -> None:

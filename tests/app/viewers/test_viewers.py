@@ -16,7 +16,7 @@ from app.documents.bridge import SHARED_RATE, Bridge
 from app.viewers.picture_view import PictureView
 from app.viewers.viewer import ViewerPanel
 from engine.patch.changes import PortRef
-from engine.protocol.messages import Observe, Preview, Probed, Viewing
+from engine.protocol.messages import NodeReport, NodeState, Observe, Preview, Probed, Viewing
 from tests.app.app_support import FakeEngine, make_report, move_pointer
 from tests.app.viewers.test_picture_view import gradient
 
@@ -158,7 +158,7 @@ def test_a_picture_that_stays_has_no_rate(qtbot: QtBot, viewer: ViewerPanel, mon
 
 
 def test_a_viewer_without_a_picture_says_what_it_waits_for(window: Any) -> None:
-    """It waits for a connection, for the compiler, or for the first picture."""
+    """It waits for a connection, for the compiler, for another block, or for the first picture."""
     window.files.new()
     viewers = window.viewers
     screen = window.session.patch.add("test_app.screen").id
@@ -171,6 +171,10 @@ def test_a_viewer_without_a_picture_says_what_it_waits_for(window: Any) -> None:
     assert hint.page.hint.text() == "Compiling the patch …"
     viewers.show_report(make_report())
     assert hint.page.hint.text() == "Waiting for the first picture …"
+    why = "not running: it waits for picture, which has an error"
+    idle = NodeReport("test_app.screen", NodeState.IDLE, why, None, 0)
+    viewers.show_report(make_report(nodes={screen: idle}))
+    assert hint.page.hint.text() == "Not running: it waits for picture, which has an error"
 
 
 Choose = Callable[..., tuple[str, str]]
