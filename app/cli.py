@@ -62,6 +62,11 @@ _trust = click.option(
 _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 
 
+_fuse = click.option(
+    "--fuse/--no-fuse", default=True, help="Let neighbouring blocks that compute element by element share a kernel."
+)
+
+
 def _frames(default: int) -> Callable[[_Command], _Command]:
     return click.option("--frames", type=click.IntRange(min=1), default=default, metavar="N", help="How many frames.")
 
@@ -115,6 +120,7 @@ def edit(**options: Any) -> int:
     is_flag=True,
     help="The patch's time follows the wall's; 60 frames a second if no --rate.",
 )
+@_fuse
 @_json
 @_trust
 def run(**options: Any) -> int:
@@ -151,6 +157,7 @@ def check(**options: Any) -> int:
     "--format", "form", default="text", metavar="FORMAT", help="text, dot, svg or memory (an SVG of memory over time)."
 )
 @click.option("--out", type=_PATH, metavar="FILE", help="Write it there instead of printing it.")
+@_fuse
 @_trust
 def plan(**options: Any) -> int:
     """Show what a patch compiles to: operations, what waits for what, and which buffers share memory."""

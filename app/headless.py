@@ -42,6 +42,7 @@ def run_headless(
     real_time: bool,
     as_json: bool,
     trust: bool,
+    fuse: bool,
     result: RunResult,
 ) -> int:
     """Run a patch for some frames into `result`, and print it unless `as_json`; return the exit status.
@@ -55,7 +56,7 @@ def run_headless(
     _apply_settings(opened, settings)
     if out is not None:
         _make_folder(out)  # not after a million frames
-    with open_engine(opened, device, engine, profiling=level, time_step_s=step_s) as client:
+    with open_engine(opened, device, engine, profiling=level, time_step_s=step_s, fuse=fuse) as client:
         try:
             last = _run(client, frames, pacer, real_time, out, result, show_progress=not as_json)
         except DeviceError:
@@ -133,13 +134,13 @@ def check_headless(*, patch: Path, as_json: bool, trust: bool, told: dict[str, A
     return 0 if told["ok"] else 1
 
 
-def plan_headless(*, patch: Path, form: str, out: Path | None, trust: bool) -> int:
+def plan_headless(*, patch: Path, form: str, out: Path | None, trust: bool, fuse: bool) -> int:
     """Print a patch's plan, or write it to a file; return the exit status."""
     formats: dict[str, Callable[[Plan], str]]
     formats = {"text": plan_text, "dot": plan_dot, "svg": plan_svg, "memory": memory_svg}
     if form not in formats:
         raise click.BadParameter(f"--format must be one of {', '.join(formats)}, got {form!r}")
-    plan, diagnostics = plan_patch(open_patch(patch, trust=trust))
+    plan, diagnostics = plan_patch(open_patch(patch, trust=trust), fuses=fuse)
     _print_diagnostics(diagnostics)
     if plan is None:
         return 1
@@ -215,7 +216,8 @@ def _print_tables(result: RunResult, last: FrameReport) -> None:
         column.justify = "right"
     for node_id, node in last.nodes.items():
         time = "" if node.time_ns is None else f"{node.time_ns / 1e6:.2f} ms"
-        table.add_row(node_id, node.type, str(node.state), time, str(node.kernels))
+        kernels = f"in {node.fused_into}" if node.fused_into else str(node.kernels)
+        table.add_row(node_id, node.type, str(node.state), time, kernels)
     console.print(table)
     summary = result.as_json()
     times, levels = summary["frame_time_ms"], summary["update_levels"]

@@ -149,6 +149,15 @@ def make_commands(window: CommandWindow) -> list[Command]:
         Command("about", "&About Warploom", window.show_about),
         *(_theme(window, name) for name in ("dark", "light")),
     ]
+    commands.append(
+        Command(
+            "fuse",
+            "&Fuse kernels",
+            session.toggle_fusing,
+            help="One kernel for neighbouring blocks that compute element by element",
+            checked=session.fuses,
+        )
+    )
     commands.extend(_pacings(session))
     for level, (text, help_text) in _PROFILING.items():
         chosen = level is session.profiling
@@ -183,7 +192,7 @@ MENUS = (
         (
             *("play", "step", "reset", Menu("&Frame pacing", PACINGS), None, "save_outputs", None),
             Menu("&Profiling", tuple(f"profiling_{level.name.lower()}" for level in _PROFILING)),
-            *(None, "restart_engine"),
+            *("fuse", None, "restart_engine"),
         ),
     ),
     Menu(

@@ -19,7 +19,7 @@ from engine.patch.changes import BlockTypesChanged, Change, inverse
 from engine.patch.document import Patch
 from engine.patch.files import load_patch, save_patch
 from engine.profiling.levels import ProfilingLevel
-from engine.protocol.messages import EditCost, Message, SetPacing, SetProfiling, SetRunning, SetTrust
+from engine.protocol.messages import EditCost, Message, SetFusing, SetPacing, SetProfiling, SetRunning, SetTrust
 from engine.protocol.pacing import Pacing, PacingMode
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ class Session(QObject):
         self.patch: Patch | None = None
         self.engine: Client | None = None
         self.profiling = ProfilingLevel.PER_BLOCK
+        self.fuses = True
         self.running = True
         self.pacing = Pacing.display(USUAL_RATE)
         self._display_rate = USUAL_RATE
@@ -228,6 +229,11 @@ class Session(QObject):
         self.profiling = level
         self.post(SetProfiling(level))
 
+    def toggle_fusing(self) -> None:
+        """Fuse kernels of neighbouring blocks or stop doing so, in this patch and in later ones."""
+        self.fuses = not self.fuses
+        self.post(SetFusing(self.fuses))
+
     def close(self) -> None:
         """End the engine and wait until every engine has given its device back."""
         self._forget_types()
@@ -261,6 +267,8 @@ class Session(QObject):
             self._failure = str(problem)
             self._end_engine()
             return
+        if not self.fuses:
+            self.engine.post(SetFusing(False))
         if not self.running:
             self.engine.post(SetRunning(False))
 

@@ -70,7 +70,9 @@ class NodeStatus(QWidget):
             for port in self._outputs
             if (buffer := report.buffers.get(f"{node}.{port}")) is not None
         ]
-        if found.state in _NOT_RUNNING or found.time_ns is None:
+        if found.fused_into:
+            self._time = f"fused into {found.fused_into}"
+        elif found.state in _NOT_RUNNING or found.time_ns is None:
             self._time = ""
         elif is_due:
             self._time = f"{format_time(found.time_ns)} in {plural(found.kernels, 'kernel')}"

@@ -14,8 +14,10 @@ from engine.op_graphs.op_patch import OpPatch
 from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
 from engine.patch.regions import branch_of, region_of
-from engine.protocol.messages import BufferReport, FrameReport, NodeState
+from engine.protocol.messages import BufferReport, FrameReport, NodeReport, NodeState
 
+#: So many of the blocks that share a kernel are named.
+_NAMED = 4
 #: What is under the pointer: a port, a connection, or a node's id.
 Hit = PortRef | Connection | str
 
@@ -54,14 +56,27 @@ def node_tooltip(patch: Patch, node_id: str, report: FrameReport | None) -> str:
         kept = f"Block type {node.type} is not installed; its data and connections are kept."
         return _joined([*lines, kept, said])
     lines.append(block_type.summary)
-    if found is None:
+    if report is None or found is None:
         return _joined(lines)
     figures = [_STATES[found.state]]
     if found.time_ns is not None:
         figures.append(format_time(found.time_ns))
     if found.kernels:
         figures.append(plural(found.kernels, "kernel"))
-    return _joined([*lines, ", ".join(figures), found.message])
+    return _joined([*lines, ", ".join(figures), fusion_text(patch, node_id, report.nodes), found.message])
+
+
+def fusion_text(patch: Patch, node_id: str, nodes: Mapping[str, NodeReport]) -> str:
+    """Return which blocks share one kernel with a node, "" when none do."""
+    if into := nodes[node_id].fused_into:
+        return f"Fused into {_title(patch, into)}: one kernel does the work of both, and its time is told there."
+    others = [_title(patch, node) for node, other in nodes.items() if other.fused_into == node_id]
+    more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
+    return f"Its kernel also does the work of {', '.join(others[:_NAMED])}{more}." if others else ""
+
+
+def _title(patch: Patch, node_id: str) -> str:
+    return patch.title(node_id) if node_id in patch.nodes else node_id
 
 
 def port_tooltip(patch: Patch, ref: PortRef, report: FrameReport | None) -> str:
@@ -161,7 +176,9 @@ def buffer_text(buffer: BufferReport) -> str:
     if len(buffer.shape) == 1:
         shape += " element" if buffer.shape == (1,) else " elements"
     text = f"{buffer.dtype}, {shape}, {format_bytes(buffer.size_bytes)}"
-    if buffer.allocated_bytes != buffer.size_bytes:
+    if buffer.lifetime == "fused":
+        text += ", not stored: one kernel makes and reads it"
+    elif buffer.allocated_bytes != buffer.size_bytes:
         text += f" ({format_bytes(buffer.allocated_bytes)} allocated)"
     return text
 

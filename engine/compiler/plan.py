@@ -70,6 +70,12 @@ class Plan:
                 allocations[port] = msgspec.structs.replace(buffer, lifetime=lifetime)
         return replace(self, buffers=replace(self.buffers, allocations=allocations), schedule=self.unfused)
 
+    @property
+    def own_sizes(self) -> list[int]:
+        """The bytes of each buffer that has memory of its own."""
+        buffers, shared = self.buffers.allocations.items(), self.placement.offsets
+        return [b.layout.size_bytes for o, b in buffers if o not in shared and b.lifetime is not Lifetime.FUSED]
+
     def overwritten(self, owner: PortRef) -> bool:
         """True when a buffer need not hold its contents at the end of a frame: it is never stored, or shares memory."""
         buffer = self.buffers.allocations.get(owner)  # None for the graph's own

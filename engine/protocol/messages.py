@@ -146,13 +146,17 @@ Message = (
 
 
 class NodeReport(msgspec.Struct, frozen=True):
-    """One node: its state, what is wrong with it, and its last measured time."""
+    """One node: its state, what is wrong with it, and its last measured time.
+
+    `fused_into` is the node whose kernel does its work too, and tells the time of both; "" when it has its own.
+    """
 
     type: str
     state: NodeState
     message: str = ""
     time_ns: int | None = None
     kernels: int = 0
+    fused_into: str = ""
 
 
 class BufferReport(msgspec.Struct, frozen=True):

@@ -103,8 +103,7 @@ def _passed(given: OpArgument, parts: Sequence[Stage], nodes: Sequence[str], sha
         return nodes[-1], FrameArgument()
     if isinstance(given, OpExtent) and not given.port:
         return nodes[-1], ValueArgument(extent(shape, given.kind))
-    part, _, name = (given.port if isinstance(given, OpExtent) else given.name).partition("/")
-    number = int(part.removeprefix("s"))
+    number, name = _number_and_name(given.port if isinstance(given, OpExtent) else given.name)
     if isinstance(given, OpExtent):
         return nodes[number], ValueArgument(extent(parts[number].layout(name).shape, given.kind))
     return nodes[number], parts[number].arguments[name]
@@ -127,6 +126,20 @@ def _links(group: Group, parts: Sequence[Stage]) -> dict[str, str]:
             if source != f"s{number}.{name}":
                 links[f"s{number}.{name}"] = source
     return links
+
+
+def node_of_line(entry: FusedEntry, line: int) -> str:
+    """Return the block whose op a line of a fused kernel comes from, as a fault names lines: from 1."""
+    source = entry.kernel.source
+    assert isinstance(source, OpGraphSource)
+    number, _ = _number_and_name(source.kernel().ops[line - 1])
+    return entry.parts[number][0]
+
+
+def _number_and_name(text: str) -> tuple[int, str]:
+    """Return the part that an op, a port or a parameter of a composed graph belongs to, and its name there."""
+    part, _, name = text.partition("/")
+    return int(part.removeprefix("s")), name
 
 
 @lru_cache(maxsize=512)

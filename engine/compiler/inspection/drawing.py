@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 from engine.blocktypes.entries import KernelEntry
 from engine.compiler.inspection.labels import names, title, what
@@ -172,6 +173,8 @@ def _middle(places: Sequence[float]) -> float:
 
 
 _LINE_HEIGHT, _PADDING = 16.0, 8.0
+#: Longer titles, of many fused blocks, take several lines of about so many characters.
+_LONGEST = 40
 
 
 def plan_svg(plan: Plan) -> str:
@@ -187,11 +190,11 @@ def plan_svg(plan: Plan) -> str:
 
 def _lines(plan: Plan, index: int) -> list[str]:
     entry = plan.operations[index].entry
-    head = f"{index}  {title(plan, index)}"
+    head = wrap(f"{index}  {title(plan, index)}", _LONGEST)
     if isinstance(entry, KernelEntry):
         kernel, _, launch = what(plan, index).partition(", ")
-        return [head, kernel, launch]
-    return [head, what(plan, index)]
+        return [*head, kernel, launch]
+    return [*head, what(plan, index)]
 
 
 def _parts(plan: Plan, arranged: Arrangement, lines: list[list[str]]) -> Iterator[str]:

@@ -32,8 +32,8 @@ def what(plan: Plan, index: int) -> str:
 
 
 def title(plan: Plan, index: int) -> str:
-    """Return the block that an operation belongs to, "graph" for those of the graph itself."""
-    return plan.operations[index].node or "graph"
+    """Return the block that an operation belongs to, all of those that are fused, "graph" for the graph's own."""
+    return " + ".join(plan.operations[index].nodes) or "graph"
 
 
 def names(owners: Iterable[PortRef]) -> str:

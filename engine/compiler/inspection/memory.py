@@ -46,8 +46,7 @@ def memory_timeline(plan: Plan) -> MemoryTimeline:
     for index, new in enumerate(starting):
         live = {owner: None for owner in live if found[owner][1] >= index} | dict.fromkeys(new)
         steps.append(TimelineStep(index, tuple(live), sum(placement.sizes[owner] for owner in live)))
-    own = sum(b.layout.size_bytes for o, b in plan.buffers.allocations.items() if o not in placement.offsets)
-    return MemoryTimeline(tuple(steps), found, own)
+    return MemoryTimeline(tuple(steps), found, sum(plan.own_sizes))
 
 
 _LEFT, _TOP, _BOTTOM, _COLUMN, _HEIGHT, _CURVE = 90.0, 40.0, 30.0, 26.0, 320.0, 90.0

@@ -80,8 +80,8 @@ def _buffers(plan: Plan) -> Iterator[str]:
 
 
 def _memory(plan: Plan) -> Iterator[str]:
-    placement, allocations = plan.placement, plan.buffers.allocations
-    own = sum(b.layout.size_bytes for owner, b in allocations.items() if owner not in placement.offsets)
+    placement = plan.placement
+    own = plan.own_sizes
     yield f"  arena: {placement.size_bytes} bytes for {len(placement.offsets)} buffers"
     yield f"  arena without sharing: {placement.unshared_bytes} bytes; in use at once: {placement.peak_bytes} bytes"
-    yield f"  memory of their own: {own} bytes for {len(allocations) - len(placement.offsets)} buffers"
+    yield f"  memory of their own: {sum(own)} bytes for {len(own)} buffers"

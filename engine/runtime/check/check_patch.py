@@ -30,10 +30,10 @@ ALWAYS_THERE = 1 << 30
 
 def check_patch(patch: Patch) -> list[Diagnostic]:
     """Return everything that keeps a patch from compiling; an empty list when it would compile."""
-    return plan_patch(patch)[1]
+    return plan_patch(patch, fuses=False)[1]
 
 
-def plan_patch(patch: Patch) -> tuple[Plan | None, list[Diagnostic]]:
+def plan_patch(patch: Patch, *, fuses: bool = True) -> tuple[Plan | None, list[Diagnostic]]:
     """Return the plan of those blocks that can be described, None when there is none, and all diagnostics."""
     parameters = ParameterStore(lambda: patch.folder)
     with closing(BlockCode()) as code:
@@ -58,7 +58,8 @@ def plan_patch(patch: Patch) -> tuple[Plan | None, list[Diagnostic]]:
     plan = None
     try:
         # Blocks that depend on one that can't be described have no errors of their own.
-        plan = make_plan(description.without(description.dependents(described.undescribed - values.keys())))
+        runs = description.without(description.dependents(described.undescribed - values.keys()))
+        plan = make_plan(runs, fuses=fuses)
         found += plan.warnings
         found += _memory_problems(plan)
         if not has_errors(found):

@@ -99,7 +99,7 @@ class Reporter:
 
     def last_report(self, frame: int, diagnostics: tuple[Diagnostic, ...]) -> FrameReport:
         """Return the report of an engine that has stopped, without using the device."""
-        self._nodes.follow(self._updates.kernel_counts, diagnostics)
+        self._nodes.follow(self._updates.kernels, diagnostics)
         return FrameReport(
             frame=frame,
             update_level=UpdateLevel.NONE,
@@ -113,7 +113,7 @@ class Reporter:
 
     def _follow(self) -> None:
         self._told = self._updates.found.diagnostics
-        self._nodes.follow(self._updates.kernel_counts, self._told, preparing=self._updates.preparing)
+        self._nodes.follow(self._updates.kernels, self._told, preparing=self._updates.preparing)
         self._was_preparing = self._updates.preparing
         self._count()
 

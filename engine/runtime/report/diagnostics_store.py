@@ -7,7 +7,9 @@ from typing import Any
 from engine.blocktypes.entries import ParameterArgument, StatusKind
 from engine.compiler.description import GraphDescription
 from engine.compiler.executable.compiled_graph import CompiledGraph
+from engine.compiler.fusion.fuse import node_of_line
 from engine.compiler.inlining import Inlined
+from engine.compiler.operations import FusedEntry
 from engine.compiler.plan import Plan
 from engine.diagnostics import DeviceError, Diagnostic, KernelFault, LoopStopped, Mend, error, warning
 from engine.patch.changes import PortRef
@@ -109,6 +111,16 @@ def status_diagnostics(
     return found
 
 
+def _nodes_that_use(problem: KernelFault, compiled: CompiledGraph) -> list[str]:
+    """Return the nodes whose work the failed kernel does; of a fused one the node of the op that failed, if known."""
+    used = [kernel for kernel in compiled.kernels if kernel.kernel.kernel.name == problem.kernel]
+    operations = [compiled.plan.operations[kernel.operation] for kernel in used]
+    nodes = {node for operation in operations for node in operation.nodes}
+    if len(operations) == 1 and isinstance(entry := operations[0].entry, FusedEntry) and problem.source_line:
+        return [node_of_line(entry, problem.source_line)]
+    return sorted(nodes)
+
+
 def fault_diagnostic(problem: DeviceError, compiled: CompiledGraph | None) -> Diagnostic:
     """Return the diagnostic of a device that failed while it ran `compiled`.
 
@@ -126,8 +138,7 @@ def fault_diagnostic(problem: DeviceError, compiled: CompiledGraph | None) -> Di
         )
     if not isinstance(problem, KernelFault):
         return error(str(problem), remedy="mend the patch, then start the engine again", mend=Mend.RESTART)
-    used = compiled.kernels if compiled else []
-    nodes = sorted({node.node for node in used if node.kernel.kernel.name == problem.kernel})
+    nodes = _nodes_that_use(problem, compiled) if compiled is not None else []
     message = str(problem) if len(nodes) < 2 else f"{problem}; it belongs to one of {', '.join(nodes)}"
     return error(
         message,

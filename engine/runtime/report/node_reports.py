@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from engine.blocktypes.entries import StatusKind
 from engine.compiler.buffers import Lifetime
@@ -17,10 +18,20 @@ from engine.runtime.model.context import CudaContext
 from engine.types import element_count
 
 
-def kernel_counts(compiled: CompiledGraph) -> dict[str, int]:
-    """Return how many kernels each node of the patch has that runs in a graph; some have none."""
-    counts = dict.fromkeys(map(owner, compiled.nodes), 0)
-    return counts | Counter(owner(kernel.node) for kernel in compiled.kernels)
+class Kernels(NamedTuple):
+    """How many kernels a node has in a graph; where others do its work, the node whose kernel does the last of it."""
+
+    number: int = 0
+    fused_into: str = ""
+
+
+def node_kernels(compiled: CompiledGraph) -> dict[str, Kernels]:
+    """Return the kernels of each node of the patch that runs in a graph."""
+    found = dict.fromkeys(map(owner, compiled.nodes), Kernels())
+    found |= {owner(node): Kernels(0, owner(other)) for node, other in compiled.plan.fused_into.items()}
+    return found | {
+        node: Kernels(number) for node, number in Counter(owner(kernel.node) for kernel in compiled.kernels).items()
+    }
 
 
 class NodeReports:
@@ -29,17 +40,17 @@ class NodeReports:
     def __init__(self, context: CudaContext) -> None:
         self.reports: dict[str, NodeReport] = {}
         self._context = context
-        self._kernels: Mapping[str, int] = {}
+        self._kernels: Mapping[str, Kernels] = {}
         self._diagnostics: tuple[Diagnostic, ...] = ()
         self._said: dict[str, list[Diagnostic]] = {}
         self._is_preparing = False
 
     def follow(
-        self, kernels: Mapping[str, int], diagnostics: tuple[Diagnostic, ...], *, preparing: bool = False
+        self, kernels: Mapping[str, Kernels], diagnostics: tuple[Diagnostic, ...], *, preparing: bool = False
     ) -> None:
         """Renew the reports of nodes that came, went, or changed in the diagnostics or in the graph.
 
-        `kernels` are the numbers of kernels of the nodes that run; `preparing` says that another graph comes.
+        `kernels` are those of the nodes that run; `preparing` says that another graph comes.
         """
         changed = self._context.take_changed_blocks()
         if preparing != self._is_preparing:
@@ -71,17 +82,17 @@ class NodeReports:
 
     def _report(self, node: str, time_ns: int | None) -> NodeReport:
         kind = self._context.registry.placed[node].type_id
-        kernels = self._kernels.get(node, 0)
+        kernels = self._kernels.get(node, Kernels())
         said = self._said.get(node)
         if said is not None:
             errors = [item for item in said if item.severity is Severity.ERROR]
             # A block that runs on although it lost an input shows what the patch no longer says, which is an error.
             is_incomplete = errors and node not in self._kernels and all(item.is_incomplete for item in errors)
             state = NodeState.INCOMPLETE if is_incomplete else NodeState.ERROR if errors else NodeState.WARNING
-            return NodeReport(kind, state, "\n".join(map(_text, said)), time_ns, kernels)
+            return NodeReport(kind, state, "\n".join(map(_text, said)), time_ns, *kernels)
         if node in self._kernels or node in self._context.value_graph.nodes:
-            return NodeReport(kind, NodeState.OK, "", time_ns, kernels)
-        return NodeReport(kind, NodeState.IDLE, self._why_idle(node), None, kernels)
+            return NodeReport(kind, NodeState.OK, "", time_ns, *kernels)
+        return NodeReport(kind, NodeState.IDLE, self._why_idle(node), None, *kernels)
 
     def _why_idle(self, node: str) -> str:
         """Return which block before the node or around it keeps it from running, or what else it waits for."""

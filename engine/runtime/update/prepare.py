@@ -30,7 +30,7 @@ from engine.runtime.memory.graph_memory import GraphMemory, MemoryRefused, alloc
 from engine.runtime.model.context import DeviceServices
 from engine.runtime.model.describe_patch import PatchDescription, PatchSnapshot, describe_patch
 from engine.runtime.model.module_cache import ModuleCache, PlanKernels, stale_kernels, unusable_kernels
-from engine.runtime.report.node_reports import buffer_reports, kernel_counts
+from engine.runtime.report.node_reports import Kernels, buffer_reports, node_kernels
 
 _log = logging.getLogger(__name__)
 
@@ -61,8 +61,8 @@ class Prepared:
     memory: GraphMemory | None = None
     #: What every output port of the new graph holds, by "node.port".
     buffers: dict[str, BufferReport] = field(default_factory=dict)
-    #: How many kernels each node of the new graph has; None when the running graph is changed in place.
-    kernel_counts: Mapping[str, int] | None = None
+    #: The kernels of each node of the new graph; None when the running graph is changed in place.
+    kernels: Mapping[str, Kernels] | None = None
 
     def abandon(self, services: DeviceServices) -> None:
         """Give back what was built and claimed for a graph that won't run."""
@@ -217,7 +217,7 @@ def _look_ahead(prepared: Prepared, services: DeviceServices) -> None:
     if compiled is not None:
         kernels = compiled.kernels
         _ = compiled.is_still, compiled.uses_frame  # computed once, here
-        prepared.kernel_counts = kernel_counts(compiled)
+        prepared.kernels = node_kernels(compiled)
         compiled.upload(services.side)
         services.side.synchronize()
     else:

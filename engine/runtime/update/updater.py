@@ -26,6 +26,7 @@ from engine.protocol.messages import BufferReport, UpdateLevel, UpdateRecord
 from engine.runtime.model.context import Cause, CudaContext, UpdateSource
 from engine.runtime.model.module_cache import ModuleCache
 from engine.runtime.report.diagnostics_store import DiagnosticsStore
+from engine.runtime.report.node_reports import Kernels
 from engine.runtime.update.cost import Published
 from engine.runtime.update.prepare import Current, Prepared, PreparedCode, prepare, prepare_code
 from engine.runtime.update.running_graph import Retired, RunningGraph
@@ -133,8 +134,8 @@ class Updater:
         self._costs: dict[UpdateLevel, deque[int]] = {}
         #: What every output port of the running graph holds, by "node.port".
         self.buffers: dict[str, BufferReport] = {}
-        #: How many kernels each node of the patch has that runs in the graph.
-        self.kernel_counts: Mapping[str, int] = {}
+        #: The kernels of each node of the patch that runs in the graph.
+        self.kernels: Mapping[str, Kernels] = {}
         #: What other threads may know of the running graph; a new object after each update.
         self.published = Published()
         self._rebuild = False
@@ -355,8 +356,8 @@ class Updater:
                 return _NOTHING
             self._set_parameters(given)
         found.launches, self.buffers = prepared.launch_warnings, prepared.buffers
-        if prepared.kernel_counts is not None:
-            self.kernel_counts = prepared.kernel_counts
+        if prepared.kernels is not None:
+            self.kernels = prepared.kernels
         return level, retired
 
     def _refresh(self, prepared: Prepared) -> Applied:

@@ -24,6 +24,17 @@ def test_a_node_tooltip_has_type_state_time_and_kernels(patch: Patch) -> None:
     ]
 
 
+def test_a_node_tooltip_says_which_blocks_share_a_kernel(patch: Patch) -> None:
+    """Each names the other; the one whose kernel it is has the time."""
+    own = NodeReport("test_canvas.scale", NodeState.OK, "", 420_000, 1)
+    fused = {f"n{k}": NodeReport("test_canvas.scale", NodeState.OK, "", None, 0, "scale") for k in range(6)}
+    text = node_tooltip(patch, "scale", make_report({"scale": own, **fused}))
+    assert text.endswith("Its kernel also does the work of n0, n1, n2, n3 and 2 more.")
+    other = NodeReport("test_canvas.scale", NodeState.OK, "", None, 0, "into")
+    text = node_tooltip(patch, "scale", make_report({"scale": other}))
+    assert "running\nFused into into: one kernel does the work of both" in text
+
+
 def test_a_node_tooltip_names_its_region(patch: Patch) -> None:
     """The region block is named by its title, with the other branch."""
     patch.restore(

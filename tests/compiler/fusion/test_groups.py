@@ -10,6 +10,7 @@ from engine.compiler.buffers import Lifetime
 from engine.compiler.difference import difference
 from engine.compiler.executable.adjust import is_adjustable
 from engine.compiler.fusion.groups import MOST_STAGES
+from engine.compiler.inspection import plan_dot, plan_svg, plan_text
 from engine.compiler.operations import FusedEntry
 from engine.compiler.plan import Plan, make_plan
 from engine.ops import GraphBuilder, OpGraph
@@ -50,6 +51,16 @@ def test_a_chain_is_one_kernel_at_the_place_of_its_last_block() -> None:
     }
     assert dropped(plan) == {"a00.out", "a01.out"}
     assert plan.fused_into == {"a00": "a02", "a01": "a02"}
+
+
+def test_a_plan_tells_what_is_fused() -> None:
+    """As text, as a drawing and as a graph."""
+    plan = chain(3)
+    text = plan_text(plan)
+    assert "  0 a00 + a01 + a02: kernel kernel, grid 1x1x1 of 256x1x1; reads in.out; writes a02.out\n" in text
+    assert "  a01.out: f32[6], 24 bytes, fused\n" in text
+    assert "  memory of their own: 48 bytes for 2 buffers\n" in text
+    assert "a00 + a01 + a02" in plan_dot(plan) and "a00 + a01 + a02" in plan_svg(plan)
 
 
 def test_a_long_chain_is_cut() -> None:
