@@ -271,9 +271,10 @@ class Accesses:
         Addresses in memory have no more than 48 significant bits; the report extends their sign.
         """
         code = self._body.code
-        site = min(len(self.sites), LAST_SITE)
-        if site == len(self.sites):
+        if (instruction.line, kind) not in self.sites and len(self.sites) <= LAST_SITE:
             self.sites.append((instruction.line, kind))
+        found = (instruction.line, kind) in self.sites  # the same in each version of a body
+        site = self.sites.index((instruction.line, kind)) if found else LAST_SITE
         number = code.value(f"or i64 {code.value(f'and i64 {address}, {(1 << 48) - 1}')}, {site << 48}")
         code_here = code.value(f"select i1 {check}, i64 -1, i64 {number}")
         before = code.value(f"load i64, ptr {self._fold}")
