@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from app.console import make_console, make_table
+from app.widgets.marked_text import without_marks
 from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
 from engine.catalogue.catalogue import default_catalogue
@@ -89,22 +90,22 @@ def list_blocks(told: dict[str, Any], name: str | None, as_json: bool) -> None:
         return
     table = make_table("block", "category", "what it does")
     for info in infos:
-        table.add_row(info["id"], info["category"], info["summary"])
+        table.add_row(info["id"], info["category"], without_marks(info["summary"]))
     make_console().print(table)
 
 
 def _print_block(info: dict[str, Any]) -> None:
     console = make_console()
     console.print(f"[bold]{info['title']}[/bold]  {info['id']}  version {info['version']}")
-    console.print(info["help"].strip(), markup=False)
+    console.print(without_marks(info["help"].strip()), markup=False)
     ports = make_table("port", "", "elements", "shape", "")
     for port in info["ports"]:
-        ports.add_row(port["name"], port["direction"], port["dtype"], port["shape"] or "", port["doc"])
+        ports.add_row(port["name"], port["direction"], port["dtype"], port["shape"] or "", without_marks(port["doc"]))
     parameters = make_table("parameter", "type", "default", "range", "")
     for p in info["parameters"]:
         span = f"{p['min']:g} to {p['max']:g}" if p["min"] is not None and p["max"] is not None else ""
         default = "array" if p["type"] in ("array", "external") else f"{p['default']} {p['unit']}".strip()
-        parameters.add_row(p["name"], p["type"], default, span, p["doc"])
+        parameters.add_row(p["name"], p["type"], default, span, without_marks(p["doc"]))
     for table in (ports, parameters):
         if table.row_count:
             console.print()

@@ -16,6 +16,7 @@ from app.documents import dialogs
 from app.documents.dialogs import Answer
 from app.documents.trust import Trust
 from engine.patch.document import Patch
+from engine.patch.files import save_patch
 from tests.app.app_support import FakeEngine
 from tests.waiting import PATIENCE_MS
 
@@ -76,6 +77,25 @@ def window(qtbot: QtBot, tmp_path: Path, asked: Asked) -> Iterator[Any]:
     assert not left, f"threads must end with the window, got {left}"
     window.deleteLater()
     qtbot.wait(1)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A patch file: a picture on a screen, and a block with parameters."""
+    patch = Patch()
+    picture = patch.add("test_app.picture", node_id="picture")
+    screen = patch.add("test_app.screen", node_id="screen", position=(260, 0))
+    patch.add("test_app.every_parameter", node_id="every", position=(0, 200))
+    patch.connect(picture["out"], screen["image"])
+    save_patch(patch, tmp_path / "demo.loom")
+    return tmp_path / "demo.loom"
+
+
+@pytest.fixture
+def opened(window: Any, file: Path) -> Any:
+    """A window with that file open."""
+    assert window.files.open_path(file)
+    return window
 
 
 @pytest.fixture

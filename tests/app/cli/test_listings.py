@@ -22,6 +22,14 @@ def test_blocks_lists_every_block_with_its_ports(warploom: Warploom) -> None:
     assert "Scale of x." in warploom("blocks", "math.saxpy").out
 
 
+def test_a_blocks_help_is_plain_text_on_the_terminal(warploom: Warploom) -> None:
+    """The backticks of docstrings stay in the JSON, for whoever can set code in a font of its own."""
+    assert "`" in warploom("blocks", "math.saxpy", "--json").json["help"]
+    plain = warploom("blocks", "math.saxpy").out
+    assert "Scale x by a and add y." in plain and "`" not in plain
+    assert "`" not in warploom("blocks").out
+
+
 def test_an_unknown_block_gets_a_suggestion(warploom: Warploom) -> None:
     """A typing mistake is one line."""
     result = warploom("blocks", "math.saxpi")
@@ -30,14 +38,14 @@ def test_an_unknown_block_gets_a_suggestion(warploom: Warploom) -> None:
 
 
 def test_devices_always_has_the_host(warploom: Warploom) -> None:
-    """And says why a CUDA device can't be used where there is none."""
+    """Where there is no CUDA device, it says why none can be used."""
     devices = {d["name"]: d for d in warploom("devices", "--json").json["devices"]}
     assert devices["host"]["usable"]
     assert all(d["usable"] or d["reason"] for d in devices.values())
 
 
 def test_kernel_shows_parameters_and_writes_them(warploom: Warploom, tmp_path: Path) -> None:
-    """With directions found from the code."""
+    """The directions are found from the code."""
     source = tmp_path / "scale.cu"
     source.write_text('extern "C" __global__ void scale(float* data, float by) { data[threadIdx.x] *= by; }')
     result = warploom("kernel", source, "--write-json")

@@ -29,7 +29,7 @@ from tests.app.cli.cli_support import Warploom, edited
     ],
 )
 def test_wrong_usage_exits_with_2(warploom: Warploom, saxpy_file: Path, words: list[str], message: str) -> None:
-    """And says what the words must be."""
+    """The message says what the words must be."""
     result = warploom("run", saxpy_file, "--device", "host", *words)
     assert result.status == 2
     assert message in result.err
@@ -59,7 +59,7 @@ def test_plan_of_a_wrong_patch_says_what_is_wrong(warploom: Warploom, saxpy_file
 
 
 def test_check_names_the_nodes_of_a_cycle(warploom: Warploom, saxpy_file: Path) -> None:
-    """In the order in which they depend on each other."""
+    """They are named in the order in which they depend on each other."""
     document = json.loads(saxpy_file.read_text())
     document["nodes"].append({"id": "again", "type": "math.saxpy", "version": 1, "position": [0, 0], "parameters": {}})
     links = [("saxpy.out", "again.x"), ("again.out", "saxpy.x"), ("y.out", "again.y"), ("y.out", "saxpy.y")]
@@ -107,8 +107,8 @@ def test_a_bad_file_gets_one_line(warploom: Warploom, tmp_path: Path, text: str,
         ("é→.loom", "é→.loom: No such file or directory"),
     ],
 )
-def test_what_can_be_no_patch_is_refused(warploom: Warploom, name: str, message: str) -> None:
-    """One error, exit status 1, whatever the path leads to."""
+def test_a_path_that_is_no_patch_file_is_refused(warploom: Warploom, name: str, message: str) -> None:
+    """It is one error with exit status 1, whatever the path leads to."""
     for command in ("check", "plan", "trace", "run"):
         result = warploom(command, name)
         assert result.status == 1
@@ -116,10 +116,10 @@ def test_what_can_be_no_patch_is_refused(warploom: Warploom, name: str, message:
         assert message in result.err
 
 
-def test_outputs_that_have_no_place_are_refused_before_the_first_frame(
+def test_an_output_folder_that_cannot_be_written_is_refused_before_the_first_frame(
     warploom: Warploom, saxpy_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A million frames are not for nothing."""
+    """A long run does not end with results that can't be written."""
     monkeypatch.setattr("app.headless.open_engine", None)
     wrong = warploom("run", saxpy_file, "--out", saxpy_file)
     assert (wrong.status, wrong.err.count("--out must be a folder, got the file")) == (2, 1)
@@ -128,10 +128,10 @@ def test_outputs_that_have_no_place_are_refused_before_the_first_frame(
     assert refused.json["diagnostics"][0]["message"].startswith("--out must be a folder that can be written, got /proc")
 
 
-def test_without_a_state_folder_the_unexpected_is_told_all_the_same(
+def test_an_unexpected_error_is_reported_without_a_state_folder_too(
     warploom: Warploom, saxpy_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The details have no place then, which the line says."""
+    """The line says that the details could not be written."""
     monkeypatch.setenv("XDG_STATE_HOME", "/dev/null")
     monkeypatch.setattr("app.headless.open_patch", lambda path, **_: 1 / 0)
     result = warploom("run", saxpy_file)
@@ -141,7 +141,7 @@ def test_without_a_state_folder_the_unexpected_is_told_all_the_same(
 
 
 def test_a_missing_file_is_named(warploom: Warploom, tmp_path: Path) -> None:
-    """With the system's reason."""
+    """The message gives the system's reason."""
     result = warploom("run", tmp_path / "none.loom")
     assert result.status == 1
     assert result.err == f"error: patch must be readable: {tmp_path / 'none.loom'}: No such file or directory\n"
@@ -155,7 +155,7 @@ def test_a_device_that_is_not_there_exits_with_3(warploom: Warploom, saxpy_file:
 
 
 def test_a_missing_image_is_named_with_its_node(warploom: Warploom, tmp_path: Path) -> None:
-    """So that a person knows which block to give another file."""
+    """A person sees which block needs another file."""
     patch = Patch()
     load = patch.add("io.load_image", file="nowhere.png")
     viewer = patch.add("io.viewer")
@@ -170,16 +170,16 @@ def test_a_missing_image_is_named_with_its_node(warploom: Warploom, tmp_path: Pa
 
 
 @pytest.mark.parametrize(("word", "near"), [("chekc", "; did you mean check?"), ("chart", "")])
-def test_a_first_word_that_means_nothing_is_wrong_usage(warploom: Warploom, word: str, near: str) -> None:
-    """The editor opens files, and a mistyped command is none."""
+def test_an_unknown_command_is_wrong_usage(warploom: Warploom, word: str, near: str) -> None:
+    """A mistyped command is not opened in the editor as if it were a file."""
     result = warploom(word)
     assert result.status == 2
     assert f"an example's name must come first, got '{word}'{near}\n" in result.err
 
 
 @pytest.mark.parametrize("command", ["check", "run", "plan"])
-def test_what_a_file_says_reaches_no_terminal_raw(warploom: Warploom, tmp_path: Path, command: str) -> None:
-    """Control characters in ids and types are written out; a type that is nearly right gets a suggestion."""
+def test_a_files_control_characters_never_reach_the_terminal(warploom: Warploom, tmp_path: Path, command: str) -> None:
+    """They are escaped in ids and types; a type that is nearly right gets a suggestion."""
     path = tmp_path / "p.loom"
     patch = Patch()
     patch.add("math.saxpy", node_id="zzz")

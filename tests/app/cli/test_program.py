@@ -21,8 +21,8 @@ from tests.app.cli.cli_support import EXAMPLES
         ("check missing.loom 2>&-", 1),
     ],
 )
-def test_output_that_nobody_takes_ends_the_program_quietly(command: str, status: int, tmp_path: Path) -> None:
-    """A closed pipe, a full disk, no stream at all; `set -o pipefail` shows the program's own status."""
+def test_the_program_ends_quietly_when_its_output_cannot_be_written(command: str, status: int, tmp_path: Path) -> None:
+    """The pipe is closed, the disk is full or there is no stream; `set -o pipefail` shows the program's own status."""
     done = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {sys.executable} -m app {command}"],
         env={**os.environ, "PYTHONPATH": str(EXAMPLES.parents[1])},
@@ -38,8 +38,8 @@ def test_output_that_nobody_takes_ends_the_program_quietly(command: str, status:
 
 
 @pytest.mark.parametrize(("handler", "status"), [("default_int_handler", 130), ("SIG_IGN", 0)])
-def test_ctrl_c_while_the_command_line_is_imported(handler: str, status: int) -> None:
-    """It ends the program without a word, unless SIGINT is ignored, as that of a shell's background job."""
+def test_ctrl_c_during_the_imports_ends_the_program(handler: str, status: int) -> None:
+    """It prints nothing; where SIGINT is ignored, as in a shell's background job, the program goes on."""
     program = f"""
 import os, signal, sys
 from importlib.abc import MetaPathFinder
@@ -89,8 +89,8 @@ def test_the_engine_loads_no_qt() -> None:
     assert not QT & loaded
 
 
-def test_the_engine_is_imported_by_what_is_used_of_it() -> None:
-    """Its name alone loads nothing, and to make a patch loads no compiler and no device."""
+def test_the_engine_imports_only_what_is_used() -> None:
+    """`import engine` loads no module of it, and making a patch loads no compiler and no device."""
     assert not {"numpy", "msgspec", "llvmlite", "cuda"} & loaded_by("import engine")
     assert {"compiler", "runtime"}.isdisjoint(
         name.split(".")[1] for name in loaded_by("import engine; engine.Patch()") if name.startswith("engine.")
@@ -98,7 +98,7 @@ def test_the_engine_is_imported_by_what_is_used_of_it() -> None:
 
 
 def test_help_loads_neither_the_engine_nor_qt() -> None:
-    """So that the shell's prompt is back at once."""
+    """The shell's prompt is back at once."""
     loaded = loaded_by("import sys; sys.argv = ['warploom', '--help']\nfrom app.cli import main\nmain()")
     assert {name for name in loaded if name.startswith("engine")} == {"engine", "engine.diagnostics"}
     assert not (QT | {"numpy", "rich", "pydantic", "typer"}) & loaded

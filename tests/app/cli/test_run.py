@@ -14,7 +14,7 @@ from PIL import Image
 from tests.app.cli.cli_support import EXAMPLES, Warploom
 
 
-def test_run_prints_one_json_object_with_what_is_promised(warploom: Warploom, saxpy_file: Path, tmp_path: Path) -> None:
+def test_run_prints_one_json_object_with_every_key(warploom: Warploom, saxpy_file: Path, tmp_path: Path) -> None:
     """Device, frames, frame times, update levels, nodes, outputs and diagnostics, and the outputs are written."""
     result = warploom("run", saxpy_file, "--device", "host", "--frames", 5, "--json", "--out", tmp_path / "out")
     assert result.status == 0, result.err
@@ -119,10 +119,10 @@ def test_trace_times_every_kernel_in_every_frame(warploom: Warploom, saxpy_file:
         assert kernel["args"] == {"block": "saxpy", "grid": "(4, 1, 1)", "thread_block": "(256, 1, 1)"}
 
 
-def test_an_example_goes_by_its_name_unless_a_file_is_called_so(
+def test_an_example_is_found_by_its_name_unless_a_file_has_that_name(
     warploom: Warploom, saxpy_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Wherever the program is started."""
+    """The folder in which the program is started makes no difference."""
     monkeypatch.chdir(tmp_path)
     assert warploom("check", "photo").out == "photo: would compile\n"
     assert {n["type"] for n in warploom("run", "photo", "--json", "--set", "no.x=1").json["nodes"]} == set()

@@ -54,7 +54,7 @@ def test_a_rate_holds_frames_back(warploom: Warploom, patch_file: Path) -> None:
     assert time.perf_counter() - start >= 0.25
 
 
-def test_real_time_follows_the_wall(warploom: Warploom, patch_file: Path) -> None:
+def test_real_time_follows_the_clock(warploom: Warploom, patch_file: Path) -> None:
     """Frames that are half a second of fixed time each take a sixtieth or more of real time, at most a tenth."""
     time_s, step_s = run(warploom, patch_file, "--frames", 6, "--realtime", "--time-step", 0.5)
     assert 0 < step_s <= 0.1
@@ -69,7 +69,7 @@ def test_real_time_follows_the_wall(warploom: Warploom, patch_file: Path) -> Non
         (["--time-step", "nan"], "time step must be a positive number of seconds, got nan"),
     ],
 )
-def test_no_rate_and_no_step_are_wrong_usage(
+def test_a_rate_or_step_that_is_not_positive_is_wrong_usage(
     warploom: Warploom, patch_file: Path, words: list[str], message: str
 ) -> None:
     """Exit status 2, with the rule and the value."""

@@ -1,7 +1,5 @@
 """Help on a block, renaming, and the menus of the canvas, as the window offers them."""
 
-from pathlib import Path
-
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication, QMenu
@@ -11,22 +9,7 @@ from app.commands.commands import CONTEXT_MENUS
 from app.view_models.block_help import help_html
 from app.window.main_window import MainWindow
 from engine.api import Block, BlockBuilder, Out, f32, port
-from engine.patch.document import Patch
-from engine.patch.files import save_patch
 from tests.app.app_support import EveryParameter
-
-
-@pytest.fixture
-def opened(window: MainWindow, tmp_path: Path) -> MainWindow:
-    """A window with a patch of a picture on a screen, and a block with parameters."""
-    patch = Patch()
-    picture = patch.add("test_app.picture", node_id="picture")
-    screen = patch.add("test_app.screen", node_id="screen", position=(260, 0))
-    patch.add("test_app.every_parameter", node_id="every", position=(0, 200))
-    patch.connect(picture["out"], screen["image"])
-    save_patch(patch, tmp_path / "demo.loom")
-    window.files.open_path(tmp_path / "demo.loom")
-    return window
 
 
 def test_help_names_every_port_and_parameter(qapp: QApplication) -> None:

@@ -118,8 +118,8 @@ def test_the_rate_is_that_of_launches(qtbot: QtBot, clock: list[float]) -> None:
     assert badge.label.text() == "host · 20 fps · 22.0 ms"
 
 
-def test_what_is_compiled_for_long_is_not_called_still(qtbot: QtBot, clock: list[float]) -> None:
-    """Not while it takes, and not right after."""
+def test_a_patch_that_compiles_for_long_is_not_called_still(qtbot: QtBot, clock: list[float]) -> None:
+    """The badge says so neither during the build nor right after it."""
     badge = EngineBadge()
     qtbot.addWidget(badge)
     for frame in range(120):

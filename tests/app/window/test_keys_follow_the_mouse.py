@@ -70,7 +70,7 @@ def test_what_was_typed_is_entered_when_tab_opens_the_search(window: Any, patch:
 
 
 def test_what_was_typed_goes_to_the_block_that_was_shown(window: Any, patch: Patch) -> None:
-    """Not to the one that is shown next, nor to none when the patch is closed."""
+    """It goes neither to the block that is shown next nor nowhere when the patch is closed."""
     patch.add("test_app.every_parameter", node_id="b")
     line = window.inspector.editor("label").line
     line.setFocus()

@@ -81,7 +81,7 @@ def test_opening_a_patch_asks_once_about_its_blocks(
 def test_a_banner_asks_about_blocks_that_appear_beside_the_open_patch(
     window: Any, qtbot: QtBot, asked: Asked, project: Project, index: int, is_missing: bool
 ) -> None:
-    """Once; the dialog that opening shows does not come up, and other patches are not asked about."""
+    """It asks once, without the dialog that opening a patch shows, and not about other patches."""
     away = project.blocks.path.rename(project.path.with_name("away"))
     assert window.files.open_path(project.path)
     banner = window.blocks_banner
@@ -106,7 +106,7 @@ def test_a_banner_asks_about_blocks_that_appear_beside_the_open_patch(
 
 
 def test_trust_can_be_given_later(window: Any, qtbot: QtBot, asked: Asked, project: Project) -> None:
-    """From the menu; the nodes come to life where they are, and become placeholders again when trust ends."""
+    """The menu asks again; nodes stay where they are, and become placeholders again when trust ends."""
     window.files.open_path(project.path)
     assert model(window, "scale").missing
     asked.trust = Trust.ONCE
@@ -152,7 +152,7 @@ def test_patches_with_the_same_blocks_follow_each_other(window: Any, asked: Aske
 
 
 def test_a_patch_without_blocks_asks_nothing(window: Any, asked: Asked, tmp_path: Path) -> None:
-    """Nor does an empty folder."""
+    """An empty folder asks nothing either."""
     path = tmp_path / "p.loom"
     save_patch(Patch(), path)
     assert window.files.open_path(path)
@@ -190,7 +190,7 @@ def test_the_editor_shows_the_version_that_was_saved(window: Any, qtbot: QtBot, 
 def test_a_dangling_connection_can_be_led_elsewhere_and_deleted(
     window: Any, qtbot: QtBot, asked: Asked, project: Project
 ) -> None:
-    """And undone; its port goes with it."""
+    """Both can be undone; the port goes with the connection."""
     asked.trust = Trust.ONCE
     window.files.open_path(project.path)
     project.save(block_text(out="result"))
@@ -207,7 +207,7 @@ def test_a_dangling_connection_can_be_led_elsewhere_and_deleted(
 
 
 def test_a_type_that_shows_pictures_gets_its_viewer(window: Any, qtbot: QtBot, asked: Asked, project: Project) -> None:
-    """And loses it when it shows none any more."""
+    """The viewer closes when the type shows none any more."""
     asked.trust = Trust.ONCE
     window.files.open_path(project.path)
     assert "scale" not in window.viewers.docks

@@ -58,18 +58,18 @@ def test_the_patchs_time_is_written_as_a_clock(seconds: float, text: str) -> Non
     ],
 )
 def test_the_chooser_says_what_is_chosen(pacing: Pacing, text: str, tooltip: str) -> None:
-    """In short on the button, in full in its tooltip."""
+    """The button has a short text, and its tooltip the full one."""
     assert (pacing_text(pacing), pacing_tooltip(pacing)) == (text, tooltip)
 
 
 @pytest.mark.parametrize("told", [None, 0.0, -1.0])
 def test_a_screen_that_reports_no_rate_counts_as_60(told: float | None) -> None:
-    """Offscreen ones and some virtual machines do."""
+    """Offscreen screens and some virtual machines report none."""
     assert refresh_rate(None if told is None else FakeScreen(told)) == USUAL_RATE  # type: ignore[arg-type]  # looks like one
 
 
 def test_the_display_rate_follows_the_window_to_another_screen(qtbot: QtBot) -> None:
-    """And a screen that changes its rate; a screen that was left no longer counts."""
+    """A screen may change its rate; a screen that was left no longer counts."""
     window = QWidget()
     qtbot.addWidget(window)
     follower, rates = DisplayRate(window), list[float]()
@@ -152,7 +152,7 @@ def test_the_transport_needs_an_engine_that_runs(window: Any, patch: Patch) -> N
 
 
 def test_frame_and_time_are_drawn_at_a_rate_that_can_be_read(window: Any, patch: Patch) -> None:
-    """Of many frames that play, the first; of frames that stand still, each."""
+    """While frames play, the first of many is drawn; while they stand still, each is."""
     transport = window.transport.bar
     transport.show_report(make_report(frame=10, time_s=0.25))
     transport.show_report(make_report(frame=11, time_s=0.27))

@@ -32,7 +32,7 @@ def test_only_visible_viewers_are_observed(qtbot: QtBot, opened: MainWindow) -> 
 
 
 def test_two_viewers_share_a_place_and_one_is_seen(qtbot: QtBot, opened: MainWindow) -> None:
-    """Tabs: only the one in front is observed."""
+    """They are tabs, and only the one in front is observed."""
     patch_of(opened).add("test_app.screen", node_id="other")
     qtbot.waitUntil(lambda: observed(engine_of(opened)) == {"other"})
     opened.viewers.reveal("screen")
