@@ -15,9 +15,9 @@ _FRAME = QSize(16, 48)  # about what a window manager puts around a window
 _RIGHT_SHARE, _VIEWER_SHARE = 0.32, 0.46
 _LISTS_HEIGHT = 188
 #: The lists below the canvas; at first they are closed, since the status bar counts and opens them.
-LISTS = ("problems", "updates", "log")
+LISTS = ("problems", "updates", "log", "code")
 #: An arrangement saved by another version is not restored: its docks may not exist any more.
-_VERSION = 3
+_VERSION = 4
 
 
 class Docks:
@@ -96,6 +96,7 @@ def arrange(window: QMainWindow, docks: Docks) -> None:
     window.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
     window.tabifyDockWidget(docks["problems"], docks["updates"])
     window.tabifyDockWidget(docks["updates"], docks["log"])
+    window.tabifyDockWidget(docks["log"], docks["code"])
     docks["problems"].raise_()
 
 

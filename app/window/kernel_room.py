@@ -10,8 +10,10 @@ from app.view_models.op_report import op_report
 from app.window.breadcrumb import Breadcrumb
 from engine.diagnostics import PatchError
 from engine.figures import plural
+from engine.kernel_blocks.graph_block import GraphBlock
 from engine.op_graphs.graph_editing import GraphEditing
 from engine.op_graphs.op_patch import OpPatch
+from engine.ops import OpKernel
 from engine.patch.document import Patch
 from engine.protocol.messages import FrameReport
 
@@ -37,6 +39,7 @@ class KernelRoom(QObject):
         self._stop: list[Callable[[], None]] = []
         self._view: tuple[float, QPointF] = 1.0, QPointF()
         self._recent: list[str] = []
+        self._has_errors = False
         #: The state of the open op graph.
         self.report: FrameReport | None = None
 
@@ -97,9 +100,18 @@ class KernelRoom(QObject):
             self._editing.close()
             for end in self._stop:
                 end()
-            self._editing = self.report = None
+            self._editing, self.report, self._has_errors = None, None, False
             self.breadcrumb.hide()
             self._swap_recent()
+
+    def code(self, patch: Patch, node: str | None) -> tuple[OpKernel | None, Callable[[str], str], str]:
+        """Return the kernel that a block of the patch runs, what its ops are called, and what to know of it."""
+        block_type = patch.block_type(node) if node in patch.nodes and node is not None else None
+        content = block_type.content if block_type is not None and issubclass(block_type, GraphBlock) else None
+        graph = self.graph
+        note = "This is the last good kernel; the op graph has problems" if self._has_errors else ""
+        title = (lambda op: graph.title(op) if op in graph.nodes else op) if graph is not None else str
+        return (content[0].kernel() if content is not None else None), title, note
 
     def _show(self, patch: Patch) -> None:
         self._inspector.set_patch(patch)
@@ -122,6 +134,7 @@ class KernelRoom(QObject):
         self._canvas.show_report(self.report)
         self._inspector.show_report(self.report)
         errors = [problem for problem in self.report.diagnostics if problem.severity == "error"]
+        self._has_errors = bool(errors)
         text = f"{plural(len(errors), 'problem')}: the last good kernel runs on" if errors else ""
         self.breadcrumb.show_state(text, is_error=bool(errors))
         self.changed.emit()

@@ -14,6 +14,7 @@ from app.commands.commands import make_commands
 from app.commands.help_dialogs import make_shortcut_list, show_about
 from app.commands.menus import Availability, ChangingMenus, open_context_menu
 from app.docks.help import Help
+from app.docks.kernel_code import KernelCode
 from app.docks.log import Log
 from app.docks.problems import Problems
 from app.docks.updates import Updates
@@ -73,7 +74,7 @@ class MainWindow(QMainWindow):
         self.canvas.search.recent = self.state.recent_blocks
         self.canvas.search.popup.unfolded = self.state.unfolded_groups
         self.inspector.folded = self.state.folded_sections
-        self.updates = Updates()
+        self.updates, self.code = Updates(), KernelCode()
         self.viewers = ViewerDocks(self)
         self.log.noted.connect(lambda text: self.statusBar().showMessage(text, _SHOWN_MS))
         self.badge = EngineBadge()
@@ -91,6 +92,7 @@ class MainWindow(QMainWindow):
         self.docks.add("problems", "Problems", self.problems, Qt.DockWidgetArea.BottomDockWidgetArea)
         self.docks.add("updates", "Updates", self.updates, Qt.DockWidgetArea.BottomDockWidgetArea)
         self.docks.add("log", "Log", self.log, Qt.DockWidgetArea.BottomDockWidgetArea)
+        self.docks.add("code", "Kernel code", self.code, Qt.DockWidgetArea.BottomDockWidgetArea)
         self.actions_by_id = Actions(self, make_commands(self), self.canvas)
         self.transport = TransportControls(self, self.session, self.actions_by_id)
         fill_menu_bar(self.actions_by_id, self.docks)
@@ -242,6 +244,9 @@ class MainWindow(QMainWindow):
         canvas.refused.connect(self.log.add_message)
         canvas.node_activated.connect(self._activate)
         self.kernel.refused.connect(self.log.add_message)
+        self.kernel.changed.connect(self._show_code)
+        self.docks["code"].visibilityChanged.connect(self._show_code)
+        self.code.op_chosen.connect(self._choose_op)
         canvas.patch_dropped.connect(self.files.open_path)
         self.inspector.refused.connect(self.log.add_message)
         self.inspector.node_followed.connect(self._show_node)
@@ -311,7 +316,23 @@ class MainWindow(QMainWindow):
         patch = self.canvas.patch
         self.inspector.show_nodes(nodes)
         self.help.show_type(patch.block_type(nodes[0]) if patch is not None and nodes else None)
+        self._show_code()
         self._availability.follow_selection()
+
+    def _show_code(self) -> None:
+        """Show the code of the open kernel, or of the selected one."""
+        selected = self.canvas.selected()
+        if self.code.isVisible() and self.session.patch is not None:
+            node = self.kernel.node or next(iter(selected), None)
+            self.code.show_kernel(*self.kernel.code(self.session.patch, node))
+            self.code.show_selection(selected if self.kernel.is_open else ())
+
+    def _choose_op(self, op: str) -> None:
+        """Select the op of a line of code that was clicked."""
+        graph = self.kernel.graph
+        if graph is not None and op in graph.nodes:
+            self.canvas.select([op])
+            self.canvas.view.ensureVisible(self.canvas.scene.rect_of([op]), 24, 24)
 
     def _on_types(self, types: frozenset[str]) -> None:
         patch, selected = self.canvas.patch, self.canvas.selected()

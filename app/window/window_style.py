@@ -67,5 +67,6 @@ QStatusBar {{ max-height: 24px; }}
 QTableView::item {{ padding: 0 5px; }}
 QTreeView::item {{ padding: 2px 4px; }}
 #helpPage {{ background: {theme.dock}; border: none; }}
+CodeView {{ border: none; border-radius: 0; background: {theme.canvas}; }}
 QStatusBar::item {{ border: none; }}
 """

@@ -5,7 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QTextCursor
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.theme.port_style import PortKind
@@ -207,3 +209,34 @@ def test_the_problem_list_leads_to_the_op(inside: MainWindow) -> None:
     assert "got buffer of f32; load an element of it" in row.text(0)
     inside.problems.list.itemActivated.emit(row, 0)
     assert inside.kernel.is_open and inside.canvas.selected() == ["out"]
+
+
+def test_the_lines_of_the_selected_op_stand_out_and_a_click_on_a_line_selects_its_op(inside: MainWindow) -> None:
+    inside.docks.reveal("code")
+    QApplication.processEvents()
+    view = inside.code.ptx
+    inside.canvas.select(["times"])
+    (marked,) = view.marked()
+    assert ".rn.f32" in view.document().findBlockByNumber(marked).text()
+    store = next(number for number, op in enumerate(view.listing.ops) if op == "out")
+    view.show_selection({"out"})
+    place = view.cursorRect(QTextCursor(view.document().findBlockByNumber(store))).center()
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert inside.canvas.selected() == ["out"]
+
+
+def test_the_code_follows_the_wiring_and_stays_that_of_the_last_good_kernel(inside: MainWindow) -> None:
+    inside.docks.reveal("code")
+    QApplication.processEvents()
+    patch, view = inside.canvas.patch, inside.code.ptx
+    assert patch is not None
+    patch.add("op.sqrt", node_id="root")
+    patch.connect(PortRef("times", "out"), PortRef("root", "x"))
+    patch.connect(PortRef("root", "out"), PortRef("out", "value"))
+    assert "sqrt.rn.f32" in view.toPlainText() and inside.code.note.isHidden()
+    patch.disconnect(PortRef("root", "x"))
+    assert "sqrt.rn.f32" in view.toPlainText() and not inside.code.note.isHidden()
+    QTest.keyClick(inside.canvas.view, Qt.Key.Key_Escape)
+    assert "sqrt.rn.f32" in view.toPlainText()
+    inside.canvas.select(["other"])
+    assert view.toPlainText() == ""

@@ -1,0 +1,187 @@
+"""`KernelCode`: the LLVM IR and the PTX that an op graph became, line by line against its ops."""
+
+from collections.abc import Callable, Collection
+
+from PySide6.QtCore import QEvent, QMargins, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QFontMetricsF,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QShowEvent,
+    QTextCursor,
+    QTextFormat,
+)
+from PySide6.QtWidgets import QFrame, QLabel, QPlainTextEdit, QTabWidget, QTextEdit, QVBoxLayout, QWidget
+
+from app.qt.safe_overrides import safe_overrides
+from app.theme import colours
+from app.theme.fonts import SMALL, code_font, ui_font
+from app.view_models.kernel_code import Listing, llvm_listing, ptx_listing
+from app.widgets.empty_state import EmptyState
+from engine.ops import OpKernel
+
+_MARGIN_WIDTH = 136
+
+
+class KernelCode(EmptyState):
+    """Two tabs of code. The lines of the selected ops stand out; a click on a line chooses its op."""
+
+    #: A line of this op was clicked.
+    op_chosen = Signal(str)
+
+    def __init__(self) -> None:
+        page = QWidget()
+        super().__init__(page, "Open a Kernel block, or select one, to read the code that its ops become")
+        self.note = QLabel(objectName="faint", textFormat=Qt.TextFormat.PlainText)
+        self.note.setContentsMargins(12, 4, 12, 4)
+        self.note.hide()
+        self.tabs = QTabWidget(documentMode=True)
+        self.llvm, self.ptx = CodeView(), CodeView()
+        for view, title in ((self.ptx, "PTX"), (self.llvm, "LLVM IR")):
+            view.op_clicked.connect(self.op_chosen)
+            self.tabs.addTab(view, title)
+        column = QVBoxLayout(page, contentsMargins=QMargins(), spacing=0)
+        column.addWidget(self.note)
+        column.addWidget(self.tabs)
+        self._kernel: OpKernel | None = None
+
+    def show_kernel(self, kernel: OpKernel | None, title: Callable[[str], str], note: str = "") -> None:
+        """Show the code of a kernel, or none; `title` gives what the canvas calls an op, `note` is shown above."""
+        self.note.setText(note)
+        self.note.setVisible(bool(note))
+        for view, make in ((self.llvm, llvm_listing), (self.ptx, ptx_listing)):
+            view.title = title
+            if kernel is not self._kernel:
+                view.show_listing(make(kernel) if kernel is not None else Listing())
+        self._kernel = kernel
+        self.set_filled(kernel is not None)
+
+    def show_selection(self, ops: Collection[str]) -> None:
+        """Let the lines of some ops stand out."""
+        for view in (self.llvm, self.ptx):
+            view.show_selection(set(ops))
+
+
+@safe_overrides
+class CodeView(QPlainTextEdit):
+    """Code that can be read, searched and copied, with the ops in a margin."""
+
+    #: A line of this op was clicked.
+    op_clicked = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__(readOnly=True, lineWrapMode=QPlainTextEdit.LineWrapMode.NoWrap)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setFont(code_font())
+        self.listing = Listing()
+        self.title: Callable[[str], str] = str
+        self._selected: set[str] = set()
+        self._margin = _Margin(self)
+        self.setViewportMargins(_MARGIN_WIDTH, 0, 0, 0)
+        self.updateRequest.connect(lambda *_: self._margin.update())
+
+    def show_listing(self, listing: Listing) -> None:
+        """Show other code, at the same place where the code there is the same."""
+        place = self.verticalScrollBar().value()
+        self.listing = listing
+        self.setPlainText("\n".join(listing.lines))
+        self.verticalScrollBar().setValue(place)
+        self._mark()
+
+    def show_selection(self, ops: set[str]) -> None:
+        """Let the lines of some ops stand out, and bring them into view."""
+        if ops == self._selected:
+            return
+        self._selected = ops
+        self._mark()
+        self._reveal()
+
+    def _reveal(self) -> None:
+        lines = self.listing.lines_of(self._selected)
+        first = self.firstVisibleBlock().blockNumber()
+        shown = max(1, self.viewport().height() // max(1, self.fontMetrics().height()) - 1)
+        if lines and not any(first <= line < first + shown for line in lines):
+            self.verticalScrollBar().setValue(max(0, lines[0] - 1))
+
+    def marked(self) -> list[int]:
+        """Return the numbers of the lines that stand out, from 0."""
+        return [selection.cursor.blockNumber() for selection in self.extraSelections()]
+
+    def paint_margin(self, painter: QPainter, area: QRect) -> None:
+        """Paint the title of each op beside the first of its lines."""
+        theme = colours.current()
+        painter.fillRect(area, QColor(theme.dock))
+        painter.setFont(ui_font(SMALL))
+        metrics = QFontMetricsF(painter.font())
+        block = self.firstVisibleBlock()
+        first = block.blockNumber()
+        while block.isValid():
+            place = self.blockBoundingGeometry(block).translated(self.contentOffset())
+            if place.top() > area.bottom():
+                break
+            number = block.blockNumber()
+            op = self.listing.ops[number] if number < len(self.listing.ops) else ""
+            if op and (number == first or self.listing.ops[number - 1] != op):
+                painter.setPen(QColor(theme.text if op in self._selected else theme.text_dim))
+                room = QRectF(12, place.top(), _MARGIN_WIDTH - 20, place.height())
+                title = metrics.elidedText(self.title(op), Qt.TextElideMode.ElideRight, room.width())
+                painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, title)
+            block = block.next()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Choose the op of the line, unless text was selected."""
+        super().mouseReleaseEvent(event)
+        number = self.cursorForPosition(event.position().toPoint()).blockNumber()
+        op = self.listing.ops[number] if number < len(self.listing.ops) else ""
+        if op and not self.textCursor().hasSelection() and event.button() == Qt.MouseButton.LeftButton:
+            self.op_clicked.emit(op)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Bring the lines that stand out into view, which only now has its height."""
+        super().showEvent(event)
+        self._reveal()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the margin as high as the view."""
+        super().resizeEvent(event)
+        inside = self.contentsRect()
+        self._margin.setGeometry(inside.left(), inside.top(), _MARGIN_WIDTH, inside.height())
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Mark the lines in another theme's colours."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            self._mark()
+
+    def _mark(self) -> None:
+        theme = colours.current()
+        marks = []
+        for number in self.listing.lines_of(self._selected):
+            mark = QTextEdit.ExtraSelection()
+            mark.cursor = QTextCursor(self.document().findBlockByNumber(number))
+            mark.format.setBackground(QColor(colours.mix(theme.dock, theme.accent, 0.22)))
+            mark.format.setProperty(QTextFormat.Property.FullWidthSelection, True)
+            marks.append(mark)
+        self.setExtraSelections(marks)
+
+
+@safe_overrides
+class _Margin(QWidget):
+    """The strip left of the code."""
+
+    def __init__(self, view: CodeView) -> None:
+        super().__init__(view)
+        self._view = view
+
+    def sizeHint(self) -> QSize:
+        """Return its width."""
+        return QSize(_MARGIN_WIDTH, 0)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the titles of the ops."""
+        painter = QPainter(self)
+        self._view.paint_margin(painter, self.rect())
+        painter.end()
