@@ -36,20 +36,17 @@ from engine.blocktypes.entries import (
     buffer_arguments,
 )
 from engine.blocktypes.extents import Extent, ShapeRuleError, check_extent
+from engine.blocktypes.graph_launches import graph_launch
 from engine.blocktypes.parameters import ParameterHandle
 from engine.blocktypes.ports import BufferHandle, PortSpec, count_name, counter_name
 from engine.blocktypes.shape_rules import check_rule
 from engine.device.external import ExternalArray, describe_external
 from engine.kernel_sources.sources import OpGraphSource
-from engine.ops import Argument as OpArgument
-from engine.ops import Extent as OpExtent
-from engine.ops import FramePointer, InputPointer, LiveParameter, OpGraph, OutputPointer
+from engine.ops import OpGraph
 from engine.types import NAMED, DType, u32
 
 #: The most threads of a thread block, and the most dynamic shared memory that any GPU has for one.
 MOST_THREADS, MOST_SHARED_BYTES = 1024, 227 * 1024
-#: The sizes that a kernel drawn from ops takes of a port.
-_SIZES = {"size": "{}.size", "width": "{}.last0", "height": "{}.last1", "depth": "{}.last2"}
 #: Turns the counter of an append buffer into its count.
 _COUNT = Kernel("append.cu", "count_appended")
 
@@ -155,15 +152,12 @@ class BlockBuilder:
         for output in kernel.outputs:
             if output.initial == "zeros":
                 self.fill(BufferHandle(output.name))
-        axes = ("size",) if kernel.rank == 1 else ("width", "height", "depth")[: kernel.rank]
-        threads = [_SIZES[axis].format(over.name) for axis in axes]
-        if kernel.elements_per_thread > 1:
-            threads[0] = f"ceil({threads[0]}/{kernel.elements_per_thread})"
+        launch = graph_launch(kernel, over)
         self.launch(
             Kernel(source, kernel.entry),
-            num_threads=[Extent(text) for text in threads],
-            args=[_passed(argument, over) for argument in kernel.arguments],
-            thread_block=kernel.thread_block and kernel.thread_block[: kernel.rank],
+            num_threads=launch.num_threads,
+            args=launch.args,
+            thread_block=launch.thread_block,
         )
 
     def fill(self, target: BufferHandle, value: int = 0) -> None:
@@ -424,19 +418,6 @@ class BlockBuilder:
             check(text, self._names, self._structural)
         except ShapeRuleError as problem:
             raise checks.BlockCallError(f"{self._id}: {problem}") from None
-
-
-def _passed(argument: OpArgument, over: BufferHandle) -> object:
-    """Return what is passed for an argument of a kernel that is drawn from ops."""
-    match argument:
-        case LiveParameter(name):
-            return ParameterHandle(name)
-        case OpExtent(kind, port):
-            return Extent(_SIZES[kind].format(port or over.name))
-        case FramePointer():
-            return BlockBuilder.frame
-        case InputPointer(name) | OutputPointer(name):
-            return BufferHandle(name)
 
 
 def _dimensions(where: str, what: str, sizes: object) -> tuple[Any, ...]:

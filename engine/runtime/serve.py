@@ -13,8 +13,8 @@ import msgspec
 
 from engine.catalogue.catalogue import forget_blocks, trust_blocks
 from engine.diagnostics import DeviceError, Diagnostic, PatchError, WarploomError, error
+from engine.patch.applying import not_applied
 from engine.patch.changes import Change
-from engine.patch.contents import not_applied
 from engine.patch.document import Patch
 from engine.protocol.encoding import Answered, Asked, Failed, Refused, ToEngine, UseFiles, encode, make_decoder
 from engine.protocol.messages import Undone

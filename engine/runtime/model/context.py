@@ -13,8 +13,8 @@ from engine.catalogue.catalogue import Catalogue
 from engine.compiler.frame import Frame
 from engine.device.device import Device
 from engine.patch import changes
+from engine.patch.applying import PatchIndex, check_change
 from engine.patch.changes import Change, Connection, PortRef
-from engine.patch.contents import PatchIndex, check_change
 from engine.patch.rules import is_value_connection
 from engine.runtime.memory.buffer_pool import BufferPool
 from engine.runtime.memory.state_store import StateStore

@@ -19,8 +19,8 @@ from engine.compiler.inlining import owner
 from engine.compiler.plan import Plan, plan_what_can_run
 from engine.diagnostics import Severity, error
 from engine.patch import changes
+from engine.patch.applying import apply_change
 from engine.patch.changes import Change, Connection, Node, PortRef
-from engine.patch.contents import apply_change
 from engine.patch.document import Patch
 from engine.patch.rules import is_value_connection
 from engine.profiling.levels import ProfilingLevel

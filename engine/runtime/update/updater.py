@@ -17,8 +17,8 @@ from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.inlining import Place, owner
 from engine.device.arguments import ArgumentError
 from engine.diagnostics import DeviceError, Diagnostic, Mend, PatchError
+from engine.patch.applying import not_applied
 from engine.patch.changes import BlockTypesChanged, Change, ParameterChanged, nodes_of
-from engine.patch.contents import not_applied
 from engine.patch.trust import SavePlace
 from engine.processes.scope import Cancelled, Scope
 from engine.profiling.levels import ProfilingLevel

@@ -1,0 +1,139 @@
+"""Applying changes to nodes and connections: whether one fits, and an index that answers questions without a walk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+
+from engine.diagnostics import Diagnostic, PatchError, error
+from engine.patch import changes, rules
+from engine.patch.changes import Change, Connection, Node, PortRef, nodes_of
+from engine.patch.regions import Scopes, region_of
+
+
+def check_change(change: Change, nodes: Container[str], connections: Mapping[PortRef, Connection]) -> None:
+    """Raise PatchError unless a change fits a patch of these nodes, by id, and connections, by the input they feed.
+
+    Someone else may have removed what it is about, or added it already.
+    """
+    told = f"{type(change).__name__} must be about"
+    match change:
+        case changes.NodeAdded(node):
+            rules.check_node_id(node.id)
+            if node.id in nodes:
+                raise PatchError(f"{told} a node that is new, got {node.id}, which is in the patch")
+        case (
+            changes.NodeRemoved()
+            | changes.ParameterChanged()
+            | changes.NodeMoved()
+            | changes.NodeRenamed()
+            | changes.NodeRegionChanged()
+        ):
+            (node_id,) = nodes_of(change)
+            if node_id not in nodes:
+                what = f"{change.parameter} of {node_id}" if isinstance(change, changes.ParameterChanged) else node_id
+                raise PatchError(f"{told} a node of the patch, got {what}, which is not in it")
+        case changes.Connected(connection):
+            for end in (connection.source, connection.target):
+                if end.node not in nodes:
+                    raise PatchError(f"{told} nodes of the patch, got {connection}, and {end.node} is not in it")
+            if connection.target in connections:
+                known = connections[connection.target].source
+                raise PatchError(f"{told} an input that is free, got {connection}, and {known} feeds it")
+        case changes.Disconnected(connection):
+            if connections.get(connection.target) != connection:
+                raise PatchError(f"{told} a connection of the patch, got {connection}, which is not in it")
+
+
+def not_applied(change: Change, problem: PatchError) -> Diagnostic:
+    """Return what tells a person that a change was left out, at the node that it is about."""
+    node = next(iter(nodes_of(change)), None)
+    return error(str(problem), node=node, remedy="it is left out; look whether somebody else edits the same patch")
+
+
+def apply_change(nodes: dict[str, Node], connections: dict[PortRef, Connection], change: Change) -> None:
+    """Apply a change: `nodes` are by id, `connections` by the input that they feed."""
+    match change:
+        case changes.NodeAdded(node):
+            nodes[node.id] = node
+        case changes.NodeRemoved(node):
+            del nodes[node.id]
+        case changes.Connected(connection):
+            connections[connection.target] = connection
+        case changes.Disconnected(connection):
+            del connections[connection.target]
+        case changes.ParameterChanged() | changes.NodeMoved() | changes.NodeRenamed() | changes.NodeRegionChanged():
+            nodes[change.node] = changes.applied(nodes[change.node], change)
+
+
+class PatchIndex:
+    """The connections at each node and the nodes in each region, found without a walk over the patch."""
+
+    def __init__(self) -> None:
+        self._touching: dict[str, dict[Connection, None]] = {}
+        self._scope_of: dict[str, str] = {}
+        self._members: dict[str, dict[str, None]] = {}
+        self._scopes: Scopes | None = None  # None after a change
+
+    def follow(self, change: Change) -> None:
+        """Update the index after a change."""
+        match change:
+            case changes.NodeAdded(node):
+                self._lies_in(node.id, node.region)
+            case changes.NodeRemoved(node):
+                self._lies_in(node.id, "")
+                self._touching.pop(node.id, None)
+            case changes.NodeRegionChanged(node_id, region):
+                self._lies_in(node_id, region)
+            case changes.Connected(connection):
+                for node_id in _ends(connection):
+                    self._touching.setdefault(node_id, {})[connection] = None
+            case changes.Disconnected(connection):
+                for node_id in _ends(connection):
+                    del self._touching[node_id][connection]
+
+    def touching(self, node_id: str) -> list[Connection]:
+        """Return the connections that start or end at a node, in the order in which they were made."""
+        return list(self._touching.get(node_id, ()))
+
+    @property
+    def scopes(self) -> Scopes:
+        """The scopes as they are now; later changes leave the result as it is."""
+        if self._scopes is None:
+            self._scopes = Scopes(self._scope_of.copy())
+        return self._scopes
+
+    def members(self, region: str) -> Iterable[str]:
+        """Return the nodes that lie directly in a region block, in any of its branches."""
+        return self._members.get(region, ())
+
+    def following(
+        self, node_id: str, counts: Callable[[Connection], bool], *, backwards: bool = False
+    ) -> Iterator[str]:
+        """Yield what comes right after a block or region (backwards: before it), along the connections that count."""
+        scopes = self.scopes
+        waiting = [node_id]
+        while waiting:
+            inner = waiting.pop()
+            waiting += self.members(inner)
+            for connection in self._touching.get(inner, ()):
+                near, far = connection.source.node, connection.target.node
+                if backwards:
+                    near, far = far, near
+                if near == inner and counts(connection):
+                    here, there = scopes.lift(inner, far)
+                    if here == node_id != there:
+                        yield there
+
+    def _lies_in(self, node_id: str, scope: str) -> None:
+        before = self._scope_of.pop(node_id, "")
+        if before or scope:
+            self._scopes = None
+        if before:
+            del self._members[region_of(before)][node_id]
+        if scope:
+            self._scope_of[node_id] = scope
+            self._members.setdefault(region_of(scope), {})[node_id] = None
+
+
+def _ends(connection: Connection) -> set[str]:
+    return {connection.source.node, connection.target.node}
