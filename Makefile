@@ -54,6 +54,7 @@ bench-gpu:
 	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) -m tests.benchmarks.bench_delay --device cuda:0
 	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) -m tests.benchmarks.bench_updates --device cuda:0
 	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) -m tests.benchmarks.bench_snapshot --device cuda:0
+	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) -m tests.benchmarks.bench_fusion --device cuda:0
 
 bench: setup-dev
 	PYTHONPATH=. $(VENV)/python tests/benchmarks/bench_frame.py --device host
