@@ -15,7 +15,7 @@ from engine.compiler.checking.check import Checked, check
 from engine.compiler.checking.launches import launch_config
 from engine.compiler.checking.layouts import Layouts
 from engine.compiler.description import GraphDescription, Nesting
-from engine.compiler.fusion.fuse import fuse
+from engine.compiler.fusion.fuse import Elements, fuse
 from engine.compiler.inlining import Inlined, inline, owner
 from engine.compiler.memory.placement import Placement, place_buffers
 from engine.compiler.operations import FusedEntry, Operation, Schedule, Scope
@@ -132,13 +132,13 @@ def make_plan(
     *,
     pinned: frozenset[PortRef] = frozenset(),
     previous: Plan | None = None,
-    fuses: bool = True,
+    fuses: Elements | None = 1,
 ) -> Plan:
     """Run the phases in order; GraphValidationError lists every problem.
 
     `pinned` are ports whose contents are to last to the end of the frame. With `previous`, the plan of an earlier
     version of the description, each phase keeps its results for blocks of which nothing that they follow from changed.
-    Kernels are fused unless `fuses` is False.
+    `fuses` is how many elements each thread of a fused kernel computes; with None, nothing is fused.
     """
     inlined = inline(description)
     return _plan(inlined.description, inlined, pinned, previous, fuses)
@@ -149,7 +149,7 @@ def _plan(
     inlined: Inlined,
     pinned: frozenset[PortRef],
     previous: Plan | None,
-    fuses: bool = False,
+    fuses: Elements | None = None,
 ) -> Plan:
     checked = check(description, previous.checked if previous is not None else None)
     if checked.errors:
@@ -165,9 +165,9 @@ def _plan(
     places = (buffers.find(port.node, port.port) for port in (pinned | looked))
     lasting = frozenset([place.owner for place in places if place is not None])
     scheduled = unfused
-    if fuses:
+    if fuses is not None:
         before = previous.schedule if previous is not None else None
-        scheduled, buffers = fuse(description, unfused, buffers, lasting, before)
+        scheduled, buffers = fuse(description, unfused, buffers, lasting, fuses, before)
     keep = previous.placement if previous is not None else None
     placement = place_buffers(scheduled, buffers, lasting, keep)
     return Plan(description, inlined, checked, order, buffers, scheduled, placement, looked, unfused)
@@ -193,7 +193,7 @@ def plan_what_can_run(
     *,
     pinned: frozenset[PortRef] = frozenset(),
     previous: Plan | None = None,
-    fuses: bool = True,
+    fuses: Elements | None = 1,
 ) -> PartialPlan:
     """Plan the blocks that have no error and depend on none that has.
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -145,17 +145,21 @@ class CudaText(msgspec.Struct, frozen=True, tag_field="kind", tag="cuda text", o
 
 
 class OpGraphSource(msgspec.Struct, frozen=True, tag_field="kind", tag="op graph", omit_defaults=True):
-    """A kernel drawn from ops: `graph` is an op graph as JSON text, as `OpGraphSource.of` writes it."""
+    """A kernel drawn from ops: `graph` is an op graph as JSON text, as `OpGraphSource.of` writes it.
+
+    A kernel that computes element by element may have each thread compute several, which `compile_graph` explains.
+    """
 
     graph: str
+    elements_per_thread: Literal[1, 2, 4] = 1
 
     label = "op graph"
     file = None
 
     @classmethod
-    def of(cls, graph: OpGraph) -> "OpGraphSource":
+    def of(cls, graph: OpGraph, elements_per_thread: Literal[1, 2, 4] = 1) -> "OpGraphSource":
         """Return a graph as a source; graphs with the same ops in the same order are the same source."""
-        return cls(json.dumps(graph_to_json(graph), sort_keys=True))
+        return cls(json.dumps(graph_to_json(graph), sort_keys=True), elements_per_thread)
 
     def parsed(self) -> OpGraph:
         """Return the graph itself; OpError when the text holds none."""
@@ -168,7 +172,7 @@ class OpGraphSource(msgspec.Struct, frozen=True, tag_field="kind", tag="op graph
 
 @lru_cache(maxsize=512)
 def _compiled(source: OpGraphSource) -> OpKernel:
-    return compile_graph(source.parsed(), entry=GRAPH_ENTRY)
+    return compile_graph(source.parsed(), entry=GRAPH_ENTRY, elements_per_thread=source.elements_per_thread)
 
 
 #: The entry point of a kernel drawn from ops.

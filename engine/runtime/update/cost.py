@@ -304,7 +304,7 @@ class _Trial:
         # Compiling fused kernels takes too long for who only wants to know.
         described, plan = self._described(PatchSnapshot(tuple(self._nodes), wires)), self._plan.before_fusing
         running = frozenset(plan.description.by_id)
-        partial = plan_what_can_run(described.inlined, described.problems, running, previous=plan, fuses=False)
+        partial = plan_what_can_run(described.inlined, described.problems, running, previous=plan, fuses=None)
         if partial.plan is None:
             errors = [item for item in partial.diagnostics if item.severity is Severity.ERROR]
             first = errors[0] if errors else error("the patch can't run")

@@ -19,6 +19,7 @@ from engine.compiler.executable.adjust import Adjustment, adjust_graph, is_adjus
 from engine.compiler.executable.arguments import Resources, TypedKernel
 from engine.compiler.executable.compiled_graph import CompiledGraph, compile_plan
 from engine.compiler.executable.nodes import KernelNode
+from engine.compiler.fusion.fuse import Elements
 from engine.compiler.inlining import Inlined
 from engine.compiler.plan import Plan, plan_what_can_run
 from engine.diagnostics import Diagnostic, GraphValidationError, KernelError, WarploomError, error
@@ -113,7 +114,9 @@ def prepare(
     inlined, modules = described.inlined, services.modules
     problems = [*described.problems, *unusable_kernels(modules, inlined.description.nodes)]
     check_cancelled()
-    partial = plan_what_can_run(inlined, problems, running, previous=previous, fuses=fuses)
+    # Wide loads and stores bring a GPU nearer to the bandwidth of its memory; a CPU vectorises by itself.
+    elements: Elements | None = (1 if services.device.info.name == "host" else 4) if fuses else None
+    partial = plan_what_can_run(inlined, problems, running, previous=previous, fuses=elements)
     check_cancelled()
     prepared = Prepared(described, diagnostics=[*described.notices, *partial.diagnostics])
     prepared.stale = stale_kernels(modules, inlined.description.nodes)
@@ -135,9 +138,16 @@ def prepare(
             if previous is None:
                 raise
             # A placement from scratch has no spare room for buffers to grow, and no gaps where they grew.
-            anew = plan_what_can_run(inlined, problems, running, fuses=fuses).plan
+            anew = plan_what_can_run(inlined, problems, running, fuses=elements).plan
             assert anew is not None
             _realise(prepared, services, anew, profiling, kept)
+        except KernelError:
+            if not partial.plan.fused_into:
+                raise
+            _log.exception("fused kernels can't be compiled")  # while each block's own kernel can
+            alone = plan_what_can_run(inlined, problems, running, previous=previous, fuses=None).plan
+            assert alone is not None
+            _realise(prepared, services, alone, profiling, kept)
         _look_ahead(prepared, services)
     except GraphValidationError as problem:
         if problem.__cause__ is not None:

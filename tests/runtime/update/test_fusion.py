@@ -1,12 +1,15 @@
 """Fused kernels in a running patch: what is told of them, what undoes them, and what can still be read."""
 
 import numpy as np
+import pytest
 
 from engine import Engine, Patch, ProfilingLevel, UpdateLevel
 from engine.compiler.operations import FusedEntry
 from engine.device.device import Device
-from engine.diagnostics import KernelFault
-from engine.kernel_sources.sources import OpGraphSource
+from engine.diagnostics import KernelError, KernelFault
+from engine.kernel_sources.image import KernelImage
+from engine.kernel_sources.loader import load_image
+from engine.kernel_sources.sources import KernelSource, OpGraphSource
 from engine.patch.document import NodeRef
 from engine.protocol.messages import FrameReport, NodeState, SetFusing, SetProfiling
 from engine.runtime.report.diagnostics_store import fault_diagnostic
@@ -91,6 +94,22 @@ def test_a_switch_turns_it_off(device: Device) -> None:
         assert kernels(engine.step(), nodes) == [1, 1]
         engine.post(SetFusing(True))
         assert kernels(engine.step(), nodes) == [nodes[1].id, 1]
+
+
+def test_blocks_run_by_themselves_when_their_kernel_does_not_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fusion never keeps a patch from running."""
+
+    def load(source: KernelSource, architecture: str) -> KernelImage:
+        if isinstance(source, OpGraphSource) and '"s1/' in source.graph:
+            raise KernelError("no fused kernel loads here")
+        return load_image(source, architecture)
+
+    monkeypatch.setattr("engine.runtime.model.module_cache.load_image", load)
+    patch, nodes = chain("x * k", "x + k")
+    with Engine(patch, device="host") as engine:
+        report = engine.step()
+        assert kernels(report, nodes) == [1, 1] and report.diagnostics == ()
+        np.testing.assert_array_equal(engine.read(nodes[1]["out"]), _X + np.float32(1))
 
 
 def test_a_fault_names_the_block_whose_op_failed() -> None:
