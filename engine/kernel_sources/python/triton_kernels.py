@@ -107,7 +107,7 @@ def _constants(function: Any, chosen: dict[str, Any], source: PythonKernel) -> d
             raise KernelError(
                 f"constant {parameter.name} of {source.name} must have a value, got none; give it a default",
                 file=source.path,
-                line=function.def_file_line_number,
+                line=_first_line(function),
             )
         value = chosen.get(parameter.name, parameter.default)
         found[parameter.name] = getattr(value, "value", value)  # of a default that is a `tl.constexpr` itself
@@ -151,7 +151,7 @@ def _compile_error(problem: Exception, source: PythonKernel, file: PythonText, m
     place, start = source.path, 1
     for function in _functions(module):
         if function.src == getattr(inner, "src", None):
-            place, start = function.fn.__code__.co_filename, function.def_file_line_number
+            place, start = function.fn.__code__.co_filename, _first_line(function)
     where = f"{Path(place).name}({start + line - 1})"
     return KernelError(
         f"{source.name} of {source.label} must compile, got an error:\n{where}: {text}",
@@ -160,9 +160,15 @@ def _compile_error(problem: Exception, source: PythonKernel, file: PythonText, m
     )
 
 
+def _first_line(function: Any) -> int:
+    """Return the line of `def` in the file, below the decorators; Triton's own number has had several names."""
+    start: int = function.starting_line_number
+    return start + next((at for at, line in enumerate(function.raw_src) if line.lstrip().startswith("def ")), 0)
+
+
 def _functions(module: ModuleType) -> Iterator[Any]:
     for found in vars(module).values():
         while hasattr(found, "fn") and not hasattr(found, "params"):
             found = found.fn
-        if hasattr(found, "params") and hasattr(found, "def_file_line_number"):
+        if hasattr(found, "params") and hasattr(found, "starting_line_number"):
             yield found
