@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -125,8 +126,9 @@ def test_a_matrix_product_in_triton_equals_the_interpreter(
     """On tensor cores or in their imitation; sizes that are no multiples of the block."""
     a, b, c = floats(70, 90).astype(np.float16), floats(90, 50).astype(np.float16), np.zeros((70, 50), np.float32)
     found = launched(device, load("triton_kernels.py", "matmul"), (3, 2), (128,), a, b, c, *map(np.int32, (70, 50, 90)))
-    expected = interpreted(tmp_path, "matmul", (3, 2), a, b, c, 70, 50, 90)
-    np.testing.assert_allclose(found[2], expected[2], rtol=1e-5, atol=1e-4)
+    if not version("triton").startswith("3.6"):  # whose interpreter can't count to a number with numpy 2.4
+        expected = interpreted(tmp_path, "matmul", (3, 2), a, b, c, 70, 50, 90)
+        np.testing.assert_allclose(found[2], expected[2], rtol=1e-5, atol=1e-4)
     np.testing.assert_allclose(found[2], a.astype(np.float64) @ b.astype(np.float64), rtol=1e-5, atol=1e-4)
 
 

@@ -16,6 +16,8 @@ from engine.kernel_sources.sources import PythonKernel
 _OF_HOST = (9, 0)
 _ARRAY = re.compile(r"(\w+)\s*\[([\s:,1]*)\]")
 _SIGNATURE = "warploom_signature"
+#: What numba puts into messages where `colorama` is installed.
+_COLOUR = re.compile(r"\x1b\[[\d;]*m")
 #: What the sizes along the last axes are called.
 _SIZES = ("depth", "height", "width")
 #: What `cuda.jit` takes and the compiler too.
@@ -167,7 +169,8 @@ def _compile_error(problem: Exception, source: PythonKernel, file: PythonText, f
     rule, told = f"{source.name} of {source.label} must compile", getattr(problem, "msg", None)
     if not isinstance(told, str):
         return failure(rule, problem, file)
-    places = [(path, int(line)) for path, line in re.findall(r" at (\S+) \((\d+)\)", str(problem))]
+    told = _COLOUR.sub("", told)
+    places = [(path, int(line)) for path, line in re.findall(r" at (\S+) \((\d+)\)", _COLOUR.sub("", str(problem)))]
     paths = {file.path, *(path for path, _ in file.modules.values())}
     place, line = next((found for found in reversed(places) if found[0] in paths), (source.path, first_line))
     lines = [text for text in told.splitlines() if not text.startswith(("Failed in ", "During: "))]
