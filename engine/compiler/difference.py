@@ -27,7 +27,7 @@ class Difference:
 
     @property
     def has_same_nodes(self) -> bool:
-        """True when both plans give the same graph nodes, up to launches, addresses and numbers that kernels take."""
+        """True when both plans give the same graph nodes, up to functions, launches, addresses and numbers for them."""
         operations, base = self.now.operations, self.before.operations
         return (
             len(operations) == len(base)
@@ -35,6 +35,17 @@ class Difference:
             and isinstance(self.earlier, range)
             and self.now.scopes == self.before.scopes
             and all(_is_same_node(operations[index], base[index]) for index in self.renewed)
+        )
+
+    @property
+    def has_other_kernels(self) -> bool:
+        """True when some operation launches another kernel than before."""
+        matches = ((self.now.operations[index], self.before.operations[self.earlier[index]]) for index in self.renewed)
+        return any(
+            isinstance(now.entry, KernelEntry)
+            and isinstance(was.entry, KernelEntry)
+            and now.entry.kernel != was.entry.kernel
+            for now, was in matches
         )
 
 
@@ -125,7 +136,6 @@ def _is_same_kind(now: AnyEntry, was: AnyEntry) -> bool:
     # A live parameter goes where it went, so that what is known of its places stays right.
     return (
         type(now) is type(was)
-        and now.kernel == was.kernel
         and _origins(now) == _origins(was)
         and now.live_parameters == was.live_parameters
         and list(map(type, now.arguments)) == list(map(type, was.arguments))

@@ -7,20 +7,20 @@ from engine import Engine, Patch, UpdateLevel
 from engine.api import Block, BlockBuilder, GraphBuilder, In, OpGraph, Out, f32, param, port
 from engine.device.device import Device
 from engine.ops import graph_to_json
-from engine.patch.changes import PortRef
+from engine.patch.changes import ParameterChanged, PortRef
 from engine.patch.files import dump_patch, parse_patch
 
 SIZES = (1, 7, 1023, 1027)
 
 
-def _scaled(factor: float = 2.0) -> OpGraph:
-    """Return x * amplitude + y, and the sum of x and y beside it."""
+def _scaled(factor: float = 2.0, *, beside: str = "op.add") -> OpGraph:
+    """Return x * amplitude + y, and the sum of x and y, or what else `beside` makes of them, beside it."""
     g = GraphBuilder()
     x, y = g.add("op.input", "x"), g.add("op.input", "y")
     amplitude = g.add("op.parameter", "amplitude", default=factor, minimum=-8.0, maximum=8.0)
     total = g.add("op.multiply_add", a=x["value"], b=amplitude["out"], c=y["value"])
     g.add("op.output", "out", value=total["out"])
-    g.add("op.output", "both", value=g.add("op.add", a=x["value"], b=y["value"])["out"])
+    g.add("op.output", "both", value=g.add(beside, a=x["value"], b=y["value"])["out"])
     return g.graph()
 
 
@@ -63,6 +63,28 @@ def test_a_rewired_graph_runs_and_a_wrong_one_leaves_the_last_good_one() -> None
         np.testing.assert_array_equal(engine.read(node["out"]), np.arange(5) + 0.5)
         patch.undo()
         assert engine.step().diagnostics == ()
+
+
+def test_a_rewired_graph_with_the_same_ports_is_swapped_into_the_running_graph(device: Device) -> None:
+    """Nothing is rebuilt, as predicted; sliders keep their values, and undo brings back the function from before."""
+    x, y = np.random.default_rng(5).normal(size=(2, 1027)).astype(np.float32)
+    patch = Patch()
+    node = patch.add("kernel.graph", graph=graph_to_json(_scaled()), amplitude=0.25)
+    for name, values in (("x", x), ("y", y)):
+        patch.connect(patch.add("io.array", data=values)["out"], node[name])
+    rewired = graph_to_json(_scaled(beside="op.subtract"))
+    with Engine(patch, device=device) as engine:
+        engine.step()
+        running = engine.core.updates.compiled
+        edit = ParameterChanged(node.id, "graph", rewired, patch.nodes[node.id].parameters["graph"])
+        assert engine.cost_of(edit).level is UpdateLevel.CODE
+        for change, both in ((lambda: patch.set(node, graph=rewired), x - y), (patch.undo, x + y)):
+            change()
+            report = engine.step()
+            assert (report.update_level, report.diagnostics) == (UpdateLevel.CODE, ())
+            np.testing.assert_array_equal(engine.read(node["both"]), both)
+            np.testing.assert_array_equal(engine.read(node["out"]), x * np.float32(0.25) + y)
+        assert engine.core.updates.compiled is running
 
 
 def test_equal_graphs_share_one_module() -> None:

@@ -1,4 +1,4 @@
-"""Adjusting: other launches and addresses for the kernels of a running graph, in place, when only sizes have changed.
+"""Adjusting: other functions, launches and addresses for the kernels of a running graph, in place.
 
 Nothing is built. When anything else would have to change, such as a fill or a copy, there is no adjustment, and the
 graph is cloned or built anew.
@@ -22,7 +22,7 @@ from engine.blocktypes.entries import (
 from engine.compiler.buffers import TRANSIENT, Lifetime
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.difference import Difference
-from engine.compiler.executable.arguments import Resources
+from engine.compiler.executable.arguments import Resources, TypedKernel, has_same_layout
 from engine.compiler.executable.nodes import KernelNode, NodeMaker
 from engine.compiler.operations import ClearStatus, DownloadStatus, Operation, RegionEntry, UploadFrame
 from engine.compiler.plan import Plan
@@ -39,33 +39,35 @@ MOST_CHANGES = 512
 
 @dataclass(frozen=True)
 class NodeChange:
-    """A kernel node of the executable with another launch or other arguments.
+    """A kernel node of the executable with another function, another launch or other arguments.
 
     `written` are bytes by where they start in the argument block, `before` what was there.
     """
 
     variant: Variant
     node: KernelNode
+    kernel: TypedKernel
     config: LaunchConfig
     written: tuple[tuple[int, bytes], ...]
     before: tuple[tuple[int, bytes], ...]
+    old_kernel: TypedKernel
     old_config: LaunchConfig
 
     def apply(self) -> None:
         """Write it and update the node; DeviceError when the device refuses."""
-        self._give(self.config, self.written)
+        self._give(self.kernel, self.config, self.written)
 
     def revert(self) -> None:
         """Make the node what it was."""
-        self._give(self.old_config, self.before)
+        self._give(self.old_kernel, self.old_config, self.before)
 
-    def _give(self, config: LaunchConfig, written: Iterable[tuple[int, bytes]]) -> None:
+    def _give(self, kernel: TypedKernel, config: LaunchConfig, written: Iterable[tuple[int, bytes]]) -> None:
         arguments = self.node.arguments
         block = arguments.block.data
         for start, data in written:
             block[start : start + len(data)] = data
         arguments.version += 1
-        self.node.config = config
+        self.node.kernel, self.node.config = kernel, config
         self.variant.update(self.node)
 
 
@@ -77,6 +79,11 @@ class Adjustment:
     running: CompiledGraph
     memories: tuple[Mapping[PortRef, Memory], ...]
     changes: tuple[NodeChange, ...]
+
+    @property
+    def swaps_code(self) -> bool:
+        """True when some kernel gets another function."""
+        return any(change.kernel is not change.old_kernel for change in self.changes)
 
     def apply(self) -> None:
         """Change the graph, between two launches; DeviceError when the device refuses, and then it is as before."""
@@ -91,7 +98,7 @@ class Adjustment:
                     taking_back.callback(change.revert)
             raise
         for change in self.changes:
-            if change.config is not change.old_config:
+            if change.config is not change.old_config or change.kernel is not change.old_kernel:
                 change.variant.built.swapped.add(change.node.operation)  # the graph itself has the launch from before
         for variant, memory in zip(self.running.variants, self.memories, strict=True):
             variant.built.memory = memory
@@ -99,7 +106,7 @@ class Adjustment:
 
 
 def is_adjustable(changes: Difference) -> bool:
-    """True when both plans give the same graph nodes, up to launches, addresses and numbers that kernels take.
+    """True when both plans give the same graph nodes, up to functions, launches, addresses and numbers for them.
 
     The same buffers matter for as long as before: whether a launch may be left out is found once for a graph.
     """
@@ -238,8 +245,8 @@ class _Adjusting:
             entry = operation.entry
             if isinstance(entry, KernelEntry):
                 node = nodes[index]
-                if self._kernels[index] is not node.kernel:
-                    return None  # its kernel was saved in the meantime
+                if not has_same_layout(self._kernels[index], node.kernel):
+                    return None
                 change = self._change(node, entry)
                 if change is not None:
                     changes.append(change)
@@ -271,7 +278,9 @@ class _Adjusting:
             if new[start:end] != old[start:end] and not isinstance(argument, ParameterArgument | ConditionArgument):
                 written.append((start, new[start:end]))
                 before.append((start, old[start:end]))
-        if not written and made.config == node.config:
+        if not written and made.config == node.config and made.kernel is node.kernel:
             return None
         config = node.config if made.config == node.config else made.config
-        return NodeChange(self._variant, node, config, tuple(written), tuple(before), node.config)
+        return NodeChange(
+            self._variant, node, made.kernel, config, tuple(written), tuple(before), node.kernel, node.config
+        )

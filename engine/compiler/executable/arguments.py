@@ -57,6 +57,12 @@ class TypedKernel:
         return self.kernel.max_threads if self.limit is None else min(self.limit, self.kernel.max_threads)
 
 
+def has_same_layout(one: TypedKernel, other: TypedKernel) -> bool:
+    """True when two kernels take the same argument block; names don't matter."""
+    layouts = [[(p.offset, p.size_bytes, p.ptx_type) for p in kernel.parameters] for kernel in (one, other)]
+    return one is other or layouts[0] == layouts[1]
+
+
 @dataclass
 class Resources:
     """What the graph uses and did not make.

@@ -316,7 +316,10 @@ class _Trial:
             now, then = partial.plan.description.by_id, plan.description.by_id
             provides = any(_provides_other(now[node].description, then[node].description) for node in now)
             return EditCost(UpdateLevel.WARM if provides else UpdateLevel.NONE, "")
-        return EditCost(UpdateLevel.WARM if would_adjust(difference(plan, partial.plan)) else UpdateLevel.COLD, "")
+        changes = difference(plan, partial.plan)
+        if not would_adjust(changes):
+            return EditCost(UpdateLevel.COLD, "")
+        return EditCost(UpdateLevel.CODE if changes.has_other_kernels else UpdateLevel.WARM, "")
 
     @staticmethod
     def _described(patch: PatchSnapshot) -> PatchDescription:

@@ -16,7 +16,7 @@ from engine.blocktypes.entries import KernelEntry
 from engine.compiler.description import BlockNode
 from engine.compiler.difference import difference
 from engine.compiler.executable.adjust import Adjustment, adjust_graph, is_adjustable
-from engine.compiler.executable.arguments import Resources, TypedKernel
+from engine.compiler.executable.arguments import Resources, TypedKernel, has_same_layout
 from engine.compiler.executable.compiled_graph import CompiledGraph, compile_plan
 from engine.compiler.executable.nodes import KernelNode
 from engine.compiler.fusion.fuse import Elements
@@ -241,9 +241,12 @@ def _look_ahead(prepared: Prepared, services: DeviceServices) -> None:
 
 def _adjusted_kernels(adjustment: Adjustment) -> list[KernelNode]:
     """Return the kernel nodes as they will be."""
-    configs = {change.node.operation: change.config for change in adjustment.changes}
+    changes = {change.node.operation: change for change in adjustment.changes}
     kernels = adjustment.running.kernels
-    return [replace(n, config=configs[n.operation]) if n.operation in configs else n for n in kernels]
+    return [
+        replace(n, kernel=change.kernel, config=change.config) if (change := changes.get(n.operation)) else n
+        for n in kernels
+    ]
 
 
 def spans(plan: Plan, profiling: ProfilingLevel) -> dict[int, str]:
@@ -326,5 +329,4 @@ def _changed_kernels(modules: ModuleCache, plan: Plan, kernels: Sequence[KernelN
 def _fits(kernel: TypedKernel, node: KernelNode) -> bool:
     """True when a kernel takes the argument block and the launch of a node; names don't matter."""
     x, y, z = node.config.thread_block
-    layouts = [[(p.offset, p.size_bytes, p.ptx_type) for p in k.parameters] for k in (kernel, node.kernel)]
-    return layouts[0] == layouts[1] and x * y * z <= kernel.max_threads
+    return has_same_layout(kernel, node.kernel) and x * y * z <= kernel.max_threads

@@ -348,8 +348,10 @@ class Updater:
             level, retired = UpdateLevel.COLD, self._running.replace(prepared)
             self._set_parameters(self._changed_since_job)
         else:
+            assert prepared.adjustment is not None
+            level = UpdateLevel.CODE if prepared.adjustment.swaps_code else UpdateLevel.WARM
             try:
-                level, (retired, given) = UpdateLevel.WARM, self._running.adjust(prepared)
+                retired, given = self._running.adjust(prepared)
             except DeviceError:  # a device that has failed will refuse the rebuild too
                 prepared.abandon(self.context.services)
                 self.rebuild(f"{cause}, which the device does not take in place")

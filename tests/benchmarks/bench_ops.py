@@ -1,0 +1,116 @@
+"""What an edit of a kernel's op graph costs: `python -m tests.benchmarks.bench_ops --device host|cuda:0`.
+
+Kernels of 50 ops: arithmetic alone, with four exponentials, with four sines. Each edit changes a constant, so that no
+cache has the kernel. The least of some repeats is printed: other work on the machine only adds to it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine import Engine, Patch, ProfilingLevel, open_device
+from engine.api import Block, BlockBuilder, Out, f32, port
+from engine.device.device import Device
+from engine.ops import GraphBuilder, OpGraph, compile_graph, graph_from_json, graph_to_json
+
+OPS, CALLS, REPEATS = 50, 4, 9
+#: How long to wait after an edit: a person's next one comes later, and meanwhile the optimiser works.
+PAUSE_S = 0.5
+WAIT_S = 20.0
+
+
+class Ramp(Block, id="bench.ramp"):
+    """An array to compute with."""
+
+    out: Out[f32] = port(doc="Numbers from 0 to 1.", shape="[65536]")
+
+    def describe(self, build: BlockBuilder) -> None:
+        build.provide(self.out, np.linspace(0, 1, 65536, dtype=np.float32))
+
+
+def graph(function: str, change: float) -> OpGraph:
+    """Return a chain of OPS ops, CALLS of which are of a function if one is named; `change` is in a constant."""
+    build = GraphBuilder()
+    value = build.add("op.input", "x", name="x")["value"]
+    amount = build.add("op.parameter", "amount", name="amount", default=2.0)["out"]
+    length = OPS - 3
+    for index in range(length):
+        if function and index % (length // CALLS) == length // CALLS - 1:
+            value = build.add(f"op.{function}", f"n{index}", x=value)["out"]
+        else:
+            kind = ("op.add", "op.multiply", "op.subtract")[index % 3]
+            other: Any = amount if index % 5 == 0 else 1.0 + change + index / 100
+            value = build.add(kind, f"n{index}", a=value, b=other)["out"]
+    build.add("op.output", "out", name="out", value=value)
+    return build.graph()
+
+
+def least_ms(call: Callable[[int], object], pause_s: float = 0.0) -> float:
+    """Return the least time of a call, which gets the number of the repeat."""
+    times = []
+    for number in range(REPEATS):
+        began = time.perf_counter_ns()
+        call(number)
+        times.append(time.perf_counter_ns() - began)
+        time.sleep(pause_s)
+    return min(times) / 1e6
+
+
+def bench(device: Device, function: str) -> None:
+    """Print a row of the table."""
+    texts = [graph_to_json(graph(function, 1e-3 * number)) for number in range(REPEATS)]
+    compiling = least_ms(lambda number: compile_graph(graph_from_json(texts[number])))
+    kernels = [compile_graph(graph_from_json(text)) for text in texts]
+
+    def load(number: int) -> None:
+        device.load_module(kernels[number].ptx).kernel(kernels[number].entry)
+
+    loading = least_ms(load, PAUSE_S)
+    editing, levels = bench_edit(device, function)
+    print(
+        f"{function or 'arithmetic':12} {len(kernels[0].ptx):7} bytes of PTX  JSON to PTX {compiling:6.1f} ms   "
+        f"PTX to kernel {loading:6.1f} ms   edit to running {editing:6.1f} ms ({', '.join(sorted(levels))})"
+    )
+
+
+def bench_edit(device: Device, function: str) -> tuple[float, set[str]]:
+    """Return the time from an edit of a block's op graph until its kernel runs, and the levels of the updates."""
+    patch = Patch()
+    ramp, block = patch.add("bench.ramp"), patch.add("kernel.graph", graph=graph_to_json(graph(function, 0.5)))
+    patch.connect(ramp["out"], block["x"])
+    levels = set()
+    with Engine(patch, device, profiling=ProfilingLevel.NONE) as engine:
+        engine.step()
+
+        def edit(number: int) -> None:
+            patch.set(block.id, graph=graph_to_json(graph(function, 0.6 + 1e-3 * number)))
+            levels.add(engine.step().update_level.name)
+
+        taken = least_ms(edit, PAUSE_S)
+    return taken, levels
+
+
+def main() -> None:
+    """Print the table for the device named on the command line."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--device", default="auto")
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="bench-ops-") as folder:  # no kernel may be in the cache
+        os.environ["XDG_CACHE_HOME"] = str(Path(folder))
+        device = open_device(chosen.device)
+        print(device.info.name, device.info.title)
+        for function in ("", "exp", "sin"):
+            bench(device, function)
+        device.close()
+
+
+if __name__ == "__main__":
+    main()
