@@ -9,7 +9,7 @@ from engine.ptx import tree as ptx
 from engine.ptx.constants import term
 from engine.ptx.declarations import LINKAGES, skip_bank, variable, variables
 from engine.ptx.lexer import Cursor, PtxSyntaxError
-from engine.ptx.operands import instruction_operands, with_elements
+from engine.ptx.operands import Element, Sum, instruction_operands, with_elements
 from engine.ptx.scopes import NameScope, declared_registers
 
 #: More targets than a jump table has.
@@ -35,6 +35,8 @@ class BodyParser:
         self._location: ptx.SourceLocation | None = None
         self._scope = scope
         self._scopes = 0
+        #: What names stand for here; emptied where that may change.
+        self._resolved: dict[str, ptx.Register | ptx.Symbol | ptx.Vector] = {}
         self.body: list[ptx.Statement] = []
         self.registers: dict[str, str] = {}
         self.variables: list[ptx.Variable] = []
@@ -60,9 +62,11 @@ class BodyParser:
                     self._scope.registers.add(name)
             self.registers.update(formal)
         self._collect_labels()
+        self._resolved.clear()
         while not cursor.accept("}"):
             self._statement()
         self._scope = before
+        self._resolved.clear()
 
     def _collect_labels(self) -> None:
         """Declare this scope's labels first: a branch may name one that comes later."""
@@ -137,6 +141,7 @@ class BodyParser:
 
     def _directive(self) -> None:
         cursor, scope = self._cursor, self._scope
+        self._resolved.clear()
         linkage, name = "", cursor.directive("a directive")
         if name in LINKAGES:
             linkage, name = name, cursor.directive("a state space")
@@ -172,10 +177,19 @@ class BodyParser:
             while cursor.token.kind == "directive":
                 modifiers += cursor.directive("a modifier").split(".")
         operands = instruction_operands(cursor, self._resolve, groups=opcode == "call")
-        plain = ptx.Instruction(opcode, tuple(modifiers), (), guard, line, self._location)
-        self.body += with_elements(plain, operands, self._reachable, self.registers)
+        if any(isinstance(item, (Element, Sum)) for item in operands):
+            plain = ptx.Instruction(opcode, tuple(modifiers), (), guard, line, self._location)
+            self.body += with_elements(plain, operands, self._reachable, self.registers)
+        else:
+            self.body.append(ptx.Instruction(opcode, tuple(modifiers), operands, guard, line, self._location))
 
     def _resolve(self, name: str) -> ptx.Register | ptx.Symbol | ptx.Vector:
+        found = self._resolved.get(name)
+        if found is None:
+            found = self._resolved[name] = self._looked_up(name)
+        return found
+
+    def _looked_up(self, name: str) -> ptx.Register | ptx.Symbol | ptx.Vector:
         scope: NameScope | None = self._scope
         while scope is not None:
             found = scope.find(name)

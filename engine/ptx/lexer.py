@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice, pairwise
+from typing import NamedTuple
 
 from engine.diagnostics import KernelError
 
@@ -12,8 +12,7 @@ class PtxSyntaxError(KernelError):
     """PTX text that cannot be parsed; `line` is the line of the text, counted from 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """One token. `kind` is word, directive, number, string, location, file, symbol or end."""
 
     kind: str
@@ -24,21 +23,24 @@ class Token:
 # `.loc` and `.file` end with their line and debug sections hold no nested braces: each is one token. The debug lines of
 # PTX 2 begin with `@@DWARF`.
 _PATTERN = re.compile(
-    r"""
+    r"""(?:
     (?P<space>[ \t\r\n\f\v]+ | //[^\n]* | /\*.*?\*/ | ^\#[^\n]* | @@DWARF[^\n]*)
+  | (?P<word>(?:%[\w$]+|[$_A-Za-z][\w$]*)(?:\.\w+(?:::\w+)*)*)
+  | (?P<symbol><<|>>|<=|>=|==|!=|&&|\|\||[\[\]{}(),;:@!|+\-=<>~*%&^?]|/(?!\*))
+  | (?P<number>0[fF][0-9a-fA-F]{8}(?!\w) | 0[dD][0-9a-fA-F]{16}(?!\w) | 0[xX][0-9a-fA-F]+U? | 0[bB][01]+U?
+        | \d+\.\d*(?:[eE][+-]?\d+)? | \d+[eE][+-]?\d+ | \d+U?)
   | (?P<location>\.loc\b[^\n]*)
   | (?P<file>\.file\b[^\n]*)
   | (?P<section>\.section\b[^{;\n]*\s*\{[^}]*\} | \.section\b[^\n]*
         | \.(?:byte|[248]byte|quad)\b[^\n]*)
-  | (?P<number>0[fF][0-9a-fA-F]{8}(?!\w) | 0[dD][0-9a-fA-F]{16}(?!\w) | 0[xX][0-9a-fA-F]+U? | 0[bB][01]+U?
-        | \d+\.\d*(?:[eE][+-]?\d+)? | \d+[eE][+-]?\d+ | \d+U?)
-  | (?P<word>(?:%[\w$]+|[$_A-Za-z][\w$]*)(?:\.\w+(?:::\w+)*)*)
   | (?P<directive>\.[A-Za-z_]\w*(?:::\w+)*)
   | (?P<string>"(?:[^"\\\n]|\\.)*")
-  | (?P<symbol><<|>>|<=|>=|==|!=|&&|\|\||[\[\]{}(),;:@!|+\-=<>~*%&^?]|/(?!\*))
-    """,
+    )[ \t]*""",
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
+
+#: The kinds of tokens that may hold the end of a line.
+_LONG = ("space", "section", "string")
 
 
 def tokenize(text: str) -> list[Token]:
@@ -53,10 +55,12 @@ def tokenize(text: str) -> list[Token]:
             if excerpt.startswith("/*"):
                 raise PtxSyntaxError(f"PTX line {line}: comment must end with */, got end of file", line=line)
             raise PtxSyntaxError(f"PTX line {line}: text must be PTX, got {excerpt!r}", line=line)
-        kind, value = found.lastgroup or "", found.group()
+        kind = found.lastgroup or ""
+        value = found[kind]
         if kind not in ("space", "section"):
             tokens.append(Token(kind, value, line))
-        line += value.count("\n")
+        if kind in _LONG:
+            line += value.count("\n")
         position = found.end()
     tokens.append(Token("end", "end of file", line))
     return tokens
@@ -90,12 +94,11 @@ class Cursor:
 
     def at(self, text: str) -> bool:
         """Whether the current token is `text`."""
-        token = self.token
-        return token.text == text and token.kind != "string"
+        return self._tokens[self._index].text == text  # that of a string has its quotes
 
     def take(self) -> Token:
         """Return the current token and step over it."""
-        token = self.token
+        token = self._tokens[self._index]
         if token.kind == "end":
             raise self.error("more tokens")
         self._index += 1
@@ -103,7 +106,7 @@ class Cursor:
 
     def accept(self, text: str) -> bool:
         """Step over `text` if it is the current token."""
-        if self.at(text):
+        if self._tokens[self._index].text == text:
             self._index += 1
             return True
         return False

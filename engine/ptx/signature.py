@@ -104,7 +104,8 @@ def symbols(function: ptx.Function) -> dict[str, None]:
     found: dict[str, None] = {}
     for instruction in function.instructions:
         for operand in instruction.operands:
-            found.update((name, None) for name in _symbols(operand))
+            if not isinstance(operand, (ptx.Register, ptx.Integer, ptx.Float)):
+                found.update((name, None) for name in _symbols(operand))
     return found
 
 
