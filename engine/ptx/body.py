@@ -177,11 +177,12 @@ class BodyParser:
             while cursor.token.kind == "directive":
                 modifiers += cursor.directive("a modifier").split(".")
         operands = instruction_operands(cursor, self._resolve, groups=opcode == "call")
-        if any(isinstance(item, (Element, Sum)) for item in operands):
-            plain = ptx.Instruction(opcode, tuple(modifiers), (), guard, line, self._location)
-            self.body += with_elements(plain, operands, self._reachable, self.registers)
+        plain = [item for item in operands if not isinstance(item, (Element, Sum))]
+        instruction = ptx.Instruction(opcode, tuple(modifiers), tuple(plain), guard, line, self._location)
+        if len(plain) == len(operands):
+            self.body.append(instruction)
         else:
-            self.body.append(ptx.Instruction(opcode, tuple(modifiers), operands, guard, line, self._location))
+            self.body += with_elements(instruction, operands, self._reachable, self.registers)
 
     def _resolve(self, name: str) -> ptx.Register | ptx.Symbol | ptx.Vector:
         found = self._resolved.get(name)

@@ -4,6 +4,7 @@ import logging
 import re
 import threading
 import traceback
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -40,7 +41,7 @@ def translate(ptx: str, processor: tuple[str, str]) -> cache.CachedModule:
 
     try:
         module = parse(ptx)
-        translated = translate_module(module, native.triple(), *processor)
+        translated = translate_module(module, native.triple(), *processor, quickly=True)
     except KernelError:
         raise
     except Exception as reason:
@@ -70,12 +71,30 @@ def warm_up() -> None:
     _ = module, parser
 
 
-def optimised(key: str, name: str, text: str) -> bytes:
-    """Return the optimised object code of one kernel and cache it; KernelError when LLVM cannot compile it."""
+def optimise(ptx: str, name: str, processor: tuple[str, str]) -> bytes:
+    """Return the optimised object code of one kernel of a module that `translate` has taken, in a worker process."""
+    from engine.device.host.translate.module import translate_module
+    from engine.ptx import parse
+
+    module = parse(ptx)
+    alone = replace(module, signatures={name: module.signatures[name]})
+    text = translate_module(alone, native.triple(), *processor).kernels[name]
+    assert text is not None
+    return native.compile_object(text, processor)
+
+
+def optimised(key: str, name: str, text: str | None, ptx: str) -> bytes:
+    """Return the optimised object code of one kernel and cache it; KernelError when LLVM cannot compile it.
+
+    `text` is the kernel's LLVM text; None when that is to be made from the PTX.
+    """
     known = cache.load(key)
     if known is not None and name in known.optimised:  # another process or thread was faster
         return known.optimised[name]
-    code = run_in_background(native.compile_object, text, native.cpu())
+    if text is None:
+        code = run_in_background(optimise, ptx, name, native.cpu())
+    else:
+        code = run_in_background(native.compile_object, text, native.cpu())
     with _FILES:
         known = cache.load(key)
         if known is not None:

@@ -21,9 +21,9 @@ class CachedModule(msgspec.Struct, frozen=True):
     """A compiled module: object code, and what a launch needs.
 
     `code` is the whole module, compiled quickly, with its variables. For each kernel, `scratch_bytes` is the memory
-    that a worker needs, and either `texts` has the LLVM text that is not optimised yet, or `optimised` the object
-    code. `variables` are the sizes of module variables; `lines` are source file and line by PTX line, from `.loc`;
-    `spinning` names the kernels whose thread blocks may wait for each other.
+    that a worker needs, and either `texts` has the LLVM text that is not optimised yet, None where that is to be made
+    from the PTX, or `optimised` the object code. `variables` are the sizes of module variables; `lines` are source file
+    and line by PTX line, from `.loc`; `spinning` names the kernels whose thread blocks may wait for each other.
     """
 
     code: bytes
@@ -31,7 +31,7 @@ class CachedModule(msgspec.Struct, frozen=True):
     scratch_bytes: dict[str, int]
     variables: dict[str, int]
     lines: dict[int, tuple[str, int]]
-    texts: dict[str, str] = {}
+    texts: dict[str, str | None] = {}
     optimised: dict[str, bytes] = {}
     spinning: list[str] = []
 

@@ -106,7 +106,7 @@ class HostModule:
             code = self._best if name in best else self._first
             kernel = HostKernel(self, entry.signatures[name], code.function(_symbol(name)), entry)
             if name in quick:
-                work = functools.partial(_optimise, weakref.ref(kernel), key, name, quick[name])
+                work = functools.partial(_optimise, weakref.ref(kernel), key, name, quick[name], ptx)
                 job = kernel.job = OptimiserJob(work)
                 if not quick_first:
                     job.run()
@@ -160,12 +160,12 @@ def _symbol(kernel: str) -> str:
     return f"share.{kernel}"
 
 
-def _optimise(reference: weakref.ref[HostKernel], key: str, name: str, text: str) -> None:
+def _optimise(reference: weakref.ref[HostKernel], key: str, name: str, text: str | None, ptx: str) -> None:
     """Optimise a kernel unless it is no longer in use."""
     if reference() is None:
         return
     try:
-        code = build.optimised(key, name, text)
+        code = build.optimised(key, name, text, ptx)
         kernel = reference()
         if kernel is not None:
             kernel.use(NativeCode([code], [_symbol(name)], kernel.module.variables))

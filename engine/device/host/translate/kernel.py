@@ -46,21 +46,24 @@ class TranslatedKernel:
     """LLVM text of a kernel.
 
     `scratch_bytes` is the memory that each worker must have for saved registers. A kernel that `spins` has loops in
-    which a thread waits for others, perhaps of other thread blocks.
+    which a thread waits for others, perhaps of other thread blocks. `is_best` is False for text that is quick to make:
+    what the optimiser should get is another.
     """
 
     name: str
     text: str
     scratch_bytes: int
     spins: bool
+    is_best: bool = True
 
 
 def translate_kernel(
-    module: PtxModule, signature: KernelSignature, addresses: Mapping[str, int], *, flushes: bool
+    module: PtxModule, signature: KernelSignature, addresses: Mapping[str, int], *, flushes: bool, quickly: bool
 ) -> TranslatedKernel:
     """Return the LLVM text of a kernel: `run.NAME` and the device functions it calls.
 
-    `flushes`: the processor flushes subnormal f32 while the kernel runs.
+    `flushes`: the processor flushes subnormal f32 while the kernel runs. `quickly`: a kernel without loops, calls and
+    local memory is translated for one thread after the other, which takes half the time.
     """
     kernel, functions = inline_suspending(module.functions[signature.name], module.functions)
     used = [item for item in reachable(kernel, functions, module.variables) if item.name != kernel.name]
@@ -78,6 +81,12 @@ def translate_kernel(
         layout.fixed_shared = signature.shared_bytes
     device_functions = MemoryLayout(shared, visible, numbers, static_shared=layout.static_shared, flushes=flushes)
     text = [_device_function(item, device_functions, kernel.name, callees) for item in used]
+    if quickly and not used and _is_straight(kernel, flow := control_flow(kernel, is_suspension_point)):
+        body, scratch_bytes = _one_by_one(kernel, layout, callees, flow, provenance(kernel, layout))
+        if flushes:
+            body = flushing_entry(f"run.{kernel.name}", body)
+        whole = f"{body}\n{share(kernel.name)}"
+        return TranslatedKernel(kernel.name, whole, scratch_bytes, spins=False, is_best=False)
     kernel = without_redundant_moves(kernel, control_flow(kernel, is_suspension_point))
     kernel = with_plain_divisions(split_webs(kernel, control_flow(kernel, is_suspension_point)))
     kernel = _with_lockstep_loops(with_immediate_operands(kernel, is_suspension_point), layout)
@@ -94,6 +103,13 @@ def translate_kernel(
     return TranslatedKernel(kernel.name, "\n".join([*text, body, share(kernel.name)]), scratch_bytes, spins)
 
 
+def _is_straight(kernel: Function, flow: ControlFlow) -> bool:
+    """True when a kernel has neither loops nor places to wait nor local memory: then it needs no scratch memory."""
+    return not any(variable.space == "local" for variable in kernel.variables) and not any(
+        block.suspends or any(following <= block.index for following in block.successors) for block in flow.blocks
+    )
+
+
 def _with_lockstep_loops(kernel: Function, layout: MemoryLayout) -> Function:
     """Return a kernel with suspension points in the loops that its threads go round together."""
     known = provenance(kernel, layout)
@@ -106,6 +122,13 @@ def _plain(kernel: Function, layout: MemoryLayout, callees: dict[str, Function],
     pieces = blocks.reachable(flow, 0)
     if parallel.is_parallel(flow, pieces, known):
         return _parallel(kernel, layout, known, flow), 0
+    return _one_by_one(kernel, layout, callees, flow, known)
+
+
+def _one_by_one(
+    kernel: Function, layout: MemoryLayout, callees: dict[str, Function], flow: ControlFlow, known: Provenance
+) -> tuple[str, int]:
+    """Return a kernel whose threads run one after the other and check each access; and its scratch bytes."""
     body = Body(kernel, layout, kernel.name, known, callees=callees)
     blocks.translate(body, flow, 0, "thread.exit")
     _check_local(kernel, body)

@@ -29,23 +29,31 @@ class TranslatedModule:
     """LLVM text, and what a launcher must know: scratch bytes by kernel, module variables with their sizes,
     and the kernels that spin.
 
-    `kernels` is the text of each kernel alone, in which the module's variables are declared and not defined.
+    `kernels` is the text of each kernel alone, in which the module's variables are declared and not defined; None for a
+    kernel that was translated quickly.
     """
 
     text: str
-    kernels: dict[str, str]
+    kernels: dict[str, str | None]
     scratch_bytes: dict[str, int]
     variables: dict[str, int]
     spinning: list[str]
 
 
-def translate_module(module: PtxModule, triple: str, cpu: str, features: str) -> TranslatedModule:
-    """Return a module as LLVM text; KernelError with its line for what the host cannot run."""
+def translate_module(
+    module: PtxModule, triple: str, cpu: str, features: str, *, quickly: bool = False
+) -> TranslatedModule:
+    """Return a module as LLVM text; KernelError with its line for what the host cannot run.
+
+    `quickly` makes text that takes less time to make and to compile, where it can, and runs slower.
+    """
     module = _with_grid_barrier(replace(module, functions=lowered(module.functions)))
     addresses = {name: FIRST_FUNCTION + index * FUNCTION_STEP for index, name in enumerate(module.functions)}
     flushes = canonical_floats.flushes_in_hardware(module.functions.values(), triple)
     signatures = module.signatures.values()
-    kernels = [translate_kernel(module, signature, addresses, flushes=flushes) for signature in signatures]
+    kernels = [
+        translate_kernel(module, signature, addresses, flushes=flushes, quickly=quickly) for signature in signatures
+    ]
     variables = {name: item for name, item in module.variables.items() if item.space in ("global", "const")}
     target = f'"target-cpu"="{cpu}" "target-features"="{features}"'
     ending = (
@@ -65,7 +73,7 @@ def translate_module(module: PtxModule, triple: str, cpu: str, features: str) ->
 
     return TranslatedModule(
         complete("\n".join(kernel.text for kernel in kernels), defines=True),
-        {kernel.name: complete(kernel.text, defines=False) for kernel in kernels},
+        {kernel.name: complete(kernel.text, defines=False) if kernel.is_best else None for kernel in kernels},
         {kernel.name: kernel.scratch_bytes for kernel in kernels},
         {name: item.size_bytes for name, item in variables.items() if item.size_bytes},
         [kernel.name for kernel in kernels if kernel.spins],
