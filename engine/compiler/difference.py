@@ -40,7 +40,8 @@ class Difference:
     @property
     def has_other_kernels(self) -> bool:
         """True when some operation launches another kernel than before."""
-        matches = ((self.now.operations[index], self.before.operations[self.earlier[index]]) for index in self.renewed)
+        known = [index for index in self.renewed if self.earlier[index] >= 0]
+        matches = ((self.now.operations[index], self.before.operations[self.earlier[index]]) for index in known)
         return any(
             isinstance(now.entry, KernelEntry)
             and isinstance(was.entry, KernelEntry)
