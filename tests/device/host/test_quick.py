@@ -10,6 +10,7 @@ import pytest
 from engine.device.host import HostDevice
 from engine.device.host.modules import build, cache, native
 from engine.device.host.modules import module as modules
+from engine.diagnostics import KernelFault
 from tests.gpu.differential import run_programs
 from tests.gpu.differential.tables import FORMS
 from tests.processes import broken_compilers
@@ -80,6 +81,36 @@ def test_optimised_code_gives_the_same_bits_and_keeps_the_variables(folder, queu
     assert first.tobytes() == second.tobytes()
     assert sorted(quick_counts) == [5, 6, 7, 8, 9]
     assert sorted(best_counts) == [10, 11, 12, 13, 14]
+
+
+def test_a_kernel_without_loops_is_translated_again_for_the_optimiser(folder, queue, device, cuda_ptx):
+    """Both texts give the same bits at each size, and the same fault where a thread reads beyond a buffer."""
+    ptx = cuda_ptx(SAXPY)
+    kernel = device.load_module(ptx).kernel("saxpy")
+    assert build.build(ptx).texts == {"saxpy": None}
+    rng = np.random.default_rng(5)
+    x, y = rng.normal(size=(2, 1027)).astype(np.float32)
+    x[:6] = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-42]
+
+    def launch(size, told):
+        buffers = [device.upload(x[:size]), device.upload(y[:size]), device.upload(np.zeros(size, np.float32))]
+        device.launch(kernel, (9,), (128,), [*buffers, 1.25, told])
+        return buffers[2].download()
+
+    sizes = (1, 127, 1023, 1027)
+    first = [launch(size, size).tobytes() for size in sizes]
+    with pytest.raises(KernelFault) as quick:
+        launch(1000, 1001)
+    queue[0].run()
+    assert build.build(ptx).optimised.keys() == {"saxpy"}
+    assert [launch(size, size).tobytes() for size in sizes] == first
+    with pytest.raises(KernelFault) as best:
+        launch(1000, 1001)
+    assert (best.value.thread, best.value.thread_block, best.value.ptx_line) == (
+        quick.value.thread,
+        quick.value.thread_block,
+        quick.value.ptx_line,
+    )
 
 
 def test_random_programs_give_the_same_bits_before_and_after(folder, queue, device):

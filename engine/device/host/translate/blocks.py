@@ -112,6 +112,7 @@ def _instruction(body: Body, flow: ControlFlow, block: BasicBlock, instruction: 
         cases = " ".join(f"i32 {value}, label %{name}" for value, name in enumerate(names))
         code.end(f"switch i32 {index}, label %{body.exit_label} [{cases}]")
     else:
+        code.blocks_before = code.blocks
         emit(body, instruction)
     if after:
         code.label(after)

@@ -12,6 +12,8 @@ class Code:
         self.entry: list[str] = []
         self._count = 0
         self.terminated = False
+        #: How many blocks were begun, and how many when the present PTX instruction was.
+        self.blocks = self.blocks_before = 0
 
     def name(self, hint: str = "v") -> str:
         """Return a fresh local name without its percent sign."""
@@ -41,6 +43,7 @@ class Code:
             self.lines.append(f"  br label %{name}")
         self.lines.append(f"{name}:")
         self.terminated = False
+        self.blocks += 1
 
     def jump(self, name: str, suffix: str = "") -> None:
         """End the block with a jump."""

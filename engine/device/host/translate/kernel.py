@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from engine.device.host.translate import abi, blocks, parallel
 from engine.device.host.translate.analysis.call_graph import target_of
 from engine.device.host.translate.analysis.canonical_floats import flushing_entry
-from engine.device.host.translate.analysis.control_flow import ControlFlow, control_flow
+from engine.device.host.translate.analysis.control_flow import ControlFlow, control_flow, local_registers
 from engine.device.host.translate.analysis.guards import Guards
 from engine.device.host.translate.analysis.phase_values import PhaseValues
 from engine.device.host.translate.analysis.provenance import Provenance, provenance
@@ -130,6 +130,7 @@ def _one_by_one(
 ) -> tuple[str, int]:
     """Return a kernel whose threads run one after the other and check each access; and its scratch bytes."""
     body = Body(kernel, layout, kernel.name, known, callees=callees)
+    body.local_registers = local_registers(kernel, flow)
     blocks.translate(body, flow, 0, "thread.exit")
     _check_local(kernel, body)
     # Local memory whose address may be passed on lies apart from the stack, which a bad address must not reach.

@@ -41,6 +41,9 @@ class Operands:
         self.targets = function.targets
         self.exit_label = "thread.exit"
         self._registers: dict[str, tuple[str, str]] = {}
+        #: Registers that need no stack slot (`control_flow.local_registers`), and the values of those written so far.
+        self.local_registers: frozenset[str] = frozenset()
+        self._values: dict[str, str] = {}
         self._floats = float_registers(function)
         self._place_local_variables()
         self.copies = _copies(function)
@@ -126,6 +129,8 @@ class Operands:
         for table, kind in ((SPECIAL, "i32"), (SPECIAL_WIDE, "i64")):
             if name in table and name not in self.function.registers:
                 return self.convert(table[name](self.code, self.layout), kind, llvm_type(ptx_type))
+        if name in self._values:
+            return self.convert(self._values[name], self.register_type(name), llvm_type(ptx_type))
         slot, kind = self.register_slot(name)
         return self.convert(self.code.value(f"load {kind}, ptr {slot}"), kind, llvm_type(ptx_type))
 
@@ -153,12 +158,18 @@ class Operands:
             return
         if not isinstance(operand, ptx.Register):
             raise OperandError("destination must be a register")
-        slot, kind = self.register_slot(operand.name)
+        # A value that is computed without branches is there for all that follows in its PTX block.
+        is_value = operand.name in self.local_registers and self.code.blocks == self.code.blocks_before
+        slot, kind = ("", self.register_type(operand.name)) if is_value else self.register_slot(operand.name)
         have = llvm_type(ptx_type)
         if ptx_type[0] == "s" and width(kind) > width(have):
             value = self.code.value(f"sext {have} {value} to i{width(kind)}")
             have = f"i{width(kind)}"
-        self.code.do(f"store {kind} {self.convert(value, have, kind)}, ptr {slot}")
+        value = self.convert(value, have, kind)
+        if is_value:
+            self._values[operand.name] = value
+        else:
+            self.code.do(f"store {kind} {value}, ptr {slot}")
 
     # -- addresses -------------------------------------------------------------------------------------------------
 

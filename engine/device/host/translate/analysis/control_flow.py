@@ -55,13 +55,21 @@ def has_result(instruction: ptx.Instruction) -> bool:
 
 def defined(instruction: ptx.Instruction) -> set[str]:
     """Return the registers an instruction writes."""
-    return set(registers(instruction.operands[0])) if has_result(instruction) else set()
+    if not has_result(instruction):
+        return set()
+    first = instruction.operands[0]
+    return {first.name} if isinstance(first, ptx.Register) else set(registers(first))
 
 
 def used(instruction: ptx.Instruction) -> set[str]:
     """Return the registers an instruction reads."""
     operands = instruction.operands[1:] if has_result(instruction) else instruction.operands
-    found = {name for operand in operands for name in registers(operand)}
+    found: set[str] = set()
+    for operand in operands:
+        if isinstance(operand, ptx.Register):
+            found.add(operand.name)
+        elif not isinstance(operand, (ptx.Integer, ptx.Float)):
+            found.update(registers(operand))
     if instruction.guard is not None:
         found.add(instruction.guard.register.name)
     return found
@@ -215,6 +223,21 @@ def writes(function: ptx.Function) -> dict[str, list[ptx.Instruction]]:
 def unwritten(function: ptx.Function) -> frozenset[str]:
     """Return the registers that may be read before they are written; they hold zero then."""
     return control_flow(function).live_in(0)
+
+
+def local_registers(function: ptx.Function, flow: ControlFlow) -> frozenset[str]:
+    """Return the registers that one instruction without a guard writes, and only later ones of its block read."""
+    written: set[str] = set()
+    others: set[str] = set()
+    for block in flow.blocks:
+        here: set[str] = set()
+        for instruction in block.instructions:
+            others |= used(instruction) - here
+            names = defined(instruction)
+            others |= names if instruction.guard is not None else names & written
+            written |= names
+            here |= names
+    return frozenset(written & function.registers.keys() - others)
 
 
 # -- loops -----------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from engine.device.host.translate.analysis.control_flow import defined, registers
 from engine.device.host.translate.memory_layout import MemoryLayout
 from engine.device.host.translate.types import TYPES
-from engine.ptx.tree import Address, Function, Instruction, Integer, Operand, Register, Symbol
+from engine.ptx.tree import Address, Float, Function, Instruction, Integer, Operand, Register, Symbol
 
 Root = tuple[str, int]
 """("param", offset in the argument block) or ("symbol name", 0)."""
@@ -42,14 +42,15 @@ def provenance(function: Function, layout: MemoryLayout) -> Provenance:
     )
     pointers = _converted_parameters(function, parameters) if only_converted else None
     found: dict[str, Root] = {}
-    _spread(function, parameters, variables, pointers, found, is_final=False)
+    results = [(instruction, names) for instruction in function.instructions if (names := defined(instruction))]
+    _spread(results, parameters, variables, pointers, found, is_final=False)
     # Which values have no root is known only now. Where such a value meets a pointer, it may be a pointer as well.
-    _spread(function, parameters, variables, pointers, found, is_final=True)
+    _spread(results, parameters, variables, pointers, found, is_final=True)
     return Provenance({name: root for name, root in found.items() if root != _UNKNOWN}, variables)
 
 
 def _spread(
-    function: Function,
+    results: list[tuple[Instruction, set[str]]],
     parameters: dict[str, int],
     variables: Collection[str],
     pointers: set[int] | None,
@@ -57,14 +58,11 @@ def _spread(
     *,
     is_final: bool,
 ) -> None:
-    """Propagate roots from instruction to instruction until nothing changes."""
+    """Propagate roots from instruction to instruction, each with what it writes, until nothing changes."""
     changed = True
     while changed:
         changed = False
-        for instruction in function.instructions:
-            names = defined(instruction)
-            if not names:
-                continue
+        for instruction, names in results:
             if instruction.opcode == "ld":
                 root = _loaded(instruction, parameters, pointers)
             else:
@@ -86,6 +84,11 @@ def _computed(
         return _UNKNOWN
     if opcode == "cvta" and "to" not in modifiers and "global" not in modifiers:
         return _UNKNOWN  # shared, local, constant or parameter memory
+    if not any(
+        operand.name in found if isinstance(operand, Register) else not isinstance(operand, (Integer, Float))
+        for operand in instruction.operands[1:]
+    ):
+        return None
     sources = [_operand_roots(operand, found, variables) for operand in instruction.operands[1:]]
     roots = {root for item in sources for root in item}
     if not roots:
