@@ -12,7 +12,15 @@ from engine.blocktypes.value_blocks import Moment, ValueBlock
 from engine.kernel_blocks.expression_block import expression_interface
 from engine.kernel_blocks.graph_block import GraphBlock, graph_interface
 from engine.kernel_blocks.kernel_block import KernelBlock, Wishes, kernel_file, parse_options, source_interface
-from engine.kernel_sources.sources import CudaFile, CudaOptions, CudaText, PtxFile, PythonKernel, PythonOptions
+from engine.kernel_sources.sources import (
+    CudaFile,
+    CudaOptions,
+    CudaText,
+    OpGraphSource,
+    PtxFile,
+    PythonKernel,
+    PythonOptions,
+)
 from engine.ops import GraphBuilder, OpGraph, graph_from_json
 from engine.patch.composite import Composite
 from engine.patch.composite_builder import CompositeBuilder
@@ -50,6 +58,7 @@ __all__ = [
     "KernelBlock",
     "Moment",
     "OpGraph",
+    "OpGraphSource",
     "Out",
     "PtxFile",
     "PythonKernel",

@@ -35,24 +35,3 @@ extern "C" __global__ void tone(
         color.w,
     };
 }
-
-extern "C" __global__ void invert(const float4* __restrict__ image, float4* __restrict__ out, float amount, int count) {
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= count) return;
-    const float4 color = image[i];
-    out[i] = {
-        lerp(color.x, 1.0f - color.x, amount),
-        lerp(color.y, 1.0f - color.y, amount),
-        lerp(color.z, 1.0f - color.z, amount),
-        color.w,
-    };
-}
-
-extern "C" __global__ void grayscale(
-    const float4* __restrict__ image, float4* __restrict__ out, float amount, int count) {
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= count) return;
-    const float4 color = image[i];
-    const float grey = luminance(color);
-    out[i] = {lerp(color.x, grey, amount), lerp(color.y, grey, amount), lerp(color.z, grey, amount), color.w};
-}

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port
+from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port
 
 
 class Grayscale(Block, id="image.grayscale", tags=("gray", "grey", "luminance", "desaturate", "monochrome")):
@@ -12,8 +12,13 @@ class Grayscale(Block, id="image.grayscale", tags=("gray", "grey", "luminance", 
     out: Out[float4] = port(shape="same(image)", doc="The grey image, of the same size.")
     amount: float = param(1.0, min=0, max=1, doc="How much of the effect: 0 none, 1 all.")
 
-    kernel = Kernel("tone.cu", entry="grayscale")
+    graph = OpGraphSource.of_expression(
+        "grey = 0.2126 * image.x + 0.7152 * image.y + 0.0722 * image.z\n"
+        "c = mix(image.xyz, vec(grey, grey, grey), amount)\n"
+        "vec(c.x, c.y, c.z, image.w)",
+        image=float4,
+    )
 
     def describe(self, build: BlockBuilder) -> None:
         """One thread a pixel."""
-        build.launch(self.kernel, num_threads=self.out.size, args=(self.image, self.out, self.amount, self.out.size))
+        build.compute(self.graph, over=self.out)

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port
+from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port
 
 
 class Invert(Block, id="image.invert", tags=("negative",)):
@@ -11,8 +11,10 @@ class Invert(Block, id="image.invert", tags=("negative",)):
     out: Out[float4] = port(shape="same(image)", doc="The negative, of the same size.")
     amount: float = param(1.0, min=0, max=1, doc="How much of the effect: 0 none, 1 all.")
 
-    kernel = Kernel("tone.cu", entry="invert")
+    graph = OpGraphSource.of_expression(
+        "c = mix(image.xyz, 1 - image.xyz, amount)\nvec(c.x, c.y, c.z, image.w)", image=float4
+    )
 
     def describe(self, build: BlockBuilder) -> None:
         """One thread a pixel."""
-        build.launch(self.kernel, num_threads=self.out.size, args=(self.image, self.out, self.amount, self.out.size))
+        build.compute(self.graph, over=self.out)

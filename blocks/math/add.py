@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, port
+from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, f32, port
 
 
 class Add(Block, id="math.add", tags=("sum", "plus")):
@@ -11,8 +11,8 @@ class Add(Block, id="math.add", tags=("sum", "plus")):
     y: In[f32] = port(shape="same(x)", doc="Second operand, of the shape of x.")
     out: Out[f32] = port(shape="same(x)", doc="The sum x + y.")
 
-    kernel = Kernel("elementwise.cu", entry="add")
+    graph = OpGraphSource.of_expression("x + y", x=f32, y=f32)
 
     def describe(self, build: BlockBuilder) -> None:
         """One thread an element."""
-        build.launch(self.kernel, num_threads=self.out.size, args=(self.x, self.y, self.out, self.out.size))
+        build.compute(self.graph, over=self.out)

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, port
+from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, f32, port
 
 
 class Multiply(Block, id="math.multiply", tags=("product", "times", "mask")):
@@ -11,8 +11,8 @@ class Multiply(Block, id="math.multiply", tags=("product", "times", "mask")):
     y: In[f32] = port(shape="same(x)", doc="Second operand, of the shape of x.")
     out: Out[f32] = port(shape="same(x)", doc="The product x * y.")
 
-    kernel = Kernel("elementwise.cu", entry="multiply")
+    graph = OpGraphSource.of_expression("x * y", x=f32, y=f32)
 
     def describe(self, build: BlockBuilder) -> None:
         """One thread an element."""
-        build.launch(self.kernel, num_threads=self.out.size, args=(self.x, self.y, self.out, self.out.size))
+        build.compute(self.graph, over=self.out)

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
+from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, f32, param, port
 
 
 class ScaleOffset(Block, id="math.scale_offset", tags=("linear", "remap", "gain", "bias")):
@@ -12,9 +12,8 @@ class ScaleOffset(Block, id="math.scale_offset", tags=("linear", "remap", "gain"
     scale: float = param(1.0, min=-10, max=10, doc="Factor of every element.")
     offset: float = param(0.0, min=-10, max=10, doc="Added to every element after scaling.")
 
-    kernel = Kernel("elementwise.cu", entry="scale_offset")
+    graph = OpGraphSource.of_expression("fma(scale, x, offset)", x=f32)
 
     def describe(self, build: BlockBuilder) -> None:
         """One thread an element."""
-        arguments = (self.x, self.out, self.scale, self.offset, self.out.size)
-        build.launch(self.kernel, num_threads=self.out.size, args=arguments)
+        build.compute(self.graph, over=self.out)

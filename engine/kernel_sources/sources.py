@@ -15,7 +15,8 @@ from typing import Any, Literal
 import msgspec
 
 from engine.diagnostics import KernelError
-from engine.ops import OpGraph, OpKernel, compile_graph, graph_from_json, graph_to_json
+from engine.ops import OpGraph, OpKernel, compile_graph, graph_from_json, graph_to_json, parse_expression
+from engine.types import DType
 
 #: What a macro may stand for: text as it is written in CUDA C++, or a number.
 Constant = str | int | float | bool
@@ -160,6 +161,11 @@ class OpGraphSource(msgspec.Struct, frozen=True, tag_field="kind", tag="op graph
     def of(cls, graph: OpGraph, elements_per_thread: Literal[1, 2, 4] = 1) -> "OpGraphSource":
         """Return a graph as a source; graphs with the same ops in the same order are the same source."""
         return cls(json.dumps(graph_to_json(graph), sort_keys=True), elements_per_thread)
+
+    @classmethod
+    def of_expression(cls, text: str, **inputs: DType) -> "OpGraphSource":
+        """Return the kernel that gives "out", an expression of inputs of these types; other names are parameters."""
+        return cls.of(parse_expression(text, inputs={name: str(dtype) for name, dtype in inputs.items()}))
 
     def parsed(self) -> OpGraph:
         """Return the graph itself; OpError when the text holds none."""

@@ -37,12 +37,13 @@ from engine.blocktypes.entries import (
     buffer_arguments,
 )
 from engine.compiler.description import GraphDescription
+from engine.kernel_sources.sources import OpGraphSource
 from engine.patch.changes import PortRef
 from tests.compiler.support.scope_tree import ScopeTree
 
 Array = np.ndarray[Any, Any]
-#: What each kernel does, given its arguments: arrays, numbers, numpy's types for element types, and for the frame
-#: uniforms the frame's index.
+#: What each kernel does, by its entry point or its op graph, given its arguments: arrays, numbers, numpy's types for
+#: element types, and for the frame uniforms the frame's index.
 Kernels = Mapping[str, Callable[..., None]]
 
 
@@ -266,7 +267,9 @@ class Interpreter:
     def _entry(self, node: str, entry: Entry) -> None:
         match entry:
             case KernelEntry():
-                self._kernels[entry.kernel.entry](*(self._argument(node, a) for a in entry.arguments))
+                source = entry.kernel.source
+                key = source.graph if isinstance(source, OpGraphSource) else entry.kernel.entry
+                self._kernels[key](*(self._argument(node, a) for a in entry.arguments))
             case FillEntry(target=target, value=value):
                 array = self.array(PortRef(node, target.name))
                 array[...] = np.frombuffer(bytes([value]) * array.itemsize, array.dtype)

@@ -110,7 +110,7 @@ class Reference:
         state = self._kept | self._leave()
         state = {owner: kept for owner, kept in state.items() if owner.node.partition("/")[0] in living}
         self.patch = copy_of(patch)
-        self._engine = Engine(self.patch, device=self._device, profiling=self._profiling)
+        self._engine = Engine(self.patch, device=self._device, profiling=self._profiling, fuse=False)
         inner = self._engine.core
         inner.read_inbox()
         inner.updates.run(0, wait=True)

@@ -9,6 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from blocks.math.add import Add
+from blocks.math.multiply import Multiply
+from blocks.math.scale_offset import ScaleOffset
+
 Array = np.ndarray[Any, Any]
 #: No source of a test holds these bits.
 ANY_NAN = np.uint32(0x7FFFFFFF).view(np.float32)
@@ -60,7 +64,7 @@ def _multiply(x: Array, y: Array, out: Array, *_: Any) -> None:
     out[...] = _result(x * y)
 
 
-def _scale_offset(x: Array, out: Array, scale: float, offset: float, *_: Any) -> None:
+def _scale_offset(x: Array, out: Array, _: int, scale: float, offset: float) -> None:
     out[...] = _fused(scale, x, offset)
 
 
@@ -144,9 +148,9 @@ _LARGEST = _reduced(lambda a, b: b if b > a or b != b else a, -np.inf)
 _SMALLEST = _reduced(lambda a, b: b if b < a or b != b else a, np.inf)
 #: What the kernels do, for the interpreter.
 KERNELS: dict[str, Callable[..., None]] = {
-    "add": _add,
-    "multiply": _multiply,
-    "scale_offset": _scale_offset,
+    Add.graph.graph: _add,
+    Multiply.graph.graph: _multiply,
+    ScaleOffset.graph.graph: _scale_offset,
     "saxpy": _saxpy,
     "bump": _bump,
     "copy_strided": _copy_strided,
