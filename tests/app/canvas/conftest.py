@@ -29,6 +29,7 @@ def canvas(qtbot: QtBot, qapp: QApplication, patch: Patch) -> Iterator[Canvas]:
     canvas.set_patch(patch)
     canvas.show()
     qtbot.waitExposed(canvas)
+    qapp.processEvents()  # the view has its size before anything is measured in it
     yield canvas
     canvas.set_patch(None)
 

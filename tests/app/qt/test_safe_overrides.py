@@ -4,6 +4,7 @@ import importlib
 import pkgutil
 import subprocess
 import sys
+from types import FunctionType
 
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QGraphicsItem
@@ -50,7 +51,8 @@ def test_every_class_that_qt_calls_is_safe() -> None:
             if not isinstance(cls, type) or cls.__module__ != module.__name__ or not issubclass(cls, _QT):
                 continue
             for name, method in vars(cls).items():
-                if name in called or name.endswith("Event"):
+                # Qt's own methods, which stand in the place of overrides, run no Python.
+                if (name in called or name.endswith("Event")) and isinstance(method, FunctionType):
                     found += 1
                     assert hasattr(method, "__wrapped__"), f"{module.__name__}: {cls.__name__}.{name}"
     assert found > 30
