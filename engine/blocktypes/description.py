@@ -30,6 +30,7 @@ from engine.blocktypes.entries import (
 from engine.blocktypes.ports import PortSpec
 from engine.blocktypes.rules import BlockRules, OutputRule, block_rules
 from engine.device.external import ExternalArray
+from engine.kernel_sources.sources import OpGraphSource
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,12 @@ class BlockDescription:
     def uses_frame(self) -> bool:
         """True when one of its kernels reads the frame uniforms."""
         return any(isinstance(entry, KernelEntry) and entry.uses_frame for entry in self.all_entries)
+
+    @cached_property
+    def has_op_graphs(self) -> bool:
+        """True when one of its kernels is drawn from ops."""
+        kernels = (entry.kernel for entry in self.entries if isinstance(entry, KernelEntry))
+        return any(isinstance(kernel.source, OpGraphSource) for kernel in kernels)
 
     @cached_property
     def all_entries(self) -> tuple[Entry, ...]:

@@ -65,10 +65,9 @@ def fuse(
 def _find_stages(
     description: GraphDescription, operations: Sequence[Operation], buffers: BufferPlan
 ) -> dict[int, Stage]:
-    kinds = {id(kind) for kind in description.kinds if any(isinstance(k.source, OpGraphSource) for k in kind.kernels())}
-    if not kinds:
+    nodes = {node.id for node in description.nodes if node.description.has_op_graphs}
+    if len(nodes) < 2:
         return {}
-    nodes = {node.id for node in description.nodes if id(node.description) in kinds}
     found = {}
     for index, operation in enumerate(operations):
         entry = operation.entry

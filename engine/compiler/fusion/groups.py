@@ -7,13 +7,13 @@ stage's own place and the group's may change what the stage reads, nor touch wha
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 
 import msgspec
 
 from engine.compiler.fusion.stages import Stage
-from engine.compiler.operations import Operation, Place, Schedule
+from engine.compiler.operations import Schedule
 from engine.patch.changes import PortRef
 
 #: The most operations in a group: the time to compile a kernel grows with them.
@@ -39,6 +39,15 @@ def find_groups(
     return [group for root in sorted(stages, reverse=True) if (group := search.group(root)) is not None]
 
 
+class _Growing(msgspec.Struct, gc=False):
+    """A group whose last operation is `root`, with the buffers that it reads and writes."""
+
+    root: int
+    members: set[int]
+    reads: set[PortRef]
+    writes: set[PortRef]
+
+
 class _Search:
     def __init__(
         self,
@@ -55,26 +64,28 @@ class _Search:
         """Return the group whose last operation is `root`, unless that stays alone or is in another group."""
         if root in self._taken:
             return None
-        members, inner = {root}, dict[PortRef, None]()
-        while len(members) < MOST_STAGES and (found := self._next(root, members)) is not None:
+        operation, inner = self._operations[root], dict[PortRef, None]()
+        growing = _Growing(root, {root}, set(operation.reads), set(operation.writes))
+        while len(growing.members) < MOST_STAGES and (found := self._next(growing)) is not None:
             owner, writer = found
-            members.add(writer)
+            growing.members.add(writer)
+            growing.reads = (growing.reads | self._operations[writer].reads) - {owner}
+            growing.writes |= self._operations[writer].writes - {owner}
             inner[owner] = None
-        self._taken |= members
-        return Group(tuple(sorted(members)), tuple(inner)) if inner else None
+        self._taken |= growing.members
+        return Group(tuple(sorted(growing.members)), tuple(inner)) if inner else None
 
-    def _next(self, root: int, members: set[int]) -> tuple[PortRef, int] | None:
+    def _next(self, group: _Growing) -> tuple[PortRef, int] | None:
         """Return a buffer that need not be stored once its writer joins the group, and that writer: the last one."""
-        read = {place.owner for index in members for place in self._operations[index].access.reads}
-        writers = {self._users[owner][0]: owner for owner in read & self._unneeded}
-        for writer in sorted(writers.keys() - members, reverse=True):
-            if self._may_join(writers[writer], writer, root, members):
+        writers = {self._users[owner][0]: owner for owner in group.reads & self._unneeded}
+        for writer in sorted(writers, reverse=True):
+            if self._may_join(writers[writer], writer, group):
                 return writers[writer], writer
         return None
 
-    def _may_join(self, owner: PortRef, writer: int, root: int, members: set[int]) -> bool:
-        stages, readers = self._stages, self._users[owner][1:]
-        if writer not in stages or writer in self._taken or not members.issuperset(readers):
+    def _may_join(self, owner: PortRef, writer: int, group: _Growing) -> bool:
+        stages, readers, root = self._stages, self._users[owner][1:], group.root
+        if writer not in stages or writer in self._taken or not group.members.issuperset(readers):
             return False
         made, last = self._operations[writer], self._operations[root]
         if made.scope != last.scope or self._child_graphs[made.node] != self._child_graphs[last.node]:
@@ -82,27 +93,13 @@ class _Search:
         forms = {form for index in (writer, *readers) for form in stages[index].forms(owner)}
         if len(forms) > 1 or {shape for _, shape in forms} != {stages[root].shape}:
             return False
-        others = [place for place in made.access.writes if place.owner != owner]
-        return not (
-            any(_overlap(others, _touched(self._operations[index])) for index in members)
-            or any(_overlap(self._operations[index].access.writes, made.access.reads) for index in members)
-            or any(
-                _overlap(others, _touched(other)) or _overlap(other.access.writes, made.access.reads)
-                for other in self._between(writer, root, members, [*others, *made.access.reads])
-            )
+        reads, others = made.reads, made.writes - {owner}
+        if not (others.isdisjoint(group.reads | group.writes) and group.writes.isdisjoint(reads)):
+            return False  # the threads of one kernel have no order
+        between = (
+            self._operations[index]
+            for touched in reads | others
+            for index in self._users[touched]
+            if writer < index < root and index not in group.members
         )
-
-    def _between(self, writer: int, root: int, members: set[int], places: Iterable[Place]) -> Iterator[Operation]:
-        """Give the operations from the writer's place to the group's that touch the buffers of some places."""
-        for owner in {place.owner for place in places}:
-            for index in self._users[owner]:
-                if writer < index < root and index not in members:
-                    yield self._operations[index]
-
-
-def _touched(operation: Operation) -> tuple[Place, ...]:
-    return (*operation.access.reads, *operation.access.writes)
-
-
-def _overlap(some: Iterable[Place], others: Collection[Place]) -> bool:
-    return any(one.overlaps(other) for one in some for other in others)
+        return all(reads.isdisjoint(o.writes) and others.isdisjoint(o.reads | o.writes) for o in between)
