@@ -12,7 +12,7 @@ import pytest
 
 from engine import Engine, Patch, UpdateLevel
 from engine.compiler.executable.nodes import NodeMaker
-from engine.device.host.modules import build, native
+from engine.device.host.modules import build
 from engine.diagnostics import Severity, WarploomError
 from engine.kernel_sources import loader
 from engine.patch.changes import PortRef
@@ -139,7 +139,7 @@ def test_optimising_a_kernel_stops_when_nobody_uses_it(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """The process that optimises it is killed by the next save; the last one may finish, for the cache."""
-    monkeypatch.setattr(native, "compile_object", broken_compilers.optimise_for_ever)
+    monkeypatch.setattr(build, "optimise", broken_compilers.optimise_for_ever)
     hanging, processes = broken_compilers.process_file("HANG_optimiser"), []
     with Engine(patch, "host") as engine:
         for _ in range(2):
