@@ -9,6 +9,7 @@ import threading
 import types
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -83,13 +84,18 @@ _listeners: list[Callable[[Collection[Path]], None]] = []
 def follow_files(listener: Callable[[Collection[Path]], None]) -> Callable[[], None]:
     """Call `listener` with the files that interfaces come from: those of now, and others as they come, on any thread.
 
-    Returns a function that ends it.
+    Returns a function that ends it, which may be called again.
     """
     _listeners.append(listener)
     with _lock:
         files = frozenset().union(*(known.made_of.files for known in _known.values()))
     listener(files)
-    return lambda: _listeners.remove(listener)
+
+    def end() -> None:
+        if listener in _listeners:
+            _listeners.remove(listener)
+
+    return end
 
 
 def generation() -> int:
@@ -160,9 +166,18 @@ def _adapt(block_type: type[AdaptiveBlock], values: Mapping[str, Any], before: A
             return replace(before, problem=None)
         return Adapted(block_type, _subclass(block_type, made_of), None, values, made_of)
     except Exception as problem:  # noqa: BLE001 - a block's code may raise anything; the node shows it
-        paths = [values[name] for name, spec in _deciding(block_type).items() if spec.type == "path"]
-        files = frozenset(Path(path).resolve() for path in paths if path)
-        return replace(before or Adapted(block_type, block_type, None, values, Interface(files=files)), problem=problem)
+        last = before or Adapted(block_type, block_type, None, values, Interface(files=_files(block_type, values)))
+        return replace(last, problem=problem)
+
+
+def _files(block_type: type[AdaptiveBlock], values: Mapping[str, Any]) -> frozenset[Path]:
+    """Return the files that values name; they may be there later."""
+    files = set()
+    for name, spec in _deciding(block_type).items():
+        if spec.type == "path" and values[name]:
+            with suppress(OSError, ValueError):  # no file can have such a name
+                files.add(Path(values[name]).resolve())
+    return frozenset(files)
 
 
 def _subclass(block_type: type[AdaptiveBlock], made_of: Interface) -> type[AdaptiveBlock]:
@@ -178,6 +193,11 @@ def _subclass(block_type: type[AdaptiveBlock], made_of: Interface) -> type[Adapt
     sizes = frozenset(name for name, spec in made.parameters.items() if spec.structural and spec.type == "int")
     for port in made_of.ports:
         check_port(made, port, made.ports, sizes)
+    for parameter in made_of.parameters:
+        try:
+            parameter.coerce(parameter.default)
+        except PatchError as problem:
+            raise BlockDefinitionError(f"block {block_type.id}: default of {problem}") from None
     made.title, made.summary = made_of.title or block_type.title, made_of.summary or block_type.summary
     own = f"{made_of.summary}\n\n" if made_of.summary else ""
     made.__doc__ = own + inspect.cleandoc(block_type.__doc__ or "")

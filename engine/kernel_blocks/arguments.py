@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from keyword import iskeyword
 
 from engine.blocktypes.block import is_reserved
 from engine.blocktypes.entries import Argument, BufferArgument, ExtentArgument, FrameArgument, ParameterArgument
@@ -62,11 +63,13 @@ def arguments(
     """
     made = Arguments()
     names = {p.manifest.name: _free(p.manifest.name, taken) for p in parameters}
+    changed = {name: _free(f"{name}_out", {*taken, *names.values()}) for name in names.values()}
     inputs = [names[p.manifest.name] for p in parameters if _is_buffer(p) and p.manifest.direction != "out"]
     same = f"same({inputs[0]})" if inputs else GENERATED[rank - 1]
     for p in parameters:
         if _is_buffer(p):
-            made.ports += _ports(p, names[p.manifest.name], shapes, same)
+            name = names[p.manifest.name]
+            made.ports += _ports(p, name, changed[name], shapes, same)
     if not made.ports:
         raise KernelError("kernel must have a pointer, for the block to have a port, got none")
     made.over = _domain(made.ports, over)
@@ -76,9 +79,8 @@ def arguments(
             made.passed.append(FrameArgument())
         elif _is_buffer(p):
             writes = p.manifest.direction != "in"
-            made.passed.append(
-                BufferArgument(name if p.manifest.direction in ("in", "out") else f"{name}_out", not writes, writes)
-            )
+            passed = name if p.manifest.direction in ("in", "out") else changed[name]
+            made.passed.append(BufferArgument(passed, not writes, writes))
         elif (extent := _size(p, rank, made.over, {port.name for port in made.ports})) is not None:
             made.passed.append(ExtentArgument(extent))
         else:
@@ -89,7 +91,9 @@ def arguments(
 
 def _free(name: str, taken: Collection[str]) -> str:
     name = name if name.isidentifier() else "".join(c if c.isalnum() else "_" for c in name)
-    return f"{name}_" if name in taken or is_reserved(name) else name
+    while name in taken or is_reserved(name) or iskeyword(name):
+        name += "_"
+    return name
 
 
 def _is_buffer(p: Parameter) -> bool:
@@ -100,8 +104,8 @@ def _is_buffer(p: Parameter) -> bool:
     )
 
 
-def _ports(p: Parameter, name: str, shapes: Mapping[str, str], same: str) -> list[PortSpec]:
-    """Return the port of a pointer, or the two of one through which the kernel reads and writes."""
+def _ports(p: Parameter, name: str, changed: str, shapes: Mapping[str, str], same: str) -> list[PortSpec]:
+    """Return the port of a pointer, or two where the kernel reads and writes: `name`, and `changed` for the result."""
     manifest, dtype = p.manifest, _element_type(p)
     doc = p.comment.doc or manifest.help or f"{manifest.name} of the kernel."
     rule = "number" if dtype is any_type else None
@@ -113,7 +117,7 @@ def _ports(p: Parameter, name: str, shapes: Mapping[str, str], same: str) -> lis
             dtype, rule = NAMED["f32"], None
         return [PortSpec(name, "out", dtype, doc, shape)]
     out = PortSpec(
-        f"{name}_out", "out", dtype, f"{name} as the kernel leaves it.", f"same({name})", inplace=name,
+        changed, "out", dtype, f"{name} as the kernel leaves it.", f"same({name})", inplace=name,
         dtype_rule=f"same({name})" if dtype is any_type else None,
     )  # fmt: skip
     return [PortSpec(name, "in", dtype, doc, "same", dtype_rule=rule), out]

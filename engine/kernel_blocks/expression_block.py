@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from keyword import iskeyword
 from typing import Any
 
 from engine.blocktypes.adaptive import Interface
@@ -42,7 +43,7 @@ def _inputs(text: str) -> dict[str, str]:
     for part in filter(str.strip, text.split(",")):
         match = _INPUT.fullmatch(part.strip())
         kind = (match and match[2]) or "f32"
-        if match is None or kind not in NAMED:
+        if match is None or iskeyword(match[1]) or kind not in NAMED:
             raise PatchError(f"reads must be like 'x, image: float4', got {part.strip()!r}")
         found[match[1]] = kind
     return found

@@ -151,7 +151,7 @@ def find_kernel(name: str, search: Sequence[Path] = ()) -> Path:
             if is_file(path):
                 return path.resolve()
     if Path(name).is_absolute():
-        raise KernelError(f"kernel file must exist, got {name}", file=name)
+        raise KernelError(f"kernel file must exist, got {name:.300}", file=name)
     raise KernelError(f"kernel {' or '.join(names)} must be in one of {', '.join(map(str, folders))}, found in none")
 
 

@@ -224,7 +224,7 @@ class LocalEngine:
         assert self._watcher is not None
         try:
             self._watcher.watch_files(files)
-        except KernelError as problem:  # as below
+        except (KernelError, OSError) as problem:  # as below
             _log.warning("%s", problem)
 
     def _watch_sources(self, watcher: SourceWatcher) -> None:

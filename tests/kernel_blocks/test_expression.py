@@ -75,6 +75,11 @@ def test_inputs_have_the_types_that_are_named() -> None:
         ),
         ({"expression": "foo(x)"}, "function must be one of the ops, got 'foo', at column 1"),
         ({"reads": "x y"}, "reads must be like 'x, image: float4', got 'x y'"),
+        ({"reads": "lambda"}, "reads must be like 'x, image: float4', got 'lambda'"),
+        (
+            {"expression": "x * g", "sliders": "g: 0..1 = 5"},
+            "block kernel.expression: default of parameter g must be at most 1, got 5.0",
+        ),
         ({"reads": "x: nothing"}, "reads must be like 'x, image: float4', got 'x: nothing'"),
         ({"sliders": "gain 3"}, "sliders must be like 'freq: 0..20 = 4; amp: 0..1', got 'gain 3'"),
     ],

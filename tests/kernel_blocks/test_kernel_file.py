@@ -173,6 +173,36 @@ def test_wrong_wishes_are_told(tmp_path: Path, values: dict[str, object], told: 
     assert _problem(patch, node).message == told
 
 
+@pytest.mark.parametrize(
+    ("parameters", "body", "ports"),
+    [
+        ("float* x, float* x_out, int n", "x[0] += 1; x_out[0] = x[0];", ["x", "x_out_", "x_out"]),
+        ("const float* lambda, float* region", "region[0] = lambda[0];", ["lambda_", "region_"]),
+    ],
+)
+def test_names_that_a_port_can_not_have_get_an_underscore(
+    tmp_path: Path, parameters: str, body: str, ports: list[str]
+) -> None:
+    """Other ports' names, words of Python and those of a block's own are such names."""
+    patch = Patch()
+    text = f'extern "C" __global__ void k({parameters}) {{ {body} }}'
+    assert list(_type(patch, _place(patch, tmp_path / "k.cu", text)).ports) == ports
+
+
+def test_a_default_beyond_its_range_is_told(tmp_path: Path) -> None:
+    """A comment that contradicts itself names the parameter."""
+    patch = Patch()
+    node = _place(patch, tmp_path / "sharpen.cu", SHARPEN.replace("[0, 4] = 0.5", "[0, 4] = 7"))
+    assert _problem(patch, node).message == "block kernel.file: default of parameter amount must be at most 4, got 7.0"
+
+
+def test_a_path_that_no_file_can_have_is_told() -> None:
+    """A node with it can be placed, and mended."""
+    patch = Patch()
+    node = patch.add("kernel.file", file="a\0b.cu").id
+    assert "null" in _problem(patch, node).message
+
+
 def test_files_that_are_missing_or_wrong_are_told_on_the_node(tmp_path: Path) -> None:
     """A node without a file waits for one; others name file and line."""
     patch = Patch()
