@@ -16,6 +16,7 @@ from engine.protocol.messages import (
     Reset,
     Saved,
     SaveOutputs,
+    SetFusing,
     SetProfiling,
     SetRunning,
     UpdateLevel,
@@ -76,6 +77,8 @@ def test_playing_and_stepping(opened: MainWindow) -> None:
     opened.actions_by_id["reset"].trigger()
     opened.actions_by_id["save_outputs"].trigger()
     opened.actions_by_id["profiling_per_kernel"].trigger()
+    opened.actions_by_id["fuse"].trigger()
+    opened.actions_by_id["fuse"].trigger()
     sent = [message for message in engine_of(opened).posted if not isinstance(message, Observe)]
     assert sent == [
         SetRunning(False),
@@ -84,16 +87,20 @@ def test_playing_and_stepping(opened: MainWindow) -> None:
         Reset(),
         SaveOutputs(),
         SetProfiling(ProfilingLevel.PER_KERNEL),
+        SetFusing(False),
+        SetFusing(True),
     ]
 
 
-def test_pausing_and_profiling_hold_for_the_next_patch(opened: MainWindow) -> None:
+def test_pausing_profiling_and_fusing_hold_for_the_next_patch(opened: MainWindow) -> None:
     """Another patch starts as the person left the last one."""
     opened.actions_by_id["play"].trigger()
     opened.actions_by_id["profiling_none"].trigger()
+    opened.actions_by_id["fuse"].trigger()
     opened.files.new()
     assert engine_of(opened).profiling is ProfilingLevel.NONE
     assert SetRunning(False) in engine_of(opened).posted
+    assert SetFusing(False) in engine_of(opened).posted
 
 
 def test_an_engine_that_can_not_start_leaves_the_patch_editable(qtbot: QtBot, tmp_path: Path, asked: Asked) -> None:
