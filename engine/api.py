@@ -2,13 +2,13 @@
 
 from engine.blocktypes.adaptive import AdaptiveBlock, Interface
 from engine.blocktypes.block import Block
-from engine.blocktypes.builder import BlockBuilder
-from engine.blocktypes.copies import describe_copy
-from engine.blocktypes.entries import Kernel, ReinterpretView, ReshapeView, SliceView, TransposeView
-from engine.blocktypes.parameters import UserArray, param
-from engine.blocktypes.ports import In, Out, Value, port, value_port
-from engine.blocktypes.regions import describe_for, describe_if, describe_while
+from engine.blocktypes.declarations import In, Out, Value, param, port, value_port
+from engine.blocktypes.parameters import UserArray
 from engine.blocktypes.value_blocks import Moment, ValueBlock
+from engine.descriptions.builder import BlockBuilder
+from engine.descriptions.copies import describe_copy
+from engine.descriptions.entries import Kernel, ReinterpretView, ReshapeView, SliceView, TransposeView
+from engine.descriptions.regions import describe_for, describe_if, describe_while
 from engine.kernel_blocks.expression_block import expression_interface
 from engine.kernel_blocks.graph_block import GraphBlock, graph_interface
 from engine.kernel_blocks.kernel_block import KernelBlock, Wishes, kernel_file, parse_options, source_interface

@@ -4,10 +4,10 @@ from typing import Any
 
 from engine.blocktypes.block import Block, is_ours
 from engine.blocktypes.parameters import ParameterSpec
-from engine.blocktypes.ports import PortSpec
 from engine.blocktypes.value_blocks import ValueBlock
 from engine.catalogue.block_code import BlockCode
 from engine.catalogue.block_errors import code_diagnostic
+from engine.descriptions.ports import PortSpec
 from engine.diagnostics import PatchError
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch

@@ -8,7 +8,7 @@ from typing import Any
 from app.edits import nodes as node_edits
 from app.edits.compatible import ends
 from app.edits.drive import NodeSize, free_place
-from engine.blocktypes.ports import PortSpec
+from engine.descriptions.ports import PortSpec
 from engine.diagnostics import Diagnostic, Mend, PatchError
 from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch

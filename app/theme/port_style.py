@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from app.theme.colours import Colours
 from engine.blocktypes.block import Block
-from engine.blocktypes.ports import PortSpec
+from engine.descriptions.ports import PortSpec
 from engine.types import float4, uchar4
 
 _SAME = re.compile(r"same(?:\(\s*(\w+)\s*\))?$")

@@ -9,7 +9,7 @@ from app.view_models.parameter_text import parameter_facts
 from app.view_models.tooltips import port_facts
 from app.widgets.marked_text import marked_html
 from engine.blocktypes.block import Block
-from engine.blocktypes.entries import Kernel
+from engine.descriptions.entries import Kernel
 from engine.kernel_sources.image import KERNELS_FOLDER
 
 _Row = tuple[str, str, str]

@@ -6,7 +6,7 @@ from app.edits.compatible import refusal
 from app.edits.drive import source_title
 from app.theme.port_style import PortKind, kind_of_value
 from app.view_models.parameter_text import value_text
-from engine.blocktypes.ports import ValueSpec
+from engine.blocktypes.declarations import ValueSpec
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
 from engine.patch.rules import DRIVABLE

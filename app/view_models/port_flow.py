@@ -2,7 +2,7 @@
 
 from app.theme.port_style import PortKind, kind_of_port
 from engine.blocktypes.block import Block
-from engine.blocktypes.ports import PortSpec
+from engine.descriptions.ports import PortSpec
 from engine.op_graphs.op_patch import OpPatch
 from engine.ops.types import BufferType, Type
 from engine.patch.changes import PortRef

@@ -7,8 +7,9 @@ from app.edits.drive import source_title
 from app.view_models.live_values import LiveValue
 from app.view_models.parameter_text import parameter_facts, value_text
 from app.view_models.port_flow import type_text
+from engine.blocktypes.declarations import ValueSpec
 from engine.blocktypes.parameters import ParameterSpec
-from engine.blocktypes.ports import PortSpec, ValueSpec
+from engine.descriptions.ports import PortSpec
 from engine.figures import format_bytes, format_shape, format_time, plural
 from engine.op_graphs.op_patch import OpPatch
 from engine.patch.changes import Connection, PortRef

@@ -1,1 +1,1 @@
-"""Block types: how they are declared, what they describe, and the catalogue of all of them."""
+"""Block types: the classes of blocks, and how they declare ports and parameters."""

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from engine.blocktypes.block import Block, check_name
-from engine.blocktypes.checks import BlockDefinitionError
 from engine.blocktypes.declarations import check_port
 from engine.blocktypes.parameters import ParameterSpec, given
-from engine.blocktypes.ports import PortSpec
+from engine.descriptions.checks import BlockDefinitionError
+from engine.descriptions.ports import PortSpec
 from engine.diagnostics import PatchError
 from engine.types.bits import bits
 

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 
-from engine.blocktypes.builder import BlockBuilder
-from engine.blocktypes.checks import BlockDefinitionError, declaring, sequence, shown, text, texts, whole
-from engine.blocktypes.declarations import collect
-from engine.blocktypes.description import BlockDescription
+from engine.blocktypes.declarations import ValueSpec, collect
 from engine.blocktypes.parameters import ParameterSpec
-from engine.blocktypes.ports import PortSpec, ValueSpec
+from engine.descriptions.builder import BlockBuilder
+from engine.descriptions.checks import BlockDefinitionError, declaring, sequence, shown, text, texts, whole
+from engine.descriptions.description import BlockDescription
+from engine.descriptions.ports import PortSpec
 from engine.diagnostics import Diagnostic, PatchError, WarploomError, error
 
 #: The block library that ships with Warploom.

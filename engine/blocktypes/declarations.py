@@ -1,15 +1,204 @@
-"""Reads the ports and parameters that a block class declares, and checks them."""
+"""How a block class declares its ports, value outputs and parameters, and what reads these off the class."""
 
-from dataclasses import replace
-from typing import Any, get_args, get_origin, get_type_hints
+from __future__ import annotations
 
-from engine.blocktypes.checks import BlockDefinitionError
-from engine.blocktypes.extents import ShapeRuleError
-from engine.blocktypes.parameters import TYPES, ParameterDeclaration, ParameterSpec
-from engine.blocktypes.ports import In, Out, PortDeclaration, PortSpec, Value, count_name
-from engine.blocktypes.shape_rules import check_rule
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar, get_args, get_origin, get_type_hints, overload
+
+from engine.blocktypes.parameters import TYPES, ParameterSpec
+from engine.descriptions.checks import BlockDefinitionError, declaring, flag, number, prose, text, texts, whole
+from engine.descriptions.extents import ShapeRuleError
+from engine.descriptions.handles import MOST_AXES, BufferHandle, ParameterHandle
+from engine.descriptions.ports import PortSpec, count_name, counter_name
+from engine.descriptions.shape_rules import check_rule
 from engine.diagnostics import PatchError
-from engine.types import DType, u32
+from engine.types import DType, any_type, u32
+
+T = TypeVar("T")
+
+
+class In(BufferHandle, Generic[T]):
+    """An input port of element type T: the block reads it, or changes it when an output is `inplace` on it."""
+
+
+class Out(BufferHandle, Generic[T]):
+    """An output port of element type T; the block writes it."""
+
+    @property
+    def counter(self) -> BufferHandle:
+        """The counter of an append buffer, one u32: kernels add 1 to reserve a place for an element."""
+        return BufferHandle(counter_name(self.name))
+
+
+@dataclass
+class PortDeclaration:
+    """What `port(...)` returns: the class attribute that becomes a `PortSpec` and, on a block, a handle.
+
+    `spec` lacks direction and element type until the class is complete: the annotation gives them.
+    """
+
+    spec: PortSpec
+    handle: type[BufferHandle] = BufferHandle
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.spec = replace(self.spec, name=name)
+
+    def __get__(self, instance: object | None, owner: type) -> Any:
+        return self if instance is None else self.handle(self.spec.name)
+
+
+def port(
+    *,
+    doc: str,
+    shape: str = "same",
+    rank: int | None = None,
+    optional: bool = False,
+    inplace: str | None = None,
+    state: bool = False,
+    dtype: str | None = None,
+    strided: bool = False,
+    delayed: bool = False,
+    default: float | None = 0.0,
+    append: bool = False,
+    advised: bool = True,
+    replaces: tuple[str, ...] = (),
+) -> Any:
+    """Declare a port; the annotation gives its direction and element type.
+
+    `shape` is an output's shape rule, or the shape an input must have ("same", the default, accepts any). `rank` is the
+    number of dimensions an input must have, or an output always has. `optional` lets an input stay unconnected, which a
+    check of the patch mentions unless `advised` is False. `inplace` names the input whose memory an output reuses. A
+    `state` output keeps its contents from frame to frame and over rebuilds. `dtype` is the rule for a port of
+    `any_type`: "same(port)", "data", "view" or "given" for an output, "same(port)" or "number" (a single real number or
+    boolean) for an input.
+
+    `strided` says that the kernels take an input's strides (`self.x.stride(0)`), `delayed` that an input is not read
+    before the next frame. `default` is what an output holds when its region is skipped, None when no value makes sense.
+    An `append` output is filled from the front; its count is the output `<name>_count` (`self.out.counter`).
+
+    `replaces` are names that the port had before: what files and running patches connect to these goes to it.
+    """
+    with declaring("port") as where:
+        spec = PortSpec(
+            *("", "", any_type),
+            doc=prose(where, "doc", doc),
+            shape=text(where, "shape", shape),
+            rank=None if rank is None else whole(where, "rank", rank, 0, MOST_AXES),
+            optional=flag(where, "optional", optional),
+            inplace=None if inplace is None else text(where, "inplace", inplace),
+            state=flag(where, "state", state),
+            dtype_rule=None if dtype is None else text(where, "dtype", dtype),
+            strided=flag(where, "strided", strided),
+            delayed=flag(where, "delayed", delayed),
+            default=None if default is None else number(where, "default", default),
+            append=flag(where, "append", append),
+            advised=flag(where, "advised", advised),
+            replaces=texts(where, "replaces", replaces),
+        )
+    return PortDeclaration(spec)
+
+
+Number = TypeVar("Number", float, int, bool)
+
+#: What a value output holds before its block has run, by its type.
+ZEROS: dict[str, float | int | bool] = {"float": 0.0, "int": 0, "bool": False}
+
+
+@dataclass(frozen=True)
+class ValueSpec:
+    """A value output as its block type declares it; `type` is float, int or bool."""
+
+    name: str
+    type: str
+    doc: str
+    unit: str = ""
+    replaces: tuple[str, ...] = ()
+
+
+class Value(Generic[Number]):
+    """A value output of type Number: on a block, an attribute that `update` sets."""
+
+    def __init__(self, doc: str, unit: str, replaces: tuple[str, ...]) -> None:
+        self.doc = doc
+        self.unit = unit
+        self.replaces = replaces
+        self.name = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Value[Number]: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> Number: ...
+    def __get__(self, instance: object | None, owner: type) -> Value[Number] | Number:
+        # Only called on the class: a block has each output among its own attributes.
+        return self
+
+
+def value_port(*, doc: str, unit: str = "", replaces: tuple[str, ...] = ()) -> Any:
+    """Declare a value output; its annotation gives the type: `Value[float]`, `Value[int]` or `Value[bool]`.
+
+    `replaces` are names that it had before: what it drove by these it drives.
+    """
+    with declaring("value_port") as where:
+        return Value[Any](prose(where, "doc", doc), prose(where, "unit", unit), texts(where, "replaces", replaces))
+
+
+@dataclass
+class ParameterDeclaration:
+    """What `param(...)` returns: the class attribute that becomes a `ParameterSpec` and, on a block, a handle."""
+
+    spec: ParameterSpec  # without its type, which the annotation gives
+    #: The block's code gets the value. `describe` gets a handle on a live parameter instead.
+    by_value: bool = False
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.spec = replace(self.spec, name=name)
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is None:
+            return self
+        name = self.spec.name
+        return instance.values[name] if self.by_value else ParameterHandle(name)
+
+
+def param(
+    default: Any,
+    *,
+    doc: str,
+    min: float | None = None,
+    max: float | None = None,
+    unit: str = "",
+    choices: tuple[str, ...] = (),
+    structural: bool = False,
+    files: str = "",
+    replaces: tuple[str, ...] = (),
+    language: str = "",
+) -> Any:
+    """Declare a parameter; the annotation gives its type (float, int, bool, str, Path, numpy.ndarray,
+    UserArray, or dict for a JSON object).
+
+    `min` and `max` bound it and span its slider; `unit` is shown beside it; `choices` lists the allowed texts;
+    `structural` makes its value part of the description (text, paths and arrays always are). A `UserArray` is memory of
+    the user's own; it is not saved with the patch. `replaces` are names that the parameter had before: values that
+    files and running patches hold under these are its own. A text with a `language`, such as "cuda", has several lines.
+    """
+    with declaring("param") as where:
+        spec = ParameterSpec(
+            *("", ""),
+            default,
+            doc=prose(where, "doc", doc),
+            minimum=None if min is None else number(where, "min", min),
+            maximum=None if max is None else number(where, "max", max),
+            unit=prose(where, "unit", unit),
+            choices=texts(where, "choices", choices),
+            structural=flag(where, "structural", structural),
+            files=prose(where, "files", files),
+            replaces=texts(where, "replaces", replaces),
+            language=prose(where, "language", language),
+        )
+    return ParameterDeclaration(spec)
 
 
 def collect(cls: type[Any]) -> tuple[dict[str, PortSpec], dict[str, ParameterSpec]]:

@@ -8,13 +8,13 @@ import inspect
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from engine.blocktypes.checks import declaring, flag, number, prose, shown, texts
+from engine.descriptions.checks import shown
 from engine.diagnostics import PatchError
 
 
@@ -186,80 +186,3 @@ def _number(text: str) -> int | float:
     except ValueError:
         number = float(text)
         return int(number) if number.is_integer() else number
-
-
-@dataclass(frozen=True, eq=False)
-class ParameterHandle:
-    """A live parameter as `describe` sees it: it can be passed to a kernel, but its value is not known yet."""
-
-    name: str
-
-    def __repr__(self) -> str:
-        return f"the live parameter {self.name} (declare it with structural=True to compute with its value)"
-
-    def _refuse(self, *_: object) -> Any:
-        raise TypeError(
-            f"parameter {self.name} is live and must only be passed to a kernel; declare it with structural=True to "
-            "compute with its value in describe"
-        )
-
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _refuse
-    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __neg__ = __pos__ = __abs__ = _refuse
-    __bool__ = __int__ = __float__ = __index__ = __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _refuse
-    __hash__ = object.__hash__
-
-
-@dataclass
-class ParameterDeclaration:
-    """What `param(...)` returns: the class attribute that becomes a `ParameterSpec` and, on a block, a handle."""
-
-    spec: ParameterSpec  # without its type, which the annotation gives
-    #: The block's code gets the value. `describe` gets a handle on a live parameter instead.
-    by_value: bool = False
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.spec = replace(self.spec, name=name)
-
-    def __get__(self, instance: Any, owner: type) -> Any:
-        if instance is None:
-            return self
-        name = self.spec.name
-        return instance.values[name] if self.by_value else ParameterHandle(name)
-
-
-def param(
-    default: Any,
-    *,
-    doc: str,
-    min: float | None = None,
-    max: float | None = None,
-    unit: str = "",
-    choices: tuple[str, ...] = (),
-    structural: bool = False,
-    files: str = "",
-    replaces: tuple[str, ...] = (),
-    language: str = "",
-) -> Any:
-    """Declare a parameter; the annotation gives its type (float, int, bool, str, Path, numpy.ndarray,
-    UserArray, or dict for a JSON object).
-
-    `min` and `max` bound it and span its slider; `unit` is shown beside it; `choices` lists the allowed texts;
-    `structural` makes its value part of the description (text, paths and arrays always are). A `UserArray` is memory of
-    the user's own; it is not saved with the patch. `replaces` are names that the parameter had before: values that
-    files and running patches hold under these are its own. A text with a `language`, such as "cuda", has several lines.
-    """
-    with declaring("param") as where:
-        spec = ParameterSpec(
-            *("", ""),
-            default,
-            doc=prose(where, "doc", doc),
-            minimum=None if min is None else number(where, "min", min),
-            maximum=None if max is None else number(where, "max", max),
-            unit=prose(where, "unit", unit),
-            choices=texts(where, "choices", choices),
-            structural=flag(where, "structural", structural),
-            files=prose(where, "files", files),
-            replaces=texts(where, "replaces", replaces),
-            language=prose(where, "language", language),
-        )
-    return ParameterDeclaration(spec)

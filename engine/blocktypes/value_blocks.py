@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, get_args, get_origin, get_type_hints
 
 from engine.blocktypes.block import Block, check_name
-from engine.blocktypes.builder import BlockBuilder
-from engine.blocktypes.checks import BlockDefinitionError, declaring, prose, texts
-from engine.blocktypes.parameters import ParameterDeclaration, ParameterSpec
-from engine.blocktypes.ports import ZEROS, PortSpec, Value, ValueSpec
+from engine.blocktypes.declarations import ZEROS, ParameterDeclaration, Value, ValueSpec
+from engine.blocktypes.parameters import ParameterSpec
+from engine.descriptions.builder import BlockBuilder
+from engine.descriptions.checks import BlockDefinitionError, declaring, prose, texts
+from engine.descriptions.ports import PortSpec
 
 
 @dataclass(slots=True)

@@ -5,8 +5,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from engine.blocktypes.block import LIBRARY, Block
-from engine.blocktypes.checks import BlockCallError, BlockDefinitionError
 from engine.catalogue.block_code import TookTooLong
+from engine.descriptions.checks import BlockCallError, BlockDefinitionError
 from engine.diagnostics import Diagnostic, KernelError, PatchError, WarploomError, error
 from engine.ops import OpError
 

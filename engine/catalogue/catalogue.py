@@ -16,11 +16,11 @@ from platformdirs import user_config_path
 
 from engine.blocktypes.adaptive import AdaptiveBlock, adapted
 from engine.blocktypes.block import LIBRARY, Block, block_types
-from engine.blocktypes.checks import shown
 from engine.catalogue.block_errors import interface_diagnostic
 from engine.catalogue.block_files import FOLDER_NAME
 from engine.catalogue.block_folders import block_folders
 from engine.catalogue.search import search
+from engine.descriptions.checks import shown
 from engine.diagnostics import Diagnostic, PatchError, WarploomError
 
 ENTRY_POINT_GROUP = "warploom.blocks"

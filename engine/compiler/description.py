@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
 
-from engine.blocktypes.description import BlockDescription
+from engine.descriptions.description import BlockDescription
 from engine.patch.changes import Connection, PortRef
 from engine.patch.regions import TOP, Scopes, region_of
 

@@ -3,10 +3,10 @@
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from engine.blocktypes.entries import KernelEntry
 from engine.compiler.buffers import BlockBuffers
 from engine.compiler.operations import AnyEntry, FusedEntry, Operation
 from engine.compiler.plan import Plan
+from engine.descriptions.entries import KernelEntry
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from engine.blocktypes.description import ChildPort
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.region_copies import with_copies
+from engine.descriptions.description import ChildPort
 from engine.diagnostics import Diagnostic
 from engine.patch.changes import Connection, PortRef
 from engine.types.bits import same

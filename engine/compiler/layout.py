@@ -4,7 +4,7 @@ from math import prod
 
 import msgspec
 
-from engine.blocktypes.extents import contiguous_strides
+from engine.descriptions.extents import contiguous_strides
 from engine.types import DType, Shape
 
 #: Every allocation's address is a multiple of this many bytes.

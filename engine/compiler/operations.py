@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from engine.blocktypes.entries import CopyEntry, FillEntry, KernelEntry, ParameterArgument, RegionKind
+from engine.descriptions.entries import CopyEntry, FillEntry, KernelEntry, ParameterArgument, RegionKind
 from engine.patch.changes import PortRef
 
 #: The buffer of the frame uniforms, which the first operation of a graph that needs them fills.

@@ -9,7 +9,6 @@ from functools import cached_property
 
 import msgspec
 
-from engine.blocktypes.entries import KernelEntry, Status
 from engine.compiler.buffers import BufferPlan, Lifetime, plan_buffers
 from engine.compiler.checking.check import Checked, check
 from engine.compiler.checking.launches import launch_config
@@ -21,6 +20,7 @@ from engine.compiler.memory.placement import Placement, place_buffers
 from engine.compiler.operations import FusedEntry, Operation, Schedule, Scope
 from engine.compiler.ordering import Order, order_blocks
 from engine.compiler.scheduling import region_outputs, schedule
+from engine.descriptions.entries import KernelEntry, Status
 from engine.device.protocol import LaunchConfig
 from engine.diagnostics import Diagnostic, GraphValidationError, error
 from engine.patch.changes import PortRef

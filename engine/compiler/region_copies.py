@@ -6,8 +6,8 @@ outside get a copy that the region makes when it runs, and the copy is an output
 
 from collections.abc import Mapping
 
-from engine.blocktypes.copies import COPY
 from engine.compiler.description import BlockNode, GraphDescription, Nesting
+from engine.descriptions.copies import COPY
 from engine.patch.changes import Connection, PortRef
 from engine.patch.regions import RegionRefused
 

@@ -8,17 +8,6 @@ is one operation to those around it: it touches what its bodies touch.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from engine.blocktypes.entries import (
-    BufferArgument,
-    CopyEntry,
-    DelayEntry,
-    Entry,
-    FillEntry,
-    Kernel,
-    KernelEntry,
-    StatusKind,
-    ValueArgument,
-)
 from engine.compiler.buffers import (
     FRAME_UPLOAD,
     TRANSIENT,
@@ -41,6 +30,17 @@ from engine.compiler.operations import (
     UploadFrame,
 )
 from engine.compiler.ordering import Order
+from engine.descriptions.entries import (
+    BufferArgument,
+    CopyEntry,
+    DelayEntry,
+    Entry,
+    FillEntry,
+    Kernel,
+    KernelEntry,
+    StatusKind,
+    ValueArgument,
+)
 from engine.patch.changes import PortRef
 from engine.patch.regions import TOP, scope_text
 from engine.types import DType, nearest_number

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from keyword import iskeyword
 
 from engine.blocktypes.block import is_reserved
-from engine.blocktypes.entries import Argument, BufferArgument, ExtentArgument, FrameArgument, ParameterArgument
-from engine.blocktypes.extents import Extent
 from engine.blocktypes.parameters import ParameterSpec
-from engine.blocktypes.ports import PortSpec
+from engine.descriptions.entries import Argument, BufferArgument, ExtentArgument, FrameArgument, ParameterArgument
+from engine.descriptions.extents import Extent
+from engine.descriptions.ports import PortSpec
 from engine.diagnostics import KernelError
 from engine.kernel_blocks.comments import ParameterComment
 from engine.kernel_sources.element_names import PointerElement

@@ -4,9 +4,10 @@ from typing import Any
 
 from engine.blocktypes.adaptive import AdaptiveBlock, Interface
 from engine.blocktypes.block import is_reserved
-from engine.blocktypes.builder import BlockBuilder
 from engine.blocktypes.parameters import ParameterSpec
-from engine.blocktypes.ports import BufferHandle, PortSpec
+from engine.descriptions.builder import BlockBuilder
+from engine.descriptions.handles import BufferHandle
+from engine.descriptions.ports import PortSpec
 from engine.diagnostics import Diagnostic, PatchError, error
 from engine.kernel_blocks.arguments import GENERATED
 from engine.kernel_blocks.kernel_block import size_parameters

@@ -10,11 +10,11 @@ import msgspec
 
 from engine.blocktypes.adaptive import AdaptiveBlock, Interface
 from engine.blocktypes.block import Block
-from engine.blocktypes.builder import BlockBuilder
-from engine.blocktypes.entries import Argument, BufferArgument, ExtentArgument, Kernel, ParameterArgument
-from engine.blocktypes.extents import Extent
-from engine.blocktypes.parameters import ParameterHandle, ParameterSpec
-from engine.blocktypes.ports import BufferHandle
+from engine.blocktypes.parameters import ParameterSpec
+from engine.descriptions.builder import BlockBuilder
+from engine.descriptions.entries import Argument, BufferArgument, ExtentArgument, Kernel, ParameterArgument
+from engine.descriptions.extents import Extent
+from engine.descriptions.handles import BufferHandle, ParameterHandle
 from engine.device.device import HOST_ARCHITECTURE
 from engine.diagnostics import KernelError
 from engine.kernel_blocks.arguments import GENERATED, Parameter, arguments

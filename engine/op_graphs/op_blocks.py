@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from engine.blocktypes.block import Block
-from engine.blocktypes.builder import BlockBuilder
 from engine.blocktypes.parameters import ParameterSpec
-from engine.blocktypes.ports import PortSpec
 from engine.catalogue.catalogue import Catalogue
 from engine.catalogue.search import search
+from engine.descriptions.builder import BlockBuilder
+from engine.descriptions.ports import PortSpec
 from engine.diagnostics import Diagnostic, PatchError
 from engine.ops import CATEGORIES, OPS, OpInput, OpSetting, OpType
 from engine.types import any_type

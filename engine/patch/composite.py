@@ -8,10 +8,10 @@ a composite adds no work.
 from typing import Any, ClassVar
 
 from engine.blocktypes.block import Block
-from engine.blocktypes.builder import BlockBuilder
-from engine.blocktypes.checks import BlockDefinitionError
 from engine.blocktypes.parameters import ParameterSpec
-from engine.blocktypes.ports import PortSpec
+from engine.descriptions.builder import BlockBuilder
+from engine.descriptions.checks import BlockDefinitionError
+from engine.descriptions.ports import PortSpec
 from engine.diagnostics import PatchError
 from engine.patch.composite_builder import CompositeBuilder
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 from typing import Any
 
 from engine.blocktypes.block import Block, check_name, describe
-from engine.blocktypes.description import Child, ChildPort, Composition
 from engine.blocktypes.parameters import ParameterSpec
-from engine.blocktypes.ports import PortSpec
-from engine.blocktypes.shape_rules import GIVEN, parse_rule, same_names
 from engine.catalogue.catalogue import Catalogue
+from engine.descriptions.description import Child, ChildPort, Composition
+from engine.descriptions.ports import PortSpec
+from engine.descriptions.shape_rules import GIVEN, parse_rule, same_names
 from engine.diagnostics import PatchError, WarploomError
 from engine.patch import rules
 from engine.patch.changes import PortRef

@@ -11,10 +11,10 @@ import msgspec
 
 from engine.blocktypes.adaptive import decides_interface, generation
 from engine.blocktypes.block import Block
-from engine.blocktypes.checks import shown
 from engine.blocktypes.parameters import ParameterSpec
-from engine.blocktypes.ports import PortSpec
 from engine.catalogue.catalogue import Catalogue, default_catalogue
+from engine.descriptions.checks import shown
+from engine.descriptions.ports import PortSpec
 from engine.diagnostics import PatchError
 from engine.patch import changes, rules
 from engine.patch.applying import PatchIndex, apply_change, check_change

@@ -12,8 +12,8 @@ import msgspec
 
 from engine.blocktypes.adaptive import decides_interface
 from engine.blocktypes.block import Block
-from engine.blocktypes.checks import shown
 from engine.catalogue.catalogue import Catalogue
+from engine.descriptions.checks import shown
 from engine.diagnostics import PatchError
 from engine.patch import changes, rules
 from engine.patch.changes import Change, Connection, Node, PortRef, Position, inverse

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterable
 
 from engine.blocktypes.block import Block
+from engine.blocktypes.declarations import ValueSpec
 from engine.blocktypes.parameters import ParameterSpec
-from engine.blocktypes.ports import PortSpec, ValueSpec
+from engine.descriptions.ports import PortSpec
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, PortRef
 from engine.patch.regions import Scopes

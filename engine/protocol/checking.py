@@ -10,7 +10,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from engine.blocktypes.checks import shown
+from engine.descriptions.checks import shown
 from engine.diagnostics import WarploomError
 from engine.patch.changes import ParameterChanged
 from engine.protocol.messages import Message

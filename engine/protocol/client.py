@@ -6,7 +6,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from engine.blocktypes.checks import shown
+from engine.descriptions.checks import shown
 from engine.device.device import DeviceInfo
 from engine.diagnostics import WarploomError
 from engine.patch.changes import BlockTypesChanged, Change, PortRef

@@ -12,8 +12,8 @@ import numpy as np
 
 from engine.blocktypes.adaptive import follow_files, refresh
 from engine.blocktypes.block import block_types
-from engine.blocktypes.checks import shown
 from engine.catalogue.block_folders import block_folders
+from engine.descriptions.checks import shown
 from engine.device.device import Device, DeviceInfo
 from engine.device.open import check_name, open_device
 from engine.diagnostics import DeviceError, KernelError, PatchError, WarploomError

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from engine.blocktypes.block import is_ours
-from engine.blocktypes.ports import ZEROS
+from engine.blocktypes.declarations import ZEROS
 from engine.blocktypes.value_blocks import Moment, ValueBlock
 from engine.catalogue.block_code import BlockCode, Call, TookTooLong
 from engine.catalogue.block_errors import code_diagnostic

@@ -2,9 +2,9 @@
 
 from engine.api import Moment, Value, ValueBlock, param, value_port
 from engine.blocktypes.block import Block
-from engine.blocktypes.builder import BlockBuilder
-from engine.blocktypes.ports import In, Out, port
+from engine.blocktypes.declarations import In, Out, port
 from engine.catalogue.catalogue import Catalogue, default_catalogue
+from engine.descriptions.builder import BlockBuilder
 from engine.patch.document import Patch
 from engine.protocol.messages import (
     BufferReport,

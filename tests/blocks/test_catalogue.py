@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from engine.blocktypes.block import Block, describe
-from engine.blocktypes.entries import KernelEntry
 from engine.catalogue.catalogue import default_catalogue
+from engine.descriptions.entries import KernelEntry
 from engine.device.device import HOST_ARCHITECTURE
 from engine.diagnostics import PatchError
 from engine.kernel_sources.loader import find_source, load_image

@@ -11,9 +11,11 @@ from engine import Engine, Patch, UpdateLevel
 from engine.api import Kernel, f32
 from engine.blocktypes.adaptive import AdaptiveBlock, Interface, refresh
 from engine.blocktypes.block import block_types
-from engine.blocktypes.builder import BlockBuilder
-from engine.blocktypes.parameters import ParameterHandle, ParameterSpec, param
-from engine.blocktypes.ports import BufferHandle, PortSpec
+from engine.blocktypes.declarations import param
+from engine.blocktypes.parameters import ParameterSpec
+from engine.descriptions.builder import BlockBuilder
+from engine.descriptions.handles import BufferHandle, ParameterHandle
+from engine.descriptions.ports import PortSpec
 from engine.diagnostics import PatchError
 from engine.patch.changes import BlockTypesChanged, PortRef
 from engine.patch.files import dump_patch, parse_patch

@@ -28,9 +28,9 @@ from engine.api import (
     value_port,
 )
 from engine.blocktypes.block import block_types, describe
-from engine.blocktypes.checks import BlockDefinitionError
 from engine.blocktypes.parameters import parse_text
 from engine.catalogue.block_errors import code_diagnostic
+from engine.descriptions.checks import BlockDefinitionError
 from engine.diagnostics import PatchError
 from engine.runtime.check.check_patch import check_patch
 from tests.fuzzing import many

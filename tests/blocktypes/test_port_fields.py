@@ -9,11 +9,11 @@ import pytest
 
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, port, u32
 from engine.blocktypes.block import describe
-from engine.blocktypes.checks import BlockDefinitionError
-from engine.blocktypes.description import BlockDescription
-from engine.blocktypes.entries import ReshapeView, SliceView, View
-from engine.blocktypes.extents import Extent
-from engine.blocktypes.ports import PortSpec
+from engine.descriptions.checks import BlockDefinitionError
+from engine.descriptions.description import BlockDescription
+from engine.descriptions.entries import ReshapeView, SliceView, View
+from engine.descriptions.extents import Extent
+from engine.descriptions.ports import PortSpec
 
 K = Kernel("k.cu", "k")
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.blocktypes.description import BlockDescription, Child, ChildPort, Composition
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.inlining import Inlined, changed_values, inline, owner
+from engine.descriptions.description import BlockDescription, Child, ChildPort, Composition
 from engine.diagnostics import error
 from engine.patch.changes import Connection, PortRef
 

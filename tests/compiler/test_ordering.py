@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
-from engine.blocktypes.entries import RegionKind, SliceView
 from engine.compiler.buffers import plan_buffers
 from engine.compiler.checking.check import check
 from engine.compiler.description import BlockNode, GraphDescription, Nesting
 from engine.compiler.ordering import Order, order_blocks
+from engine.descriptions.entries import RegionKind, SliceView
 from engine.diagnostics import Diagnostic
 from engine.types import u32
 from tests.compiler.support import patch_blocks as blocks

@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.blocktypes.entries import (
+from engine.compiler.buffers import Lifetime
+from engine.compiler.checking.launches import launch_config
+from engine.compiler.description import GraphDescription
+from engine.compiler.inlining import inline
+from engine.compiler.operations import FRAME, UploadFrame
+from engine.compiler.plan import Plan, make_plan, plan_what_can_run
+from engine.descriptions.entries import (
     BufferArgument,
     CopyEntry,
     Entry,
@@ -18,13 +24,7 @@ from engine.blocktypes.entries import (
     Kernel,
     KernelEntry,
 )
-from engine.blocktypes.extents import Extent, ShapeContext, ShapeRuleError
-from engine.compiler.buffers import Lifetime
-from engine.compiler.checking.launches import launch_config
-from engine.compiler.description import GraphDescription
-from engine.compiler.inlining import inline
-from engine.compiler.operations import FRAME, UploadFrame
-from engine.compiler.plan import Plan, make_plan, plan_what_can_run
+from engine.descriptions.extents import Extent, ShapeContext, ShapeRuleError
 from engine.diagnostics import GraphValidationError, error
 from engine.types import f32
 from tests.compiler.support.descriptions import array, graph, i, launch, node, o, ref, source

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from engine.blocktypes.entries import FillEntry, SliceView
 from engine.compiler.description import BlockNode
 from engine.compiler.operations import Access, ClearStatus, DownloadStatus, Operation, Place, RegionEntry, UploadFrame
 from engine.compiler.plan import Plan, make_plan
+from engine.descriptions.entries import FillEntry, SliceView
 from engine.diagnostics import GraphValidationError
 from tests.compiler.support import patch_blocks as blocks
 from tests.compiler.support.descriptions import graph, ref

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from engine.blocktypes.ports import PortSpec
+from engine.descriptions.ports import PortSpec
 from engine.diagnostics import PatchError
 from engine.op_graphs.op_blocks import op_catalogue
 from engine.op_graphs.op_patch import OpPatch, graph_json, open_graph

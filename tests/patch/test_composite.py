@@ -8,9 +8,9 @@ import pytest
 
 from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, param, port, u32
 from engine.blocktypes.block import block_types, describe
-from engine.blocktypes.checks import BlockDefinitionError
-from engine.blocktypes.description import ChildPort
 from engine.catalogue.catalogue import Catalogue, default_catalogue
+from engine.descriptions.checks import BlockDefinitionError
+from engine.descriptions.description import ChildPort
 from engine.diagnostics import PatchError
 from engine.patch.changes import PortRef
 from engine.patch.composite import Composite

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.blocktypes.entries import BufferArgument, DelayEntry, ValueArgument
+from engine.descriptions.entries import BufferArgument, DelayEntry, ValueArgument
 from engine.types.bits import bits, same
 
 _NUMBERS = st.sampled_from((0.0, -0.0, 1.0, math.nan, -math.nan, math.inf, -math.inf, 5e-324, -5e-324)) | st.floats()

@@ -20,8 +20,8 @@ from engine.api import (
     value_port,
 )
 from engine.blocktypes.block import block_types
-from engine.blocktypes.checks import BlockDefinitionError
-from engine.blocktypes.ports import ValueSpec
+from engine.blocktypes.declarations import ValueSpec
+from engine.descriptions.checks import BlockDefinitionError
 from engine.diagnostics import PatchError
 from engine.patch.changes import PortRef
 from engine.patch.document import NodeRef

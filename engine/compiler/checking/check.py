@@ -11,13 +11,13 @@ from functools import cached_property
 
 import msgspec
 
-from engine.blocktypes.description import BlockDescription
 from engine.compiler.checking.dataflow import Dataflow, trace_dataflow
 from engine.compiler.checking.layouts import Layouts, NodeLayouts, node_layouts
 from engine.compiler.checking.loops import loop_layouts
 from engine.compiler.checking.validation import unconnected
 from engine.compiler.description import GraphDescription
 from engine.compiler.layout import Layout
+from engine.descriptions.description import BlockDescription
 from engine.diagnostics import Diagnostic
 from engine.patch.changes import PortRef
 

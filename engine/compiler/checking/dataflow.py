@@ -3,8 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from engine.blocktypes.ports import count_name
-from engine.blocktypes.rules import InputRule, OutputRule
 from engine.compiler.checking.cycles import Cycle, Edge, find_cycles, knots, way_round
 from engine.compiler.checking.validation import (
     border_problem,
@@ -16,6 +14,8 @@ from engine.compiler.checking.validation import (
     unread_count,
 )
 from engine.compiler.description import GraphDescription, Nesting
+from engine.descriptions.ports import count_name
+from engine.descriptions.rules import InputRule, OutputRule
 from engine.diagnostics import Diagnostic, error
 from engine.patch.changes import Connection, PortRef
 from engine.patch.regions import TOP, region_of

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from engine.blocktypes.entries import CopyEntry, DelayEntry, Entry, buffer_arguments
-from engine.blocktypes.extents import ShapeContext, ShapeRuleError
-from engine.blocktypes.ports import PortSpec
-from engine.blocktypes.rules import InputRule
-from engine.blocktypes.shape_rules import same_names
 from engine.compiler.layout import Layout
+from engine.descriptions.entries import CopyEntry, DelayEntry, Entry, buffer_arguments
+from engine.descriptions.extents import ShapeContext, ShapeRuleError
+from engine.descriptions.ports import PortSpec
+from engine.descriptions.rules import InputRule
+from engine.descriptions.shape_rules import same_names
 from engine.diagnostics import Diagnostic, Mend, error
 from engine.types import DType
 

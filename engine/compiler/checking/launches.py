@@ -9,9 +9,9 @@ allowed in the bodies of conditional nodes, and there are none on the host.
 from dataclasses import replace
 from functools import lru_cache
 
-from engine.blocktypes.entries import KernelEntry
-from engine.blocktypes.extents import ShapeContext, ShapeRuleError
-from engine.blocktypes.rules import LaunchRule, launch_rule
+from engine.descriptions.entries import KernelEntry
+from engine.descriptions.extents import ShapeContext, ShapeRuleError
+from engine.descriptions.rules import LaunchRule, launch_rule
 from engine.device.device import DeviceInfo
 from engine.device.occupancy import KernelResources, occupancy
 from engine.device.protocol import LaunchConfig

@@ -11,13 +11,13 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from engine.blocktypes.description import BlockDescription
-from engine.blocktypes.extents import ShapeContext, ShapeRuleError
-from engine.blocktypes.rules import BlockRules, OutputRule
 from engine.compiler.checking.inputs import HELP, check_input, check_input_shape, check_moves, check_types
 from engine.compiler.checking.launches import evaluate_launch
 from engine.compiler.checking.views import view_layout
 from engine.compiler.layout import ALLOCATION_ALIGNMENT, Layout, strided_layout
+from engine.descriptions.description import BlockDescription
+from engine.descriptions.extents import ShapeContext, ShapeRuleError
+from engine.descriptions.rules import BlockRules, OutputRule
 from engine.device.external import ExternalArray
 from engine.device.protocol import LaunchConfig
 from engine.diagnostics import Diagnostic, error

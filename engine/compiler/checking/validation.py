@@ -5,10 +5,10 @@ One function for each mistake; `dataflow.py` and `check.py` call them.
 
 from collections.abc import Container, Iterator
 
-from engine.blocktypes.entries import buffer_arguments
-from engine.blocktypes.ports import count_name
 from engine.compiler.checking.inputs import type_mismatch
 from engine.compiler.description import BlockNode, GraphDescription, Nesting
+from engine.descriptions.entries import buffer_arguments
+from engine.descriptions.ports import count_name
 from engine.diagnostics import Diagnostic, Mend, error, warning
 from engine.patch.changes import Connection, PortRef
 from engine.patch.regions import TOP, branch_of, region_of

@@ -5,9 +5,9 @@ Nothing moves: the view's first element lies at an offset from its source's, and
 
 import math
 
-from engine.blocktypes.entries import ReinterpretView, ReshapeView, SliceView, Transform, TransposeView
-from engine.blocktypes.extents import ShapeRuleError
 from engine.compiler.layout import Layout, strided_layout
+from engine.descriptions.entries import ReinterpretView, ReshapeView, SliceView, Transform, TransposeView
+from engine.descriptions.extents import ShapeRuleError
 from engine.types import element_count
 
 

@@ -11,14 +11,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from engine.blocktypes.entries import (
-    ConditionArgument,
-    CopyEntry,
-    FillEntry,
-    KernelEntry,
-    ParameterArgument,
-    buffer_arguments,
-)
 from engine.compiler.buffers import TRANSIENT, Lifetime
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.difference import Difference
@@ -26,6 +18,14 @@ from engine.compiler.executable.arguments import Resources, TypedKernel, has_sam
 from engine.compiler.executable.nodes import KernelNode, NodeMaker
 from engine.compiler.operations import ClearStatus, DownloadStatus, Operation, RegionEntry, UploadFrame
 from engine.compiler.plan import Plan
+from engine.descriptions.entries import (
+    ConditionArgument,
+    CopyEntry,
+    FillEntry,
+    KernelEntry,
+    ParameterArgument,
+    buffer_arguments,
+)
 from engine.device.device import Device
 from engine.device.protocol import Condition, LaunchConfig, Memory
 from engine.patch.changes import PortRef

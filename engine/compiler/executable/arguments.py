@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 import msgspec
 import numpy as np
 
-from engine.blocktypes.entries import (
+from engine.compiler.checking.layouts import NodeLayouts
+from engine.compiler.operations import FRAME, Place
+from engine.descriptions.entries import (
     Argument,
     BufferArgument,
     ConditionArgument,
@@ -17,8 +19,6 @@ from engine.blocktypes.entries import (
     ParameterArgument,
     ValueArgument,
 )
-from engine.compiler.checking.layouts import NodeLayouts
-from engine.compiler.operations import FRAME, Place
 from engine.device.arguments import check_address
 from engine.device.protocol import Condition, LoadedKernel, Memory, PinnedArray
 from engine.patch.changes import PortRef

@@ -5,12 +5,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
-from engine.blocktypes.entries import KernelEntry, RegionKind
 from engine.compiler.description import GraphDescription
 from engine.compiler.executable.arguments import Resources
 from engine.compiler.executable.nodes import KernelNode, NodeMaker, unexpected
 from engine.compiler.operations import Operation, RegionEntry, Scope
 from engine.compiler.plan import Plan
+from engine.descriptions.entries import KernelEntry, RegionKind
 from engine.device.device import Device
 from engine.device.graph import Graph
 from engine.device.protocol import Condition, ConditionalKind, Event, GraphNode, Memory

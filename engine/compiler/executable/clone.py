@@ -6,13 +6,13 @@ events of spans that stay.
 
 from collections.abc import Mapping
 
-from engine.blocktypes.entries import KernelEntry
 from engine.compiler.difference import Difference
 from engine.compiler.executable.arguments import Resources
 from engine.compiler.executable.build import BuiltGraph, Span
 from engine.compiler.executable.nodes import KernelNode, NodeMaker, unexpected
 from engine.compiler.operations import DownloadStatus
 from engine.compiler.plan import Plan
+from engine.descriptions.entries import KernelEntry
 from engine.device.device import Device
 from engine.device.protocol import GraphNode, PinnedArray
 from engine.diagnostics import WarploomError

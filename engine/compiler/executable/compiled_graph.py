@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import repeat
 
-from engine.blocktypes.entries import BufferArgument, KernelEntry
 from engine.compiler.buffers import Lifetime, kept_name
 from engine.compiler.difference import Difference, difference
 from engine.compiler.executable.arguments import Resources, TypedKernel
@@ -16,6 +15,7 @@ from engine.compiler.executable.clone import clone_graph
 from engine.compiler.executable.nodes import KernelNode
 from engine.compiler.operations import FusedEntry, RegionEntry, UploadFrame
 from engine.compiler.plan import Plan
+from engine.descriptions.entries import BufferArgument, KernelEntry
 from engine.device.arguments import ArgumentError
 from engine.device.device import Device
 from engine.device.protocol import Event, Executable, GraphNode, Memory, PinnedArray, Stream

@@ -4,7 +4,11 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from engine.blocktypes.entries import (
+from engine.compiler.checking.launches import counted_launch
+from engine.compiler.executable.arguments import ArgumentRecipe, Resources, TypedKernel, argument_recipe
+from engine.compiler.operations import FRAME, STATUS, ClearStatus, DownloadStatus, FusedEntry, Operation, UploadFrame
+from engine.compiler.plan import Plan
+from engine.descriptions.entries import (
     BufferArgument,
     CopyEntry,
     FillEntry,
@@ -13,10 +17,6 @@ from engine.blocktypes.entries import (
     ParameterArgument,
     ValueArgument,
 )
-from engine.compiler.checking.launches import counted_launch
-from engine.compiler.executable.arguments import ArgumentRecipe, Resources, TypedKernel, argument_recipe
-from engine.compiler.operations import FRAME, STATUS, ClearStatus, DownloadStatus, FusedEntry, Operation, UploadFrame
-from engine.compiler.plan import Plan
 from engine.device.arguments import ArgumentError, KernelArguments, pack_arguments
 from engine.device.device import Device
 from engine.device.graph import Graph

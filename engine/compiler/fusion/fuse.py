@@ -10,7 +10,6 @@ from typing import Literal
 
 import msgspec
 
-from engine.blocktypes.entries import Argument, FrameArgument, Kernel, KernelEntry, ValueArgument
 from engine.compiler.buffers import BufferPlan, Lifetime
 from engine.compiler.description import GraphDescription
 from engine.compiler.fusion.groups import Group, find_groups
@@ -18,6 +17,7 @@ from engine.compiler.fusion.stages import Stage, extent, find_stage, thread_coun
 from engine.compiler.hazards import Step, tie
 from engine.compiler.memory.placement import sharable
 from engine.compiler.operations import Access, FusedEntry, Operation, RegionEntry, Schedule, Scope
+from engine.descriptions.entries import Argument, FrameArgument, Kernel, KernelEntry, ValueArgument
 from engine.kernel_sources.sources import OpGraphSource
 from engine.ops import Argument as OpArgument
 from engine.ops import Extent as OpExtent

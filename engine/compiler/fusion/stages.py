@@ -7,12 +7,12 @@ from math import prod
 
 import msgspec
 
-from engine.blocktypes.entries import Argument, BufferArgument, ExtentArgument, KernelEntry
-from engine.blocktypes.extents import Extent, ShapeContext
 from engine.compiler.buffers import BlockBuffers
 from engine.compiler.checking.layouts import NodeLayouts
 from engine.compiler.layout import Layout
 from engine.compiler.operations import Place
+from engine.descriptions.entries import Argument, BufferArgument, ExtentArgument, KernelEntry
+from engine.descriptions.extents import Extent, ShapeContext
 from engine.kernel_sources.sources import OpGraphSource
 from engine.ops import Extent as OpExtent
 from engine.ops import FramePointer, InputPointer, OpKernel, OutputPointer

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
-from engine.blocktypes.entries import KernelEntry
 from engine.compiler.inspection.labels import names, title, what
 from engine.compiler.inspection.svg import (
     FAINT,
@@ -20,6 +19,7 @@ from engine.compiler.inspection.svg import (
 )
 from engine.compiler.operations import Operation, RegionEntry, Scope
 from engine.compiler.plan import Plan
+from engine.descriptions.entries import KernelEntry
 
 GAP_X, GAP_Y, MARGIN, HEAD, ARROW_WIDTH = 18.0, 34.0, 12.0, 34.0, 6.0
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from engine.blocktypes.entries import CopyEntry, FillEntry, KernelEntry
 from engine.compiler.checking.layouts import Layout
 from engine.compiler.operations import ClearStatus, DownloadStatus, RegionEntry, UploadFrame
 from engine.compiler.plan import Plan
+from engine.descriptions.entries import CopyEntry, FillEntry, KernelEntry
 from engine.patch.changes import PortRef
 
 

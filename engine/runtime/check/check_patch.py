@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from contextlib import closing
 from functools import cache
 
-from engine.blocktypes.entries import Kernel, KernelEntry
 from engine.catalogue.block_code import BlockCode
 from engine.compiler.description import BlockNode
 from engine.compiler.plan import Plan, make_plan
+from engine.descriptions.entries import Kernel, KernelEntry
 from engine.device.device import HOST_ARCHITECTURE
 from engine.device.open import list_devices
 from engine.diagnostics import Diagnostic, GraphValidationError, KernelError, Severity, error

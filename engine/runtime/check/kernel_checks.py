@@ -6,10 +6,10 @@ from functools import cache
 
 import msgspec
 
-from engine.blocktypes.entries import BufferArgument, Kernel, KernelEntry
 from engine.compiler.executable.nodes import KernelNode
 from engine.compiler.operations import FusedEntry
 from engine.compiler.plan import Plan
+from engine.descriptions.entries import BufferArgument, Kernel, KernelEntry
 from engine.device.device import DeviceInfo
 from engine.device.occupancy import KernelResources, Limit, MultiprocessorLimits, Occupancy, occupancy
 from engine.device.protocol import LaunchConfig

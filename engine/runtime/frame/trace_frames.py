@@ -2,8 +2,8 @@
 
 import time
 
-from engine.blocktypes.entries import KernelEntry
 from engine.compiler.executable.compiled_graph import CompiledGraph
+from engine.descriptions.entries import KernelEntry
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.trace import TraceSlice
 from engine.runtime.frame.cuda_engine import CudaEngine

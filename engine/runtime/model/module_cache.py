@@ -14,10 +14,10 @@ from functools import cache
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from engine.blocktypes.entries import Kernel, KernelEntry
 from engine.compiler.description import BlockNode
 from engine.compiler.executable.arguments import TypedKernel
 from engine.compiler.plan import Plan
+from engine.descriptions.entries import Kernel, KernelEntry
 from engine.device.device import Device
 from engine.device.protocol import Module
 from engine.diagnostics import CompilerCrash, Diagnostic, KernelError, Mend, TranslatorBug, error

@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.blocktypes.checks import shown
 from engine.blocktypes.parameters import ParameterSpec, given
 from engine.compiler.executable.compiled_graph import Write, together
 from engine.compiler.inlining import Place
+from engine.descriptions.checks import shown
 from engine.device.arguments import ArgumentError
 from engine.diagnostics import Diagnostic, PatchError, error, warning
 from engine.patch.changes import ParameterChanged

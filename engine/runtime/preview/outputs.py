@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from engine.blocktypes.entries import Display
 from engine.compiler.executable.arguments import Resources
 from engine.compiler.executable.build import build_graph
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.inlining import owner
 from engine.compiler.memory.recomputation import recomputation
 from engine.compiler.plan import Plan
+from engine.descriptions.entries import Display
 from engine.device.device import Device
 from engine.device.protocol import Memory, Stream, part_of
 from engine.diagnostics import PatchError, WarploomError, error

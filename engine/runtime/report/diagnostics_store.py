@@ -4,13 +4,13 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from engine.blocktypes.entries import ParameterArgument, StatusKind
 from engine.compiler.description import GraphDescription
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.fusion.fuse import node_of_line
 from engine.compiler.inlining import Inlined
 from engine.compiler.operations import FusedEntry
 from engine.compiler.plan import Plan
+from engine.descriptions.entries import ParameterArgument, StatusKind
 from engine.diagnostics import DeviceError, Diagnostic, KernelFault, LoopStopped, Mend, error, warning
 from engine.patch.changes import PortRef
 from engine.runtime.memory.graph_memory import status_words

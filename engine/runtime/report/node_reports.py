@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from engine.blocktypes.entries import StatusKind
 from engine.compiler.buffers import Lifetime
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.inlining import owner
 from engine.compiler.plan import Plan
+from engine.descriptions.entries import StatusKind
 from engine.device.protocol import Memory
 from engine.diagnostics import Diagnostic, Severity
 from engine.patch.changes import PortRef

@@ -11,12 +11,12 @@ from functools import cached_property
 from pathlib import Path
 
 from engine.blocktypes.block import Block
-from engine.blocktypes.description import BlockDescription
 from engine.catalogue.block_code import BlockCode
 from engine.compiler.difference import difference
 from engine.compiler.executable.adjust import would_adjust
 from engine.compiler.inlining import owner
 from engine.compiler.plan import Plan, plan_what_can_run
+from engine.descriptions.description import BlockDescription
 from engine.diagnostics import Severity, error
 from engine.patch import changes
 from engine.patch.applying import apply_change

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from engine.blocktypes.entries import KernelEntry
 from engine.compiler.description import BlockNode
 from engine.compiler.difference import difference
 from engine.compiler.executable.adjust import Adjustment, adjust_graph, is_adjustable
@@ -22,6 +21,7 @@ from engine.compiler.executable.nodes import KernelNode
 from engine.compiler.fusion.fuse import Elements
 from engine.compiler.inlining import Inlined
 from engine.compiler.plan import Plan, plan_what_can_run
+from engine.descriptions.entries import KernelEntry
 from engine.diagnostics import Diagnostic, GraphValidationError, KernelError, WarploomError, error
 from engine.processes.scope import Cancelled, check_cancelled
 from engine.profiling.levels import ProfilingLevel

@@ -4,7 +4,7 @@ import pytest
 
 from app.theme.port_style import PortKind, kind_of_port
 from engine.blocktypes.block import Block
-from engine.blocktypes.ports import PortSpec
+from engine.descriptions.ports import PortSpec
 from engine.types import NAMED, DType, Struct, any_type, boolean, c64, c128, f32, s32
 
 

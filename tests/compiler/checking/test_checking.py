@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from engine.blocktypes.entries import ExtentArgument
-from engine.blocktypes.extents import Extent
 from engine.compiler.checking.check import check
 from engine.compiler.description import BlockNode
+from engine.descriptions.entries import ExtentArgument
+from engine.descriptions.extents import Extent
 from engine.diagnostics import GraphValidationError, Severity
 from engine.types import any_type, s32, u32
 from tests.compiler.support.descriptions import array, graph, i, launch, node, o, ref

@@ -5,10 +5,10 @@ from graphlib import CycleError, TopologicalSorter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.blocktypes.description import BlockDescription
-from engine.blocktypes.entries import Control, RegionKind
 from engine.compiler.checking.check import check
 from engine.compiler.description import BlockNode, GraphDescription
+from engine.descriptions.description import BlockDescription
+from engine.descriptions.entries import Control, RegionKind
 from engine.types import u32
 from tests.compiler.support.descriptions import array, graph, i, node, o, source
 from tests.compiler.support.regions import flag, messages, region, within

@@ -5,8 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.blocktypes.description import BlockDescription
-from engine.blocktypes.entries import (
+from engine.compiler.checking.check import check
+from engine.compiler.checking.layouts import Layouts, node_layouts
+from engine.compiler.description import BlockNode, GraphDescription
+from engine.compiler.layout import Layout
+from engine.descriptions.description import BlockDescription
+from engine.descriptions.entries import (
     BufferArgument,
     CopyEntry,
     DelayEntry,
@@ -19,11 +23,7 @@ from engine.blocktypes.entries import (
     TransposeView,
     View,
 )
-from engine.blocktypes.extents import Extent
-from engine.compiler.checking.check import check
-from engine.compiler.checking.layouts import Layouts, node_layouts
-from engine.compiler.description import BlockNode, GraphDescription
-from engine.compiler.layout import Layout
+from engine.descriptions.extents import Extent
 from engine.device.external import describe_external
 from engine.diagnostics import Diagnostic
 from engine.types import any_type, f32, float4, s32, uchar4

@@ -7,9 +7,9 @@ from graphlib import CycleError, TopologicalSorter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.blocktypes.entries import BufferArgument, CopyEntry, Display, FillEntry
 from engine.compiler.checking.check import check
 from engine.compiler.description import GraphDescription
+from engine.descriptions.entries import BufferArgument, CopyEntry, Display, FillEntry
 from engine.diagnostics import Diagnostic
 from engine.types import any_type, s32
 from tests.compiler.support.descriptions import array, graph, i, node, o

@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.blocktypes.entries import (
+from engine.compiler.description import BlockNode
+from engine.compiler.executable.arguments import Resources, TypedKernel
+from engine.compiler.executable.build import BuiltGraph, build_graph
+from engine.compiler.executable.compiled_graph import CompiledGraph, compile_plan
+from engine.compiler.operations import FRAME, STATUS
+from engine.compiler.plan import Plan, make_plan
+from engine.descriptions.entries import (
     Argument,
     BufferArgument,
     CopyEntry,
@@ -19,13 +25,7 @@ from engine.blocktypes.entries import (
     ParameterArgument,
     ValueArgument,
 )
-from engine.blocktypes.extents import Extent
-from engine.compiler.description import BlockNode
-from engine.compiler.executable.arguments import Resources, TypedKernel
-from engine.compiler.executable.build import BuiltGraph, build_graph
-from engine.compiler.executable.compiled_graph import CompiledGraph, compile_plan
-from engine.compiler.operations import FRAME, STATUS
-from engine.compiler.plan import Plan, make_plan
+from engine.descriptions.extents import Extent
 from engine.device.arguments import ArgumentError
 from engine.device.protocol import ConditionalKind
 from engine.diagnostics import DeviceError, GraphValidationError

@@ -5,7 +5,6 @@ from itertools import pairwise
 
 import pytest
 
-from engine.blocktypes.entries import BufferArgument, DelayEntry, Display, ReshapeView, SliceView, View
 from engine.compiler.buffers import Lifetime
 from engine.compiler.difference import difference
 from engine.compiler.executable.adjust import is_adjustable
@@ -13,6 +12,7 @@ from engine.compiler.fusion.groups import MOST_STAGES
 from engine.compiler.inspection import plan_dot, plan_svg, plan_text
 from engine.compiler.operations import FusedEntry
 from engine.compiler.plan import Plan, make_plan
+from engine.descriptions.entries import BufferArgument, DelayEntry, Display, ReshapeView, SliceView, View
 from engine.ops import GraphBuilder, OpGraph
 from engine.patch.changes import PortRef
 from tests.compiler.support.descriptions import array, graph, i, node, o, source

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.blocktypes.entries import RegionKind
 from engine.compiler.buffers import Lifetime
 from engine.compiler.memory.placement import Placement
 from engine.compiler.memory.recomputation import recomputation
 from engine.compiler.operations import RegionEntry
+from engine.descriptions.entries import RegionKind
 from engine.patch.changes import PortRef
 from tests.compiler.support.schedules import UNIT, Draft, Memory, Run, b, random_draft
 from tests.fuzzing import many

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.blocktypes.description import BlockDescription
-from engine.blocktypes.entries import (
+from engine.compiler.description import BlockNode, GraphDescription
+from engine.compiler.plan import Plan
+from engine.descriptions.description import BlockDescription
+from engine.descriptions.entries import (
     Argument,
     BufferArgument,
     Display,
@@ -18,10 +20,8 @@ from engine.blocktypes.entries import (
     KernelEntry,
     Size,
 )
-from engine.blocktypes.extents import Extent
-from engine.blocktypes.ports import PortSpec
-from engine.compiler.description import BlockNode, GraphDescription
-from engine.compiler.plan import Plan
+from engine.descriptions.extents import Extent
+from engine.descriptions.ports import PortSpec
 from engine.device.protocol import ConditionalKind
 from engine.patch.changes import Connection, PortRef
 from engine.ptx.tree import KernelParameter

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.blocktypes.entries import (
+from engine.compiler.description import GraphDescription
+from engine.descriptions.entries import (
     Argument,
     BufferArgument,
     CopyEntry,
@@ -36,7 +37,6 @@ from engine.blocktypes.entries import (
     ValueArgument,
     buffer_arguments,
 )
-from engine.compiler.description import GraphDescription
 from engine.kernel_sources.sources import OpGraphSource
 from engine.patch.changes import PortRef
 from tests.compiler.support.scope_tree import ScopeTree

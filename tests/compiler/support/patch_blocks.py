@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.blocktypes.description import BlockDescription
-from engine.blocktypes.entries import (
+from engine.descriptions.description import BlockDescription
+from engine.descriptions.entries import (
     Argument,
     BufferArgument,
     ConditionArgument,
@@ -32,8 +32,8 @@ from engine.blocktypes.entries import (
     ValueArgument,
     View,
 )
-from engine.blocktypes.extents import Extent
-from engine.blocktypes.ports import PortSpec
+from engine.descriptions.extents import Extent
+from engine.descriptions.ports import PortSpec
 from engine.types import u32
 
 Array = np.ndarray[Any, Any]

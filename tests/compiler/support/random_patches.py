@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from engine.blocktypes.description import BlockDescription
-from engine.blocktypes.entries import ReshapeView, SliceView, TransposeView
 from engine.compiler.description import BlockNode, GraphDescription
+from engine.descriptions.description import BlockDescription
+from engine.descriptions.entries import ReshapeView, SliceView, TransposeView
 from engine.patch.changes import Connection, PortRef
 from tests.compiler.support import patch_blocks as blocks
 

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from engine.blocktypes.description import BlockDescription
-from engine.blocktypes.entries import Control, RegionKind
 from engine.compiler.checking.check import check
 from engine.compiler.description import BlockNode, GraphDescription
+from engine.descriptions.description import BlockDescription
+from engine.descriptions.entries import Control, RegionKind
 from engine.types import u32
 from tests.compiler.support.descriptions import i, launch, node, o
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from engine.blocktypes.entries import BufferArgument, FillEntry, RegionKind
 from engine.compiler.buffers import BufferPlan, Lifetime, PlannedBuffer
 from engine.compiler.checking.layouts import Layout
 from engine.compiler.memory.placement import Placement, place_buffers
 from engine.compiler.operations import Access, Operation, Place, RegionEntry, Schedule, Scope, find_users
+from engine.descriptions.entries import BufferArgument, FillEntry, RegionKind
 from engine.patch.changes import PortRef
 from engine.types import u8
 

@@ -1,6 +1,7 @@
 """Blocks that compute each element by an expression, made by hand."""
 
-from engine.blocktypes.entries import (
+from engine.compiler.description import BlockNode
+from engine.descriptions.entries import (
     Argument,
     BufferArgument,
     ExtentArgument,
@@ -9,9 +10,8 @@ from engine.blocktypes.entries import (
     KernelEntry,
     ParameterArgument,
 )
-from engine.blocktypes.extents import Extent
-from engine.blocktypes.ports import PortSpec
-from engine.compiler.description import BlockNode
+from engine.descriptions.extents import Extent
+from engine.descriptions.ports import PortSpec
 from engine.kernel_sources.sources import OpGraphSource
 from engine.ops import Argument as OpArgument
 from engine.ops import Extent as OpExtent

@@ -1,9 +1,9 @@
 """What fusing must keep: buffers that nobody else needs are all that is stored no more."""
 
-from engine.blocktypes.entries import BufferArgument, KernelEntry, ParameterArgument
 from engine.compiler.buffers import Lifetime
 from engine.compiler.operations import FusedEntry
 from engine.compiler.plan import Plan
+from engine.descriptions.entries import BufferArgument, KernelEntry, ParameterArgument
 from tests.compiler.verifying.touches import Touch
 
 

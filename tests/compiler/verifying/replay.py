@@ -7,9 +7,9 @@ that depend on them. Operations that can run at the same time must not use the s
 import random
 from itertools import product
 
-from engine.blocktypes.entries import RegionKind
 from engine.compiler.operations import RegionEntry
 from engine.compiler.plan import Plan
+from engine.descriptions.entries import RegionKind
 from engine.patch.changes import PortRef
 from tests.compiler.verifying.touches import Reach, Touch
 

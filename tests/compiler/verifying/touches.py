@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import repeat
 
-from engine.blocktypes.entries import BufferArgument, CopyEntry, KernelEntry, buffer_arguments
 from engine.compiler.operations import (
     FRAME,
     ClearStatus,
@@ -20,6 +19,7 @@ from engine.compiler.operations import (
     UploadFrame,
 )
 from engine.compiler.plan import Plan
+from engine.descriptions.entries import BufferArgument, CopyEntry, KernelEntry, buffer_arguments
 from engine.patch.changes import PortRef
 
 

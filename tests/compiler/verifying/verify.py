@@ -3,8 +3,6 @@
 It costs more than planning. Tests of the compiler and of the runtime run it on every plan that they make.
 """
 
-from engine.blocktypes.entries import CopyEntry, DelayEntry, KernelEntry, StatusKind
-from engine.blocktypes.extents import Extent
 from engine.compiler.buffers import kept_name
 from engine.compiler.layout import ALLOCATION_ALIGNMENT
 from engine.compiler.operations import (
@@ -17,6 +15,8 @@ from engine.compiler.operations import (
     UploadFrame,
 )
 from engine.compiler.plan import Plan
+from engine.descriptions.entries import CopyEntry, DelayEntry, KernelEntry, StatusKind
+from engine.descriptions.extents import Extent
 from engine.patch.changes import PortRef
 from tests.compiler.verifying.dependencies import conflict_problems, default_problems, flow_problems
 from tests.compiler.verifying.fusing import fusion_problems

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine import Engine, Patch, UpdateLevel
-from engine.blocktypes.entries import CopyEntry
+from engine.descriptions.entries import CopyEntry
 from engine.patch.document import NodeRef
 from engine.protocol.messages import Reset, SetRunning
 from tests.fuzzing import many

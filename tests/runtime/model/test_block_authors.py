@@ -40,8 +40,8 @@ from engine.api import (
     u32,
     value_port,
 )
-from engine.blocktypes.entries import StatusKind
-from engine.blocktypes.extents import Extent
+from engine.descriptions.entries import StatusKind
+from engine.descriptions.extents import Extent
 from engine.diagnostics import Diagnostic, Severity, WarploomError
 from engine.patch.document import NodeRef
 from engine.protocol.messages import NodeState

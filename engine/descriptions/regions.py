@@ -1,8 +1,8 @@
 """How blocks describe regions: which kernels set a region's condition, and when."""
 
-from engine.blocktypes.builder import BlockBuilder
-from engine.blocktypes.checks import whole
-from engine.blocktypes.entries import (
+from engine.descriptions.builder import BlockBuilder
+from engine.descriptions.checks import whole
+from engine.descriptions.entries import (
     Argument,
     BufferArgument,
     ConditionArgument,
@@ -13,7 +13,7 @@ from engine.blocktypes.entries import (
     StatusKind,
     ValueArgument,
 )
-from engine.blocktypes.ports import BufferHandle
+from engine.descriptions.handles import BufferHandle
 from engine.types import u32
 
 _FILE = "control.cu"

@@ -101,6 +101,14 @@ def texts(where: str, what: str, value: object) -> tuple[str, ...]:
     return tuple([text(where, f"each of {what}", item) for item in sequence(where, what, value)])
 
 
+def dimensions(where: str, what: str, sizes: object) -> tuple[Any, ...]:
+    """Return 1 to 3 sizes."""
+    found = sequence(where, what, sizes) if isinstance(sizes, (tuple, list)) else (sizes,)
+    if not 1 <= len(found) <= 3:
+        raise refuse(where, what, "have 1 to 3 dimensions", sizes)
+    return found
+
+
 @contextmanager
 def declaring(what: str = "") -> Iterator[str]:
     """Name the class whose body calls a function such as `port`, for messages; an error is one in its definition."""

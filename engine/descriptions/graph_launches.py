@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass
 
-from engine.blocktypes.entries import FrameArgument
-from engine.blocktypes.extents import Extent
-from engine.blocktypes.parameters import ParameterHandle
-from engine.blocktypes.ports import BufferHandle
+from engine.descriptions.entries import FrameArgument
+from engine.descriptions.extents import Extent
+from engine.descriptions.handles import BufferHandle, ParameterHandle
 from engine.ops import Argument, FramePointer, InputPointer, LiveParameter, OpKernel, OutputPointer
 from engine.ops import Extent as OpExtent
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.blocktypes.extents import Extent, ShapeContext, ShapeRuleError
-from engine.blocktypes.shape_rules import check_rule, parse_rule
+from engine.descriptions.extents import Extent, ShapeContext, ShapeRuleError
+from engine.descriptions.shape_rules import check_rule, parse_rule
 from engine.types import Shape
 
 CONTEXT = ShapeContext({"a": (7, 3), "b": (1, 3), "c": ()}, {"grid": (4, 5, 6)}, {"width": 10, "height": 3})

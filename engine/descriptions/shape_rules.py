@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import lru_cache
 
-from engine.blocktypes.extents import UNPARSABLE, ShapeContext, ShapeRuleError, compile_dimension
+from engine.descriptions.extents import UNPARSABLE, ShapeContext, ShapeRuleError, compile_dimension
 from engine.types import Shape
 
 #: Rules of outputs whose shape comes from elsewhere.

@@ -5,10 +5,10 @@ from functools import lru_cache
 
 import msgspec
 
-from engine.blocktypes.entries import Control, Entry, ExtentArgument, InternalBuffer, KernelEntry, Requirement, Status
-from engine.blocktypes.extents import Dimension, Extent, ShapeContext, ShapeRuleError, parse_extent
-from engine.blocktypes.ports import PortSpec
-from engine.blocktypes.shape_rules import GIVEN, parse_rule, same_names
+from engine.descriptions.entries import Control, Entry, ExtentArgument, InternalBuffer, KernelEntry, Requirement, Status
+from engine.descriptions.extents import Dimension, Extent, ShapeContext, ShapeRuleError, parse_extent
+from engine.descriptions.ports import PortSpec
+from engine.descriptions.shape_rules import GIVEN, parse_rule, same_names
 from engine.types import DType, Shape
 
 

@@ -1,9 +1,10 @@
 """How blocks describe a copy: one kernel for any element type and any strides."""
 
-from engine.blocktypes.builder import BlockBuilder
-from engine.blocktypes.description import BlockDescription
-from engine.blocktypes.entries import Kernel
-from engine.blocktypes.ports import BufferHandle, PortSpec
+from engine.descriptions.builder import BlockBuilder
+from engine.descriptions.description import BlockDescription
+from engine.descriptions.entries import Kernel
+from engine.descriptions.handles import BufferHandle
+from engine.descriptions.ports import PortSpec
 from engine.types import any_type
 
 _KERNEL = Kernel("buffers.cu", entry="copy_strided")

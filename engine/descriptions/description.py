@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.blocktypes.entries import (
+from engine.descriptions.checks import BlockCallError, refuse
+from engine.descriptions.entries import (
     Control,
     DelayEntry,
     Display,
@@ -27,8 +28,8 @@ from engine.blocktypes.entries import (
     View,
     buffer_arguments,
 )
-from engine.blocktypes.ports import PortSpec
-from engine.blocktypes.rules import BlockRules, OutputRule, block_rules
+from engine.descriptions.ports import PortSpec
+from engine.descriptions.rules import BlockRules, OutputRule, block_rules
 from engine.device.external import ExternalArray
 from engine.kernel_sources.sources import OpGraphSource
 
@@ -219,3 +220,22 @@ class Composition:
     outputs: tuple[tuple[str, ChildPort], ...] = ()
     parameters: tuple[tuple[str, ChildPort], ...] = ()
     as_child_graph: bool = False
+
+
+def check_outputs(where: str, description: BlockDescription) -> None:
+    """Raise BlockCallError unless each output has its contents from one place, and no view or delay is written to."""
+    views = description.view_of.keys()
+    delayed = {entry.target.name for entry in description.delays}
+    given = (views, delayed, description.contents.keys(), description.externals.keys())
+    if not any(given):
+        return
+    for spec in description.outputs:
+        places = sum(spec.name in names for names in given)
+        if places > 1 or (places and (spec.inplace or spec.append)):
+            text = "must be one of a view, a delay, provided, adopted, or in place, got several"
+            raise BlockCallError(f"{where}: output {spec.name!r} {text}")
+    for entry in description.all_entries:
+        if not isinstance(entry, DelayEntry):
+            for argument in buffer_arguments(entry):
+                if argument.writes and (argument.name in views or argument.name in delayed):
+                    raise refuse(where, "what is written", "be no view and no delay", argument.name)

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from engine.blocktypes.checks import instance, refuse, sequence, text, whole
-from engine.blocktypes.extents import Extent
+from engine.descriptions.checks import instance, refuse, sequence, text, whole
+from engine.descriptions.extents import Extent
 from engine.kernel_sources.sources import KernelSource
 from engine.types import DType
 from engine.types.bits import ByBits

@@ -20,7 +20,7 @@ from functools import lru_cache
 
 import msgspec
 
-from engine.blocktypes.checks import shown, whole
+from engine.descriptions.checks import shown, whole
 from engine.types import Shape, element_count
 
 

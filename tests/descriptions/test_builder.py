@@ -9,9 +9,9 @@ import pytest
 
 from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, param, port
 from engine.blocktypes.block import _shared, describe
-from engine.blocktypes.checks import BlockCallError
-from engine.blocktypes.description import BlockDescription
-from engine.blocktypes.entries import (
+from engine.descriptions.checks import BlockCallError
+from engine.descriptions.description import BlockDescription
+from engine.descriptions.entries import (
     BufferArgument,
     CopyEntry,
     ExtentArgument,
@@ -21,7 +21,7 @@ from engine.blocktypes.entries import (
     ParameterArgument,
     ValueArgument,
 )
-from engine.blocktypes.extents import Extent
+from engine.descriptions.extents import Extent
 
 Describe = Callable[[Any, BlockBuilder], None]
 K = Kernel("k.cu", "k")

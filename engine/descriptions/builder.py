@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from engine.blocktypes import checks
-from engine.blocktypes.description import BlockDescription, Composition
-from engine.blocktypes.entries import (
+from engine.descriptions import checks
+from engine.descriptions.description import BlockDescription, Composition, check_outputs
+from engine.descriptions.entries import (
     Argument,
     BufferArgument,
     Control,
@@ -33,13 +33,12 @@ from engine.blocktypes.entries import (
     Transform,
     ValueArgument,
     View,
-    buffer_arguments,
 )
-from engine.blocktypes.extents import Extent, ShapeRuleError, check_extent
-from engine.blocktypes.graph_launches import graph_launch
-from engine.blocktypes.parameters import ParameterHandle
-from engine.blocktypes.ports import BufferHandle, PortSpec, count_name, counter_name
-from engine.blocktypes.shape_rules import check_rule
+from engine.descriptions.extents import Extent, ShapeRuleError, check_extent
+from engine.descriptions.graph_launches import graph_launch
+from engine.descriptions.handles import BufferHandle, ParameterHandle
+from engine.descriptions.ports import PortSpec, count_name, counter_name
+from engine.descriptions.shape_rules import check_rule
 from engine.device.external import ExternalArray, describe_external
 from engine.kernel_sources.sources import OpGraphSource
 from engine.ops import OpGraph
@@ -78,7 +77,6 @@ class BlockBuilder:
         self._buffers: dict[str, InternalBuffer] = {}
         #: Ports and internal buffers.
         self._names = set(ports)
-        self._delays = False
         self._displays: list[Display] = []
         self._contents: dict[str, np.ndarray[Any, Any]] = {}
         self._composition: Composition | None = None
@@ -115,12 +113,12 @@ class BlockBuilder:
         """
         where = self._id
         checks.instance(where, "kernel", kernel, Kernel, "be a Kernel(file, entry)")
-        sizes = tuple([self._size(size) for size in _dimensions(where, "num_threads", num_threads)])
+        sizes = tuple([self._size(size) for size in checks.dimensions(where, "num_threads", num_threads)])
         if thread_block is None:
             thread_block = ((256,), (16, 16), (8, 8, 4))[len(sizes) - 1]
         threads = [
             checks.whole(where, "thread_block", size, 1, MOST_THREADS)
-            for size in _dimensions(where, "thread_block", thread_block)
+            for size in checks.dimensions(where, "thread_block", thread_block)
         ]
         checks.whole(where, "threads in a thread block", math.prod(threads), 1, MOST_THREADS)
         shared_bytes = checks.whole(where, "shared_bytes", shared_bytes, 0, MOST_SHARED_BYTES)
@@ -217,7 +215,6 @@ class BlockBuilder:
     def delay(self, target: BufferHandle, source: BufferHandle, *, initial: float = 0.0) -> None:
         """Make the output `target` hold what `source` held at the end of the last frame, and `initial` in the first."""
         shown, kept = self._output(target, "target of a delay"), self._known(source, "source of a delay")
-        self._delays = True
         self._entries.append(
             DelayEntry(
                 BufferArgument(shown, reads=False, writes=True),
@@ -261,7 +258,7 @@ class BlockBuilder:
         self._statuses.append(Status(name, kind, self._output(port, "port of a report"), argument))
 
     def control(self, control: Control) -> None:
-        """Make the block a region; see `engine.blocktypes.regions`."""
+        """Make the block a region; see `engine.descriptions.regions`."""
         self._control = checks.instance(self._id, "control", control, Control, "be a Control")
 
     def compose(self, composition: Composition) -> None:
@@ -281,8 +278,7 @@ class BlockBuilder:
         """Return the finished description."""
         for spec in self._appends:
             self._end_append(spec)
-        self._check_outputs()
-        return BlockDescription(
+        made = BlockDescription(
             ports=tuple(self._defined.get(name, spec) for name, spec in self._ports.items()),
             entries=tuple(self._entries),
             buffers=tuple(self._buffers.values()),
@@ -297,27 +293,8 @@ class BlockBuilder:
             statuses=tuple(self._statuses),
             externals=self._externals,
         )
-
-    def _check_outputs(self) -> None:
-        """Require that each output has its contents from one place, and that nobody writes to a view."""
-        if not (self._views or self._delays or self._contents or self._externals):
-            return
-        views = {view.target for view in self._views}
-        delayed = {entry.target.name for entry in self._entries if isinstance(entry, DelayEntry)}
-        given = (views, delayed, self._contents.keys(), self._externals.keys())
-        for name, spec in self._ports.items():
-            ways = sum(name in names for names in given)
-            if ways > 1 or (ways and (spec.inplace or spec.append)):
-                text = "output {!r} must be one of a view, a delay, provided, adopted, or in place, got several"
-                raise checks.BlockCallError(f"{self._id}: {text.format(name)}")
-        if not views and not delayed:
-            return
-        begun = (*self._control.begin, *self._control.turn) if self._control else ()
-        for entry in (*self._entries, *begun):
-            if not isinstance(entry, DelayEntry):
-                for argument in buffer_arguments(entry):
-                    if argument.writes and argument.name in views | delayed:
-                        raise checks.refuse(self._id, "what is written", "be no view and no delay", argument.name)
+        check_outputs(self._id, made)
+        return made
 
     # Kernels reserve a place for each element of an append buffer by an atomic addition to a counter, which may exceed
     # the capacity. The count that other blocks see does not.
@@ -418,11 +395,3 @@ class BlockBuilder:
             check(text, self._names, self._structural)
         except ShapeRuleError as problem:
             raise checks.BlockCallError(f"{self._id}: {problem}") from None
-
-
-def _dimensions(where: str, what: str, sizes: object) -> tuple[Any, ...]:
-    """Return 1 to 3 sizes."""
-    found = checks.sequence(where, what, sizes) if isinstance(sizes, (tuple, list)) else (sizes,)
-    if not 1 <= len(found) <= 3:
-        raise checks.refuse(where, what, "have 1 to 3 dimensions", sizes)
-    return found

@@ -1,0 +1,53 @@
+"""`PortSpec`: a buffer port as a description and the compiler see it."""
+
+from dataclasses import dataclass
+
+from engine.types import DType
+from engine.types.bits import ByBits
+
+
+@dataclass(frozen=True, eq=False)
+class PortSpec(ByBits):
+    """A port as its block type declares it.
+
+    `dtype` may be `any_type`. Then `dtype_rule` says what an output becomes ("same(x)", "data", "view", or "given" by
+    the block), or what an input must be ("same(x)", or "number" for single real numbers and booleans). `inplace` names
+    the input whose memory an output reuses. A `state` output keeps its contents from frame to frame.
+
+    A `strided` input takes layouts that are not contiguous. A `delayed` input is read in the next frame, so its writer
+    may run later in this one. `default` is what an output holds when its region is skipped; with None, it must not
+    leave its region. The count of an `append` output is a port of its own. `advised` makes a check of the patch mention
+    an optional input that is not connected. `replaces` are names that it had before.
+    """
+
+    name: str
+    direction: str  # "in" or "out"
+    dtype: DType
+    doc: str
+    shape: str
+    rank: int | None = None
+    optional: bool = False
+    inplace: str | None = None
+    state: bool = False
+    dtype_rule: str | None = None
+    strided: bool = False
+    delayed: bool = False
+    default: float | None = 0.0
+    append: bool = False
+    advised: bool = True
+    replaces: tuple[str, ...] = ()
+
+    @property
+    def is_input(self) -> bool:
+        """True for an input port."""
+        return self.direction == "in"
+
+
+def count_name(append: str) -> str:
+    """Name of the output port that holds how many elements an append buffer has."""
+    return f"{append}_count"
+
+
+def counter_name(append: str) -> str:
+    """Name of the internal buffer that counts the reservations in an append buffer, which may exceed its capacity."""
+    return f"{append}_counter"
