@@ -18,7 +18,7 @@ from typing import Any
 from packaging.version import Version
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPainterPath, QPainterPathStroker, QPen
-from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
+from PySide6.QtWidgets import QGraphicsItem, QGraphicsPathItem, QStyleOptionGraphicsItem, QWidget
 
 from app.canvas.drawing.node_layout import layout, value_area
 from app.canvas.drawing.node_painter import NEAR, NodeAppearance, paint_node
@@ -59,8 +59,10 @@ with _nodegraph_environment():
     from NodeGraphQt.qgraphics.pipe import PipeItem
     from NodeGraphQt.qgraphics.port import PortItem
 
-_PORT_REACH = 9.0
-_CONNECTION_REACH = 12.0
+_PORT_AREA = QRectF(-9, -9, 18, 18)
+#: As wide as the area around a connection that the pointer hits; it is painted with a pen of its own.
+_REACH_PEN = QPen(Qt.PenStyle.SolidLine)
+_REACH_PEN.setWidthF(12.0)
 _OVER_ALL = 1000.0
 
 
@@ -69,11 +71,11 @@ class PortView(PortItem):  # type: ignore[misc]  # NodeGraphQt ships no types
     """A port: the place where connections start and end. Its node paints it, in one go with the other ports."""
 
     def __init__(self, node: NodeView, model: PortViewModel) -> None:
-        super().__init__(node)
+        QGraphicsItem.__init__(self, node)  # `PortItem` would prepare for painting, which the node does
         self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemHasNoContents)
-        self.setCacheMode(QGraphicsItem.CacheMode.NoCache)
-        self.name = model.name
-        self.port_type = PortTypeEnum.IN.value if model.is_input else PortTypeEnum.OUT.value
+        self.setAcceptHoverEvents(True)
+        self._pipes: list[ConnectionView] = []
+        self._port_type = (PortTypeEnum.IN if model.is_input else PortTypeEnum.OUT).value
         self.model = model
         self.owner = node
 
@@ -89,16 +91,14 @@ class PortView(PortItem):  # type: ignore[misc]  # NodeGraphQt ships no types
 
     def boundingRect(self) -> QRectF:
         """The area that the pointer hits."""
-        return QRectF(-_PORT_REACH, -_PORT_REACH, 2 * _PORT_REACH, 2 * _PORT_REACH)
+        return _PORT_AREA
 
     def hoverEnterEvent(self, event: Any) -> None:
         """Mark the port."""
-        super().hoverEnterEvent(event)
         self.owner.show_appearance(hovered=self.key)
 
     def hoverLeaveEvent(self, event: Any) -> None:
         """Remove the mark."""
-        super().hoverLeaveEvent(event)
         self.owner.show_appearance(hovered=None)
 
 
@@ -107,16 +107,17 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
     """A connection; while it is dragged it has one port and follows the pointer with its other end."""
 
     def __init__(self, connection: Connection | None = None) -> None:
+        QGraphicsPathItem.__init__(self)  # `PipeItem` would add an arrow, and colours that `paint` takes from the theme
+        self._input_port: PortView | None = None
+        self._output_port: PortView | None = None
         self._is_hovered = False
         self._shape: QPainterPath | None = None
-        super().__init__()
         self.connection = connection
-        self.setCacheMode(QGraphicsItem.CacheMode.NoCache)
-        self.setPen(QPen(Qt.PenStyle.SolidLine))
-        self._widen()
-        if connection is None:  # it lies over all nodes, and none of them may lose the pointer to it
-            self.setAcceptHoverEvents(False)
-            self.setZValue(_OVER_ALL)
+        self.setPen(_REACH_PEN)
+        self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemIsSelectable)
+        # A loose line lies over all nodes, and none of them may lose the pointer to it.
+        self.setAcceptHoverEvents(connection is not None)
+        self.setZValue(_OVER_ALL if connection is None else -1.0)
 
     @property
     def is_dangling(self) -> bool:
@@ -135,7 +136,7 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
         """The line with a margin; Qt paints an item only where this is."""
         if self._shape is None:
             stroker = QPainterPathStroker()
-            stroker.setWidth(_CONNECTION_REACH)
+            stroker.setWidth(_REACH_PEN.widthF())
             self._shape = stroker.createStroke(self.path())
         return self._shape
 
@@ -173,19 +174,6 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
         """Remove the mark."""
         self._is_hovered = False
         self.update()
-
-    def set_pipe_styling(self, color: Any, width: int = 2, style: int = 0) -> None:
-        """Keep NodeGraphQt's colours out: `paint` asks the theme."""
-        self._widen()
-
-    def _draw_direction_pointer(self) -> None:
-        self._dir_pointer.setVisible(False)  # all connections run from left to right
-
-    def _widen(self) -> None:
-        """Make the item's pen as wide as the area that the pointer hits; `paint` uses a pen of its own."""
-        pen = self.pen()
-        pen.setWidthF(_CONNECTION_REACH)
-        self.setPen(pen)
 
 
 for _view in (PortView, ConnectionView):
@@ -230,7 +218,8 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
         """Show another model; ports that both models have keep their connections."""
         self.prepareGeometryChange()
         self.model, self.layout = model, layout(model)
-        self._width, self._height = self.layout.width, self.layout.height
+        # With its ports, and the ring that marks a selection from far away.
+        self._area = self.layout.body.adjusted(-14, -14, 14, 14)
         wanted = {(port.name, port.is_input): port for port in (*model.inputs, *model.outputs)}
         for key in [key for key in self.ports if key not in wanted]:
             port = self.ports.pop(key)
@@ -286,8 +275,8 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
             self.update()
 
     def boundingRect(self) -> QRectF:
-        """The node with its ports and the ring that marks a selection from far away."""
-        return QRectF(-14, -14, self._width + 28, self._height + 28)
+        """The node with all that is painted around it."""
+        return self._area
 
     def shape(self) -> QPainterPath:
         """The area that the pointer hits."""

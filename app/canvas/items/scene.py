@@ -69,7 +69,6 @@ class GraphScene(QGraphicsScene):
         )
         self.connections[connection] = view
         self.addItem(view)
-        view.setZValue(-1)
         view.draw_path(None)
         self._repaint_ends(connection)
 

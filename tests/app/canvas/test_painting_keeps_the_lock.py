@@ -7,7 +7,7 @@ import pytest
 
 import app.canvas
 
-FILES = sorted(Path(inspect.getfile(app.canvas)).parent.glob("*.py"))
+FILES = sorted(Path(inspect.getfile(app.canvas)).parent.rglob("*.py"))
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
