@@ -11,11 +11,12 @@ from engine.descriptions.entries import Kernel, ReinterpretView, ReshapeView, Sl
 from engine.descriptions.regions import describe_for, describe_if, describe_while
 from engine.kernel_blocks.expression_block import expression_interface
 from engine.kernel_blocks.graph_block import GraphBlock, graph_interface
-from engine.kernel_blocks.kernel_block import KernelBlock, Wishes, kernel_file, parse_options, source_interface
+from engine.kernel_blocks.kernel_block import KernelBlock, kernel_file
 from engine.kernel_sources.sources import (
     CudaFile,
     CudaOptions,
     CudaText,
+    KernelSource,
     OpGraphSource,
     PtxFile,
     PythonKernel,
@@ -56,6 +57,7 @@ __all__ = [
     "Interface",
     "Kernel",
     "KernelBlock",
+    "KernelSource",
     "Moment",
     "OpGraph",
     "OpGraphSource",
@@ -71,7 +73,6 @@ __all__ = [
     "UserArray",
     "Value",
     "ValueBlock",
-    "Wishes",
     "any_type",
     "declaration",
     "describe_copy",
@@ -89,9 +90,7 @@ __all__ = [
     "midi_name",
     "osc_name",
     "param",
-    "parse_options",
     "port",
-    "source_interface",
     "to_bf16",
     "value_port",
 ]

@@ -12,7 +12,9 @@ import pytest
 from hypothesis import settings
 
 from engine.blocktypes.block import LIBRARY, block_types
+from engine.device.device import Device
 from engine.device.host.modules import module as modules
+from engine.device.open import list_devices, open_device
 from tests.fuzzing import FACTOR, FIRST_SEED, many
 
 # One folder for the whole run, shared by the processes of pytest-xdist: a kernel that one test compiled is there for
@@ -53,8 +55,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     marked = [item for item in items if item.get_closest_marker("gpu")]
     if not marked:
         return
-    from engine.device.open import list_devices
-
     devices = [status for status in list_devices() if status.name != "host"]
     if not any(status.usable for status in devices):
         skip = pytest.mark.skip(reason=f"no CUDA device: {devices[0].reason}")
@@ -71,6 +71,14 @@ def optimises_nothing_in_the_background() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(modules.QUEUE, "add", lambda _job: None)
         yield
+
+
+@pytest.fixture(scope="module", params=["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])
+def device(request: pytest.FixtureRequest) -> Iterator[Device]:
+    """The host device, and the first GPU where there is one; each is shared by the tests of a file."""
+    opened = open_device(request.param)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture

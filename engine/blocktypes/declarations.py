@@ -201,6 +201,15 @@ def param(
     return ParameterDeclaration(spec)
 
 
+def declarations(cls: type[Any]) -> dict[str, Any]:
+    """Return the ports, value outputs and parameters of a class by name: its own, then those of its base classes."""
+    found: dict[str, Any] = {}
+    for base in cls.__mro__:
+        found.update({name: value for name, value in vars(base).items() if name not in found})
+    kinds = PortDeclaration, ParameterDeclaration, Value
+    return {name: value for name, value in found.items() if isinstance(value, kinds)}
+
+
 def collect(cls: type[Any]) -> tuple[dict[str, PortSpec], dict[str, ParameterSpec]]:
     """Return the ports and parameters that a class declares; BlockDefinitionError says what is wrong with them."""
     try:
@@ -210,15 +219,16 @@ def collect(cls: type[Any]) -> tuple[dict[str, PortSpec], dict[str, ParameterSpe
         raise BlockDefinitionError(text) from problem
     ports: dict[str, PortSpec] = {}
     parameters: dict[str, ParameterSpec] = {}
+    declared = declarations(cls)
     for name, hint in hints.items():
-        if get_origin(hint) in (In, Out) and not isinstance(vars(cls).get(name), PortDeclaration):
+        if get_origin(hint) in (In, Out) and not isinstance(declared.get(name), PortDeclaration):
             raise BlockDefinitionError(
                 f"block {cls.id}: {name} must be declared with port(doc=...), got an annotation only"
             )
-        if get_origin(hint) is Value and not (cls.is_value and isinstance(vars(cls).get(name), Value)):
+        if get_origin(hint) is Value and not (cls.is_value and isinstance(declared.get(name), Value)):
             rule = "declared with value_port(doc=...)" if cls.is_value else "an output of a ValueBlock"
             raise BlockDefinitionError(f"block {cls.id}: the value {name} must be {rule}, got something else")
-    for name, declaration in vars(cls).items():
+    for name, declaration in declared.items():
         if isinstance(declaration, PortDeclaration):
             ports[name] = _port_spec(cls, declaration, hints.get(name))
             if ports[name].append:

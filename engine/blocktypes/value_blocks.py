@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, get_args, get_origin, get_type_hints
 
 from engine.blocktypes.block import Block, check_name
-from engine.blocktypes.declarations import ZEROS, ParameterDeclaration, Value, ValueSpec
+from engine.blocktypes.declarations import ZEROS, ParameterDeclaration, Value, ValueSpec, declarations
 from engine.blocktypes.parameters import ParameterSpec
 from engine.descriptions.builder import BlockBuilder
 from engine.descriptions.checks import BlockDefinitionError, declaring, prose, texts
@@ -104,7 +104,7 @@ class ValueBlock(Block, abstract=True):
             )
         hints = get_type_hints(cls)
         cls.values_out = {}
-        for name, declaration in vars(cls).items():
+        for name, declaration in declarations(cls).items():
             if isinstance(declaration, Value):
                 cls.values_out[name] = _value_spec(cls, declaration, hints.get(name))
             elif isinstance(declaration, ParameterDeclaration):

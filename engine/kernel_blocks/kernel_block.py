@@ -1,6 +1,6 @@
 """`KernelBlock`: a block type whose nodes have the ports and parameters of a kernel."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +10,7 @@ import msgspec
 
 from engine.blocktypes.adaptive import AdaptiveBlock, Interface
 from engine.blocktypes.block import Block
+from engine.blocktypes.declarations import param
 from engine.blocktypes.parameters import ParameterSpec
 from engine.descriptions.builder import BlockBuilder
 from engine.descriptions.entries import Argument, BufferArgument, ExtentArgument, Kernel, ParameterArgument
@@ -52,7 +53,31 @@ class Launch:
 
 
 class KernelBlock(AdaptiveBlock, abstract=True):
-    """A block type whose nodes launch one kernel, over the elements of a port."""
+    """A block type whose nodes launch one kernel of a source, over the elements of a port: define `kernel_source`."""
+
+    entry: str = param("", doc="The entry point, if there are several; empty for the first.")
+    over: str = param("", doc="The port over whose elements the threads go; empty for the first output.")
+    shapes: str = param("", doc="Shapes of outputs that differ from the first input, such as out: [N, 16]; sum: [1].")
+    thread_block: str = param("", doc="Size of the thread block, such as 256 or 16, 16; empty for the usual one.")
+    defines: str = param("", doc="Macros, such as TAPS=9; SIGMA=1.5f: constants that are known when it is compiled.")
+    fast_math: bool = param(False, structural=True, doc="Compile with faster, less accurate functions.")
+    standard: str = param("c++17", choices=("c++14", "c++17", "c++20"), doc="The dialect of C++.")
+    include_folders: str = param("", doc="More folders for includes, separated by semicolons.")
+
+    @classmethod
+    def kernel_source(cls, values: Mapping[str, Any], options: CudaOptions) -> KernelSource | None:
+        """Return the source that the node's values name, to be compiled with `options`; None when they name none."""
+        raise NotImplementedError(f"block {cls.id} must define kernel_source")
+
+    @classmethod
+    def interface(cls, values: Mapping[str, Any]) -> Interface:
+        """The ports and parameters of the kernel."""
+        source = cls.kernel_source(values, _options(values))
+        if source is None:
+            return Interface()
+        folder = cls.source_folder()
+        image = load_image(find_source(source, [] if folder is None else [folder]), HOST_ARCHITECTURE)
+        return _interface(cls, image, values)
 
     def describe(self, build: BlockBuilder) -> None:
         """Launch the kernel; nothing while the node has none."""
@@ -74,19 +99,15 @@ def _handle(argument: Argument) -> object:
     return argument
 
 
-def parse_options(
-    defines: str, *, fast_math: bool = False, standard: str = "c++17", include_folders: str = ""
-) -> CudaOptions:
-    """Return how CUDA C++ is compiled, from texts that a person writes; KernelError when one is wrong.
-
-    `defines` is like "TAPS=9; SIGMA=1.5f; FLIPPED", and folders are separated by semicolons too.
-    """
-    pairs = [part.strip().partition("=") for part in defines.split(";") if part.strip()]
+def _options(values: Mapping[str, Any]) -> CudaOptions:
+    """Return how CUDA C++ is compiled, from the texts that a person writes; KernelError when one is wrong."""
+    pairs = [part.strip().partition("=") for part in values["defines"].split(";") if part.strip()]
+    folders = (folder.strip() for folder in values["include_folders"].split(";"))
     return CudaOptions(
         defines={name.strip(): value.strip() or "1" for name, _, value in pairs},
-        use_fast_math=fast_math,
-        standard=standard,
-        include_folders=tuple(folder.strip() for folder in include_folders.split(";") if folder.strip()),
+        use_fast_math=values["fast_math"],
+        standard=values["standard"],
+        include_folders=tuple(filter(None, folders)),
     )
 
 
@@ -109,34 +130,9 @@ def _constant(text: str) -> Constant:
     return {"true": True, "false": False}.get(text.lower(), text)
 
 
-@dataclass(frozen=True)
-class Wishes:
-    """What a person says of a kernel's launch beside its code; "" for what follows from the code.
-
-    `over` is the port over whose elements the threads go, `shapes` has rules such as "out: [N, 16]; sum: [1]", and
-    `thread_block` up to three numbers.
-    """
-
-    over: str = ""
-    shapes: str = ""
-    thread_block: str = ""
-
-
-def source_interface(block_type: type[Block], source: KernelSource, entry: str, wishes: Wishes) -> Interface:
-    """Return the interface of a node that launches a kernel of a source; KernelError when it can't.
-
-    Without `entry`, it is the first kernel of the source.
-    """
-    folder = block_type.source_folder()
-    image = load_image(find_source(source, [] if folder is None else [folder]), HOST_ARCHITECTURE)
-    kernel = Kernel(image.source, entry or next(iter(image.signatures)))
-    return kernel_interface(block_type, image, entry, kernel, wishes)
-
-
-def kernel_interface(
-    block_type: type[Block], image: KernelImage, entry: str, kernel: Kernel, wishes: Wishes
-) -> Interface:
+def _interface(block_type: type[Block], image: KernelImage, values: Mapping[str, Any]) -> Interface:
     """Return the interface of a node that launches an entry point of an image; KernelError when it can't."""
+    entry = values["entry"] or next(iter(image.signatures))
     manifest = _manifest(image, entry)
     function = parse(image.ptx).functions[manifest.name]
     rank, bounds = launch_rank(function), thread_bounds(function)
@@ -152,18 +148,18 @@ def kernel_interface(
         )
         for index, told in enumerate(manifest.parameters)
     ]
-    shapes = _shapes(wishes.shapes)
+    shapes = _shapes(values["shapes"])
     taken = {*block_type.ports, *block_type.parameters}
-    made = arguments(found, rank, shapes=shapes, over=wishes.over, taken=taken)
+    made = arguments(found, rank, shapes=shapes, over=values["over"], taken=taken)
     if unknown := shapes.keys() - {port.name for port in made.ports if not port.is_input}:
         outputs = ", ".join(port.name for port in made.ports if not port.is_input) or "none"
         raise KernelError(f"shapes must name outputs ({outputs}), got {', '.join(sorted(unknown))}")
     made.parameters += size_parameters([port.shape for port in made.ports])
     launch = Launch(
-        kernel,
+        Kernel(image.source, entry),
         tuple(made.passed),
         _num_threads(made.over, rank, manifest),
-        _thread_block(wishes.thread_block, manifest, rank),
+        _thread_block(values["thread_block"], manifest, rank),
     )
     doc = comments.doc or manifest.summary or ""
     return Interface(
@@ -191,7 +187,6 @@ def _num_threads(over: str, rank: int, manifest: KernelManifest) -> tuple[Extent
 
 def _manifest(image: KernelImage, entry: str) -> KernelManifest:
     """Return what is known of an entry point: what its PTX tells, and what its manifest adds."""
-    entry = entry or next(iter(image.signatures))
     image.signature(entry)  # KernelError when there is no such entry point
     found = next(manifest for manifest in describe_kernels(image) if manifest.name == entry)
     told = image.manifests.get(entry)

@@ -1,17 +1,12 @@
 """A block class that lacks something is refused when it is defined; the message says what is missing."""
 
-from collections.abc import Callable
-from inspect import signature
 from pathlib import Path
 from types import new_class
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from engine import Patch
 from engine.api import (
     Block,
     BlockBuilder,
@@ -28,13 +23,7 @@ from engine.api import (
     value_port,
 )
 from engine.blocktypes.block import block_types, describe
-from engine.blocktypes.parameters import parse_text
-from engine.catalogue.block_errors import code_diagnostic
 from engine.descriptions.checks import BlockDefinitionError
-from engine.diagnostics import PatchError
-from engine.runtime.check.check_patch import check_patch
-from tests.fuzzing import many
-from tests.runtime.model.test_block_authors import THINGS
 
 
 def define(
@@ -225,94 +214,48 @@ def test_a_block_says_what_it_is() -> None:
     assert block.source_folder() == Path(__file__).parent
 
 
+def test_a_base_class_holds_what_several_blocks_declare() -> None:
+    """A type's own ports and parameters come first; what it declares by an inherited name replaces that."""
+
+    class Gained(Block, abstract=True):
+        """Has a gain."""
+
+        x: In[f32] = port(doc="Input.")
+        gain: float = param(1.0, doc="Gain.")
+        width: int = param(5, structural=True, doc="Width.")
+
+    class Blur(Gained, id="test_def.blur"):
+        """Blur it."""
+
+        out: Out[f32] = port(shape="[width]", doc="Output.")
+        gain: float = param(2.0, doc="Another gain.")
+
+        def describe(self, build: BlockBuilder) -> None: ...
+
+    class Told(ValueBlock, abstract=True):
+        """Has an output."""
+
+        out: Value[int] = value_port(doc="Output.")
+
+    class Counts(Told, id="test_def.counts"):
+        """Count."""
+
+        step: int = param(3, doc="Step.")
+
+        def update(self, now: Moment) -> None: ...
+
+    assert list(Blur.ports) == ["out", "x"]
+    assert {name: spec.default for name, spec in Blur.parameters.items()} == {"gain": 2.0, "width": 5}
+    assert Blur("node", {"width": 7}).width == 7
+    assert (list(Counts.values_out), list(Counts.parameters)) == (["out"], ["step"])
+    assert Counts().out == 0
+
+
 def test_defining_a_block_again_in_its_module_replaces_it() -> None:
     """Loading a module again replaces the class; its id is not a duplicate."""
     define(x=X)
     second = define(x=X)
     assert block_types.get("test_def.sample") is second
-
-
-OPERATIONS: list[Callable[[Any], object]] = [
-    lambda a: a + 1,
-    lambda a: 1 + a,
-    lambda a: a - 1,
-    lambda a: 2.0 * a,
-    lambda a: np.float32(2) * a,
-    lambda a: a / 2,
-    lambda a: 1 // a,
-    lambda a: a % 2,
-    lambda a: a**2,
-    lambda a: -a,
-    abs,
-    int,
-    float,
-    bool,
-    lambda a: a < 1,
-    lambda a: a >= 1,
-    lambda a: a == 1,
-    lambda a: a != 1,
-    lambda a: [10, 20][a],
-    lambda a: range(a),
-]
-
-
-@pytest.mark.parametrize("operation", OPERATIONS)
-def test_a_live_parameter_cannot_be_computed_with_and_says_why(operation: Callable[[Any], object]) -> None:
-    """In `describe` its value is not known, so an expression of it would be wrong after the next change."""
-    block: Any = define(x=X, a=(float, param(1.0, doc="A.")))("node")
-    with pytest.raises(TypeError) as refused:
-        operation(block.a)
-    assert str(refused.value) == (
-        "parameter a is live and must only be passed to a kernel; declare it with structural=True to compute with its "
-        "value in describe"
-    )
-
-
-def test_a_structural_parameter_is_its_value() -> None:
-    """`describe` computes with it."""
-    block: Any = define(x=X, n=(int, param(3, structural=True, doc="N.")))("node", {"n": 4})
-    assert block.n + 1 == 5
-
-
-@pytest.mark.parametrize(
-    ("hint", "text", "value"),
-    [
-        (float, "1e-3", 0.001),
-        (float, "-2", -2.0),
-        (int, "7", 7),
-        (int, "7.0", 7),
-        (bool, "on", True),
-        (bool, "False", False),
-        (str, "b", "b"),
-        (Path, "a/b.png", "a/b.png"),
-    ],
-)
-def test_typed_text_becomes_a_value_of_the_parameters_type(hint: type, text: str, value: object) -> None:
-    """The command line and the inspector convert alike."""
-    default: Any = {float: 0.0, int: 0, bool: True, str: "", Path: ""}[hint]
-    spec = define(x=X, a=(hint, param(default, doc="A."))).parameters["a"]
-    assert parse_text(spec, text) == value
-    assert type(parse_text(spec, text)) is type(value)
-
-
-@pytest.mark.parametrize(
-    ("hint", "text", "message"),
-    [
-        (float, "much", "parameter a must be a finite number, got 'much'"),
-        (float, "nan", "parameter a must be a finite number, got "),
-        (float, "inf", "parameter a must be a finite number, got "),
-        (int, "1.5", "parameter a must be a whole number, got 1.5"),
-        (bool, "maybe", "parameter a must be true or false, got 'maybe'"),
-        (np.ndarray, "1", "parameter a must be set from Python, got text"),
-    ],
-)
-def test_typed_text_that_does_not_fit_is_refused(hint: type, text: str, message: str) -> None:
-    """The message says what the parameter takes."""
-    default: Any = {float: 0.0, int: 0, bool: True, np.ndarray: np.zeros(1)}[hint]
-    spec = define(x=X, a=(hint, param(default, doc="A."))).parameters["a"]
-    with pytest.raises(PatchError) as refused:
-        parse_text(spec, text)
-    assert str(refused.value).startswith(message)
 
 
 def test_a_block_without_describe_says_so_when_it_is_described() -> None:
@@ -326,92 +269,3 @@ def test_a_block_without_describe_says_so_when_it_is_described() -> None:
     with pytest.raises(NotImplementedError, match=r"block test_def\.silent must define describe"):
         silent: Any = Silent
         describe(silent("n"))
-
-
-#: Good arguments of every function that declares.
-DECLARING: dict[str, dict[str, Any]] = {
-    "port": {
-        "doc": "In.",
-        "shape": "same",
-        "rank": 1,
-        "optional": True,
-        "inplace": None,
-        "state": False,
-        "dtype": None,
-        "strided": True,
-        "delayed": False,
-        "default": 1.0,
-        "append": False,
-        "advised": True,
-        "replaces": ("old",),
-    },
-    "param": {
-        "default": 2,
-        "doc": "Parameter.",
-        "min": 1,
-        "max": 3,
-        "unit": "m",
-        "choices": (),
-        "structural": True,
-        "files": "",
-        "replaces": ("before",),
-        "language": "",
-    },
-    "value_port": {"doc": "Value.", "unit": "m", "replaces": ("said",)},
-    "class": {
-        "id": "test_def.tried",
-        "version": 2,
-        "category": "Test",
-        "title": "Tried",
-        "tags": ("a",),
-        "regions": (),
-    },
-}
-CALLED = {"port": port, "param": param, "value_port": value_port}
-#: Names that don't depend on a block.
-GIVEN: list[Any] = [thing(None, None) for thing in THINGS[:80]]  # type: ignore[arg-type]
-
-
-def test_everything_that_declares_is_tried_with_all_its_arguments() -> None:
-    """Those of `Block` are the keywords of the class."""
-    for name, call in {**CALLED, "class": Block.__init_subclass__}.items():
-        assert set(signature(call).parameters) - {"abstract"} == set(DECLARING[name]), name
-
-
-@given(st.sampled_from(sorted(DECLARING)), st.data())
-@settings(max_examples=many(100))
-def test_a_declaration_is_refused_with_name_and_line_or_works(kind: str, data: st.DataObject) -> None:
-    """Blocks that are accepted can be placed and checked."""
-    asked = {name: dict(arguments) for name, arguments in DECLARING.items()}
-    for name in data.draw(st.lists(st.sampled_from(sorted(asked[kind])), min_size=1, max_size=2, unique=True)):
-        asked[kind][name] = GIVEN[data.draw(st.integers(0, len(GIVEN) - 1))]
-    try:
-
-        class Tried(Block, **asked["class"]):
-            """Tries."""
-
-            x: In[f32] = port(**asked["port"])
-            n: int = param(**asked["param"])
-
-            def describe(self, build: BlockBuilder) -> None:
-                pass
-
-        class Told(ValueBlock, id="test_def.told"):
-            """Tells."""
-
-            out: Value[float] = value_port(**asked["value_port"])
-
-            def update(self, now: Moment) -> None:
-                pass
-
-    except BlockDefinitionError as problem:
-        found = code_diagnostic(problem, "block file", Path(__file__))
-        assert found.file == __file__ and found.line
-        names = ("Tried: ", "Told: ", "block test_def.", "value block test_def.", "block id ")
-        assert found.message.startswith(names), found.message
-        assert " must " in found.message, found.message
-    else:
-        patch = Patch()
-        patch.add(Tried.id)
-        patch.add("test_def.told")
-        assert check_patch(patch) is not None

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import pytest
 
 from engine.device.device import Device
-from engine.device.open import open_device
 from engine.runtime.model.module_cache import ModuleCache
 from tests.compiler.support.descriptions import verified_plans
 
@@ -14,14 +13,6 @@ from tests.compiler.support.descriptions import verified_plans
 def makes_sound_plans(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Verify each plan as it is made, except large ones, which would take longer than the rest of the test."""
     yield from verified_plans(monkeypatch)
-
-
-@pytest.fixture(scope="module", params=["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])
-def device(request: pytest.FixtureRequest) -> Iterator[Device]:
-    """Each device in turn."""
-    opened = open_device(request.param)
-    yield opened
-    opened.close()
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,8 @@ import numpy as np
 import pytest
 from cuda.bindings import nvrtc
 
-from engine.device.device import Device
 from engine.device.host import HostDevice
 from engine.device.host.modules import cache
-from engine.device.open import open_device
-from engine.diagnostics import DeviceError
 from tests.fuzzing import FACTOR
 
 
@@ -66,17 +63,6 @@ def quick_host() -> Iterator[HostDevice]:
     device = HostDevice(cores=2, quick_first=FACTOR == 1)
     yield device
     device.close()
-
-
-@pytest.fixture(scope="module", params=["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])
-def device(request: pytest.FixtureRequest) -> Iterator[Device]:
-    """Each device in turn; the CUDA one is skipped, with the reason, where there is none."""
-    try:
-        opened = open_device(request.param)
-    except DeviceError as reason:
-        pytest.skip(str(reason))
-    yield opened
-    opened.close()
 
 
 @pytest.fixture

@@ -18,7 +18,6 @@ import pytest
 from engine import Engine, Patch, UpdateLevel
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
 from engine.device.device import Device
-from engine.device.open import open_device
 from engine.diagnostics import KernelError
 from engine.kernel_sources.describe import describe_kernels
 from engine.kernel_sources.image import KernelImage
@@ -39,14 +38,6 @@ def needs(package: str) -> pytest.MarkDecorator:
     works = package != "numba_cuda" or hasattr(np, "row_stack")
     is_missing = importlib.util.find_spec(package) is None or not works
     return pytest.mark.skipif(is_missing, reason=f"needs {package}, and numba a numpy that has row_stack")
-
-
-@pytest.fixture(params=["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])
-def device(request: pytest.FixtureRequest) -> Iterator[Device]:
-    """Each device in turn."""
-    opened = open_device(request.param)
-    yield opened
-    opened.close()
 
 
 @pytest.fixture(autouse=True)

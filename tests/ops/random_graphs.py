@@ -8,7 +8,7 @@ from typing import Any
 from engine.diagnostics import Severity
 from engine.ops import OPS, GraphBuilder, OpConnection, OpGraph, OpNode, check
 from engine.ops.graph import Port
-from tests.ops import reference
+from tests.ops import reference_numbers
 
 #: The inputs of every random graph, and their element types.
 INPUTS = {
@@ -23,13 +23,13 @@ INPUTS = {
     "h": "f16",
 }
 _EXACT = (
-    *reference.NUMERIC,
-    *reference.WHOLE,
-    *reference.WHOLE_OR_BOOLEAN,
-    *reference.FLOATS,
-    *reference.COMPARISON,
-    *reference.BOOLEAN,
-    *reference.VECTORS,
+    *reference_numbers.NUMERIC,
+    *reference_numbers.WHOLE,
+    *reference_numbers.WHOLE_OR_BOOLEAN,
+    *reference_numbers.FLOATS,
+    *reference_numbers.COMPARISON,
+    *reference_numbers.BOOLEAN,
+    *reference_numbers.VECTORS,
     "any",
     "all",
     "select",

@@ -8,7 +8,8 @@ from scipy import ndimage
 
 from engine.device.device import Device
 from engine.ops import GraphBuilder
-from tests.ops.reference import Array, assert_same
+from tests.ops.reference import assert_same
+from tests.ops.reference_numbers import Array
 from tests.ops.running import run
 
 _F = np.float32

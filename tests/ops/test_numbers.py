@@ -9,8 +9,9 @@ from scipy import special
 from engine.device.device import Device
 from engine.ops import OPS, GraphBuilder, OpGraph, compile_graph
 from engine.ops.functions import FUNCTIONS
-from tests.ops import reference
-from tests.ops.reference import Array, Reference, assert_same
+from tests.ops import reference, reference_numbers
+from tests.ops.reference import Reference, assert_same
+from tests.ops.reference_numbers import Array
 from tests.ops.running import run
 
 _SIZE = 1027
@@ -53,11 +54,17 @@ def _graph(names: list[str], kind: str) -> OpGraph:
 
 
 def _names(kind: str) -> list[str]:
-    tables = [reference.NUMERIC, reference.FLOATS, reference.COMPARISON, reference.BOOLEAN, {"select": None}]
+    tables = [
+        reference_numbers.NUMERIC,
+        reference_numbers.FLOATS,
+        reference_numbers.COMPARISON,
+        reference_numbers.BOOLEAN,
+        {"select": None},
+    ]
     if kind != "boolean":
         tables.append({"reinterpret": None})
     if kind[0] != "f":
-        tables += [reference.WHOLE, reference.WHOLE_OR_BOOLEAN]
+        tables += [reference_numbers.WHOLE, reference_numbers.WHOLE_OR_BOOLEAN]
     return [name for table in tables for name in table]
 
 

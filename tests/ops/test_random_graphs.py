@@ -9,7 +9,8 @@ from engine.diagnostics import Severity
 from engine.ops import OpError, OpGraph, check, compile_graph, graph_from_json, graph_to_json
 from tests.fuzzing import many
 from tests.ops.random_graphs import INPUTS, nonsense, valid_graph
-from tests.ops.reference import Array, Reference, assert_same
+from tests.ops.reference import Reference, assert_same
+from tests.ops.reference_numbers import Array
 from tests.ops.running import run
 
 _SHAPE = (13, 7)

@@ -6,7 +6,8 @@ import pytest
 from engine.device.device import Device
 from engine.ops import GraphBuilder, check, compile_graph, compose, parse_expression
 from engine.ops.graph import Port
-from tests.ops.reference import NUMPY, Array, assert_same
+from tests.ops.reference import NUMPY, assert_same
+from tests.ops.reference_numbers import Array
 from tests.ops.running import run
 
 _BLOCK = 256

@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port, uchar4
-from engine.device.device import Device
-from engine.device.open import open_device
 from engine.protocol.messages import KernelFilesChanged
 from tests.compiler.support.descriptions import verified_plans
 
@@ -34,14 +32,6 @@ extern "C" __global__ void tell(const Frame* frame, float* out) {
     out[0] = frame->index; out[1] = frame->time; out[2] = frame->time_step;
 }
 """
-
-
-@pytest.fixture(params=["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])
-def device(request: pytest.FixtureRequest) -> Iterator[Device]:
-    """Each device in turn, one for all engines of a test."""
-    opened = open_device(request.param)
-    yield opened
-    opened.close()
 
 
 @dataclass
@@ -123,10 +113,12 @@ def kernels(tmp_path: Path) -> Kernels:
 
 
 @pytest.fixture(autouse=True)
-def leaves_no_device_threads() -> Iterator[None]:
-    """Every engine here opens a device of its own, which must end with it."""
+def leaves_no_device_threads(request: pytest.FixtureRequest) -> Iterator[None]:
+    """An engine that is given no device opens one of its own, which must end with it."""
     before = set(threading.enumerate())
     yield
+    if "device" in request.fixturenames:
+        return
     deadline = time.monotonic() + 60
     # The processes that compile serve all engines, until the program ends.
     while left := [t.name for t in set(threading.enumerate()) - before if t.name != "warploom-workers"]:

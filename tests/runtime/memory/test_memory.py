@@ -3,23 +3,21 @@
 import random
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine import Engine, Patch, ProfilingLevel, UpdateLevel
-from engine.api import Block, BlockBuilder, Composite, CompositeBuilder, In, Kernel, Out, f32, port
+from engine import Engine, Patch, ProfilingLevel
+from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, port
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.device.device import Device
 from engine.diagnostics import DeviceError, PatchError, Severity
 from engine.patch.changes import PortRef
 from engine.patch.document import NodeRef
-from engine.protocol.messages import Reset
 from tests.fuzzing import many
-from tests.runtime.small_blocks import Array, Pour, add_to, array, bump, zeros
+from tests.runtime.small_blocks import Array, array, bump, zeros
 
 
 def used_bytes(engine: Engine) -> int:
@@ -169,196 +167,6 @@ def test_a_read_sees_the_frame_that_was_and_not_an_edit_that_waits() -> None:
         assert engine.read(chain[5]["out"]).tolist() == [0.0] * 10
 
 
-def _view(patch: Patch, source: NodeRef, block: str, **values: Any) -> NodeRef:
-    node = patch.add(f"buffer.{block}", **values)
-    patch.connect(source["out"], node["x"])
-    return node
-
-
-def _copied(patch: Patch, source: NodeRef) -> NodeRef:
-    return _view(patch, source, "copy")
-
-
-@given(st.integers(0, 10_000))
-@settings(max_examples=many(15))
-def test_views_of_views_are_numpys(seed: int) -> None:
-    """Slices, transposes, reshapes and other element types one behind the other, read directly and through a copy."""
-    rng = random.Random(seed)
-    shape = tuple(rng.randint(1, 5) for _ in range(rng.randint(1, 3)))
-    data = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
-    patch = Patch()
-    node, values = patch.add("io.array", data=data), data
-    # The engine's own memory, and the array that numpy's views lie in.
-    node = _copied(patch, node)
-    steps: list[tuple[NodeRef, Array]] = []
-    for _ in range(rng.randint(1, 4)):
-        kind = rng.choice(["slice", "transpose", "reshape", "reinterpret"])
-        if kind == "slice":
-            axis = rng.randrange(values.ndim)
-            start = rng.randrange(values.shape[axis])
-            stop, step = rng.randint(start + 1, values.shape[axis]), rng.randint(1, 3)
-            node = _view(patch, node, "slice", axis=axis, start=start, stop=stop, step=step)
-            values = np.moveaxis(np.moveaxis(values, axis, 0)[start:stop:step], 0, axis)
-        elif kind == "transpose":
-            order = rng.sample(range(values.ndim), values.ndim)
-            node = _view(patch, node, "transpose", order=", ".join(map(str, order)))
-            values = values.transpose(order)
-        elif values.flags.c_contiguous and kind == "reshape":
-            node = _view(patch, node, "reshape", shape=f"{values.shape[0]}, -1")
-            values = values.reshape(values.shape[0], -1)
-        elif values.flags.c_contiguous and values.dtype == np.float32:
-            node = _view(patch, node, "reinterpret", dtype="u16")
-            values = values.view(np.uint16)
-        steps.append((node, values))
-    copies = [(_copied(patch, node), values) for node, values in steps]
-    with Engine(patch, device="host") as engine:
-        assert not engine.step().diagnostics
-        for node, values in [*steps, *copies]:
-            found = engine.read(node["out"])
-            assert found.dtype == values.dtype
-            np.testing.assert_array_equal(found, values)
-
-
-@pytest.mark.parametrize("edges", [(0, 3), (2, 5), (6, 7), (0, 7)])
-def test_an_in_place_block_on_a_slice_leaves_the_rest(edges: tuple[int, int]) -> None:
-    """The whole buffer is changed in that part and nowhere else."""
-    start, stop = edges
-    patch = Patch()
-    whole = zeros(patch, 7, value=3.0)
-    part = bump(patch, _view(patch, whole, "slice", start=start, stop=stop))
-    expected = np.full(7, 3.0)
-    expected[start:stop] += 1
-    with Engine(patch, device="host") as engine:
-        for _ in range(3):
-            assert not engine.step().diagnostics
-            assert engine.read(whole["out"]).tolist() == expected.tolist()
-            assert engine.read(part["out"]).tolist() == [4.0] * (stop - start)
-
-
-def test_two_in_place_blocks_may_change_parts_without_a_common_byte() -> None:
-    """This holds after a reader of the whole buffer, and in a loop."""
-    patch = Patch()
-    whole = zeros(patch, 9, value=1.0)
-    before = patch.add("math.scale_offset", scale=10.0)
-    patch.connect(whole["out"], before["x"])
-    loop = patch.add("control.for", count=3)
-    first = bump(patch, _view(patch, whole, "slice", stop=4), loop)
-    bump(patch, _view(patch, whole, "slice", start=4, stop=6), amount=7.0)
-    with Engine(patch, device="host") as engine:
-        assert not engine.step().diagnostics
-        assert engine.read(whole["out"]).tolist() == [4, 4, 4, 4, 8, 8, 1, 1, 1]
-        assert engine.read(before["out"]).tolist() == [10] * 9
-        assert engine.read(first["out"]).tolist() == [4] * 4
-
-
-def test_two_in_place_blocks_on_parts_with_a_common_element_are_refused() -> None:
-    """The error is at one of the two and names a remedy; a Copy mends it."""
-    patch = Patch()
-    whole = zeros(patch, 9)
-    bump(patch, _view(patch, whole, "slice", stop=5))
-    part = _view(patch, whole, "slice", start=4)
-    second = bump(patch, part)
-    with Engine(patch, device="host") as engine:
-        (problem,) = engine.step().diagnostics
-        assert problem.severity is Severity.ERROR and problem.node is not None and problem.node.startswith("bump")
-        assert "Copy" in problem.remedy
-        copy = _copied(patch, part)
-        patch.connect(copy["out"], second["x"])
-        assert not engine.step().diagnostics
-        assert engine.read(second["out"]).tolist() == [1] * 5
-
-
-def _poured(values: list[float], **parameters: Any) -> tuple[Patch, NodeRef, NodeRef]:
-    patch = Patch()
-    source = array(patch, *values)
-    pour = patch.add("test_small.pour", **parameters)
-    patch.connect(source["out"], pour["x"])
-    reader = patch.add("buffer.copy")
-    patch.connect(pour["out_count"], reader["x"])
-    return patch, pour, reader
-
-
-@pytest.mark.parametrize(
-    ("least", "count", "severity"),
-    [(20.0, 0, None), (19.0, 1, None), (12.0, 8, None), (11.0, 9, None), (10.0, 10, "full"), (4.0, 10, "over")],
-)
-def test_an_append_buffer_counts_what_is_in_it(least: float, count: int, severity: str | None) -> None:
-    """Nothing is appended, exactly what fits, or more than fits; the count never exceeds the capacity."""
-    patch, pour, reader = _poured(list(range(20)), capacity=10, least=least)
-    with Engine(patch, device="host") as engine:
-        for _ in range(2):
-            report = engine.step()
-            assert report.counts == {str(pour["out"]): count}
-            assert engine.read(reader["out"]).tolist() == [count]
-            found = engine.read(pour["out"])[:count].tolist()
-            assert len(set(found)) == count and set(found) <= set(range(int(least), 20))
-            texts = [(d.node, d.port, d.severity) for d in report.diagnostics]
-            assert texts == ([(pour.id, "out", Severity.WARNING)] if severity else [])
-            if severity == "full":
-                assert "100 % of its capacity (10 of 10)" in report.diagnostics[0].message
-            if severity == "over":
-                assert "got 16 for 10 places" in report.diagnostics[0].message
-        patch.set(pour, least=30.0)
-        report = engine.step()
-        assert (report.update_level, report.counts[str(pour["out"])]) == (UpdateLevel.HOT, 0)
-        assert not report.diagnostics
-
-
-def test_an_append_buffer_in_a_composite_is_counted_by_the_name_it_is_exposed_with() -> None:
-    """Report and diagnostics use that name."""
-
-    class Pouring(Composite, id="test_small.pouring"):
-        """Append inside."""
-
-        def compose(self, build: CompositeBuilder) -> None:
-            pour = build.add_child(Pour, "pour")
-            build.expose_input("x", pour["x"])
-            build.expose_output("large", pour["out"])
-            build.expose_output("count", pour["out_count"])
-
-    patch = Patch()
-    node = patch.add("test_small.pouring")
-    patch.connect(array(patch, *range(20))["out"], node["x"])
-    with Engine(patch, device="host") as engine:
-        report = engine.step()
-        assert report.counts == {str(node["large"]): 5}
-        assert [(d.node, d.port) for d in report.diagnostics] == [(node.id, "large")]
-
-
-def test_an_append_buffer_that_is_state_goes_on() -> None:
-    """From frame to frame, beside a loop whose words are cleared in each; a reset empties it."""
-
-    class Gather(Block, id="test_small.gather"):
-        """Append to what the frames before have."""
-
-        x: In[f32] = port(doc="Numbers.")
-        out: Out[f32] = port(shape="[14]", append=True, state=True, doc="All so far.")
-
-        def describe(self, build: BlockBuilder) -> None:
-            arguments = (self.x, 0.0, self.out, self.out.counter, self.out.size, self.x.size)
-            file = str(Path(__file__).parents[1] / "small_blocks.cu")
-            build.launch(Kernel(file, "pour"), num_threads=self.x.size, args=arguments)
-
-    patch = Patch()
-    node = patch.add("test_small.gather")
-    patch.connect(array(patch, 1, 2, 3)["out"], node["x"])
-    with Engine(patch, device="host") as engine:
-        for frame in range(6):
-            if frame == 2:
-                bump(patch, zeros(patch), patch.add("control.for", count=2))
-            report = engine.step()
-            count = min(3 * (frame + 1), 14)
-            assert report.counts == {str(node["out"]): count}
-            assert engine.read(node["out_count"]).tolist() == [count]
-            everything = [1, 2, 3] * (frame + 1)
-            found = engine.read(node["out"])[:count].tolist()
-            assert all(found.count(value) <= everything.count(value) for value in found)
-            assert len(found) == count and set(found) <= {1, 2, 3}
-            assert bool(report.diagnostics) == (frame >= 4)
-        engine.post(Reset())
-        assert engine.step().counts == {str(node["out"]): 3}
-
-
 def test_a_refused_build_leaves_no_memory_behind() -> None:
     """A kernel does not take its block's arguments, and state follows it; the build is tried again and again."""
 
@@ -421,41 +229,6 @@ def test_a_graph_that_cannot_be_instantiated_is_freed(
         assert engine.read(last["out"]).tolist() == [2.0] * 300
     pool = engine.core.context.services.pool
     assert (pool.used_bytes, pool.allocated_bytes) == (0, 0)
-
-
-def test_an_append_buffer_in_a_loop_starts_empty_in_each_turn() -> None:
-    """The total of the counts is the number of turns times what is found in each."""
-    patch = Patch()
-    loop = patch.add("control.for", count=3)
-    pour = patch.add("test_small.pour", region=loop, least=2.0)
-    patch.connect(array(patch, 1, 2, 3)["out"], pour["x"])
-    number = patch.add("buffer.convert", dtype="f32", region=loop)
-    patch.connect(pour["out_count"], number["x"])
-    total = add_to(patch, zeros(patch), number, "out", loop)
-    with Engine(patch, device="host") as engine:
-        for turns in (3, 1, 0, 2):
-            patch.set(loop, count=turns)
-            report = engine.step()
-            assert engine.read(total["out"]).tolist() == [2 * turns]
-            assert report.counts[str(pour["out"])] == (2 if turns else 0)
-
-
-def test_a_skipped_append_buffer_has_nothing_in_it() -> None:
-    """Its count is 0 in the report and when read, even if the buffer was full in the frame before."""
-    patch = Patch()
-    holds, choice = zeros(patch, value=1.0), patch.add("control.if")
-    patch.connect(holds["out"], choice["condition"])
-    pour = patch.add("test_small.pour", region=choice, capacity=2)
-    patch.connect(array(patch, 1, 2, 3)["out"], pour["x"])
-    reader = patch.add("buffer.copy")
-    patch.connect(pour["out_count"], reader["x"])
-    with Engine(patch, device="host") as engine:
-        for value, count in ((1.0, 2), (0.0, 0), (1.0, 2), (0.0, 0)):
-            patch.set(holds, value=value)
-            report = engine.step()
-            assert engine.read(reader["out"]).tolist() == [count]
-            assert report.counts == {str(pour["out"]): count}
-            assert len(report.diagnostics) == (1 if value else 0)
 
 
 def _edit(patch: Patch, base: NodeRef, loop: NodeRef, rng: random.Random, *, undo: bool) -> None:

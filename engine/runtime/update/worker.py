@@ -1,0 +1,93 @@
+"""The worker: a thread that prepares updates beside the frames."""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.processes.scope import Scope
+from engine.protocol.messages import UpdateLevel
+from engine.runtime.model.context import Cause
+from engine.runtime.model.module_cache import ModuleCache
+from engine.runtime.update.running_graph import Retired
+
+#: What an update has applied and replaced.
+Applied = tuple[UpdateLevel, Retired | None]
+#: The rest of a job, for the engine's thread to do between two frames.
+Finish = Callable[[], Applied]
+#: What the worker does beside the frames. It must not touch what runs.
+Job = Callable[[], Finish]
+
+
+@dataclass(frozen=True)
+class Done:
+    """A job's result, why and when it began, how long the worker took, and the files that kernels then depend on."""
+
+    finish: Finish
+    cause: Cause
+    start_ns: int
+    beside_ns: int
+    kernel_files: frozenset[Path]
+
+
+class Worker:
+    """A thread that prepares updates beside the frames, one job at a time, and releases what they have replaced.
+
+    Only the engine's thread calls it.
+    """
+
+    def __init__(self, modules: ModuleCache) -> None:
+        self._modules = modules
+        self._thread = ThreadPoolExecutor(1, "warploom-prepare")
+        self._job: Future[Done] | None = None
+        self._retiring: Future[None] | None = None
+        self._scope = Scope()
+
+    @property
+    def is_busy(self) -> bool:
+        """True from `begin` to `take`."""
+        return self._job is not None
+
+    @property
+    def is_done(self) -> bool:
+        """True when there is a result to take."""
+        return self._job is not None and self._job.done()
+
+    def begin(self, cause: Cause, job: Job, *, wait: bool) -> None:
+        """Begin a job; with `wait`, return when it is done."""
+        start_ns, modules = time.perf_counter_ns(), self._modules
+
+        def timed() -> Done:
+            begun_ns = time.perf_counter_ns()
+            with self._scope.entered():
+                finish, kernel_files = job(), modules.dependencies()
+            return Done(finish, cause, start_ns, time.perf_counter_ns() - begun_ns, kernel_files)
+
+        self._job = self._thread.submit(timed)
+        if wait:
+            self._job.exception()  # which `take` raises
+
+    def take(self) -> Done:
+        """Wait for the job and return its result, or raise what it raised."""
+        assert self._job is not None
+        job, self._job = self._job, None
+        return job.result()
+
+    def retire(self, retired: Retired | None, *, wait: bool) -> None:
+        """Release what was replaced, if anything: beside the frames, or now with `wait`."""
+        before, self._retiring = self._retiring, None
+        if before is not None:
+            before.result()  # done, since a later job is; raises what it raised
+        if retired is not None and wait:
+            retired.release()
+        elif retired is not None:
+            self._retiring = self._thread.submit(retired.release)
+
+    def cancel(self) -> None:
+        """Stop what compiles and begin nothing more; any thread may call it. Jobs raise `Cancelled`."""
+        self._scope.cancel()
+
+    def close(self) -> None:
+        """Wait for all work and end the thread."""
+        self._thread.shutdown()

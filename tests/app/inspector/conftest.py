@@ -1,0 +1,22 @@
+"""An inspector that shows every kind of parameter."""
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.canvas.drawing.node_layout import node_size
+from app.inspector.inspector import Inspector
+from engine.patch.document import Patch
+from tests.app.inspector.every_parameter import TYPE
+
+
+@pytest.fixture
+def inspector(qtbot: QtBot, patch: Patch) -> Inspector:
+    """An inspector that shows one node with every parameter."""
+    patch.add(TYPE, node_id="a")
+    inspector = Inspector(node_size)
+    qtbot.addWidget(inspector)
+    inspector.resize(360, 500)
+    inspector.show()
+    inspector.set_patch(patch)
+    inspector.show_nodes(["a"])
+    return inspector

@@ -1,0 +1,13 @@
+"""The editors of a block that has every kind of parameter."""
+
+from app.inspector.inspector import Inspector
+from app.inspector.parameter_editors import NumberEditor
+
+TYPE = "test_app.every_parameter"
+
+
+def number(inspector: Inspector, name: str) -> NumberEditor:
+    """Return the editor of a number."""
+    editor = inspector.editor(name)
+    assert isinstance(editor, NumberEditor)
+    return editor

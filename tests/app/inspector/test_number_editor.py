@@ -1,0 +1,165 @@
+"""Numbers are edited by slider, box and wheel, with one undo step for each action."""
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QColor, QWheelEvent
+from PySide6.QtWidgets import QApplication, QSlider, QStyle, QStyleOptionSlider
+from pytestqt.qtbot import QtBot
+
+from app.inspector.inspector import Inspector
+from app.inspector.parameter_editors import (
+    NumberEditor,
+)
+from app.theme.apply import apply_theme
+from app.theme.colours import current
+from engine.blocktypes.parameters import ParameterSpec
+from engine.patch.document import Patch
+from tests.app.app_support import move_pointer
+from tests.app.inspector.every_parameter import number
+
+
+def drag(qtbot: QtBot, slider: QSlider, positions: list[int]) -> None:
+    """Drag a slider's handle with the mouse through these shares of its length, in percent."""
+    option = QStyleOptionSlider()
+    slider.initStyleOption(option)
+    handle = slider.style().subControlRect(
+        QStyle.ComplexControl.CC_Slider, option, QStyle.SubControl.SC_SliderHandle, slider
+    )
+    qtbot.mousePress(slider, Qt.MouseButton.LeftButton, pos=handle.center())
+    for percent in positions:
+        move_pointer(slider, QPoint(slider.width() * percent // 100, handle.center().y()), Qt.MouseButton.LeftButton)
+    end = QPoint(slider.width() * positions[-1] // 100, handle.center().y())
+    qtbot.mouseRelease(slider, Qt.MouseButton.LeftButton, pos=end)
+
+
+def test_a_slider_drag_is_one_undo_step(qtbot: QtBot, inspector: Inspector, patch: Patch) -> None:
+    """The moves of one drag make one entry in the history, and undo reverts all of them."""
+    slider = number(inspector, "gain").slider
+    assert slider is not None
+    before = len(patch.history.names)
+    drag(qtbot, slider, [20, 40, 60, 80])
+    assert patch.value("a", "gain") == pytest.approx(8.0, abs=1.0)  # the handle has a width
+    assert patch.history.names[before:] == ["Set gain of Every Parameter"]
+    patch.undo()
+    assert patch.value("a", "gain") == 1.0
+    assert number(inspector, "gain").box.value() == 1.0
+    assert slider.value() == 100
+
+
+def test_two_drags_are_two_undo_steps(qtbot: QtBot, inspector: Inspector, patch: Patch) -> None:
+    """Releasing the slider ends the step."""
+    slider = number(inspector, "gain").slider
+    assert slider is not None
+    drag(qtbot, slider, [30, 40])
+    first = patch.value("a", "gain")
+    drag(qtbot, slider, [60, 70])
+    patch.undo()
+    assert patch.value("a", "gain") == first
+
+
+def test_slider_values_are_round_numbers(inspector: Inspector, patch: Patch) -> None:
+    """A slider of 1000 steps over 0 to 10 gives values with two digits, not binary noise."""
+    slider = number(inspector, "gain").slider
+    assert slider is not None
+    slider.setValue(333)
+    assert patch.value("a", "gain") == 3.33
+
+
+def test_a_number_without_bounds_has_no_slider_and_takes_any_size(
+    qtbot: QtBot, inspector: Inspector, patch: Patch
+) -> None:
+    """Typed numbers are taken as they are, also with an exponent."""
+    editor = number(inspector, "free")
+    assert editor.slider is None
+    for text, value in (("2.5e-7", 2.5e-7), ("-123456.75", -123456.75)):
+        editor.box.selectAll()
+        qtbot.keyClicks(editor.box, text)
+        qtbot.keyClick(editor.box, Qt.Key.Key_Return)
+        assert patch.value("a", "free") == value
+
+
+def test_numbers_out_of_range_are_not_taken(qtbot: QtBot, inspector: Inspector, patch: Patch) -> None:
+    """A typed number beyond the declared bounds does not reach the patch."""
+    box = number(inspector, "gain").box
+    box.selectAll()
+    qtbot.keyClicks(box, "99")
+    qtbot.keyClick(box, Qt.Key.Key_Return)
+    assert patch.value("a", "gain") <= 10
+
+
+def test_whole_numbers_stay_whole(inspector: Inspector, patch: Patch) -> None:
+    """An int parameter gets an int, from the slider and from the box."""
+    editor = number(inspector, "count")
+    assert editor.slider is not None
+    editor.slider.setValue(10)
+    assert patch.value("a", "count") == 11  # from 1 in steps of 1
+    assert type(patch.value("a", "count")) is int
+
+
+def test_unit_is_shown(inspector: Inspector) -> None:
+    """The unit follows the number."""
+    assert number(inspector, "gain").box.text() == "1 dB"
+
+
+def test_a_click_beside_the_handle_brings_it_there(qtbot: QtBot, inspector: Inspector, patch: Patch) -> None:
+    """The slider follows the pointer from where it was pressed, as one undo step."""
+    slider = number(inspector, "gain").slider
+    assert slider is not None
+    edits = len(patch.history.names)
+    middle = slider.height() // 2
+    qtbot.mousePress(slider, Qt.MouseButton.LeftButton, pos=QPoint(slider.width() * 3 // 4, middle))
+    pressed = patch.value("a", "gain")
+    assert pressed == pytest.approx(7.5, abs=0.6)
+    move_pointer(slider, QPoint(slider.width() // 2, middle), Qt.MouseButton.LeftButton)
+    qtbot.mouseRelease(slider, Qt.MouseButton.LeftButton, pos=QPoint(slider.width() // 2, middle))
+    assert patch.value("a", "gain") == pytest.approx(5, abs=0.4)
+    assert len(patch.history.names) == edits + 1
+
+
+def test_the_wheel_edits_only_a_focused_number(inspector: Inspector, patch: Patch) -> None:
+    """Scrolling over the panel changes nothing."""
+    box = number(inspector, "gain").box
+    inspector.setFocus()
+    event = QWheelEvent(
+        QPointF(5, 5),
+        QPointF(box.mapToGlobal(QPoint(5, 5))),
+        QPoint(),
+        QPoint(0, 120),
+        Qt.MouseButton.NoButton,
+        Qt.KeyboardModifier.NoModifier,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )
+    QApplication.sendEvent(box, event)
+    assert patch.value("a", "gain") == 1.0
+
+
+@pytest.mark.parametrize("block", ["particles.emitter", "fractal.mandelbrot_step", "control.while", "image.tone"])
+def test_numbers_fit_into_their_boxes_with_their_units(inspector: Inspector, patch: Patch, block: str) -> None:
+    """This holds for the largest and the smallest value; the boxes of a block are equally wide."""
+    inspector.show_nodes([patch.add(block).id])
+    inspector.resize(518, 400)
+    editors = [row.editor for row in inspector.rows.values()]
+    boxes = [editor.box for editor in editors if isinstance(editor, NumberEditor) and editor.slider is not None]
+    assert len({box.width() for box in boxes}) == 1
+    for box in boxes:
+        for value in (box.minimum(), box.maximum()):
+            text = box.textFromValue(value) + box.suffix()
+            assert box.fontMetrics().horizontalAdvance(text) < box.lineEdit().width(), text
+
+
+@pytest.mark.parametrize("value", [-1.0, -0.5, 0.0, 0.5, 1.0])
+def test_a_slider_to_both_sides_is_filled_from_zero(qtbot: QtBot, qapp: QApplication, value: float) -> None:
+    """Left of the middle for negative values, right of it for positive ones, and nowhere at 0."""
+    apply_theme(qapp, "dark")
+    editor = NumberEditor(ParameterSpec("tilt", "float", 0.0, "A tilt.", minimum=-1.0, maximum=1.0))
+    qtbot.addWidget(editor)
+    editor.resize(400, 30)
+    editor.show()
+    editor.show_values([value])
+    assert editor.slider is not None
+    image, middle = editor.slider.grab().toImage(), editor.slider.width() // 2
+    accent = QColor(current().accent).rgb()
+    filled = [x for x in range(image.width()) if image.pixel(x, image.height() // 2) == accent]
+    far = [x for x in filled if abs(x - middle) > 12]
+    assert {(x > middle) - (x < middle) for x in far} == ({(value > 0) - (value < 0)} if value else set())

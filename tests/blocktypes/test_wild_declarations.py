@@ -1,0 +1,119 @@
+"""Whatever is passed to what declares, a class is refused with its name and line, or works."""
+
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine import Patch
+from engine.api import (
+    Block,
+    BlockBuilder,
+    In,
+    Moment,
+    Value,
+    ValueBlock,
+    f32,
+    param,
+    port,
+    value_port,
+)
+from engine.catalogue.block_errors import code_diagnostic
+from engine.descriptions.checks import BlockDefinitionError
+from engine.runtime.check.check_patch import check_patch
+from tests.fuzzing import many
+from tests.runtime.model.authors import THINGS
+
+#: Good arguments of every function that declares.
+DECLARING: dict[str, dict[str, Any]] = {
+    "port": {
+        "doc": "In.",
+        "shape": "same",
+        "rank": 1,
+        "optional": True,
+        "inplace": None,
+        "state": False,
+        "dtype": None,
+        "strided": True,
+        "delayed": False,
+        "default": 1.0,
+        "append": False,
+        "advised": True,
+        "replaces": ("old",),
+    },
+    "param": {
+        "default": 2,
+        "doc": "Parameter.",
+        "min": 1,
+        "max": 3,
+        "unit": "m",
+        "choices": (),
+        "structural": True,
+        "files": "",
+        "replaces": ("before",),
+        "language": "",
+    },
+    "value_port": {"doc": "Value.", "unit": "m", "replaces": ("said",)},
+    "class": {
+        "id": "test_def.tried",
+        "version": 2,
+        "category": "Test",
+        "title": "Tried",
+        "tags": ("a",),
+        "regions": (),
+    },
+}
+
+
+CALLED = {"port": port, "param": param, "value_port": value_port}
+
+
+#: Names that don't depend on a block.
+GIVEN: list[Any] = [thing(None, None) for thing in THINGS[:80]]  # type: ignore[arg-type]
+
+
+def test_everything_that_declares_is_tried_with_all_its_arguments() -> None:
+    """Those of `Block` are the keywords of the class."""
+    for name, call in {**CALLED, "class": Block.__init_subclass__}.items():
+        assert set(signature(call).parameters) - {"abstract"} == set(DECLARING[name]), name
+
+
+@given(st.sampled_from(sorted(DECLARING)), st.data())
+@settings(max_examples=many(100))
+def test_a_declaration_is_refused_with_name_and_line_or_works(kind: str, data: st.DataObject) -> None:
+    """Blocks that are accepted can be placed and checked."""
+    asked = {name: dict(arguments) for name, arguments in DECLARING.items()}
+    for name in data.draw(st.lists(st.sampled_from(sorted(asked[kind])), min_size=1, max_size=2, unique=True)):
+        asked[kind][name] = GIVEN[data.draw(st.integers(0, len(GIVEN) - 1))]
+    try:
+
+        class Tried(Block, **asked["class"]):
+            """Tries."""
+
+            x: In[f32] = port(**asked["port"])
+            n: int = param(**asked["param"])
+
+            def describe(self, build: BlockBuilder) -> None:
+                pass
+
+        class Told(ValueBlock, id="test_def.told"):
+            """Tells."""
+
+            out: Value[float] = value_port(**asked["value_port"])
+
+            def update(self, now: Moment) -> None:
+                pass
+
+    except BlockDefinitionError as problem:
+        found = code_diagnostic(problem, "block file", Path(__file__))
+        assert found.file == __file__ and found.line
+        names = ("Tried: ", "Told: ", "block test_def.", "value block test_def.", "block id ")
+        assert found.message.startswith(names), found.message
+        assert " must " in found.message, found.message
+    else:
+        patch = Patch()
+        patch.add(Tried.id)
+        patch.add("test_def.told")
+        assert check_patch(patch) is not None
