@@ -24,6 +24,7 @@ class Mend(StrEnum):
     """What one step of a person would mend, where that is known; an editor offers it as a button."""
 
     CONNECT = "connect"  # a required input of a new block, which is incomplete rather than wrong
+    CHOOSE = "choose"  # a value that has no default, such as a file; a new block is incomplete without it
     CONNECT_LIKE = "connect like"  # an input that says the shape of a loop
     COPY = "copy"  # put a copy between the input and what feeds it
     CONVERT = "convert"  # change the element type between the input and what feeds it
@@ -33,7 +34,7 @@ class Mend(StrEnum):
 
 
 class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
-    """One problem, with the place where it can be mended.
+    """One problem, with the place where it can be mended; `port` is a port or a parameter.
 
     `message` says what must hold and what was found; `expected` and `found` give the two alone, in a few words, where
     that makes sense; `remedy` says what to do, and `mend` which step does it. `file` and `line` point into a kernel or
@@ -53,8 +54,8 @@ class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_incomplete(self) -> bool:
-        """True when nothing is wrong: a block waits for the connections that it needs."""
-        return self.mend is Mend.CONNECT
+        """True when nothing is wrong: a block waits for connections or values that it needs."""
+        return self.mend in (Mend.CONNECT, Mend.CHOOSE)
 
     def __str__(self) -> str:
         place = ".".join(part for part in (self.node, self.port) if part)
@@ -79,6 +80,14 @@ class WarploomError(Exception):
 
 class PatchError(WarploomError):
     """The patch or its file is wrong."""
+
+
+class Incomplete(PatchError):
+    """A block needs a value that only a person can give, such as a file: nothing is wrong, but it can't run yet."""
+
+    def __init__(self, parameter: str, rule: str) -> None:
+        super().__init__(f"{parameter} must {rule}, got nothing")
+        self.parameter = parameter
 
 
 class KernelError(WarploomError):

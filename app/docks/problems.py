@@ -38,7 +38,7 @@ class Problems(EmptyState):
 
     #: Go to this node.
     node_activated = Signal(str)
-    #: How many errors, warnings and open inputs there are.
+    #: How many errors and warnings there are, and how much blocks still wait for.
     counted = Signal(int, int, int)
     #: A `Remedy` of one of the problems.
     remedy_chosen = Signal(Remedy)
@@ -142,7 +142,7 @@ class Problems(EmptyState):
 
 
 def _rank(diagnostic: Diagnostic) -> int:
-    """Return 0 for an error, 1 for a warning, and 2 for an input that only waits for its connection."""
+    """Return 0 for an error, 1 for a warning, and 2 for what a block only waits for."""
     if diagnostic.is_incomplete:
         return 2
     return 0 if diagnostic.severity is Severity.ERROR else 1

@@ -21,12 +21,15 @@ _MOST = 3
 
 @dataclass(frozen=True)
 class Remedy:
-    """A button: it makes an `edit` of the patch, gives a `command` of the editor, or opens the `search` for a port."""
+    """A button for one of these: an `edit` of the patch, a `command` of the editor, the `search` for a port, or a
+    parameter that the person is to `choose`.
+    """
 
     title: str
     edit: Callable[[], object] | None = None
     command: str = ""
     search: PortRef | None = None
+    choose: PortRef | None = None
 
 
 def remedies(patch: Patch, diagnostic: Diagnostic) -> list[Remedy]:
@@ -43,6 +46,8 @@ def remedies(patch: Patch, diagnostic: Diagnostic) -> list[Remedy]:
     match diagnostic.mend:
         case Mend.CONNECT if patch.find_end(end) is not None:
             return [Remedy(f"Add a block for {end.port} …", search=end)]
+        case Mend.CHOOSE:
+            return _choice(patch, end)
         case Mend.CONNECT_LIKE:
             return _likes(patch, end)
         case Mend.COPY if source is not None:
@@ -52,6 +57,15 @@ def remedies(patch: Patch, diagnostic: Diagnostic) -> list[Remedy]:
         case Mend.DISCONNECT if source is not None:
             return [Remedy("Delete the connection", lambda: patch.disconnect(Connection(source, end)))]
     return []
+
+
+def _choice(patch: Patch, end: PortRef) -> list[Remedy]:
+    """Return a button for a value that a person gives; memory can only be given from Python."""
+    block_type = patch.block_type(end.node)
+    spec = block_type.parameters.get(end.port) if block_type is not None else None
+    if spec is None or spec.type == "external":
+        return []
+    return [Remedy("Choose a file …" if spec.files else f"Write the {spec.name} …", choose=end)]
 
 
 def connection_remedies(

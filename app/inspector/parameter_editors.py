@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from PySide6.QtCore import QMargins, Qt, Signal
@@ -51,6 +51,11 @@ class ParameterEditor(QWidget):
     def show_values(self, values: Sequence[Any]) -> None:
         """Show the value of every selected node."""
         raise NotImplementedError
+
+    def begin(self) -> None:
+        """Have the person give a value."""
+        fields = (part for part in self.findChildren(QWidget) if part.focusPolicy() != Qt.FocusPolicy.NoFocus)
+        next(fields, self).setFocus()
 
 
 class NumberEditor(ParameterEditor):
@@ -219,14 +224,17 @@ class TextEditor(ParameterEditor):
 class PathEditor(TextEditor):
     """A file's path, typed or browsed for; files beside the patch are kept relative to it."""
 
-    _IMAGES = "Images (*.png *.jpg *.jpeg *.bmp *.webp *.tif *.tiff);;All files (*)"
+    _FILTERS: ClassVar[dict[str, str]] = {
+        "image": "Images (*.png *.jpg *.jpeg *.bmp *.webp *.tif *.tiff);;All files (*)",
+        "kernel": "Kernels (*.cu *.ptx *.py);;All files (*)",
+    }
 
     def __init__(self, spec: ParameterSpec, folder: Callable[[], Path | None]) -> None:
         super().__init__(spec)
         self._folder = folder
         self.browse = QToolButton(icon=icon("folder"), toolTip="Choose a file")
         self.browse.setAccessibleName(f"Choose {spec.name}")
-        self.browse.clicked.connect(self._on_browse)
+        self.browse.clicked.connect(self.begin)
         self.row.addWidget(self.browse)
 
     def show_values(self, values: Sequence[Any]) -> None:
@@ -235,11 +243,12 @@ class PathEditor(TextEditor):
         if _all_equal(values):
             self.line.setPlaceholderText("no file")
 
-    def _on_browse(self) -> None:
+    def begin(self) -> None:
+        """Ask for a file."""
         start = str((self._folder() or Path.home()) / self.line.text())
-        filters = self._IMAGES if "image" in self.spec.files else "All files (*)"
-        ask = QFileDialog.getSaveFileName if self.spec.files.startswith("save") else QFileDialog.getOpenFileName
-        name, _ = ask(self.window(), f"Choose {self.spec.name}", start, filters)
+        way, _, kind = self.spec.files.partition(" ")
+        ask = QFileDialog.getSaveFileName if way == "save" else QFileDialog.getOpenFileName
+        name, _ = ask(self.window(), f"Choose {self.spec.name}", start, self._FILTERS.get(kind, "All files (*)"))
         if name:
             self.edited.emit(relative_to(Path(name), self._folder()))
 

@@ -142,6 +142,10 @@ class MainWindow(QMainWindow):
                 self.log.add_message(str(problem))
         elif remedy.search is not None:
             self.canvas.search_for(remedy.search)
+        elif remedy.choose is not None:
+            self.go_to(remedy.choose.node)
+            self.docks.reveal("inspector")
+            self.inspector.editor(remedy.choose.port).begin()
         else:
             self.actions_by_id[remedy.command].trigger()
 

@@ -46,7 +46,7 @@ class ProblemCount(QPushButton):
         self.show_count(0, 0)
 
     def show_count(self, errors: int, warnings: int, incomplete: int = 0) -> None:
-        """Show how many problems there are, and how many connections blocks still wait for."""
+        """Show how many problems there are, and how much blocks still wait for."""
         self.setText(count_text(errors, warnings, incomplete) or "No problems")
         self.setProperty("state", "error" if errors else "warning" if warnings else "incomplete")
         self.style().polish(self)
@@ -58,6 +58,6 @@ def list_button(text: str) -> QPushButton:
 
 
 def count_text(errors: int, warnings: int, incomplete: int = 0) -> str:
-    """Return the number of problems, such as "2 errors, 1 warning"; nothing when there are none."""
-    nouns = ((errors, "error"), (warnings, "warning"), (incomplete, "open input"))
-    return ", ".join(plural(count, noun) for count, noun in nouns if count)
+    """Return the number of problems, such as "2 errors, 1 warning, 3 incomplete"; nothing when there are none."""
+    told = [plural(count, noun) for count, noun in ((errors, "error"), (warnings, "warning")) if count]
+    return ", ".join([*told, *([f"{incomplete} incomplete"] if incomplete else [])])

@@ -1,5 +1,5 @@
 from engine.api import Block, BlockBuilder, Out, UserArray, any_type, param, port
-from engine.diagnostics import PatchError
+from engine.diagnostics import Incomplete
 
 
 class External(Block, id="io.external", tags=("zero copy", "torch", "cupy", "dlpack", "numpy", "memory")):
@@ -17,5 +17,5 @@ class External(Block, id="io.external", tags=("zero copy", "torch", "cupy", "dlp
     def describe(self, build: BlockBuilder) -> None:
         """Nothing runs and nothing is allocated."""
         if self.array.array is None:
-            raise PatchError("parameter array must be set from Python, got none: patch.set(node, array=...)")
+            raise Incomplete("array", "be set from Python, by patch.set(node, array=...)")
         build.adopt(self.out, self.array.array)

@@ -2,7 +2,7 @@ from pathlib import Path
 
 from blocks.io.decode_image import load_linear
 from engine.api import Block, BlockBuilder, Out, float4, param, port
-from engine.diagnostics import PatchError
+from engine.diagnostics import Incomplete
 
 
 class LoadImage(Block, id="io.load_image", tags=("picture", "photo", "file", "open", "png", "jpeg")):
@@ -19,5 +19,5 @@ class LoadImage(Block, id="io.load_image", tags=("picture", "photo", "file", "op
     def describe(self, build: BlockBuilder) -> None:
         """Decoded and uploaded once; nothing runs in a frame."""
         if not str(self.file):
-            raise PatchError("parameter file must name an image file, got nothing; choose a file in the inspector")
+            raise Incomplete("file", "name an image")
         build.provide(self.out, load_linear(Path(self.file)))

@@ -2,6 +2,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine.api import CudaOptions, CudaText, KernelBlock, KernelSource, param
+from engine.diagnostics import Incomplete
 
 _START = """extern "C" __global__ void scale(
     const float* x,  // what is scaled
@@ -29,6 +30,8 @@ class CudaKernel(KernelBlock, id="kernel.cuda", title="CUDA Kernel", tags=("nvrt
     )
 
     @classmethod
-    def kernel_source(cls, values: Mapping[str, Any], options: CudaOptions) -> KernelSource | None:
+    def kernel_source(cls, values: Mapping[str, Any], options: CudaOptions) -> KernelSource:
         """The text."""
-        return CudaText(values["code"], options) if values["code"].strip() else None
+        if not values["code"].strip():
+            raise Incomplete("code", "have a kernel")
+        return CudaText(values["code"], options)

@@ -3,6 +3,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.api import CudaOptions, KernelBlock, KernelSource, kernel_file, param
+from engine.diagnostics import Incomplete
 
 
 class KernelFile(KernelBlock, id="kernel.file", tags=("cuda", "ptx", "cu", "nvrtc", "source", "code")):
@@ -18,6 +19,8 @@ class KernelFile(KernelBlock, id="kernel.file", tags=("cuda", "ptx", "cu", "nvrt
     file: Path = param("", files="open kernel", doc="The kernel file: .cu, .ptx or .py.")
 
     @classmethod
-    def kernel_source(cls, values: Mapping[str, Any], options: CudaOptions) -> KernelSource | None:
+    def kernel_source(cls, values: Mapping[str, Any], options: CudaOptions) -> KernelSource:
         """The kernel of the file."""
-        return kernel_file(Path(values["file"]).resolve(), values["entry"], options) if values["file"] else None
+        if not values["file"]:
+            raise Incomplete("file", "name a kernel")
+        return kernel_file(Path(values["file"]).resolve(), values["entry"], options)

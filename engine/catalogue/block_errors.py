@@ -7,7 +7,7 @@ from pathlib import Path
 from engine.blocktypes.block import LIBRARY, Block
 from engine.catalogue.block_code import TookTooLong
 from engine.descriptions.checks import BlockCallError, BlockDefinitionError
-from engine.diagnostics import Diagnostic, KernelError, PatchError, WarploomError, error
+from engine.diagnostics import Diagnostic, Incomplete, KernelError, Mend, PatchError, WarploomError, error
 from engine.ops import OpError
 
 #: Blocks whose code nobody has to mend.
@@ -21,6 +21,8 @@ def code_diagnostic(problem: BaseException, what: str, near: Path | None, node: 
 
     Warploom's own errors keep their text; other exceptions are given with their names.
     """
+    if isinstance(problem, Incomplete):
+        return _incomplete(problem, node)
     try:
         file, line = _place(problem, near)
     except Exception:  # noqa: BLE001 - an exception class of the user's may fail here too
@@ -49,9 +51,14 @@ def interface_diagnostic(problem: BaseException, block_type: type[Block]) -> Dia
     if isinstance(problem, OpError):
         places = (f"op {told.node}: {told.message}" if told.node else told.message for told in problem.errors)
         return error("; ".join(places), remedy="give the block other values")
-    if isinstance(problem, PatchError):
+    if isinstance(problem, PatchError) and not isinstance(problem, Incomplete):
         return error(str(problem), remedy="give the block other values")
     return code_diagnostic(problem, f"interface of {block_type.id}", block_type.source_file())
+
+
+def _incomplete(problem: Incomplete, node: str | None) -> Diagnostic:
+    remedy = f"choose the {problem.parameter}"
+    return error(str(problem), node=node, port=problem.parameter, remedy=remedy, mend=Mend.CHOOSE)
 
 
 def _said(problem: BaseException) -> str:

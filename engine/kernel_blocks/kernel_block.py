@@ -65,16 +65,14 @@ class KernelBlock(AdaptiveBlock, abstract=True):
     include_folders: str = param("", doc="More folders for includes, separated by semicolons.")
 
     @classmethod
-    def kernel_source(cls, values: Mapping[str, Any], options: CudaOptions) -> KernelSource | None:
-        """Return the source that the node's values name, to be compiled with `options`; None when they name none."""
+    def kernel_source(cls, values: Mapping[str, Any], options: CudaOptions) -> KernelSource:
+        """Return the source that the node's values name, compiled with `options`; Incomplete when they name none."""
         raise NotImplementedError(f"block {cls.id} must define kernel_source")
 
     @classmethod
     def interface(cls, values: Mapping[str, Any]) -> Interface:
         """The ports and parameters of the kernel."""
         source = cls.kernel_source(values, _options(values))
-        if source is None:
-            return Interface()
         folder = cls.source_folder()
         image = load_image(find_source(source, [] if folder is None else [folder]), HOST_ARCHITECTURE)
         return _interface(cls, image, values)

@@ -34,7 +34,7 @@ class NodeState(StrEnum):
     OK = "ok"
     WARNING = "warning"
     ERROR = "error"
-    INCOMPLETE = "incomplete"  # not in the running graph, because one of its inputs is not connected yet
+    INCOMPLETE = "incomplete"  # not in the running graph, because it lacks a connection or a value that it needs
     IDLE = "idle"  # not in the running graph, although nothing is wrong with the node itself; the message says why
 
 

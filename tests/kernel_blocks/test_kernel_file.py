@@ -208,7 +208,9 @@ def test_files_that_are_missing_or_wrong_are_told_on_the_node(tmp_path: Path) ->
     patch = Patch()
     node = patch.add("kernel.file", node_id="kernel").id
     with Engine(patch, device="host") as engine:
-        assert engine.step().diagnostics == ()
+        (waiting,) = engine.step().diagnostics
+        assert waiting.is_incomplete
+        assert (waiting.port, waiting.message) == ("file", "file must name a kernel, got nothing")
         patch.set(node, file=str(tmp_path / "none.cu"))
         (told,) = engine.step().diagnostics
         assert (told.node, told.message) == (node, f"kernel file must exist, got {tmp_path / 'none.cu'}")

@@ -39,6 +39,6 @@ def test_a_block_that_a_refused_graph_holds_names_the_error() -> None:
 
 def test_a_block_behind_says_what_the_other_lacks() -> None:
     """An input, or the mending of an error."""
-    assert reports(_OPEN, preparing=True, fed={"behind": ["open"]})["behind"].endswith("open, which lacks an input")
+    assert reports(_OPEN, preparing=True, fed={"behind": ["open"]})["behind"].endswith("open, which is incomplete")
     found = reports(_BROKEN, preparing=False, fed={"behind": ["broken"]})["behind"]
     assert found == "not running: it waits for broken, which has an error"

@@ -106,7 +106,7 @@ class NodeReports:
             for source in before:
                 if source in wrong:
                     lacks = all(item.is_incomplete for item in self._said[source] if item.severity is Severity.ERROR)
-                    return f"not running: it waits for {source}, which {'lacks an input' if lacks else 'has an error'}"
+                    return f"not running: it waits for {source}, which {'is incomplete' if lacks else 'has an error'}"
                 if source not in seen:
                     seen.add(source)
                     waiting.append(source)

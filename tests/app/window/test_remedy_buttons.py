@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QFileDialog, QLineEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+import engine
 from app.canvas.notice import Notice
 from app.canvas.search_popup import SearchPopup
 from engine.patch.changes import PortRef
@@ -75,7 +77,7 @@ def test_a_new_block_is_incomplete_and_asks_for_its_inputs(real_window: Any, pat
     qtbot.waitUntil(lambda: state(window, "mix") is NodeState.INCOMPLETE)
     window.canvas.select(["mix"])
     assert "error" not in window.problem_count.text()
-    assert window.problem_count.text() == "1 open input"
+    assert window.problem_count.text() == "1 incomplete"
     qtbot.waitUntil(lambda: bool(buttons(window.inspector)))
     assert list(buttons(window.inspector)) == ["Add a block for b …"]
     window.docks.reveal("problems")
@@ -99,7 +101,7 @@ def test_a_waiting_block_says_what_it_waits_for(real_window: Any, patch: Patch, 
     free = patch.add("image.gradient", node_id="free", position=(0, 200))
     qtbot.waitUntil(lambda: state(window, free.id) is NodeState.OK)
     said = {node: report.message for node, report in window.canvas._display.report.nodes.items()}
-    assert said["viewer"] == "not running: it waits for mix, which lacks an input"
+    assert said["viewer"] == "not running: it waits for mix, which is incomplete"
     assert said["free"] == said["noise"] == ""
 
 
@@ -112,3 +114,39 @@ def test_a_notice_with_a_button_stays_while_the_pointer_goes_there(real_window: 
     assert notice.isVisible()
     QTest.mouseClick(hand.view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(3, 3))
     assert not notice.isVisible()
+
+
+@pytest.mark.parametrize(
+    ("type_id", "title"),
+    [("io.load_image", "Choose a file …"), ("kernel.file", "Choose a file …"), ("kernel.cuda", "Write the code …")],
+)
+def test_a_block_without_its_file_is_incomplete(
+    real_window: Any, patch: Patch, qtbot: QtBot, type_id: str, title: str
+) -> None:
+    """It shows no error; the button is in the inspector and in the problem list."""
+    window = real_window
+    node = patch.add(type_id, node_id="new", position=(0, 300), **({"code": ""} if type_id == "kernel.cuda" else {})).id
+    qtbot.waitUntil(lambda: state(window, node) is NodeState.INCOMPLETE)
+    window.canvas.select([node])
+    qtbot.waitUntil(lambda: title in buttons(window.inspector))
+    window.docks.reveal("problems")
+    assert title in buttons(window.problems)
+    assert "error" not in window.problem_count.text()
+
+
+def test_the_button_of_a_missing_file_asks_for_it(
+    real_window: Any, patch: Patch, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file that is chosen runs."""
+    window = real_window
+    file = Path(engine.__file__).parents[1] / "kernels" / "saxpy.cu"
+    asked: list[str] = []
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *said: asked.append(said[-1]) or (str(file), ""))
+    patch.add("kernel.file", node_id="new", position=(0, 300))
+    window.docks.reveal("problems")
+    qtbot.waitUntil(lambda: "Choose a file …" in buttons(window.problems))
+    click(buttons(window.problems)["Choose a file …"])
+    assert "*.cu" in asked[0]
+    assert patch.value("new", "file") == str(file)
+    assert window.canvas.selected() == ["new"]
+    qtbot.waitUntil(lambda: ("x", True) in window.canvas.scene.nodes["new"].ports)

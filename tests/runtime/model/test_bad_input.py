@@ -345,7 +345,7 @@ def test_a_missing_input_holds_only_what_needs_it() -> None:
         assert engine.read(other["out"]).tolist() == [4] * 3
         assert engine.read(last["out"]).tolist() == [8] * 3
         assert report.nodes[behind.id].state is NodeState.IDLE
-        assert report.nodes[behind.id].message == f"not running: it waits for {scaled.id}, which lacks an input"
+        assert report.nodes[behind.id].message == f"not running: it waits for {scaled.id}, which is incomplete"
         patch.remove(other)
         patch.set(last, scale=5.0)
         report = engine.step()

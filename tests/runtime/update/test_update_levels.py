@@ -246,7 +246,7 @@ def test_a_new_block_waits_for_its_input_while_the_rest_is_rebuilt(kernels: Kern
         assert report.update_level is COLD
         states = {name: node.state.value for name, node in report.nodes.items()}
         assert states == {"data": "ok", "scale": "ok", "open": "incomplete", "behind": "idle", "beside": "ok"}
-        assert report.nodes["behind"].message == "not running: it waits for open, which lacks an input"
+        assert report.nodes["behind"].message == "not running: it waits for open, which is incomplete"
         assert engine.read(beside["out"]).tolist() == [1, 1, 1]
 
 
