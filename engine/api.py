@@ -22,6 +22,7 @@ from engine.kernel_sources.sources import (
     PythonKernel,
     PythonOptions,
 )
+from engine.libraries import blas
 from engine.ops import GraphBuilder, OpGraph, graph_from_json
 from engine.patch.composite import Composite
 from engine.patch.composite_builder import CompositeBuilder
@@ -74,6 +75,7 @@ __all__ = [
     "Value",
     "ValueBlock",
     "any_type",
+    "blas",
     "declaration",
     "describe_copy",
     "describe_for",

@@ -103,16 +103,20 @@ def make_current(name: str) -> Colours:
 # Hues in degrees. The shipped categories have a fixed one, so that it never depends on what else is installed; those
 # that often meet in a patch are far apart.
 _HUES = {
-    "values": 167,
-    "math": 184,
-    "reduce": 201,
-    "io": 218,
-    "buffer": 235,
-    "control": 252,
-    "image": 269,
-    "fractal": 286,
-    "field": 303,
-    "particles": 320,
+    "values": 166,
+    "math": 178,
+    "linalg": 190,
+    "reduce": 202,
+    "random": 214,
+    "io": 226,
+    "signal": 238,
+    "buffer": 249,
+    "neural": 261,
+    "control": 273,
+    "image": 285,
+    "fractal": 297,
+    "field": 309,
+    "particles": 321,
 }
 
 

@@ -46,6 +46,7 @@ CATEGORIES = {
     "fractal": "mdi6.snowflake",
     "image": "mdi6.image-outline",
     "io": "mdi6.swap-horizontal",
+    "linalg": "mdi6.matrix",
     "math": "mdi6.function-variant",
     "particles": "mdi6.dots-hexagon",
     "reduce": "mdi6.sigma",

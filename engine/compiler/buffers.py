@@ -16,12 +16,12 @@ import msgspec
 from engine.compiler.checking.check import Checked
 from engine.compiler.checking.layouts import NodeLayouts
 from engine.compiler.description import BlockNode
-from engine.compiler.layout import Layout
 from engine.compiler.operations import FRAME, Access, Place
 from engine.descriptions.description import BlockDescription
 from engine.descriptions.entries import DelayEntry, Entry, KernelEntry, buffer_arguments
 from engine.patch.changes import PortRef
 from engine.patch.regions import TOP
+from engine.types.layout import Layout
 
 
 class Lifetime(StrEnum):

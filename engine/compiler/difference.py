@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from engine.compiler.buffers import BlockBuffers
 from engine.compiler.operations import AnyEntry, FusedEntry, Operation
 from engine.compiler.plan import Plan
-from engine.descriptions.entries import KernelEntry
+from engine.descriptions.entries import CaptureEntry, KernelEntry
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,10 @@ class Difference:
 
     @property
     def has_same_nodes(self) -> bool:
-        """True when both plans give the same graph nodes, up to functions, launches, addresses and numbers for them."""
+        """True when both plans give the same graph nodes, up to functions, launches, addresses and numbers for them.
+
+        Whether a library does its work by the same nodes is seen when it is captured again.
+        """
         operations, base = self.now.operations, self.before.operations
         return (
             len(operations) == len(base)
@@ -36,6 +39,11 @@ class Difference:
             and self.now.scopes == self.before.scopes
             and all(_is_same_node(operations[index], base[index]) for index in self.renewed)
         )
+
+    @property
+    def captures_again(self) -> bool:
+        """True when library calls are captured again."""
+        return any(isinstance(self.now.operations[index].entry, CaptureEntry) for index in self.renewed)
 
     @property
     def has_other_kernels(self) -> bool:
@@ -132,6 +140,8 @@ def _is_same_node(now: Operation, was: Operation) -> bool:
 
 
 def _is_same_kind(now: AnyEntry, was: AnyEntry) -> bool:
+    if isinstance(now, CaptureEntry) and isinstance(was, CaptureEntry):  # which can be captured again
+        return [a.name for a in now.buffers] == [a.name for a in was.buffers]
     if now is was or not (isinstance(now, KernelEntry) and isinstance(was, KernelEntry)):
         return now == was
     # A live parameter goes where it went, so that what is known of its places stays right.

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from engine.descriptions.entries import CopyEntry, FillEntry, KernelEntry, ParameterArgument, RegionKind
+from engine.descriptions.entries import CaptureEntry, CopyEntry, FillEntry, KernelEntry, ParameterArgument, RegionKind
 from engine.patch.changes import PortRef
 
 #: The buffer of the frame uniforms, which the first operation of a graph that needs them fills.
@@ -72,7 +72,7 @@ class FusedEntry(KernelEntry):
         return found
 
 
-AnyEntry = KernelEntry | FillEntry | CopyEntry | UploadFrame | ClearStatus | DownloadStatus | RegionEntry
+AnyEntry = KernelEntry | FillEntry | CopyEntry | CaptureEntry | UploadFrame | ClearStatus | DownloadStatus | RegionEntry
 
 
 class Place(msgspec.Struct, frozen=True, gc=False):

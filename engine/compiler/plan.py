@@ -20,9 +20,10 @@ from engine.compiler.memory.placement import Placement, place_buffers
 from engine.compiler.operations import FusedEntry, Operation, Schedule, Scope
 from engine.compiler.ordering import Order, order_blocks
 from engine.compiler.scheduling import region_outputs, schedule
-from engine.descriptions.entries import KernelEntry, Status
+from engine.descriptions.entries import CaptureEntry, KernelEntry, Status
 from engine.device.protocol import LaunchConfig
 from engine.diagnostics import Diagnostic, GraphValidationError, error
+from engine.libraries.call import LibraryCall, WorkspaceOf
 from engine.patch.changes import PortRef
 from engine.patch.regions import region_of
 
@@ -117,6 +118,16 @@ class Plan:
         operations = self.operations
         return {i: self.launch(i) for i, o in enumerate(operations) if isinstance(o.entry, KernelEntry)}
 
+    @property
+    def workspaces(self) -> dict[LibraryCall, int]:
+        """The scratch memory of the library calls, in bytes."""
+        return {
+            made.call: self.layouts[PortRef(operation.node, operation.entry.workspace.name)].size_bytes
+            for operation in self.operations
+            if isinstance(operation.entry, CaptureEntry)
+            for made in operation.entry.calls
+        }
+
     def launch(self, index: int) -> LaunchConfig:
         """Return the launch of an operation that is a kernel."""
         operation = self.operations[index]
@@ -133,15 +144,17 @@ def make_plan(
     pinned: frozenset[PortRef] = frozenset(),
     previous: Plan | None = None,
     fuses: Elements | None = 1,
+    workspace_of: WorkspaceOf | None = None,
 ) -> Plan:
     """Run the phases in order; GraphValidationError lists every problem.
 
     `pinned` are ports whose contents are to last to the end of the frame. With `previous`, the plan of an earlier
     version of the description, each phase keeps its results for blocks of which nothing that they follow from changed.
-    `fuses` is how many elements each thread of a fused kernel computes; with None, nothing is fused.
+    `fuses` is how many elements each thread of a fused kernel computes; with None, nothing is fused. `workspace_of`
+    tells the scratch memory that library calls need on the device; without it, none.
     """
     inlined = inline(description)
-    return _plan(inlined.description, inlined, pinned, previous, fuses)
+    return _plan(inlined.description, inlined, pinned, previous, fuses, workspace_of)
 
 
 def _plan(
@@ -150,8 +163,9 @@ def _plan(
     pinned: frozenset[PortRef],
     previous: Plan | None,
     fuses: Elements | None = None,
+    workspace_of: WorkspaceOf | None = None,
 ) -> Plan:
-    checked = check(description, previous.checked if previous is not None else None)
+    checked = check(description, previous.checked if previous is not None else None, workspace_of)
     if checked.errors:
         raise GraphValidationError(checked.errors, (*checked.warnings, *checked.advice))
     nesting = Nesting(description)
@@ -194,6 +208,7 @@ def plan_what_can_run(
     pinned: frozenset[PortRef] = frozenset(),
     previous: Plan | None = None,
     fuses: Elements | None = 1,
+    workspace_of: WorkspaceOf | None = None,
 ) -> PartialPlan:
     """Plan the blocks that have no error and depend on none that has.
 
@@ -217,7 +232,7 @@ def plan_what_can_run(
                 idle |= more
                 continue
         try:
-            plan = _plan(whole.description.without(left_out), whole, pinned, previous, fuses)
+            plan = _plan(whole.description.without(left_out), whole, pinned, previous, fuses, workspace_of)
         except GraphValidationError as problem:
             at_held = {item.node for item in problem.errors if item.node and owner(item.node) in held}
             if at_held and previous is not None:  # which were sound, fed as they were

@@ -13,6 +13,8 @@ from engine.descriptions.description import BlockDescription, Composition, check
 from engine.descriptions.entries import (
     Argument,
     BufferArgument,
+    CapturedCall,
+    CaptureEntry,
     Control,
     CopyEntry,
     DelayEntry,
@@ -41,13 +43,17 @@ from engine.descriptions.ports import PortSpec, count_name, counter_name
 from engine.descriptions.shape_rules import check_rule
 from engine.device.external import ExternalArray, describe_external
 from engine.kernel_sources.sources import OpGraphSource
+from engine.libraries.call import CallOn
 from engine.ops import OpGraph
-from engine.types import NAMED, DType, u32
+from engine.types import NAMED, DType, c128, u8, u32
 
 #: The most threads of a thread block, and the most dynamic shared memory that any GPU has for one.
 MOST_THREADS, MOST_SHARED_BYTES = 1024, 227 * 1024
 #: Turns the counter of an append buffer into its count.
 _COUNT = Kernel("append.cu", "count_appended")
+#: Stores a live parameter where a library reads it.
+_STORE = Kernel("libraries.cu", "store_number")
+_CALL = "be a library call such as blas.Gemm().on(a=..., b=..., out=...)"
 
 
 class BlockBuilder:
@@ -157,6 +163,44 @@ class BlockBuilder:
             args=launch.args,
             thread_block=launch.thread_block,
         )
+
+    def capture(self, *calls: CallOn) -> None:
+        """Call libraries one after another, as one captured node: `build.capture(blas.Gemm().on(a=self.a, ...))`.
+
+        The buffers between several calls are `build.buffer`s. A live parameter for a number costs a kernel that stores
+        it, and no more than that when its value changes.
+        """
+        if not calls:
+            raise checks.refuse(self._id, "captured calls", "be one or more", calls)
+        made = tuple([self._call(checks.instance(self._id, "call", call, CallOn, _CALL)) for call in calls])
+        workspace = self._own(f"workspace{self._count(CaptureEntry)}", u8)
+        self._entries.append(CaptureEntry(made, workspace))
+
+    def _call(self, made: CallOn) -> CapturedCall:
+        """Return a call with buffers as arguments, and add what stores its numbers if one of them is live."""
+        call, operands = made.call, []
+        for slot, handle in made.buffers.items():
+            is_output = slot in call.outputs
+            given = self._access(handle, reads=not is_output or slot in call.changed, writes=is_output)
+            operands.append((slot, given))
+        numbers = [(name, self.argument(value)) for name, value in made.numbers.items()]
+        known = [(name, float(number.value)) for name, number in numbers if isinstance(number, ValueArgument)]
+        if len(known) == len(numbers):
+            return CapturedCall(call, tuple(operands), tuple(known))
+        stored = []
+        for name, number in numbers:
+            word = self._own(f"{name}{self._count(KernelEntry)}", c128)
+            element = ElementArgument(operands[0][1].name)
+            self._entries.append(KernelEntry(_STORE, (1,), (1, 1, 1), (word, element, number)))
+            stored.append((name, BufferArgument(word.name, reads=True, writes=False)))
+        return CapturedCall(call, tuple(operands), tuple(stored))
+
+    def _own(self, name: str, dtype: DType) -> BufferArgument:
+        """Make an internal buffer of one element, and return it as an argument that is written and read."""
+        return self._access(self.buffer(name, dtype, "[1]"), reads=True, writes=True)
+
+    def _count(self, kind: type[Entry]) -> int:
+        return sum(isinstance(entry, kind) for entry in self._entries)
 
     def fill(self, target: BufferHandle, value: int = 0) -> None:
         """Set every byte of `target` to `value`."""

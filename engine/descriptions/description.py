@@ -16,6 +16,8 @@ import numpy as np
 
 from engine.descriptions.checks import BlockCallError, refuse
 from engine.descriptions.entries import (
+    CapturedCall,
+    CaptureEntry,
     Control,
     DelayEntry,
     Display,
@@ -89,6 +91,18 @@ class BlockDescription:
     def changed_inputs(self) -> frozenset[str]:
         """Inputs whose memory the block changes in place."""
         return frozenset(spec.inplace for spec in self.ports if spec.inplace is not None)
+
+    @cached_property
+    def captured(self) -> dict[str, tuple[CapturedCall, str]]:
+        """The library call that fills a port or an internal buffer, with the call's slot for it."""
+        return {
+            argument.name: (made, slot)
+            for entry in self.entries
+            if isinstance(entry, CaptureEntry)
+            for made in entry.calls
+            for slot, argument in made.operands
+            if slot in made.call.outputs
+        }
 
     @cached_property
     def rules(self) -> BlockRules:
@@ -166,6 +180,8 @@ class BlockDescription:
         elif rule.shape is not None:
             add(rule.shape_from, rule.alternatives)
             add(rule.dtype_from, True)
+        elif rule.spec.shape == "captured":
+            add(names, False)
         return found
 
     def structural_equals(self, other: BlockDescription) -> bool:

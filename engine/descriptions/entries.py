@@ -1,4 +1,4 @@
-"""The parts of a description: launches, fills and copies with their arguments, regions, internal buffers, views."""
+"""The parts of a description: launches, fills, copies, library calls and their arguments, regions, buffers, views."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,6 +7,7 @@ from functools import cached_property
 from engine.descriptions.checks import instance, refuse, sequence, text, whole
 from engine.descriptions.extents import Extent
 from engine.kernel_sources.sources import KernelSource
+from engine.libraries.call import LibraryCall
 from engine.types import DType
 from engine.types.bits import ByBits
 
@@ -159,7 +160,41 @@ class DelayEntry(ByBits):
     initial: float = 0.0
 
 
-Entry = KernelEntry | FillEntry | CopyEntry | DelayEntry
+@dataclass(frozen=True)
+class CapturedCall:
+    """A library call with the buffers in its slots. Its numbers are known, or each is read from a buffer."""
+
+    call: LibraryCall
+    operands: tuple[tuple[str, BufferArgument], ...]
+    numbers: tuple[tuple[str, float | BufferArgument], ...] = ()
+
+
+@dataclass(frozen=True)
+class CaptureEntry:
+    """Library calls, one after another, as one captured node; `workspace` is scratch memory that all of them use."""
+
+    calls: tuple[CapturedCall, ...]
+    workspace: BufferArgument
+
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+        return ", ".join(made.call.label for made in self.calls)
+
+    @cached_property
+    def buffers(self) -> tuple[BufferArgument, ...]:
+        """The buffers that the calls touch, each once for everything that is done to it."""
+        found = {self.workspace.name: self.workspace}
+        for made in self.calls:
+            numbers = (number for _, number in made.numbers if isinstance(number, BufferArgument))
+            for argument in (*(argument for _, argument in made.operands), *numbers):
+                known = found.get(argument.name, argument)
+                reads, writes = known.reads or argument.reads, known.writes or argument.writes
+                found[argument.name] = BufferArgument(argument.name, reads, writes)
+        return tuple(found.values())
+
+
+Entry = KernelEntry | FillEntry | CopyEntry | DelayEntry | CaptureEntry
 
 
 class RegionKind(StrEnum):
@@ -240,7 +275,7 @@ class Display:
 def buffer_arguments(entry: Entry) -> tuple[BufferArgument, ...]:
     """Return the buffers that an entry accesses."""
     match entry:
-        case KernelEntry():
+        case KernelEntry() | CaptureEntry():
             return entry.buffers
         case FillEntry(target=target):
             return (target,)

@@ -22,20 +22,11 @@ import msgspec
 
 from engine.descriptions.checks import shown, whole
 from engine.types import Shape, element_count
+from engine.types.layout import contiguous_strides
 
 
 class ShapeRuleError(ValueError):
     """A shape rule is malformed or cannot hold for the given shapes."""
-
-
-def contiguous_strides(shape: Shape) -> tuple[int, ...]:
-    """Return the strides, in elements, of a contiguous buffer in row-major order."""
-    strides = []
-    step = 1
-    for size in reversed(shape):
-        strides.append(step)
-        step *= size
-    return tuple(reversed(strides))
 
 
 class ShapeContext(msgspec.Struct, frozen=True, gc=False):

@@ -5,7 +5,16 @@ from functools import lru_cache
 
 import msgspec
 
-from engine.descriptions.entries import Control, Entry, ExtentArgument, InternalBuffer, KernelEntry, Requirement, Status
+from engine.descriptions.entries import (
+    CaptureEntry,
+    Control,
+    Entry,
+    ExtentArgument,
+    InternalBuffer,
+    KernelEntry,
+    Requirement,
+    Status,
+)
 from engine.descriptions.extents import Dimension, Extent, ShapeContext, ShapeRuleError, parse_extent
 from engine.descriptions.ports import PortSpec
 from engine.descriptions.shape_rules import GIVEN, parse_rule, same_names
@@ -40,11 +49,11 @@ class OutputRule(msgspec.Struct, frozen=True, gc=False):
 
 
 class BufferRule(msgspec.Struct, frozen=True, gc=False):
-    """The layout of an internal buffer."""
+    """The layout of an internal buffer; with `shape` None, the library call that fills it says it."""
 
     name: str
     dtype: DType
-    shape: Callable[[ShapeContext], Shape]
+    shape: Callable[[ShapeContext], Shape] | None
 
 
 class LaunchRule(msgspec.Struct, frozen=True, gc=False):
@@ -61,7 +70,7 @@ class LaunchRule(msgspec.Struct, frozen=True, gc=False):
 
 
 class BlockRules(msgspec.Struct, frozen=True, gc=False):
-    """The rules of a block; `needed` inputs must be connected, `moves` are the entries other than launches."""
+    """The rules of a block; `needed` inputs must be connected, `moves` are the fills, copies and delays."""
 
     inputs: tuple[InputRule, ...]
     outputs: tuple[OutputRule, ...]
@@ -74,6 +83,7 @@ class BlockRules(msgspec.Struct, frozen=True, gc=False):
     input_of: Mapping[str, InputRule]
     output_of: Mapping[str, OutputRule]
     moves: tuple[Entry, ...]
+    captures: tuple[CaptureEntry, ...]
     #: Inputs of any type with a rule: the type of another port, or numbers.
     typed_inputs: tuple[PortSpec, ...]
     #: Append buffers among the outputs.
@@ -125,7 +135,7 @@ def block_rules(
     return BlockRules(
         inputs=inputs,
         outputs=outputs,
-        buffers=tuple(BufferRule(b.name, b.dtype, _shape(b.shape)) for b in buffers),
+        buffers=tuple(BufferRule(b.name, b.dtype, None if b.shape == "captured" else _shape(b.shape)) for b in buffers),
         launches=tuple(launch_rule(entry, place) for place, entry in placed if isinstance(entry, KernelEntry)),
         extents=(
             *(_dimension(requirement.extent) for requirement in requirements),
@@ -136,7 +146,8 @@ def block_rules(
         input_of={rule.name: rule for rule in inputs},
         output_of={rule.name: rule for rule in outputs},
         typed_inputs=tuple(spec for spec in ports if spec.is_input and spec.dtype_rule and spec.dtype.kind == "any"),
-        moves=tuple(entry for _, entry in placed if not isinstance(entry, KernelEntry)),
+        moves=tuple(entry for _, entry in placed if not isinstance(entry, KernelEntry | CaptureEntry)),
+        captures=tuple(entry for _, entry in placed if isinstance(entry, CaptureEntry)),
         advised=tuple(rule.name for rule in inputs if rule.spec.optional and rule.spec.advised),
         appends=tuple(rule.name for rule in outputs if rule.spec.append),
         delayed=any(rule.spec.delayed for rule in inputs),

@@ -3,10 +3,11 @@
 Grammar (names are ports; a number is an input by its index; see `extents.py` for dimensions)::
 
     rule = "same" | "same(" name {"," name} ")" | "broadcast(" name "," name {"," name} ")" | "scalar"
-         | "[" dimension { "," dimension } "]" | "data" | "view"
+         | "[" dimension { "," dimension } "]" | "data" | "view" | "captured"
 
 `same` means the first input, `same(a, b)` the first of these that is connected, `N` dimension 0 of the first input.
-With `data` the block provides the contents and with them the shape; with `view` the output is a view of an input.
+With `data` the block provides the contents and with them the shape; with `view` the output is a view of an input; with
+`captured` the library call that fills it says what it gives, its element type too.
 Each rule is parsed once.
 """
 
@@ -19,7 +20,7 @@ from engine.descriptions.extents import UNPARSABLE, ShapeContext, ShapeRuleError
 from engine.types import Shape
 
 #: Rules of outputs whose shape comes from elsewhere.
-GIVEN = frozenset({"data", "view"})
+GIVEN = frozenset({"data", "view", "captured"})
 _WORDS = frozenset({"same", "broadcast", "scalar", "ceil", "min", "max", "N"})
 
 

@@ -15,7 +15,18 @@ import numpy as np
 
 from engine.device.graph import Graph
 from engine.device.occupancy import MultiprocessorLimits
-from engine.device.protocol import Dim3, Event, LaunchConfig, LoadedKernel, Memory, Module, PinnedArray, Stream
+from engine.device.protocol import (
+    Capture,
+    Dim3,
+    Event,
+    Issue,
+    LaunchConfig,
+    LoadedKernel,
+    Memory,
+    Module,
+    PinnedArray,
+    Stream,
+)
 from engine.diagnostics import DeviceError
 
 #: What CUDA C++ is compiled for to run on the host: the newest that NVRTC writes typed PTX for (`ld.global.f32`). The
@@ -97,6 +108,14 @@ class Device(Protocol):
         stream: Stream | None = None,
     ) -> None:
         """Launch a kernel once, outside any graph. Each argument is a `Buffer`, a numpy scalar or a Python number."""
+        ...
+
+    def capture(self, label: str, issue: Issue) -> Capture:
+        """Record what `issue` asks of a library, for `Graph.add_captured`; nothing is computed now.
+
+        `issue` and all that it refers to, such as a library's plan, are kept as long as the capture is in use. `label`
+        is what messages call it. DeviceError when `issue` fails or does what can't be recorded.
+        """
         ...
 
     def synchronize(self) -> None: ...

@@ -8,8 +8,9 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from engine.device.arguments import KernelArguments
-from engine.device.nodes import CopyWork, EventWork, KernelWork, MemsetWork, NodeRecord, Work
+from engine.device.nodes import CapturedWork, CopyWork, EventWork, KernelWork, MemsetWork, NodeRecord, Work
 from engine.device.protocol import (
+    Capture,
     Condition,
     ConditionalKind,
     Event,
@@ -108,6 +109,10 @@ class Graph:
     def add_event_record(self, event: Event, after: Sequence[GraphNode]) -> GraphNode:
         """Record an event at every launch; DeviceError in a body, where CUDA allows none."""
         return self._add(EventWork(event), after)
+
+    def add_captured(self, capture: Capture, after: Sequence[GraphNode]) -> GraphNode:
+        """Add what `Device.capture` returned; the same capture may be added several times."""
+        return self._add(CapturedWork(capture), after)
 
     def add_child(self, child: Graph, after: Sequence[GraphNode]) -> GraphNode:
         """Add copies of all nodes of another graph as one node; DeviceError when it has conditions.

@@ -8,6 +8,7 @@ import msgspec
 
 from engine.device.arguments import KernelArguments
 from engine.device.protocol import (
+    Capture,
     Condition,
     ConditionalKind,
     Event,
@@ -54,6 +55,13 @@ class EventWork:
 
 
 @dataclass(frozen=True, slots=True)
+class CapturedWork:
+    """Do what a library was asked to do."""
+
+    capture: Capture
+
+
+@dataclass(frozen=True, slots=True)
 class ChildWork:
     """Run the nodes of graph number `graph` of the tree; their numbers follow this node's."""
 
@@ -79,7 +87,7 @@ class NoWork:
     """Do nothing: the node was removed, and its number is not used again."""
 
 
-Work = KernelWork | MemsetWork | CopyWork | EventWork | ChildWork | ConditionalWork | NoWork
+Work = KernelWork | MemsetWork | CopyWork | EventWork | CapturedWork | ChildWork | ConditionalWork | NoWork
 
 
 #: What a message calls a node.
@@ -88,6 +96,7 @@ KINDS: dict[type[Work], str] = {
     MemsetWork: "a memset",
     CopyWork: "a copy",
     EventWork: "an event record",
+    CapturedWork: "captured work",
     ChildWork: "a child graph",
     ConditionalWork: "a conditional node",
 }

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NewType, Protocol
@@ -162,6 +162,22 @@ class Stream(Protocol):
     def destroy(self) -> None: ...
 
 
+#: Calls a library, whose work goes to the stream that it is given.
+Issue = Callable[[Stream], None]
+
+
+class Capture(Protocol):
+    """What a library was asked to do, kept to be done whenever a graph comes to it.
+
+    CUDA records the library's own kernels and copies once, as a graph. The host calls the library each time.
+    """
+
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+        ...
+
+
 class Executable(Protocol):
     """An instantiated graph."""
 
@@ -177,6 +193,14 @@ class Executable(Protocol):
         """Give a kernel node new arguments, a new launch or another function, from the next launch on.
 
         The node may be in a body or in a child graph (`Graph.add_child` says how those nodes are numbered).
+        """
+        ...
+
+    def update_captured(self, node: GraphNode, capture: Capture) -> None:
+        """Let a captured node do something else from the next launch on.
+
+        DeviceError, and no change, when the device would need another graph for that: on CUDA, when the library runs
+        other kernels, or in another order.
         """
         ...
 

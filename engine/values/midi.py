@@ -20,6 +20,9 @@ class MidiListener(Listener):
     -8192 to 8191 of pitch bend. "strikes" counts how often a note went down.
     """
 
+    #: The device that was unplugged, until one is found again.
+    _lost = ""
+
     def listen(self) -> None:
         """Receive messages until `close`; Unavailable without the library, or without such a device."""
         try:
@@ -34,6 +37,8 @@ class MidiListener(Listener):
             raise Unavailable(text, "it is tried again every half minute", is_lasting=True) from problem
         part = self.source.removeprefix("midi:")
         found = next((name for name in names if part.lower() in name.lower()), None)
+        if found is None and self._lost:
+            raise self._unplugged()
         if found is None:
             wanted = f"a device called {part!r}" if part else "a device"
             there = ", ".join(names) or "none"
@@ -46,10 +51,15 @@ class MidiListener(Listener):
             text = f"MIDI device {found} must be free, got {type(problem).__name__}: {problem}"
             raise Unavailable(text, "close the program that uses it; it is then found by itself") from problem
         with port:
+            self._lost = ""
             self.ready()
             while not self.stopping.wait(RETRY_S):
                 if found not in mido.get_input_names():
-                    raise Unavailable(f"MIDI device {found} must be connected, got it unplugged", "connect it again")
+                    self._lost = found
+                    raise self._unplugged()
+
+    def _unplugged(self) -> Unavailable:
+        return Unavailable(f"MIDI device {self._lost} must be connected, got it unplugged", "connect it again")
 
     def _store(self, message: Any) -> None:
         """Store one message; the library calls this on a thread of its own."""

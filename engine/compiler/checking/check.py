@@ -16,10 +16,11 @@ from engine.compiler.checking.layouts import Layouts, NodeLayouts, node_layouts
 from engine.compiler.checking.loops import loop_layouts
 from engine.compiler.checking.validation import unconnected
 from engine.compiler.description import GraphDescription
-from engine.compiler.layout import Layout
 from engine.descriptions.description import BlockDescription
 from engine.diagnostics import Diagnostic
+from engine.libraries.call import WorkspaceOf
 from engine.patch.changes import PortRef
+from engine.types.layout import Layout
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,13 @@ class Checked:
         )
 
 
-def check(description: GraphDescription, previous: Checked | None = None) -> Checked:
-    """Return every error and warning of a description, and the layouts and launches of the blocks that have none."""
+def check(
+    description: GraphDescription, previous: Checked | None = None, workspace_of: WorkspaceOf | None = None
+) -> Checked:
+    """Return every error and warning of a description, and the layouts and launches of the blocks that have none.
+
+    `workspace_of` tells the scratch memory of library calls, and what the device can't do.
+    """
     flow = trace_dataflow(description)
     known, fed_before = (previous.nodes, previous.dataflow.incoming) if previous is not None else ({}, {})
     kept: set[str] = set()
@@ -69,7 +75,7 @@ def check(description: GraphDescription, previous: Checked | None = None) -> Che
     looped, unknown = loop_layouts(description, flow) if flow.looped else ({}, [])
     errors += unknown
     in_loops = {target.node for target in looped}
-    alike = _Alike()
+    alike = _Alike(workspace_of)
     for node_id in flow.level:
         if node_id in broken:
             is_settled = False
@@ -105,7 +111,7 @@ def check(description: GraphDescription, previous: Checked | None = None) -> Che
         if old is not None and old.description is block and old.inputs == given:
             nodes[node_id] = old
         else:
-            nodes[node_id] = node_layouts(block, given)
+            nodes[node_id] = node_layouts(block, given, workspace_of)
             errors += _located(node_id, nodes[node_id].problems, connected)
     return Checked(description, flow, nodes, kept, tuple(errors), tuple(flow.warnings))
 
@@ -152,7 +158,8 @@ class _Alike:
     Equal layouts become one object, so that most comparisons are of identities.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, workspace_of: WorkspaceOf | None) -> None:
+        self._workspace_of = workspace_of
         self._made: dict[tuple[int, ...], NodeLayouts] = {}
         self._canonical: dict[Layout, Layout] = {}
 
@@ -163,7 +170,7 @@ class _Alike:
         if found is None:
             canonical = self._canonical
             # The result keeps description and inputs alive, and so their ids theirs.
-            found = self._made[key] = node_layouts(block, inputs)
+            found = self._made[key] = node_layouts(block, inputs, self._workspace_of)
             for name, layout in found.layouts.items():
                 found.layouts[name] = canonical.setdefault(layout, layout)
         return found

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from engine.compiler.layout import Layout
 from engine.descriptions.entries import CopyEntry, DelayEntry, Entry, buffer_arguments
 from engine.descriptions.extents import ShapeContext, ShapeRuleError
 from engine.descriptions.ports import PortSpec
@@ -10,6 +9,7 @@ from engine.descriptions.rules import InputRule
 from engine.descriptions.shape_rules import same_names
 from engine.diagnostics import Diagnostic, Mend, error
 from engine.types import DType
+from engine.types.layout import Layout
 
 #: The remedy of what only the block's author can mend.
 HELP = "see the block's help"

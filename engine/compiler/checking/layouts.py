@@ -14,15 +14,17 @@ import numpy as np
 from engine.compiler.checking.inputs import HELP, check_input, check_input_shape, check_moves, check_types
 from engine.compiler.checking.launches import evaluate_launch
 from engine.compiler.checking.views import view_layout
-from engine.compiler.layout import ALLOCATION_ALIGNMENT, Layout, strided_layout
 from engine.descriptions.description import BlockDescription
+from engine.descriptions.entries import CapturedCall, CaptureEntry
 from engine.descriptions.extents import ShapeContext, ShapeRuleError
 from engine.descriptions.rules import BlockRules, OutputRule
 from engine.device.external import ExternalArray
 from engine.device.protocol import LaunchConfig
 from engine.diagnostics import Diagnostic, error
+from engine.libraries.call import LibraryError, OperandError, WorkspaceOf
 from engine.patch.changes import PortRef
-from engine.types import DType, Shape, dtype_of
+from engine.types import DType, Shape, dtype_of, u8
+from engine.types.layout import ALLOCATION_ALIGNMENT, Layout, strided_layout
 
 
 def content_layout(rule: OutputRule, array: np.ndarray[Any, Any]) -> Layout:
@@ -104,6 +106,14 @@ class NodeLayouts(msgspec.Struct, frozen=True, gc=False):
     problems: tuple[Diagnostic, ...] = ()
 
 
+class _Misfit(ShapeRuleError):
+    """An operand of a library call is wrong, which lies at a port or in an internal buffer."""
+
+    def __init__(self, text: str, port: str | None) -> None:
+        super().__init__(text)
+        self.port = port
+
+
 class _Work(msgspec.Struct):
     """What is being found out about one block."""
 
@@ -118,11 +128,16 @@ class _Work(msgspec.Struct):
 
 
 def node_layouts(
-    description: BlockDescription, inputs: tuple[Layout | None, ...], *, outputs_only: bool = False
+    description: BlockDescription,
+    inputs: tuple[Layout | None, ...],
+    workspace_of: WorkspaceOf | None = None,
+    *,
+    outputs_only: bool = False,
 ) -> NodeLayouts:
     """Return what follows from `inputs`, in the order of the ports.
 
-    `outputs_only` leaves out launches and what must be true of the inputs: for blocks of which an input is known later.
+    `workspace_of` tells the scratch memory of library calls; without it, none is needed. `outputs_only` leaves out
+    launches and what must be true of the inputs: for blocks of which an input is known later.
     """
     rules = description.rules
     layouts: dict[str, Layout] = {}
@@ -148,7 +163,7 @@ def node_layouts(
     if not problems:
         _add_outputs(work)
         if not problems and not outputs_only:
-            _add_rest(work, launches)
+            _add_rest(work, launches, workspace_of)
     return NodeLayouts(
         description,
         inputs,
@@ -198,7 +213,8 @@ def _add_output(work: _Work, rule: OutputRule) -> None:
         if rank is not None and len(layout.shape) != rank:
             raise ShapeRuleError(f"output must have {rank} dimensions, got shape {list(layout.shape)}")
     except ShapeRuleError as problem:
-        work.problems.append(error(str(problem), port=name, remedy=HELP))
+        port = problem.port if isinstance(problem, _Misfit) else name
+        work.problems.append(error(str(problem), port=port, remedy=HELP))
     else:
         layouts[name] = layout
         outputs[name] = layout.shape
@@ -233,6 +249,8 @@ def _given_layout(rule: OutputRule, work: _Work) -> Layout:
                 f"memory of the user's own must be described by an ExternalArray, got {type(external)}"
             )
         return external_layout(rule, external)
+    if spec.shape == "captured" and rule.name in description.captured:
+        return _typed(rule, _captured_layout(work, rule.name))
     missing = "a view" if spec.shape == "view" else "the contents"
     raise ShapeRuleError(f"the block must provide {missing} of this output, got none")
 
@@ -252,7 +270,7 @@ def _followed_type(rule: OutputRule, layouts: Mapping[str, Layout]) -> DType:
     raise ShapeRuleError(f"element type must follow from a connected input, got the rule {wanted!r}")
 
 
-def _add_rest(work: _Work, launches: dict[int, LaunchConfig]) -> None:
+def _add_rest(work: _Work, launches: dict[int, LaunchConfig], workspace_of: WorkspaceOf | None) -> None:
     """Add what follows from the ports: required shapes of inputs, internal buffers, launches and other numbers."""
     rules, context, layouts, problems = work.rules, work.context, work.layouts, work.problems
     if rules.typed_inputs:
@@ -262,12 +280,15 @@ def _add_rest(work: _Work, launches: dict[int, LaunchConfig]) -> None:
             check_input_shape(rule, layouts[rule.name], context, problems)
     for buffer in rules.buffers:
         try:
-            shape = buffer.shape(context)
+            if buffer.shape is None:
+                layout = _captured_layout(work, buffer.name)
+            else:
+                layout = Layout(buffer.dtype, buffer.shape(context))
         except ShapeRuleError as problem:
             problems.append(error(f"buffer {buffer.name}: {problem}", remedy=HELP))
         else:
-            layouts[buffer.name] = Layout(buffer.dtype, shape)
-            work.outputs[buffer.name] = shape
+            layouts[buffer.name] = layout
+            work.outputs[buffer.name] = layout.shape
     if problems:
         return
     for launch in rules.launches:
@@ -280,8 +301,50 @@ def _add_rest(work: _Work, launches: dict[int, LaunchConfig]) -> None:
             problems.append(error(str(problem), remedy=HELP))
     if rules.extents:
         _check_numbers(work)
+    for capture in rules.captures:
+        layouts[capture.workspace.name] = Layout(u8, (_workspace_bytes(capture, work, workspace_of),))
     if rules.moves:
         check_moves(rules.moves, layouts, problems)
+
+
+def _workspace_bytes(capture: CaptureEntry, work: _Work, workspace_of: WorkspaceOf | None) -> int:
+    """Check library calls; return how much scratch memory the one with the most needs, at least a byte."""
+    most = 1
+    for made in capture.calls:
+        operands = {slot: work.layouts[given.name] for slot, given in made.operands if given.name in work.layouts}
+        try:
+            for slot, layout in made.call.results(operands).items():
+                if slot in operands and (layout.dtype, layout.shape) != (operands[slot].dtype, operands[slot].shape):
+                    raise OperandError(slot, f"output must be {layout}, as the call gives, got {operands[slot]}")
+            if workspace_of is not None:
+                most = max(most, workspace_of(made.call, operands))
+        except OperandError as problem:
+            work.problems.append(error(str(problem), port=_operand_port(work, made, problem), remedy=HELP))
+        except LibraryError as problem:
+            work.problems.append(error(str(problem), remedy=problem.remedy))
+    return most
+
+
+def _captured_layout(work: _Work, name: str) -> Layout:
+    """Return what a library call puts into a port or an internal buffer; ShapeRuleError when its inputs don't fit."""
+    made, slot = work.description.captured[name]
+    inputs: dict[str, Layout] = {}
+    for other, argument in made.operands:
+        if other not in made.call.outputs:
+            if argument.name in work.layouts:
+                inputs[other] = work.layouts[argument.name]
+            elif argument.name in work.description.captured:
+                inputs[other] = _captured_layout(work, argument.name)
+    try:
+        return made.call.results(inputs)[slot]
+    except OperandError as problem:
+        raise _Misfit(str(problem), _operand_port(work, made, problem)) from None
+
+
+def _operand_port(work: _Work, made: CapturedCall, problem: OperandError) -> str | None:
+    """Return the port of an operand that is wrong; None for an internal buffer."""
+    name = dict(made.operands)[problem.slot].name
+    return name if name in work.rules.input_of or name in work.rules.output_of else None
 
 
 def _check_numbers(work: _Work) -> None:

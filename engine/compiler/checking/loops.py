@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from engine.compiler.checking.dataflow import Dataflow
 from engine.compiler.checking.layouts import node_layouts, outputs_that_follow
 from engine.compiler.description import GraphDescription
-from engine.compiler.layout import Layout
 from engine.diagnostics import Diagnostic, Mend, error
 from engine.patch.changes import Connection, PortRef
+from engine.types.layout import Layout
 
 #: Layouts of ports, as far as they are known.
 Known = dict[PortRef, Layout]

@@ -5,10 +5,10 @@ Nothing moves: the view's first element lies at an offset from its source's, and
 
 import math
 
-from engine.compiler.layout import Layout, strided_layout
 from engine.descriptions.entries import ReinterpretView, ReshapeView, SliceView, Transform, TransposeView
 from engine.descriptions.extents import ShapeRuleError
 from engine.types import element_count
+from engine.types.layout import Layout, strided_layout
 
 
 def view_layout(transform: Transform, layout: Layout) -> tuple[Layout, int]:

@@ -1,4 +1,4 @@
-"""Adjusting: other functions, launches and addresses for the kernels of a running graph, in place.
+"""Adjusting: other functions, launches and addresses for the kernels and library calls of a running graph, in place.
 
 Nothing is built. When anything else would have to change, such as a fill or a copy, there is no adjustment, and the
 graph is cloned or built anew.
@@ -15,10 +15,11 @@ from engine.compiler.buffers import TRANSIENT, Lifetime
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.difference import Difference
 from engine.compiler.executable.arguments import Resources, TypedKernel, has_same_layout
-from engine.compiler.executable.nodes import KernelNode, NodeMaker
+from engine.compiler.executable.nodes import CapturedNode, KernelNode, NodeMaker
 from engine.compiler.operations import ClearStatus, DownloadStatus, Operation, RegionEntry, UploadFrame
 from engine.compiler.plan import Plan
 from engine.descriptions.entries import (
+    CaptureEntry,
     ConditionArgument,
     CopyEntry,
     FillEntry,
@@ -27,7 +28,7 @@ from engine.descriptions.entries import (
     buffer_arguments,
 )
 from engine.device.device import Device
-from engine.device.protocol import Condition, LaunchConfig, Memory
+from engine.device.protocol import Capture, Condition, LaunchConfig, Memory
 from engine.patch.changes import PortRef
 
 if TYPE_CHECKING:
@@ -72,22 +73,54 @@ class NodeChange:
 
 
 @dataclass(frozen=True)
+class Recapture:
+    """A captured node of the executable that does something else."""
+
+    variant: Variant
+    node: CapturedNode
+    capture: Capture
+    before: Capture
+
+    def apply(self) -> None:
+        """Update the node; DeviceError when the device would need another graph for that."""
+        self._give(self.capture)
+
+    def revert(self) -> None:
+        """Make the node what it was."""
+        self._give(self.before)
+
+    def _give(self, capture: Capture) -> None:
+        self.variant.executable.update_captured(self.node.handle, capture)
+        self.node.capture = capture
+
+
+@dataclass(frozen=True)
 class Adjustment:
-    """What the `running` graph needs to follow a plan: its memory by variant, and the changes of its kernel nodes."""
+    """What the `running` graph needs to follow a plan: its memory by variant, and the changes of its nodes."""
 
     plan: Plan
     running: CompiledGraph
     memories: tuple[Mapping[PortRef, Memory], ...]
-    changes: tuple[NodeChange, ...]
+    changes: tuple[NodeChange | Recapture, ...]
+
+    @property
+    def kernels(self) -> list[NodeChange]:
+        """The changes of kernel nodes."""
+        return [change for change in self.changes if isinstance(change, NodeChange)]
 
     @property
     def swaps_code(self) -> bool:
         """True when some kernel gets another function."""
-        return any(change.kernel is not change.old_kernel for change in self.changes)
+        return any(change.kernel is not change.old_kernel for change in self.kernels)
+
+    @property
+    def captures_again(self) -> bool:
+        """True when some library call is captured again."""
+        return len(self.kernels) < len(self.changes)
 
     def apply(self) -> None:
         """Change the graph, between two launches; DeviceError when the device refuses, and then it is as before."""
-        done: list[NodeChange] = []
+        done: list[NodeChange | Recapture] = []
         try:
             for change in self.changes:
                 done.append(change)
@@ -98,8 +131,11 @@ class Adjustment:
                     taking_back.callback(change.revert)
             raise
         for change in self.changes:
-            if change.config is not change.old_config or change.kernel is not change.old_kernel:
-                change.variant.built.swapped.add(change.node.operation)  # the graph itself has the launch from before
+            # The graph itself has the launch or the capture from before.
+            if isinstance(change, Recapture) or (
+                change.config is not change.old_config or change.kernel is not change.old_kernel
+            ):
+                change.variant.built.swapped.add(change.node.operation)
         for variant, memory in zip(self.running.variants, self.memories, strict=True):
             variant.built.memory = memory
         self.running.plan = self.plan
@@ -146,7 +182,7 @@ def would_adjust(changes: Difference) -> bool:
     for index, operation in enumerate(plan.operations):
         entry, old = operation.entry, before.operations[index]
         touched = operation.access.touches(moved)
-        if isinstance(entry, KernelEntry):
+        if isinstance(entry, KernelEntry | CaptureEntry):
             count += touched or index in changes.renewed
         elif isinstance(entry, FillEntry | CopyEntry) and (
             entry != old.entry or touched or _others(plan, before, operation)
@@ -200,7 +236,7 @@ def adjust_graph(
     if resources.status is not running.status or bool(resources.swapped) != (len(running.variants) == 2):
         return None
     memories = resources.memories
-    found: list[NodeChange] = []
+    found: list[NodeChange | Recapture] = []
     for variant, memory in zip(running.variants, memories, strict=True):
         more = _Adjusting(changes, device, resources, variant, memory).run()
         if more is None:
@@ -235,10 +271,11 @@ class _Adjusting:
             if (old := known.get(owner)) is not place and (old is None or old.pointer != place.pointer)
         }
 
-    def run(self) -> list[NodeChange] | None:
+    def run(self) -> list[NodeChange | Recapture] | None:
         plan, base = self._plan, self._before.operations
         nodes = {kernel.operation: kernel for kernel in self._variant.kernels}
-        changes: list[NodeChange] = []
+        captured = {node.operation: node for node in self._variant.built.captured}
+        changes: list[NodeChange | Recapture] = []
         for index, operation in enumerate(plan.operations):
             if not self._may_differ(index):
                 continue
@@ -250,6 +287,10 @@ class _Adjusting:
                 change = self._change(node, entry)
                 if change is not None:
                     changes.append(change)
+            elif isinstance(entry, CaptureEntry):
+                if self._captures_otherwise(index, entry):
+                    found = captured[index]
+                    changes.append(Recapture(self._variant, found, self._maker.capture(index, entry), found.capture))
             elif isinstance(entry, RegionEntry):
                 pass
             elif isinstance(entry, UploadFrame | ClearStatus | DownloadStatus):
@@ -260,12 +301,21 @@ class _Adjusting:
         return changes
 
     def _may_differ(self, index: int) -> bool:
-        return index in self._renewed or self._plan.operations[index].access.touches(self._moved)
+        return index in self._renewed or self._touches_moved(index)
+
+    def _captures_otherwise(self, index: int, entry: CaptureEntry) -> bool:
+        """True when a library is asked for something else than before, or about other bytes."""
+        node, names = self._plan.operations[index].node, [argument.name for argument in entry.buffers]
+        blocks = self._plan.buffers.blocks[node], self._before.buffers.blocks[node]
+        now, then = ([(b.places.get(name), b.layouts.layouts.get(name)) for name in names] for b in blocks)
+        return entry != self._before.operations[index].entry or now != then or self._touches_moved(index)
+
+    def _touches_moved(self, index: int) -> bool:
+        return self._plan.operations[index].access.touches(self._moved)
 
     def _lies_elsewhere(self, index: int) -> bool:
         """True when a fill or copy touches other bytes than before."""
-        operation = self._plan.operations[index]
-        return operation.access.touches(self._moved) or _others(self._plan, self._before, operation)
+        return self._touches_moved(index) or _others(self._plan, self._before, self._plan.operations[index])
 
     def _change(self, node: KernelNode, entry: KernelEntry) -> NodeChange | None:
         """Return the change of a kernel node. Live values are skipped, since they are always up to date."""

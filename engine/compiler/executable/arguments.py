@@ -21,6 +21,7 @@ from engine.descriptions.entries import (
 )
 from engine.device.arguments import check_address
 from engine.device.protocol import Condition, LoadedKernel, Memory, PinnedArray
+from engine.libraries.backend import Libraries
 from engine.patch.changes import PortRef
 from engine.ptx.tree import KernelParameter
 from engine.types import DType, bf16
@@ -68,7 +69,8 @@ class Resources:
     """What the graph uses and did not make.
 
     Memory by owner, kernels by operation index, parameter values by node and name, the frame uniforms, and the array
-    that receives the status words. `swapped` is the memory in every other frame of the buffers that change places.
+    that receives the status words. `swapped` is the memory in every other frame of the buffers that change places;
+    `libraries` are the device's, for a plan with library calls.
     """
 
     memory: Mapping[PortRef, Memory]
@@ -77,6 +79,7 @@ class Resources:
     frame: PinnedArray
     status: PinnedArray | None = None
     swapped: Mapping[PortRef, Memory] = field(default_factory=dict)
+    libraries: Libraries | None = None
 
     @property
     def memories(self) -> list[Mapping[PortRef, Memory]]:

@@ -7,10 +7,10 @@ from heapq import heapify, heappop, heappush
 
 from engine.compiler.description import GraphDescription
 from engine.compiler.executable.arguments import Resources
-from engine.compiler.executable.nodes import KernelNode, NodeMaker, unexpected
+from engine.compiler.executable.nodes import CapturedNode, KernelNode, NodeMaker, unexpected
 from engine.compiler.operations import Operation, RegionEntry, Scope
 from engine.compiler.plan import Plan
-from engine.descriptions.entries import KernelEntry, RegionKind
+from engine.descriptions.entries import CaptureEntry, KernelEntry, RegionKind
 from engine.device.device import Device
 from engine.device.graph import Graph
 from engine.device.protocol import Condition, ConditionalKind, Event, GraphNode, Memory
@@ -107,6 +107,7 @@ class BuiltGraph:
     graph: Graph
     memory: Mapping[PortRef, Memory]
     kernels: list[KernelNode] = field(default_factory=list)
+    captured: list[CapturedNode] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
     handles: dict[int, GraphNode] = field(default_factory=dict)
     events: dict[str, tuple[GraphNode, GraphNode]] = field(default_factory=dict)
@@ -114,7 +115,7 @@ class BuiltGraph:
     #: Labels of the other graph's spans that are borrowed, which may be called otherwise there.
     lent: frozenset[str] = frozenset()
     labels: Mapping[int, str] = field(default_factory=dict)
-    #: Operations whose kernel was swapped for another in the executable alone.
+    #: Operations whose kernel or library call was changed in the executable alone.
     swapped: set[int] = field(default_factory=set)
     #: Nodes that were taken out, whose numbers are not used again.
     removed: int = 0
@@ -228,7 +229,7 @@ class _Builder:
         child = self._device.create_graph()
         try:
             inner: dict[int, GraphNode] = {}
-            built = len(self._built.kernels)
+            kernels, captured = len(self._built.kernels), len(self._built.captured)
             self._graphs[0], self._handles = child, inner
             for index in unit:
                 operation = self._plan.operations[index]
@@ -238,8 +239,10 @@ class _Builder:
         finally:
             self._graphs[0], self._handles = whole, handles
             child.destroy()
-        for kernel in self._built.kernels[built:]:
+        for kernel in self._built.kernels[kernels:]:
             kernel.handle = GraphNode(node + 1 + kernel.handle)
+        for made in self._built.captured[captured:]:
+            made.handle = GraphNode(node + 1 + made.handle)
         handles.update(dict.fromkeys(unit, node))
 
     def _add(self, index: int, operation: Operation, after: Sequence[GraphNode]) -> GraphNode:
@@ -252,6 +255,10 @@ class _Builder:
             return made.handle
         if isinstance(entry, RegionEntry):
             return self._add_region(graph, operation, entry, after)
+        if isinstance(entry, CaptureEntry):
+            captured = self._maker.add_captured(graph, index, entry, after)
+            self._built.captured.append(captured)
+            return captured.handle
         return self._maker.add(graph, index, after)
 
     def _add_region(

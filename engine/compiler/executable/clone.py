@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from engine.compiler.difference import Difference
 from engine.compiler.executable.arguments import Resources
 from engine.compiler.executable.build import BuiltGraph, Span
-from engine.compiler.executable.nodes import KernelNode, NodeMaker, unexpected
+from engine.compiler.executable.nodes import CapturedNode, KernelNode, NodeMaker, unexpected
 from engine.compiler.operations import DownloadStatus
 from engine.compiler.plan import Plan
-from engine.descriptions.entries import KernelEntry
+from engine.descriptions.entries import CaptureEntry, KernelEntry
 from engine.device.device import Device
 from engine.device.protocol import GraphNode, PinnedArray
 from engine.diagnostics import WarploomError
@@ -88,6 +88,9 @@ class _Cloning:
         others = _nodes_with_other_values(self._before, self._plan)
         if others:
             self._renewed |= {i for i, operation in enumerate(operations) if not others.isdisjoint(operation.nodes)}
+        if swapped := self._running.swapped:  # captured work can't be changed in a graph, only in an executable
+            captures = (i for i, operation in enumerate(operations) if isinstance(operation.entry, CaptureEntry))
+            self._renewed |= {index for index in captures if earlier[index] in swapped}
         if operations and self._resources.status is not status and isinstance(operations[-1].entry, DownloadStatus):
             self._renewed.add(len(operations) - 1)
         for index in self._renewed:
@@ -118,6 +121,7 @@ class _Cloning:
             else:
                 built.handles = {i: running.handles[j] for i, j in enumerate(earlier) if j >= 0}
             self._take_over_spans()
+            self._take_over_captures()
             self._list_kernels(self._change())
         except BaseException as problem:
             built.destroy()
@@ -155,6 +159,13 @@ class _Cloning:
         built.borrowed = set(self._earlier_label)
         built.lent = frozenset(self._earlier_label.values())
 
+    def _take_over_captures(self) -> None:
+        known = {captured.operation: captured for captured in self._running.captured}
+        for index, old in enumerate(self._earlier) if known else ():
+            if old in known and index not in self._replaced:
+                captured = known[old]
+                self._built.captured.append(CapturedNode(index, captured.handle, captured.capture))
+
     def _change(self) -> dict[int, KernelNode]:
         """Change the nodes that differ; return the kernels that are made anew, by operation."""
         graph, handles, operations = self._built.graph, self._built.handles, self._plan.operations
@@ -180,6 +191,10 @@ class _Cloning:
                 else:
                     graph.set_kernel(handles[index], kernel.kernel.kernel, kernel.config, kernel.arguments)
                 kernel.handle = handles[index]
+            elif is_new and isinstance(entry, CaptureEntry):
+                captured = self._maker.add_captured(graph, index, entry, after)
+                handles[index] = captured.handle
+                self._built.captured.append(captured)
             elif is_new:
                 handles[index] = self._maker.add(graph, index, after)
             if is_tied and not is_new:

@@ -1,4 +1,4 @@
-"""Node making: what one operation is on the device: a kernel with its launch and arguments, a fill or a copy."""
+"""Node making: what one operation is on the device: a kernel with its launch and arguments, a library call, a copy."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,6 +10,8 @@ from engine.compiler.operations import FRAME, STATUS, ClearStatus, DownloadStatu
 from engine.compiler.plan import Plan
 from engine.descriptions.entries import (
     BufferArgument,
+    CapturedCall,
+    CaptureEntry,
     CopyEntry,
     FillEntry,
     FrameArgument,
@@ -20,8 +22,9 @@ from engine.descriptions.entries import (
 from engine.device.arguments import ArgumentError, KernelArguments, pack_arguments
 from engine.device.device import Device
 from engine.device.graph import Graph
-from engine.device.protocol import Condition, GraphNode, LaunchConfig, Memory, MemoryPart, part_of
-from engine.diagnostics import GraphValidationError, error
+from engine.device.protocol import Capture, Condition, GraphNode, LaunchConfig, Memory, MemoryPart, part_of
+from engine.diagnostics import DeviceError, GraphValidationError, error
+from engine.libraries.call import BoundCall, LibraryError, Operand
 from engine.patch.changes import PortRef
 
 _NOT_ADDED = GraphNode(-1)
@@ -42,6 +45,14 @@ class KernelNode(msgspec.Struct):
     config: LaunchConfig
     arguments: KernelArguments
     parameters: Mapping[str, Mapping[str, Sequence[int]]]
+
+
+class CapturedNode(msgspec.Struct):
+    """A captured node of the graph, and what it does in the executable."""
+
+    operation: int
+    handle: GraphNode
+    capture: Capture
 
 
 class _Addresses(dict[PortRef, int]):
@@ -140,8 +151,45 @@ class NodeMaker:
             raise _refused(operation, text)
         return config
 
+    def capture(self, index: int, entry: CaptureEntry) -> Capture:
+        """Capture library calls; GraphValidationError, with the node, when a library refuses them."""
+        operation, libraries = self._operations[index], self._resources.libraries
+        assert libraries is not None
+        layouts = self._blocks[operation.node].layouts.layouts
+        calls = []
+        for made in entry.calls:
+            operands = {
+                slot: Operand(self._place(operation, given)[0], layouts[given.name])
+                for slot, given in made.operands
+                if given.name in layouts
+            }
+            calls.append(BoundCall(made.call, operands, self._numbers(operation, made)))
+        try:
+            return self._device.capture(entry.label, libraries.bind(calls, self._place(operation, entry.workspace)[0]))
+        except LibraryError as problem:
+            raise _refused(operation, str(problem), problem.remedy) from None
+        except DeviceError as problem:
+            if type(problem) is not DeviceError:  # a fault, which is no fault of this call
+                raise
+            raise _refused(operation, str(problem), "make the buffers smaller, or change the call") from problem
+
+    def _numbers(self, operation: Operation, made: CapturedCall) -> dict[str, float] | dict[str, Memory]:
+        known: dict[str, float] = {}
+        stored: dict[str, Memory] = {}
+        for name, number in made.numbers:
+            if isinstance(number, BufferArgument):
+                stored[name] = self._place(operation, number)[0]
+            else:
+                known[name] = number
+        return stored or known
+
+    def add_captured(self, graph: Graph, index: int, entry: CaptureEntry, after: Sequence[GraphNode]) -> CapturedNode:
+        """Capture library calls and add their node."""
+        capture = self.capture(index, entry)
+        return CapturedNode(index, graph.add_captured(capture, after), capture)
+
     def add(self, graph: Graph, index: int, after: Sequence[GraphNode]) -> GraphNode:
-        """Add the node of an operation that is neither a kernel nor a region."""
+        """Add the node of an operation that is neither a kernel nor a library call nor a region."""
         resources, operation = self._resources, self._plan.operations[index]
         match operation.entry:
             case FillEntry(target=target, value=value):
@@ -178,7 +226,7 @@ def unexpected(problem: Exception, operation: Operation) -> GraphValidationError
     return GraphValidationError([error(said, node=operation.node or None, remedy="change the block, or take it out")])
 
 
-def _refused(operation: Operation, message: str) -> GraphValidationError:
-    return GraphValidationError(
-        [error(message, node=operation.node, remedy="make the block's describe and its kernel agree")]
-    )
+def _refused(
+    operation: Operation, message: str, remedy: str = "make the block's describe and its kernel agree"
+) -> GraphValidationError:
+    return GraphValidationError([error(message, node=operation.node, remedy=remedy)])

@@ -9,7 +9,6 @@ import msgspec
 
 from engine.compiler.buffers import BlockBuffers
 from engine.compiler.checking.layouts import NodeLayouts
-from engine.compiler.layout import Layout
 from engine.compiler.operations import Place
 from engine.descriptions.entries import Argument, BufferArgument, ExtentArgument, KernelEntry
 from engine.descriptions.extents import Extent, ShapeContext
@@ -18,6 +17,7 @@ from engine.ops import Extent as OpExtent
 from engine.ops import FramePointer, InputPointer, OpKernel, OutputPointer
 from engine.patch.changes import PortRef
 from engine.types import DType, Shape
+from engine.types.layout import Layout
 
 #: How the axes of what is computed are counted: the last one first.
 _AXES = ("width", "height", "depth")

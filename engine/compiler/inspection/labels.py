@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable
 
-from engine.compiler.checking.layouts import Layout
 from engine.compiler.operations import ClearStatus, DownloadStatus, RegionEntry, UploadFrame
 from engine.compiler.plan import Plan
-from engine.descriptions.entries import CopyEntry, FillEntry, KernelEntry
+from engine.descriptions.entries import CaptureEntry, CopyEntry, FillEntry, KernelEntry
 from engine.patch.changes import PortRef
 
 
@@ -21,6 +20,8 @@ def what(plan: Plan, index: int) -> str:
             return f"fill {target.name} with {value}"
         case CopyEntry(target=target, source=source):
             return f"copy {source.name} to {target.name}"
+        case CaptureEntry(label=label):
+            return f"captured {label}"
         case RegionEntry(kind=kind):
             return f"region {kind.value}"
         case UploadFrame():
@@ -39,12 +40,6 @@ def title(plan: Plan, index: int) -> str:
 def names(owners: Iterable[PortRef]) -> str:
     """Return buffers in alphabetical order; the graph's own have no block, and a region's condition no port."""
     return ", ".join(sorted(map(_name, owners)))
-
-
-def layout_text(layout: Layout) -> str:
-    """Return an element type with a shape: "f32[4, 3]", with the strides where there are gaps."""
-    strides = "" if layout.strides is None else f" strides {list(layout.strides)}"
-    return f"{layout.dtype.__name__}{list(layout.shape)}{strides}"
 
 
 def _name(owner: PortRef) -> str:

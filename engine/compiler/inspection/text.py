@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from engine.compiler.inspection.labels import layout_text, names, title, what
+from engine.compiler.inspection.labels import names, title, what
 from engine.compiler.operations import RegionEntry
 from engine.compiler.plan import Plan
 from engine.patch.changes import PortRef
@@ -39,7 +39,7 @@ def _blocks(plan: Plan) -> Iterator[str]:
             port = PortRef(node.id, spec.name)
             source = plan.description.source_of.get(port)
             if not spec.is_input:
-                ports.append(f"{spec.name}: {layout_text(plan.layouts[port])}")
+                ports.append(f"{spec.name}: {plan.layouts[port]}")
             elif source is not None:
                 ports.append(f"{spec.name} from {source}")
         region = f" in {node.region}" if node.region else ""
@@ -67,7 +67,7 @@ def _buffers(plan: Plan) -> Iterator[str]:
     placement = plan.placement
     for owner in sorted(plan.buffers.allocations, key=lambda owner: (owner.node, owner.port)):
         buffer = plan.buffers.allocations[owner]
-        parts = [f"{owner}: {layout_text(buffer.layout)}, {buffer.layout.size_bytes} bytes, {buffer.lifetime.value}"]
+        parts = [f"{owner}: {buffer.layout}, {buffer.layout.size_bytes} bytes, {buffer.lifetime.value}"]
         if owner in placement.offsets:
             parts.append(f"at {placement.offsets[owner]}")
         if sharers := placement.sharers(owner):

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from engine.compiler.buffers import BufferPlan, Lifetime
-from engine.compiler.layout import ALLOCATION_ALIGNMENT
 from engine.compiler.memory.packing import BESIDE, Arena, pack, repack
 from engine.compiler.memory.recomputation import once_only
 from engine.compiler.memory.reuse_order import reuse_order, sharing_groups
 from engine.compiler.memory.uses import buffer_uses, may_miss_a_turn, spans
 from engine.compiler.operations import Schedule
 from engine.patch.changes import PortRef
+from engine.types.layout import ALLOCATION_ALIGNMENT
 
 #: A buffer up to this size that grows gets room to double, a larger one a quarter, or this much.
 MOST_DOUBLED_BYTES = 16 << 20

@@ -8,6 +8,7 @@ import numpy as np
 from cuda.bindings import driver
 
 from engine.device.arguments import pack_arguments
+from engine.device.cuda.capture import CudaCapture, Recorder
 from engine.device.cuda.errors import DeviceFault, check
 from engine.device.cuda.graph import CudaGraphBackend
 from engine.device.cuda.launch import argument_pointers, check_launch
@@ -19,7 +20,7 @@ from engine.device.cuda.stream import CudaEvent, CudaStream, own_stream
 from engine.device.device import Buffer, launch_config, upload, whole_number
 from engine.device.external import described
 from engine.device.graph import Graph
-from engine.device.protocol import LoadedKernel, Memory, Stream
+from engine.device.protocol import Issue, LoadedKernel, Memory, Stream
 from engine.diagnostics import DeviceError, KernelError
 
 _log = logging.getLogger(__name__)
@@ -46,6 +47,7 @@ class CudaDevice:
         self.activate()
         self._stream = self.create_stream()
         self._scratch = self.allocate(1)
+        self._recorder = Recorder(self._objects)
 
     @property
     def memory_free_bytes(self) -> int:
@@ -138,6 +140,10 @@ class CudaDevice:
             ),
             f"launching kernel {own.name}",
         )
+
+    def capture(self, label: str, issue: Issue) -> CudaCapture:
+        """Record the kernels and copies with which a library does what `issue` asks; they are not run now."""
+        return self._recorder.capture(label, issue)
 
     def synchronize(self) -> None:
         """Wait until the device has done all its work."""

@@ -1,4 +1,4 @@
-"""Instantiated graphs, and updates of their kernel nodes in place."""
+"""Instantiated graphs, and updates of their nodes in place."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -6,14 +6,15 @@ from typing import Any
 from cuda.bindings import driver
 
 from engine.device.arguments import KernelArguments
+from engine.device.cuda.capture import CudaCapture, own_capture
 from engine.device.cuda.errors import check
 from engine.device.cuda.launch import NativeLaunch
 from engine.device.cuda.module import own_kernel
 from engine.device.cuda.native_graph import NativeGraph
 from engine.device.cuda.ownership import DriverObjects, Holds
 from engine.device.cuda.stream import own_stream
-from engine.device.nodes import KernelWork, NodeRecord
-from engine.device.protocol import GraphNode, LaunchConfig, LoadedKernel, Stream
+from engine.device.nodes import CapturedWork, KernelWork, NodeRecord, Work
+from engine.device.protocol import Capture, GraphNode, LaunchConfig, LoadedKernel, Stream
 from engine.diagnostics import DeviceError
 
 _launch, _set_params = driver.cuGraphLaunch, driver.cuGraphExecKernelNodeSetParams
@@ -35,6 +36,8 @@ class CudaExecutable:
         #: The driver's handle of a kernel node, its launch, and the launch's structure that the driver reads.
         self._prepared: dict[GraphNode, tuple[Any, NativeLaunch, Any]] = {}
         self._images = images
+        #: Captured work that replaces what the records have; the libraries' plans for it must live on.
+        self._captures: dict[GraphNode, CudaCapture] = {}
         self._destroyed = False
 
     def launch(self, stream: Stream) -> None:
@@ -72,6 +75,16 @@ class CudaExecutable:
         self._images.hold(own.image)
         self._images.drop(before.image)
 
+    def update_captured(self, node: GraphNode, capture: Capture) -> None:
+        """Let a captured node do something else; DeviceError, and no change, when the library runs other kernels."""
+        if self._destroyed or not isinstance(self._work(node), CapturedWork):
+            raise DeviceError(f"node {node} must be captured work of a live executable")
+        own = own_capture(capture)
+        (name,) = self._native.nodes_of(node)
+        result = driver.cuGraphExecChildGraphNodeSetParams(self._handle, name, own.handle)
+        check(result, f"changing captured {own.label}")
+        self._captures[node] = own
+
     def refresh(self, nodes: Iterable[GraphNode]) -> None:
         """Let the driver copy the argument blocks of kernel nodes, by one driver call for each."""
         prepared, handle = self._prepared, self._handle
@@ -89,10 +102,14 @@ class CudaExecutable:
             self._native.shared.drop()
             self._images.clear()
             self._prepared.clear()
+            self._captures.clear()
+
+    def _work(self, node: GraphNode) -> Work | None:
+        return self._records[node].work if 0 <= node < len(self._records) else None
 
     def _prepare(self, node: GraphNode) -> tuple[Any, NativeLaunch, Any]:
         """Prepare a node's launch parameters at its first update: most nodes are never updated."""
-        work = self._records[node].work if 0 <= node < len(self._records) else None
+        work = self._work(node)
         if self._destroyed or not isinstance(work, KernelWork):
             raise DeviceError(f"node {node} must be a kernel node of a live executable")
         prepared = NativeLaunch()

@@ -15,6 +15,7 @@ from engine.device.cuda.module import own_kernel
 from engine.device.cuda.native_graph import NativeGraph
 from engine.device.cuda.ownership import DriverObjects, Holds
 from engine.device.nodes import (
+    CapturedWork,
     ChildWork,
     ConditionalWork,
     CopyWork,
@@ -28,6 +29,8 @@ from engine.device.protocol import Condition, ConditionalKind, GraphNode, Memory
 from engine.device.tree import ROOT, GraphTree
 
 _WHILE = ConditionalKind.WHILE
+#: What may begin and end with the same kernel.
+_LAUNCHING = (KernelWork, CapturedWork)
 
 
 class CudaGraphBackend:
@@ -160,7 +163,7 @@ class CudaGraphBackend:
         for body, members in bodies.items():
             waited_for = {other for node in members for other in nodes[node].after}
             ends = [node for node in members if node not in waited_for]
-            lone = [node for node in ends if not nodes[node].after and type(nodes[node].work) is KernelWork]
+            lone = [node for node in ends if not nodes[node].after and type(nodes[node].work) in _LAUNCHING]
             if lone and len(ends) > 1:
                 self._depend(lone[-1], [node for node in ends if node != lone[-1]], remove=False)
             elif lone:
@@ -177,6 +180,8 @@ class CudaGraphBackend:
                 return native_nodes.add_copy(graph, self._context, work, before)
             case EventWork():
                 return [native_nodes.add_event(graph, work, before)]
+            case CapturedWork():
+                return [native_nodes.add_captured(graph, work, before)]
             case ChildWork():
                 handle, inside = native_nodes.add_child(graph, before)
                 self._native.graphs.append(inside)

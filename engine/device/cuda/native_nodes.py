@@ -1,14 +1,15 @@
-"""The driver's nodes for fills, copies, events, child graphs and conditional nodes."""
+"""The driver's nodes for fills, copies, events, captured work, child graphs and conditional nodes."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from cuda.bindings import driver
 
+from engine.device.cuda.capture import own_capture
 from engine.device.cuda.errors import check
 from engine.device.cuda.memory import CudaPinnedArray, copy_address
 from engine.device.cuda.stream import own_event
-from engine.device.nodes import ConditionalWork, CopyWork, EventWork, MemsetWork
+from engine.device.nodes import CapturedWork, ConditionalWork, CopyWork, EventWork, MemsetWork
 from engine.device.protocol import ConditionalKind, Memory, PinnedArray
 from engine.diagnostics import DeviceError
 
@@ -78,6 +79,13 @@ def add_child(graph: Any, before: list[Any]) -> tuple[Any, Any]:
     finally:
         check(driver.cuGraphDestroy(empty), "cuGraphDestroy")
     return node, check(driver.cuGraphChildGraphNodeGetGraph(node), "cuGraphChildGraphNodeGetGraph")
+
+
+def add_captured(graph: Any, work: CapturedWork, before: list[Any]) -> Any:
+    """Add a copy of what was captured, as a child graph."""
+    capture = own_capture(work.capture)
+    result = driver.cuGraphAddChildGraphNode(graph, before, len(before), capture.handle)
+    return check(result, f"adding {capture.label} to a graph")
 
 
 def create_condition(graph: Any, context: Any, default: int) -> int:

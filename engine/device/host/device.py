@@ -13,7 +13,7 @@ from engine.device.arguments import pack_arguments
 from engine.device.device import HOST_ARCHITECTURE, Buffer, DeviceInfo, launch_config, upload, whole_number
 from engine.device.external import described
 from engine.device.graph import Graph
-from engine.device.host.events import HostEvent, HostStream
+from engine.device.host.events import HostCapture, HostEvent, HostStream
 from engine.device.host.graph.backend import HostGraphBackend
 from engine.device.host.launch import Launch
 from engine.device.host.memory import (
@@ -30,7 +30,7 @@ from engine.device.host.memory import (
 from engine.device.host.modules.module import HostModule, own_kernel
 from engine.device.host.pool import Pool
 from engine.device.host.watchdog import Watchdog
-from engine.device.protocol import LoadedKernel, Memory, Stream
+from engine.device.protocol import Issue, LoadedKernel, Memory, Stream
 from engine.diagnostics import DeviceError, KernelError
 
 #: The time limit of a kernel: long for a frame, short for a person who waits for a kernel that hangs.
@@ -141,6 +141,11 @@ class HostDevice:
             launch.run(self.pool, self.table)
         finally:
             self.watchdog.leave()
+
+    def capture(self, label: str, issue: Issue) -> HostCapture:
+        """Keep a library call, to be made each time a graph comes to it."""
+        self._check_open()
+        return HostCapture(label, issue)
 
     def interrupt(self) -> None:
         """Stop the running kernel or graph, from any thread: its launch raises KernelFault within 100 ms."""

@@ -1,9 +1,9 @@
-"""Events and streams of the host device."""
+"""Events, streams and captured work of the host device."""
 
 import time
 
 from engine.device.host.memory import bytes_of, copy
-from engine.device.protocol import Event, Memory, PinnedArray
+from engine.device.protocol import Capture, Event, Issue, Memory, PinnedArray
 from engine.diagnostics import DeviceError
 
 
@@ -57,6 +57,30 @@ class HostStream:
 
     def destroy(self) -> None:
         """Do nothing: a stream holds nothing."""
+
+
+class HostCapture:
+    """A library call that is made each time a graph comes to it."""
+
+    def __init__(self, label: str, issue: Issue) -> None:
+        self.label = label
+        self._issue = issue
+
+    def run(self) -> None:
+        """Call the library; DeviceError when that fails."""
+        try:
+            self._issue(HostStream())
+        except DeviceError:
+            raise
+        except Exception as problem:
+            raise DeviceError(f"host: {self.label} must run, got {type(problem).__name__}: {problem}") from problem
+
+
+def own_capture(capture: Capture) -> HostCapture:
+    """Return captured work of this device; DeviceError when it is another device's."""
+    if not isinstance(capture, HostCapture):
+        raise DeviceError(f"captured work must be the host device's, got {type(capture).__name__}")
+    return capture
 
 
 def own_event(event: Event) -> HostEvent:

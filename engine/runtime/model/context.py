@@ -12,6 +12,7 @@ from engine.catalogue.block_code import LIMIT_S, BlockCode
 from engine.catalogue.catalogue import Catalogue
 from engine.compiler.frame import Frame
 from engine.device.device import Device
+from engine.libraries.backend import open_libraries
 from engine.patch import changes
 from engine.patch.applying import PatchIndex, check_change
 from engine.patch.changes import Change, Connection, PortRef
@@ -26,7 +27,7 @@ from engine.values.value_graph import ValueGraph
 
 
 class DeviceServices:
-    """The buffer pool, the module cache, the state of one device, and the frame uniforms that all graphs read.
+    """What one device has for its graphs: memory, modules, libraries, state, and the frame uniforms that all read.
 
     Any thread may use them. The worker gets these, with plain data, and nothing else of the engine. State is claimed by
     the worker and committed by the engine's thread, which never happens at the same time.
@@ -36,6 +37,7 @@ class DeviceServices:
         self.device = device
         self.pool = BufferPool(device)
         self.modules = ModuleCache(device)
+        self.libraries = open_libraries(device)
         #: Runs what the worker needs of blocks' code.
         self.code = BlockCode()
         self.states = StateStore(self.pool, device)
@@ -47,7 +49,8 @@ class DeviceServices:
     def close(self) -> None:
         """Free everything on the device, each part whatever it says of another."""
         with ExitStack() as closing:  # the last first
-            for give_back in (self.pool.close, self.side.destroy, self.modules.close, self.frame.free):
+            parts = (self.libraries.close, self.pool.close, self.side.destroy, self.modules.close, self.frame.free)
+            for give_back in parts:
                 closing.callback(give_back)
 
 

@@ -304,7 +304,15 @@ class _Trial:
         # Compiling fused kernels takes too long for who only wants to know.
         described, plan = self._described(PatchSnapshot(tuple(self._nodes), wires)), self._plan.before_fusing
         running = frozenset(plan.description.by_id)
-        partial = plan_what_can_run(described.inlined, described.problems, running, previous=plan, fuses=None)
+        sizes = plan.workspaces  # those of other calls only the device knows
+        partial = plan_what_can_run(
+            described.inlined,
+            described.problems,
+            running,
+            previous=plan,
+            fuses=None,
+            workspace_of=lambda call, _: sizes.get(call, 0),
+        )
         if partial.plan is None:
             errors = [item for item in partial.diagnostics if item.severity is Severity.ERROR]
             first = errors[0] if errors else error("the patch can't run")
@@ -319,7 +327,9 @@ class _Trial:
         changes = difference(plan, partial.plan)
         if not would_adjust(changes):
             return EditCost(UpdateLevel.COLD, "")
-        return EditCost(UpdateLevel.CODE if changes.has_other_kernels else UpdateLevel.WARM, "")
+        if changes.has_other_kernels:
+            return EditCost(UpdateLevel.CODE, "")
+        return EditCost(UpdateLevel.RECAPTURE if changes.captures_again else UpdateLevel.WARM, "")
 
     @staticmethod
     def _described(patch: PatchSnapshot) -> PatchDescription:

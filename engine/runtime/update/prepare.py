@@ -7,7 +7,7 @@ that is swapped in or abandoned. The swap holds up a frame, so everything that i
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -116,36 +116,37 @@ def prepare(
     check_cancelled()
     # Wide loads and stores bring a GPU nearer to the bandwidth of its memory; a CPU vectorises by itself.
     elements: Elements | None = (1 if services.device.info.name == "host" else 4) if fuses else None
-    partial = plan_what_can_run(inlined, problems, running, previous=previous, fuses=elements)
+    make_plan = partial(plan_what_can_run, inlined, problems, running, workspace_of=services.libraries.workspace_bytes)
+    planned = make_plan(previous=previous, fuses=elements)
     check_cancelled()
-    prepared = Prepared(described, diagnostics=[*described.notices, *partial.diagnostics])
+    prepared = Prepared(described, diagnostics=[*described.notices, *planned.diagnostics])
     prepared.stale = stale_kernels(modules, inlined.description.nodes)
-    if partial.plan is None:
+    if planned.plan is None:
         return prepared
     values = described.values
-    if current is not None and partial.held:
+    if current is not None and planned.held:
         before = current.values
-        values = {**values, **{n: {**before.get(n, {}), **values.get(n, {})} for n in partial.held}}
-    prepared.held, prepared.values = partial.held, values
-    if previous is not None and not rebuild and same_structure(previous, partial.plan):
-        prepared.same_graph = partial.plan
+        values = {**values, **{n: {**before.get(n, {}), **values.get(n, {})} for n in planned.held}}
+    prepared.held, prepared.values = planned.held, values
+    if previous is not None and not rebuild and same_structure(previous, planned.plan):
+        prepared.same_graph = planned.plan
         return prepared
     kept = current if not rebuild else None
     try:
         try:
-            _realise(prepared, services, partial.plan, profiling, kept)
+            _realise(prepared, services, planned.plan, profiling, kept)
         except MemoryRefused:
             if previous is None:
                 raise
             # A placement from scratch has no spare room for buffers to grow, and no gaps where they grew.
-            anew = plan_what_can_run(inlined, problems, running, fuses=elements).plan
+            anew = make_plan(fuses=elements).plan
             assert anew is not None
             _realise(prepared, services, anew, profiling, kept)
         except KernelError:
-            if not partial.plan.fused_into:
+            if not planned.plan.fused_into:
                 raise
             _log.exception("fused kernels can't be compiled")  # while each block's own kernel can
-            alone = plan_what_can_run(inlined, problems, running, previous=previous, fuses=None).plan
+            alone = make_plan(previous=previous, fuses=None).plan
             assert alone is not None
             _realise(prepared, services, alone, profiling, kept)
         _look_ahead(prepared, services)
@@ -209,6 +210,7 @@ def _realise(
             services.frame,
             memory.status,
             memory.swapped,
+            services.libraries,
         )
         if running is not None and changes is not None and is_adjustable(changes):
             prepared.adjustment = adjust_graph(changes, device, resources, running)
@@ -241,7 +243,7 @@ def _look_ahead(prepared: Prepared, services: DeviceServices) -> None:
 
 def _adjusted_kernels(adjustment: Adjustment) -> list[KernelNode]:
     """Return the kernel nodes as they will be."""
-    changes = {change.node.operation: change for change in adjustment.changes}
+    changes = {change.node.operation: change for change in adjustment.kernels}
     kernels = adjustment.running.kernels
     return [
         replace(n, kernel=change.kernel, config=change.config) if (change := changes.get(n.operation)) else n

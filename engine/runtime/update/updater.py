@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack, suppress
 from statistics import median_low
 
+from engine.compiler.executable.adjust import Adjustment
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.inlining import Place, owner
 from engine.device.arguments import ArgumentError
@@ -265,7 +266,7 @@ class Updater:
             self._set_parameters(self._changed_since_job)
         else:
             assert prepared.adjustment is not None
-            level = UpdateLevel.CODE if prepared.adjustment.swaps_code else UpdateLevel.WARM
+            level = _level_of(prepared.adjustment)
             try:
                 retired, given = self._running.adjust(prepared)
             except DeviceError:  # a device that has failed will refuse the rebuild too
@@ -336,3 +337,9 @@ class Updater:
         except ArgumentError:
             self.rebuild("a value that a kernel can't take")  # the build says on the node what is wrong
             return UpdateLevel.NONE
+
+
+def _level_of(adjustment: Adjustment) -> UpdateLevel:
+    if adjustment.swaps_code:
+        return UpdateLevel.CODE
+    return UpdateLevel.RECAPTURE if adjustment.captures_again else UpdateLevel.WARM

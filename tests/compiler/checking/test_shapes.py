@@ -8,7 +8,6 @@ import pytest
 from engine.compiler.checking.check import check
 from engine.compiler.checking.layouts import Layouts, node_layouts
 from engine.compiler.description import BlockNode, GraphDescription
-from engine.compiler.layout import Layout
 from engine.descriptions.description import BlockDescription
 from engine.descriptions.entries import (
     BufferArgument,
@@ -27,6 +26,7 @@ from engine.descriptions.extents import Extent
 from engine.device.external import describe_external
 from engine.diagnostics import Diagnostic
 from engine.types import any_type, f32, float4, s32, uchar4
+from engine.types.layout import Layout
 from tests.compiler.support.descriptions import array, graph, i, launch, node, o, ref
 
 

@@ -4,7 +4,6 @@ It costs more than planning. Tests of the compiler and of the runtime run it on 
 """
 
 from engine.compiler.buffers import kept_name
-from engine.compiler.layout import ALLOCATION_ALIGNMENT
 from engine.compiler.operations import (
     FRAME,
     AnyEntry,
@@ -18,6 +17,7 @@ from engine.compiler.plan import Plan
 from engine.descriptions.entries import CopyEntry, DelayEntry, KernelEntry, StatusKind
 from engine.descriptions.extents import Extent
 from engine.patch.changes import PortRef
+from engine.types.layout import ALLOCATION_ALIGNMENT
 from tests.compiler.verifying.dependencies import conflict_problems, default_problems, flow_problems
 from tests.compiler.verifying.fusing import fusion_problems
 from tests.compiler.verifying.replay import memory_problems

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from engine.device.host.events import own_event
+from engine.device.host.events import own_capture, own_event
 from engine.device.host.graph.executable import HostExecutable
 from engine.device.host.graph.program import Program
 from engine.device.host.launch import check_launch
 from engine.device.host.memory import ALIGNMENT, AllocationTable, bytes_of
 from engine.device.host.pool import Pool
-from engine.device.nodes import CopyWork, EventWork, KernelWork, MemsetWork, NodeRecord, Work
+from engine.device.nodes import CapturedWork, CopyWork, EventWork, KernelWork, MemsetWork, NodeRecord, Work
 from engine.device.protocol import Condition, GraphNode
 from engine.device.tree import GraphTree
 
@@ -65,6 +65,8 @@ class HostGraphBackend:
             bytes_of(work.source, work.size_bytes, "copy source")
         elif type(work) is EventWork:
             own_event(work.event)
+        elif type(work) is CapturedWork:
+            own_capture(work.capture)
 
     def unmake(self, first: GraphNode) -> None:
         """Do nothing: nodes are in the tree alone."""

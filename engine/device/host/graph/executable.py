@@ -15,7 +15,7 @@ from engine.device.host.pool import PoolWorker
 from engine.device.host.translate import abi
 from engine.device.host.watchdog import RUNNING, TIME_LIMIT
 from engine.device.nodes import KernelWork
-from engine.device.protocol import GraphNode, LaunchConfig, LoadedKernel, Stream
+from engine.device.protocol import Capture, GraphNode, LaunchConfig, LoadedKernel, Stream
 from engine.diagnostics import DeviceError, KernelFault, LoopStopped
 
 #: How long native code runs loops before Python looks at the time limit and for optimised kernels.
@@ -63,6 +63,10 @@ class HostExecutable:
     ) -> None:
         """Give a kernel node new arguments, a new launch or another function."""
         self._live().replace(node, KernelWork(kernel, config, arguments))
+
+    def update_captured(self, node: GraphNode, capture: Capture) -> None:
+        """Let a captured node call a library otherwise."""
+        self._live().recapture(node, capture)
 
     def refresh(self, nodes: Iterable[GraphNode]) -> None:
         """Note that argument blocks have other values, which kernels read in place."""

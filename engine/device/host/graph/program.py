@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.device.host.events import HostEvent
+from engine.device.host.events import HostEvent, own_capture
 from engine.device.host.graph import stepper
 from engine.device.host.launch import Launch, check_launch
 from engine.device.host.memory import AllocationTable, bytes_of, copy
@@ -19,6 +19,7 @@ from engine.device.host.modules.module import HostKernel
 from engine.device.host.pool import Pool
 from engine.device.host.translate import abi
 from engine.device.nodes import (
+    CapturedWork,
     ChildWork,
     ConditionalWork,
     CopyWork,
@@ -27,7 +28,7 @@ from engine.device.nodes import (
     MemsetWork,
     Work,
 )
-from engine.device.protocol import Condition, ConditionalKind, GraphNode
+from engine.device.protocol import Capture, Condition, ConditionalKind, GraphNode
 from engine.device.tree import ROOT, GraphTree
 from engine.diagnostics import DeviceError
 
@@ -80,7 +81,7 @@ class _Writer:
                 case CopyWork(size_bytes=size):
                     if size:
                         self._write(stepper.COPY, node)
-                case EventWork():
+                case EventWork() | CapturedWork():
                     self._write(stepper.PYTHON, node)
                 case ChildWork(graph=child):
                     self.graph(child, in_loop=in_loop)
@@ -144,10 +145,15 @@ class Program:
             if node is not None and type(work := nodes[node].work) is KernelWork
         }
         self._launches: dict[int, Launch] = {}
-        #: What Python calls for fills, copies and events that it runs.
+        #: What Python calls for captured work, events, and the fills and copies that it runs.
         self.actions: dict[int, Callable[[], None]] = {}
         self._transfers: dict[int, MemsetWork | CopyWork] = {}
         self._indices: dict[GraphNode | None, int] = {rows[index][1]: index for index in self._works}
+        self._captured: dict[GraphNode, int] = {
+            node: index
+            for index, (_, node, _, _) in enumerate(rows)
+            if node is not None and type(nodes[node].work) is CapturedWork
+        }
         #: Kernels that call Python, which prints for one kernel at a time.
         self._callers: set[int] = set()
         #: The time from which on a kernel is measured again when its arguments change.
@@ -208,6 +214,13 @@ class Program:
         self._callers.discard(index)
         self._enter_kernels([index])
 
+    def recapture(self, node: GraphNode, capture: Capture) -> None:
+        """Let a captured node call a library otherwise; DeviceError for other nodes."""
+        index = self._captured.get(node)
+        if index is None:
+            raise DeviceError(f"host: node {node} must be captured work of this graph")
+        self.actions[index] = own_capture(capture).run
+
     def _remeasure(self, index: int) -> None:
         self._measure_ns = time.perf_counter_ns() + REMEASURE_NS
         self.measure(index)
@@ -256,6 +269,8 @@ class Program:
         match work:
             case EventWork(event=HostEvent() as event):
                 self.actions[index] = event.reach
+            case CapturedWork(capture=capture):
+                self.actions[index] = own_capture(capture).run
             case MemsetWork() | CopyWork() if work.size_bytes <= MOST_BYTES:
                 self._transfers[index] = work
                 return

@@ -4,11 +4,21 @@ from math import prod
 
 import msgspec
 
-from engine.descriptions.extents import contiguous_strides
-from engine.types import DType, Shape
+from engine.types.arrays import Shape
+from engine.types.dtype import DType
 
 #: Every allocation's address is a multiple of this many bytes.
 ALLOCATION_ALIGNMENT = 256
+
+
+def contiguous_strides(shape: Shape) -> tuple[int, ...]:
+    """Return the strides, in elements, of a contiguous buffer in row-major order."""
+    strides = []
+    step = 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= size
+    return tuple(reversed(strides))
 
 
 class Layout(msgspec.Struct, frozen=True, gc=False):
@@ -22,6 +32,11 @@ class Layout(msgspec.Struct, frozen=True, gc=False):
     shape: Shape
     strides: tuple[int, ...] | None = None
     alignment: int = ALLOCATION_ALIGNMENT
+
+    def __str__(self) -> str:
+        """The element type with the shape, "f32[4, 3]", and the strides where there are gaps."""
+        strides = "" if self.strides is None else f" with strides {list(self.strides)}"
+        return f"{self.dtype}{list(self.shape)}{strides}"
 
     @property
     def size_bytes(self) -> int:

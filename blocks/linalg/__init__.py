@@ -1,0 +1,1 @@
+"""Linear algebra with dense matrices, by BLAS and LAPACK."""

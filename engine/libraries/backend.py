@@ -1,0 +1,41 @@
+"""`Libraries`: how one device has library calls done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from engine.device.device import Device
+from engine.device.protocol import Issue, Memory
+from engine.libraries.call import BoundCall, LibraryCall
+from engine.types.layout import Layout
+
+
+class Libraries(Protocol):
+    """The libraries of one device, with their handles and plans. Any thread may use them, after `activate`."""
+
+    def workspace_bytes(self, call: LibraryCall, layouts: Mapping[str, Layout]) -> int:
+        """Return the bytes of scratch memory that a call needs; LibraryError when it can't be done."""
+        ...
+
+    def bind(self, calls: Sequence[BoundCall], workspace: Memory) -> Issue:
+        """Return what makes the calls one after another on a stream, to be captured; LibraryError as above.
+
+        `workspace` is scratch memory that is large enough for each of them.
+        """
+        ...
+
+    def close(self) -> None:
+        """Give back handles and plans; nothing that was captured may run afterwards."""
+        ...
+
+
+def open_libraries(device: Device) -> Libraries:
+    """Return the libraries for a device. Each library is loaded when it is first asked for something."""
+    if device.info.name == "host":
+        from engine.libraries.host.backend import HostLibraries
+
+        return HostLibraries()
+    from engine.libraries.cuda.backend import CudaLibraries
+
+    return CudaLibraries(device)

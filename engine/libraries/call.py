@@ -1,0 +1,115 @@
+"""`LibraryCall`: what a library is asked to compute, as plain data, and its operands once these are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from engine.device.protocol import Memory
+from engine.diagnostics import WarploomError
+from engine.types.layout import Layout
+
+
+class LibraryError(WarploomError):
+    """A library can't do what it is asked to; `remedy` says what a person can do."""
+
+    def __init__(self, text: str, remedy: str) -> None:
+        super().__init__(text)
+        self.remedy = remedy
+
+
+class OperandError(LibraryError):
+    """The element type, the shape or the strides of the operand in a slot are wrong."""
+
+    def __init__(self, slot: str, text: str) -> None:
+        super().__init__(text, "see the block's help")
+        self.slot = slot
+
+
+class LibraryCall:
+    """One call of a library. Subclasses are frozen dataclasses, so that equal calls are the same.
+
+    A call has slots, which take buffers, and numbers, which take a number or a live parameter.
+    """
+
+    #: The file of `engine/libraries/host` and `engine/libraries/cuda` that can do it.
+    library: ClassVar[str]
+    #: The slots that are read; those in `optional` may be left out.
+    inputs: ClassVar[tuple[str, ...]]
+    #: The slots that are written, all of each.
+    outputs: ClassVar[tuple[str, ...]]
+    #: Outputs that are read before they are written.
+    changed: ClassVar[frozenset[str]] = frozenset()
+    optional: ClassVar[frozenset[str]] = frozenset()
+    #: The numbers, with their defaults.
+    numbers: ClassVar[Mapping[str, float]] = {}
+
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+        return type(self).__name__.lower()
+
+    def results(self, inputs: Mapping[str, Layout]) -> Mapping[str, Layout]:
+        """Return what the outputs hold, by slot; OperandError when the inputs don't fit each other or the call.
+
+        `inputs` may have the outputs too.
+        """
+        raise NotImplementedError
+
+    def on(self, **operands: Any) -> CallOn:
+        """Return the call on ports or buffers of a block by slot, with numbers or live parameters by name."""
+        slots = (*self.inputs, *self.outputs)
+        wrong = operands.keys() - {*slots, *self.numbers}
+        if wrong:
+            raise TypeError(f"{self.label} must be given {', '.join((*slots, *self.numbers))}, got {min(wrong)}")
+        missing = [slot for slot in slots if slot not in self.optional and operands.get(slot) is None]
+        if missing:
+            raise TypeError(f"{self.label} must be given {', '.join(missing)}, got nothing for it")
+        buffers = {slot: operands[slot] for slot in slots if operands.get(slot) is not None}
+        return CallOn(self, buffers, {name: operands.get(name, value) for name, value in self.numbers.items()})
+
+
+@dataclass(frozen=True)
+class CallOn:
+    """A call with what its block passes: ports and buffers by slot, and numbers or live parameters by name."""
+
+    call: LibraryCall
+    buffers: Mapping[str, Any]
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Operand:
+    """Device memory with the layout of what lies at its start."""
+
+    memory: Memory
+    layout: Layout
+
+
+@dataclass(frozen=True)
+class BoundCall:
+    """A call with its operands by slot. `numbers` are known now, or lie in device memory: all of a call's or none.
+
+    A number in memory is of the type in which the call computes: f64 or c128 for f64 and c128 elements, c64 for c64,
+    else f32.
+    """
+
+    call: LibraryCall
+    operands: Mapping[str, Operand]
+    numbers: Mapping[str, float] | Mapping[str, Memory]
+
+    @property
+    def layouts(self) -> dict[str, Layout]:
+        """The operands' layouts."""
+        return {slot: operand.layout for slot, operand in self.operands.items()}
+
+
+#: Bytes of scratch memory that a call needs on a device for operands of these layouts; LibraryError when it can't be
+#: done.
+WorkspaceOf = Callable[[LibraryCall, Mapping[str, Layout]], int]
+
+
+def label_of(calls: Sequence[LibraryCall]) -> str:
+    """Return what messages call calls that are made one after another."""
+    return ", ".join(call.label for call in calls)

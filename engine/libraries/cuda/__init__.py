@@ -1,0 +1,1 @@
+"""Library calls on CUDA, by NVIDIA's libraries."""

@@ -1,0 +1,84 @@
+"""The libraries of a CUDA device: handles, and a plan for each call and its layouts."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping, Sequence
+from importlib import import_module
+from weakref import WeakValueDictionary
+
+from engine.device.device import Device
+from engine.device.protocol import Issue, Memory, Stream
+from engine.libraries.call import BoundCall, LibraryCall, LibraryError
+from engine.libraries.cuda.plan import Addresses, Handles, Plan, PlanMaker
+from engine.types.layout import Layout
+
+#: How many plans are kept for a while although nothing that was captured uses them.
+_KEPT = 32
+
+
+class CudaLibraries:
+    """Makes plans and keeps them as long as something that was captured needs them.
+
+    The libraries' handles are used by one thread at a time.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self._handles = Handles(device.info)
+        self._lock = threading.RLock()
+        self._plans: WeakValueDictionary[Hashable, Plan] = WeakValueDictionary()
+        self._recent: OrderedDict[Hashable, Plan] = OrderedDict()
+
+    def workspace_bytes(self, call: LibraryCall, layouts: Mapping[str, Layout]) -> int:
+        """Return the bytes of scratch memory that a call needs; LibraryError when it can't be done."""
+        return self._plan(call, layouts).workspace_bytes
+
+    def bind(self, calls: Sequence[BoundCall], workspace: Memory) -> Issue:
+        """Return what makes the calls one after another on a stream."""
+        steps = [(self._plan(bound.call, bound.layouts), _addresses(bound, workspace)) for bound in calls]
+
+        def issue(stream: Stream) -> None:
+            with self._lock:
+                for plan, at in steps:
+                    plan.issue(int(stream.handle), at)  # type: ignore[attr-defined]  # a CUDA stream
+
+        return issue
+
+    def close(self) -> None:
+        """Give plans and handles back."""
+        with self._lock:
+            self._recent.clear()
+            self._handles.close()
+
+    def _plan(self, call: LibraryCall, layouts: Mapping[str, Layout]) -> Plan:
+        key = call, tuple(sorted(layouts.items()))
+        with self._lock:
+            plan = self._plans.get(key)
+            if plan is None:
+                plan = self._plans[key] = self._make(call, layouts)
+            self._recent[key] = plan
+            self._recent.move_to_end(key)
+            if len(self._recent) > _KEPT:
+                self._recent.popitem(last=False)
+        return plan
+
+    def _make(self, call: LibraryCall, layouts: Mapping[str, Layout]) -> Plan:
+        try:
+            plans: Mapping[type[LibraryCall], PlanMaker] = import_module(f"{__package__}.{call.library}").PLANS
+            return plans[type(call)](call, layouts, self._handles)
+        except ImportError as problem:
+            remedy = "install warploom[cuda], or run on the host"
+            raise LibraryError(f"{call.label} must have NVIDIA's library installed, got {problem}", remedy) from None
+        except LibraryError:
+            raise
+        except Exception as problem:
+            text = f"{call.label} must be one that the library can do, got {type(problem).__name__}: {problem}"
+            raise LibraryError(text, "change the sizes or the element type") from problem
+
+
+def _addresses(bound: BoundCall, workspace: Memory) -> Addresses:
+    on_device = any(not isinstance(number, (int, float)) for number in bound.numbers.values())
+    numbers = {n: v if isinstance(v, (int, float)) else v.pointer for n, v in bound.numbers.items()}
+    operands = {slot: operand.memory.pointer for slot, operand in bound.operands.items()}
+    return Addresses(operands, numbers, on_device, workspace.pointer, workspace.size_bytes)

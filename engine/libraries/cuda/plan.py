@@ -1,0 +1,87 @@
+"""What each file of this room gives the backend: for each kind of call a plan, and a handle of its library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from engine.device.device import DeviceInfo
+from engine.types import DType, bf16, c64, c128, f16, f32, f64
+from engine.types.layout import Layout
+
+Handle = TypeVar("Handle")
+
+#: Element types as `cudaDataType_t` numbers them.
+DATA_TYPES: Mapping[DType, int] = {f32: 0, f64: 1, f16: 2, c64: 4, c128: 5, bf16: 14}
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """Where the operands of a call lie, by slot, its numbers, and its scratch memory.
+
+    Numbers are known, or they are addresses in device memory.
+    """
+
+    operands: Mapping[str, int]
+    numbers: Mapping[str, float]
+    numbers_on_device: bool
+    workspace: int
+    workspace_bytes: int
+
+
+class Plan(Protocol):
+    """A call, made ready for operands of certain layouts; it lives as long as something that was captured with it."""
+
+    @property
+    def workspace_bytes(self) -> int:
+        """Bytes of scratch memory that it needs."""
+        ...
+
+    def issue(self, stream: int, at: Addresses) -> None:
+        """Make the call on a stream."""
+        ...
+
+
+class Handles:
+    """The libraries' handles of one device, each made when it is first asked for."""
+
+    def __init__(self, info: DeviceInfo) -> None:
+        self.info = info
+        self._made: dict[object, tuple[Any, Callable[[Any], None]]] = {}
+
+    def get(self, create: Callable[[], Handle], destroy: Callable[[Handle], None]) -> Handle:
+        """Return the handle that `create` makes."""
+        if create not in self._made:
+            self._made[create] = create(), destroy
+        handle: Handle = self._made[create][0]
+        return handle
+
+    def close(self) -> None:
+        """Give all of them back."""
+        made, self._made = self._made, {}
+        for handle, destroy in made.values():
+            destroy(handle)
+
+
+#: Makes the plan of a call.
+PlanMaker = Callable[[Any, Mapping[str, Layout], Handles], Plan]
+
+
+class Numbers:
+    """Addresses of a call's numbers: in device memory, or those of host scalars that this object keeps."""
+
+    def __init__(self, at: Addresses, dtype: np.dtype[Any]) -> None:
+        self._host = {} if at.numbers_on_device else {n: np.array(v, dtype) for n, v in at.numbers.items()}
+        self._at = at
+
+    def address(self, name: str) -> int:
+        """Return the address of a number."""
+        return int(self._host[name].ctypes.data) if self._host else int(self._at.numbers[name])
+
+
+def number_dtype(dtype: DType) -> np.dtype[Any]:
+    """Return the type of a call's numbers for elements of a type."""
+    return dtype.numpy if dtype in (f64, c64, c128) else np.dtype(np.float32)

@@ -1,0 +1,1 @@
+"""Library calls on the host, by numpy and scipy."""

@@ -1,0 +1,95 @@
+"""The libraries of the host: each call is a function over numpy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from engine.device.host.memory import bytes_of
+from engine.device.protocol import Issue, Memory, Stream
+from engine.libraries.call import BoundCall, LibraryCall, LibraryError, Operand
+from engine.types import bf16, from_bf16, to_bf16
+from engine.types.layout import Layout
+
+#: Reads the arrays of its inputs and fills those of its outputs, by slot; numbers by name. bf16 comes as f32.
+Function = Callable[[Any, Mapping[str, np.ndarray[Any, Any]], Mapping[str, Any]], None]
+
+
+class HostLibraries:
+    """Finds for each call the function of `engine/libraries/host` that does it."""
+
+    def workspace_bytes(self, call: LibraryCall, layouts: Mapping[str, Layout]) -> int:
+        """Return 0: numpy and scipy allocate what they need; LibraryError for a call that there is no function for."""
+        _function(call)
+        return 0
+
+    def bind(self, calls: Sequence[BoundCall], workspace: Memory) -> Issue:
+        """Return what calls the functions one after another."""
+        steps = [_bind(bound) for bound in calls]
+
+        def issue(stream: Stream) -> None:
+            with np.errstate(all="ignore"):  # NaN and infinity are results like others
+                for step in steps:
+                    step()
+
+        return issue
+
+    def close(self) -> None:
+        """Do nothing: the host's libraries keep nothing."""
+
+
+def _function(call: LibraryCall) -> Function:
+    try:
+        functions: Mapping[type[LibraryCall], Function] = import_module(f"{__package__}.{call.library}").FUNCTIONS
+    except ImportError as problem:
+        remedy = f"install {problem.name}" if problem.name else "install scipy"
+        raise LibraryError(f"{call.label} must have a library to run on the host, got {problem}", remedy) from None
+    return functions[type(call)]
+
+
+def _bind(bound: BoundCall) -> Callable[[], None]:
+    """Return what makes one call: the arrays are looked at where they lie, and bf16 is converted on the way."""
+    function, call = _function(bound.call), bound.call
+    arrays = {slot: _array(operand) for slot, operand in bound.operands.items()}
+    brains = [slot for slot, operand in bound.operands.items() if operand.layout.dtype == bf16]
+    dtype = _number_dtype(bound)
+    read = {n: _array_of(v, dtype) if not isinstance(v, (int, float)) else v for n, v in bound.numbers.items()}
+    written = {*call.outputs}
+
+    def run() -> None:
+        numbers = {name: value if isinstance(value, (int, float)) else value[()] for name, value in read.items()}
+        if not brains:
+            function(call, arrays, numbers)
+            return
+        given = {**arrays, **{slot: from_bf16(arrays[slot]) for slot in brains}}
+        function(call, given, numbers)
+        for slot in written.intersection(brains):
+            arrays[slot][...] = to_bf16(given[slot])
+
+    return run
+
+
+def _array(operand: Operand) -> np.ndarray[Any, Any]:
+    """Return the elements of an operand where they lie; vectors have one more axis."""
+    layout, dtype = operand.layout, operand.layout.dtype
+    data = bytes_of(operand.memory, layout.span_bytes, "operand of a library call")
+    strides = tuple(stride * dtype.size_bytes for stride in layout.element_strides)
+    base = dtype.numpy.base
+    shape, inner = dtype.numpy.shape, dtype.numpy.base.itemsize
+    return np.ndarray((*layout.shape, *shape), base, data, strides=(*strides, *(inner,) * len(shape)))
+
+
+def _number_dtype(bound: BoundCall) -> np.dtype[Any]:
+    """Return the type of numbers in device memory."""
+    kinds = {operand.layout.dtype.numpy for operand in bound.operands.values()}
+    for dtype in ("complex128", "float64", "complex64"):
+        if np.dtype(dtype) in kinds:
+            return np.dtype(dtype)
+    return np.dtype(np.float32)
+
+
+def _array_of(memory: Memory, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    return bytes_of(memory, dtype.itemsize, "number of a library call").view(dtype).reshape(())

@@ -1,0 +1,92 @@
+"""Library calls on numpy arrays: captured into a graph, which is launched twice."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from engine.device.device import Device
+from engine.libraries.backend import open_libraries
+from engine.libraries.call import BoundCall, LibraryCall, Operand
+from engine.types import DType, bf16, dtype_of, from_bf16, to_bf16
+from engine.types.layout import Layout, strided_layout
+
+Array = np.ndarray[Any, Any]
+
+#: Odd sizes, of which one has no second element and two are close to a power of two.
+SIZES = (1, 7, 1023, 1027)
+
+
+def layout_of(array: Array, dtype: DType | None = None) -> Layout:
+    """Return the layout of an array, which may be strided; uint16 is bf16 if `dtype` says so."""
+    strides = tuple(stride // array.itemsize for stride in array.strides)
+    return strided_layout(dtype or dtype_of(array), array.shape, strides, 256)
+
+
+def span(array: Array) -> Array:
+    """Return the memory of an array from its first element to its last, gaps included, as one axis."""
+    layout = layout_of(array)
+    return np.lib.stride_tricks.as_strided(array, (layout.span_bytes // array.itemsize,), (array.itemsize,))
+
+
+class Caller:
+    """Makes library calls on a device."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.libraries = open_libraries(device)
+
+    def __call__(
+        self,
+        call: LibraryCall,
+        inputs: Mapping[str, Array],
+        *,
+        dtype: DType | None = None,
+        numbers: Mapping[str, float] | None = None,
+        on_device: bool = False,
+    ) -> dict[str, Array]:
+        """Return the outputs of a call by slot.
+
+        With `dtype` bf16, arrays of f32 are rounded to it, and outputs come as f32. Numbers lie `on_device` or not.
+        """
+        given = {slot: to_bf16(array) if dtype is bf16 else array for slot, array in inputs.items()}
+        layouts = {slot: layout_of(array, bf16 if dtype is bf16 else None) for slot, array in given.items()}
+        made = call.results(layouts)
+        memory = {slot: self.device.upload(np.ascontiguousarray(span(array))).memory for slot, array in given.items()}
+        for slot, layout in made.items():
+            if slot not in memory:  # 0xEE in each byte: nothing may follow from what was there
+                memory[slot] = self.device.allocate(max(layout.size_bytes, 1))
+                self.device.fill(memory[slot], 0xEE)
+        known = {name: float((numbers or {}).get(name, value)) for name, value in call.numbers.items()}
+        operands = {slot: Operand(memory[slot], layout) for slot, layout in {**layouts, **made}.items()}
+        bound = BoundCall(call, operands, self._stored(operands, known) if on_device and known else known)
+        size = self.libraries.workspace_bytes(call, bound.layouts)
+        workspace = self.device.allocate(max(size, 1))
+        graph = self.device.create_graph()
+        graph.add_captured(self.device.capture(call.label, self.libraries.bind([bound], workspace)), [])
+        executable, stream = graph.instantiate(), self.device.create_stream()
+        for _ in range(1 if call.changed else 2):
+            executable.launch(stream)
+        stream.synchronize()
+        outputs = {slot: self._read(operands[slot]) for slot in made}
+        executable.destroy()
+        graph.destroy()
+        for held in (*memory.values(), workspace):
+            held.free()
+        return outputs
+
+    def _stored(self, operands: Mapping[str, Operand], known: Mapping[str, float]) -> dict[str, Any]:
+        """Return numbers in device memory, in the type in which the call computes."""
+        kinds = [operand.layout.dtype.numpy for operand in operands.values()]
+        wide = next((name for name in ("complex128", "float64", "complex64") if np.dtype(name) in kinds), "float32")
+        return {name: self.device.upload(np.array([value], wide)).memory for name, value in known.items()}
+
+    def _read(self, operand: Operand) -> Array:
+        layout = operand.layout
+        array = np.empty(layout.shape, layout.dtype.numpy)
+        self.device.read(operand.memory, array)
+        return from_bf16(array) if layout.dtype is bf16 else array
+
+
+#: Makes a library call, as `Caller`.
+Call = Callable[..., dict[str, Array]]
