@@ -70,5 +70,5 @@ def test_one_file_holds_one_block_named_as_its_id() -> None:
 
 def test_load_image_without_a_file_says_what_to_do() -> None:
     """A freshly placed Load Image asks for a file."""
-    with pytest.raises(PatchError, match="choose a file"):
+    with pytest.raises(PatchError, match="file must name an image, got nothing"):
         describe(default_catalogue().require("io.load_image")())
