@@ -69,21 +69,19 @@ class Mirror:
             case changes.NodeRenamed(node_id):
                 self.refresh(node_id)
             case changes.ParameterChanged(node_id, name) if self._patch.decides_interface(node_id, name):
-                self._structure_changed()
-                self.refresh(node_id)
+                self._follow_types([node_id])
             case changes.ParameterChanged(node_id) if self._scene.nodes[node_id].model.slider is not None:
                 self.refresh(node_id)
             case changes.NodeRegionChanged(node_id, _, previous):
                 self._scene.regions.move(node_id, previous)
             case changes.BlockTypesChanged(types):
-                self._follow_types(types)
+                self._follow_types([node.id for node in self._patch.nodes.values() if node.type in types])
 
-    def _follow_types(self, types: frozenset[str]) -> None:
+    def _follow_types(self, nodes: list[str]) -> None:
         """Show nodes as their types are now; connections at removed ports dangle."""
-        changed = [node.id for node in self._patch.nodes.values() if node.type in types]
-        if changed:
+        if any(node_view_model(self._patch, node_id) != self._scene.nodes[node_id].model for node_id in nodes):
             self._structure_changed()
-        for node_id in changed:
+        for node_id in nodes:
             self.refresh(node_id)
 
     def _add(self, node: Node, connections: list[Connection] | None = None) -> None:

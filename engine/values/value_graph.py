@@ -49,6 +49,7 @@ class ValueGraph:
         self._problems: list[Diagnostic] = []
         self._is_wired = True
         self._has_new_settings = False
+        self._unchecked: list[ValueStep] = []  # their updates are still under way
         self._is_untold = False  # `diagnostics` may be out of date
         self._told_ns = 0
 
@@ -124,9 +125,8 @@ class ValueGraph:
         """
         if not self._is_wired:
             self._wire()
-        if self._has_new_settings:
+        if self._has_new_settings or self._unchecked:
             self._look_at_settings(math.inf if fresh else 0)
-            self._is_untold = True
         for step in self._steps:
             if step.run(now, math.inf if fresh else PATIENCE_S):
                 self._is_untold = True
@@ -201,10 +201,13 @@ class ValueGraph:
         return Drive(connection, spec, self._parameters.values[target.node][spec.name], put)
 
     def _look_at_settings(self, patience_s: float) -> None:
-        self._has_new_settings = False
+        asked = self._steps if self._has_new_settings else self._unchecked
+        self._unchecked = [step for step in asked if not step.check(patience_s)]
+        if not self._has_new_settings and len(self._unchecked) == len(asked):
+            return
+        self._has_new_settings, self._is_untold = False, True
         sources: dict[str, None] = {}
         for step in self._steps:
-            self._has_new_settings |= not step.check(patience_s)  # later, when the block's update is done
             step.refused = None if self.trusted else refuse_source(step.block.node, step.source)
             if step.source and step.refused is None:
                 sources[step.source] = None

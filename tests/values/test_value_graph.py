@@ -2,6 +2,7 @@
 
 import gc
 import random
+import threading
 import time
 import tracemalloc
 from pathlib import Path
@@ -166,6 +167,28 @@ def test_a_source_that_is_no_text_is_reported(
     assert running.run(3, clock["frame"])[-1] == 2
     (told,) = running.graph.diagnostics
     assert told.node == "bad" and told.message.endswith(f"must be a text such as 'osc:127.0.0.1:9000', got {source!r}")
+
+
+def test_a_block_that_takes_long_is_checked_when_its_update_is_done(
+    given_block: type[ValueBlock], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others are checked at once, and once."""
+    done, checked = threading.Event(), []
+    monkeypatch.setattr(given_block, "update", lambda self, now: self.node == "quick" or done.wait())
+    monkeypatch.setattr(given_block, "check", lambda self: checked.append(self.node))
+    patch = Patch()
+    for name in ("quick", "slow"):
+        patch.add("test_values.given", node_id=name)
+    graph = Running(patch).graph
+    graph.update(Moment(), fresh=False)
+    assert sorted(checked) == ["quick", "slow"]
+    graph.set_parameter("quick", structural=True)
+    for _ in range(5):
+        graph.update(Moment(), fresh=False)
+    assert sorted(checked) == ["quick", "quick", "slow"]
+    done.set()
+    graph.update(Moment())
+    assert sorted(checked) == ["quick", "quick", "slow", "slow"]
 
 
 def test_outputs_of_another_type_are_brought_to_their_own(given_block: type[ValueBlock]) -> None:

@@ -61,7 +61,17 @@ class Hand:
             QTest.mouseMove(viewport, position)
             QApplication.processEvents()
         if release:
-            QTest.mouseRelease(viewport, button, modifiers, positions[-1])
+            self.release(end, modifiers, button=button)
+
+    def release(
+        self,
+        point: QPointF,
+        modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier,
+        *,
+        button: Qt.MouseButton = Qt.MouseButton.LeftButton,
+    ) -> None:
+        """Let go of a mouse button at a point."""
+        QTest.mouseRelease(self.view.viewport(), button, modifiers, self._position(point))
 
     def click(self, point: QPointF, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
         """Click at a point."""

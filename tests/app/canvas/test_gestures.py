@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 from app.canvas.canvas import Canvas
 from app.canvas.items.nodegraph_adapter import ConnectionView
 from app.canvas.notice import EmptyHint, Notice
-from engine.patch.changes import Change, Connection, NodeMoved, PortRef
+from engine.patch.changes import BlockTypesChanged, Change, Connection, NodeMoved, PortRef
 from engine.patch.document import Patch
 from tests.app.app_support import move_pointer
 from tests.app.canvas.canvas_support import Hand, documented, shown
@@ -122,6 +122,15 @@ def test_ports_that_do_not_fit_are_dimmed_while_a_connection_is_dragged(hand: Ha
     assert hand.scene.nodes["count"].appearance.fitting == set()
     hand.press(Qt.Key.Key_Escape)
     assert all(node.appearance.fitting is None for node in hand.scene.nodes.values())
+
+
+def test_a_drag_goes_on_while_block_types_are_loaded_again(hand: Hand, patch: Patch) -> None:
+    """Their nodes have the ports that they had."""
+    start, end = hand.port("source", "out", is_input=False), hand.port("scale", "gain", is_input=True)
+    hand.drag(start, end, release=False)
+    patch.restore([BlockTypesChanged(frozenset(node.type for node in patch.nodes.values()))])
+    hand.release(end)
+    assert patch.source_of(PortRef("scale", "gain")) == PortRef("source", "out")
 
 
 def test_escape_leaves_a_picked_up_connection_where_it_was(hand: Hand, patch: Patch, changes: list[Change]) -> None:
