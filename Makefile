@@ -45,7 +45,7 @@ test-gpu bench-gpu: setup-dev
 endif
 
 test-gpu:
-	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) -m pytest -m gpu -rs $(PYTEST) tests/gpu tests/device tests/compiler tests/ops tests/runtime tests/kernel_sources
+	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) -m pytest -m gpu -rs $(PYTEST) tests/gpu tests/device tests/compiler tests/ops tests/libraries tests/runtime tests/kernel_sources
 
 bench-gpu:
 	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) tests/benchmarks/bench_frame.py --device cuda:0
@@ -55,6 +55,7 @@ bench-gpu:
 	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) -m tests.benchmarks.bench_updates --device cuda:0
 	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) -m tests.benchmarks.bench_snapshot --device cuda:0
 	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) -m tests.benchmarks.bench_fusion --device cuda:0
+	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) -m tests.benchmarks.bench_libraries --device cuda:0
 
 bench: setup-dev
 	PYTHONPATH=. $(VENV)/python tests/benchmarks/bench_frame.py --device host

@@ -1,0 +1,96 @@
+"""Library calls in a plan: layouts, scratch memory, dependencies both ways, and what has to be captured again."""
+
+from dataclasses import replace
+
+import pytest
+from msgspec import structs
+
+from blocks.linalg.multiply import Multiply
+from engine.blocktypes.block import describe
+from engine.compiler.description import BlockNode, GraphDescription
+from engine.compiler.difference import difference
+from engine.compiler.executable.adjust import would_adjust
+from engine.compiler.plan import Plan, make_plan
+from engine.descriptions.description import BlockDescription
+from engine.descriptions.entries import CaptureEntry
+from engine.diagnostics import GraphValidationError
+from engine.libraries.call import LibraryError
+from engine.patch.changes import PortRef
+from tests.compiler.support.descriptions import graph, i, node, o, source
+from tests.compiler.verifying.touches import Reach
+from tests.compiler.verifying.verify import verify
+
+
+def product(*, transposed: bool = False) -> BlockDescription:
+    """Return what a Matrix Multiply asks for."""
+    return describe(Multiply("", {"transpose_b": transposed}))
+
+
+@pytest.fixture(autouse=True)
+def makes_sound_plans() -> None:
+    """Replace the fixture that verifies every plan: some plans here are meant to be broken."""
+
+
+#: Kernels and library calls take turns; the last kernel changes what calls read.
+CHAIN = graph(
+    source("s", 7, 7),
+    BlockNode("first", product()),
+    node("between", i("x"), o(shape="same(x)")),
+    BlockNode("second", product()),
+    node("change", i("x"), o(inplace="x")),
+    wires=[
+        *("s.out first.a", "s.out first.b", "first.out between.x", "between.out second.a", "first.out second.b"),
+        "first.out change.x",
+    ],
+)
+
+
+def planned(description: GraphDescription = CHAIN, previous: Plan | None = None) -> Plan:
+    return make_plan(description, previous=previous, workspace_of=lambda call, layouts: 1000)
+
+
+def test_an_output_has_the_layout_that_the_call_gives() -> None:
+    """Also through several calls, and the scratch memory is as large as the device says."""
+    plan = planned()
+    assert plan.layouts[PortRef("second", "out")].shape == (7, 7)
+    assert plan.layouts[PortRef("second", "workspace0")].size_bytes == 1000
+
+
+def test_every_dependency_of_a_library_call_matters() -> None:
+    """Dropping one breaks the plan, unless others imply it: calls wait for kernels, and kernels for calls."""
+    plan = planned()
+    assert verify(plan) == []
+    captured = {index for index, o in enumerate(plan.operations) if isinstance(o.entry, CaptureEntry)}
+    missed = set()
+    for index, operation in enumerate(plan.operations):
+        for earlier in operation.after:
+            less = structs.replace(operation, after=tuple(other for other in operation.after if other != earlier))
+            operations = (*plan.operations[:index], less, *plan.operations[index + 1 :])
+            broken = replace(plan, schedule=plan.schedule._replace(operations=operations))
+            implied = Reach(broken.operations, broken.scopes).before(earlier, index)
+            assert implied == (verify(broken) == []), (earlier, index)
+            if not implied:
+                missed.add((earlier in captured, index in captured))
+    assert {(True, False), (False, True)} <= missed
+
+
+def test_another_option_is_captured_again_in_place() -> None:
+    """The plans have the same nodes, and only that call is renewed."""
+    nodes = [BlockNode("second", product(transposed=True)) if n.id == "second" else n for n in CHAIN.nodes]
+    before = planned()
+    changes = difference(before, planned(GraphDescription(tuple(nodes), CHAIN.connections), before))
+    assert would_adjust(changes) and changes.captures_again
+    assert {changes.now.operations[index].node for index in changes.renewed} == {"second"}
+
+
+def test_what_a_library_refuses_is_a_mistake_at_the_block() -> None:
+    """With what the person can do."""
+
+    def refuse(call: object, layouts: object) -> int:
+        raise LibraryError("gemm must be small, got 8 rows", "make it smaller")
+
+    description = graph(source("s", 8, 8), BlockNode("m", product()), wires=["s.out m.a", "s.out m.b"])
+    with pytest.raises(GraphValidationError) as refused:
+        make_plan(description, workspace_of=refuse)
+    (problem,) = refused.value.errors
+    assert (problem.node, problem.message, problem.remedy) == ("m", "gemm must be small, got 8 rows", "make it smaller")

@@ -1,0 +1,218 @@
+"""Library calls in a running patch: between kernels, in regions, and what each change of one costs."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine import Engine, Patch, UpdateLevel
+from engine.device.device import Device
+from engine.device.host.graph.executable import HostExecutable
+from engine.device.open import open_device
+from engine.diagnostics import DeviceError
+from engine.patch.document import NodeRef
+
+HOT, RECAPTURE, COLD = UpdateLevel.HOT, UpdateLevel.RECAPTURE, UpdateLevel.COLD
+RNG = np.random.default_rng(16)
+Array = np.ndarray[Any, Any]
+
+
+@pytest.fixture(scope="module", params=["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])
+def device(request: pytest.FixtureRequest) -> Iterator[Device]:
+    """Each device in turn."""
+    try:
+        opened = open_device(request.param)
+    except DeviceError as reason:
+        pytest.skip(str(reason))
+    if request.param != "host":
+        pytest.importorskip("nvmath", reason="NVIDIA's libraries are not installed")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def captured(device: Device, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The labels of what is captured, one by one."""
+    labels: list[str] = []
+    capture = type(device).capture
+
+    def counted(self: Any, label: str, issue: Any) -> Any:
+        labels.append(label)
+        return capture(self, label, issue)
+
+    monkeypatch.setattr(type(device), "capture", counted)
+    return labels
+
+
+def matrix(rows: int, columns: int) -> Array:
+    return RNG.standard_normal((rows, columns)).astype(np.float32)
+
+
+def multiply(patch: Patch, a: Any, b: Any, **values: Any) -> NodeRef:
+    """Place a product of two outputs."""
+    node = patch.add("linalg.multiply", **values)
+    patch.connect(a, node["a"])
+    patch.connect(b, node["b"])
+    return node
+
+
+def close(found: Array, expected: Array) -> bool:
+    return bool(np.allclose(found, expected, rtol=1e-4, atol=1e-4))
+
+
+def test_kernels_and_library_calls_take_turns(device: Device) -> None:
+    """Kernel, call, kernel, call: each after the one before, and before what overwrites what it reads."""
+    a, b = matrix(7, 7), matrix(7, 7)
+    patch = Patch()
+    first, second = patch.add("io.array", data=a), patch.add("io.array", data=b)
+    scale = patch.add("math.scale_offset", scale=2.0, offset=1.0)
+    patch.connect(first["out"], scale["x"])
+    product = multiply(patch, scale["out"], second["out"], alpha=0.5)
+    shift = patch.add("math.scale_offset", scale=-1.0, offset=3.0)
+    patch.connect(product["out"], shift["x"])
+    last = multiply(patch, shift["out"], product["out"], transpose_b=True)
+    with Engine(patch, device) as engine:
+        for scale_by in (2.0, 4.0):
+            patch.set(scale, scale=scale_by)
+            engine.step()
+            inner = 0.5 * (scale_by * a + 1) @ b
+            assert close(engine.read(last["out"]), (3 - inner) @ inner.T)
+
+
+def test_numbers_are_hot_and_options_are_recaptured(device: Device, captured: list[str]) -> None:
+    """Another alpha in every frame captures nothing; another option captures one call, whatever is beside it."""
+    a, b = matrix(9, 9), matrix(9, 9)
+    patch = Patch()
+    first, second = patch.add("io.array", data=a), patch.add("io.array", data=b)
+    product = multiply(patch, first["out"], second["out"])
+    others = [multiply(patch, product["out"], second["out"]) for _ in range(3)]
+    with Engine(patch, device) as engine:
+        assert engine.step().update_level is COLD and len(captured) == 4
+        captured.clear()
+        for alpha in np.linspace(-3, 3, 7):
+            patch.set(product, alpha=float(alpha))
+            assert engine.step().update_level is HOT
+            assert close(engine.read(product["out"]), alpha * a @ b)
+        assert not captured
+        patch.set(product, transpose_a=True)
+        report = engine.step()
+        assert report.update_level in (RECAPTURE, COLD)  # COLD where the library runs other kernels then
+        assert captured == ["gemm"]
+        assert close(engine.read(product["out"]), 3 * a.T @ b)
+        for other in others:
+            assert close(engine.read(other["out"]), 3 * a.T @ b @ b)
+
+
+def test_other_sizes_are_recaptured_or_rebuilt(device: Device, captured: list[str]) -> None:
+    """Once, and rightly; sizes that don't fit leave the last graph running, with a message at the port."""
+    b = matrix(5, 3)
+    patch = Patch()
+    first, second = patch.add("io.array", data=matrix(4, 5)), patch.add("io.array", data=b)
+    product = multiply(patch, first["out"], second["out"])
+    with Engine(patch, device) as engine:
+        engine.step()
+        for rows in (1, 40, 7, 1027):
+            a = matrix(rows, 5)
+            captured.clear()
+            patch.set(first, data=a)
+            assert engine.step().update_level >= RECAPTURE
+            assert captured in (["gemm"], ["gemm"] * 2)  # twice where the device refused to change the node
+            assert close(engine.read(product["out"]), a @ b)
+        patch.set(first, data=matrix(4, 6))
+        (problem,) = engine.step().diagnostics
+        assert problem.port == "b" and "must have 6 rows to be multiplied with a" in problem.message
+        assert close(engine.read(product["out"]), a @ b)
+        a = matrix(3, 5)
+        patch.set(first, data=a)
+        assert not engine.step().diagnostics
+        assert close(engine.read(product["out"]), a @ b)
+
+
+def test_calls_run_in_a_loop(device: Device) -> None:
+    """As often as the loop says, each turn with what the last one left."""
+    start, step = matrix(6, 6), matrix(6, 6) / 3
+    patch = Patch()
+    first, factor = patch.add("io.array", data=start), patch.add("io.array", data=step)
+    state = patch.add("buffer.copy")
+    patch.connect(first["out"], state["x"])
+    loop = patch.add("control.for", count=4)
+    product = multiply(patch, state["out"], factor["out"])
+    keep = patch.add("buffer.assign")
+    patch.connect(state["out"], keep["target"])
+    patch.connect(product["out"], keep["value"])
+    patch.move_into([product, keep], loop)
+    with Engine(patch, device) as engine:
+        engine.step()
+        assert close(engine.read(keep["out"]), np.linalg.multi_dot([start, *[step] * 4]))
+
+
+@pytest.mark.parametrize("taken", [0, 1])
+def test_calls_run_in_the_branch_that_is_taken(device: Device, taken: int) -> None:
+    """The other branch leaves the default."""
+    a, b = matrix(6, 6), matrix(6, 6)
+    patch = Patch()
+    first, second = patch.add("io.array", data=a), patch.add("io.array", data=b)
+    flag = patch.add("io.array", data=np.array([taken], np.uint32))
+    branch = patch.add("control.if")
+    patch.connect(flag["out"], branch["condition"])
+    product = multiply(patch, first["out"], second["out"])
+    patch.move_into(product, branch)
+    after = patch.add("math.scale_offset", scale=2.0)
+    patch.connect(product["out"], after["x"])
+    with Engine(patch, device) as engine:
+        engine.step()
+        assert close(engine.read(after["out"]), 2 * taken * a @ b)
+
+
+def test_a_device_that_refuses_a_recapture_gets_a_new_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As CUDA does when a library runs other kernels; the record says COLD, and nothing else is seen of it."""
+
+    def refuse(*_: Any) -> None:
+        raise DeviceError("the graph has another form")
+
+    a, b = matrix(5, 5), matrix(5, 5)
+    patch = Patch()
+    first, second = patch.add("io.array", data=a), patch.add("io.array", data=b)
+    product = multiply(patch, first["out"], second["out"])
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        monkeypatch.setattr(HostExecutable, "update_captured", refuse)
+        patch.set(product, transpose_b=True)
+        report = engine.step()
+        assert report.update_level is COLD and not report.diagnostics
+        assert close(engine.read(product["out"]), a @ b.T)
+
+
+def test_a_graph_that_was_recaptured_is_cloned_with_what_runs_now(device: Device) -> None:
+    """An edit elsewhere builds on the running graph: the call must not go back to what it was."""
+    a, b = matrix(5, 5), matrix(5, 5)
+    patch = Patch()
+    first, second = patch.add("io.array", data=a), patch.add("io.array", data=b)
+    product = multiply(patch, first["out"], second["out"])
+    with Engine(patch, device) as engine:
+        engine.step()
+        patch.set(product, transpose_b=True)
+        engine.step()
+        more = patch.add("math.scale_offset", scale=2.0)
+        patch.connect(product["out"], more["x"])
+        engine.step()
+        assert close(engine.read(more["out"]), 2 * a @ b.T)
+        assert close(engine.read(product["out"]), a @ b.T)
+
+
+def test_scratch_memory_is_counted_and_shared(device: Device) -> None:
+    """The workspaces of calls that run one after another lie in the same memory."""
+    patch = Patch()
+    node: Any = patch.add("io.array", data=matrix(8, 8))
+    factor = patch.add("io.array", data=matrix(8, 8))
+    for _ in range(5):
+        node = multiply(patch, node["out"], factor["out"])
+    with Engine(patch, device) as engine:
+        engine.step()
+        compiled = engine.core.updates.compiled
+        assert compiled is not None
+        plan = compiled.plan
+        spaces = [owner for owner in plan.buffers.allocations if owner.port.startswith("workspace")]
+        assert len(spaces) == 5 and all(owner in plan.placement.offsets for owner in spaces)
+        assert len({plan.placement.offsets[owner] for owner in spaces}) < 5
