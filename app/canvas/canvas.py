@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QEvent, QMargins, QPoint, QPointF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QWidget
 
 from app.canvas.block_search import BlockSearch, Goal
 from app.canvas.gestures.connection_edits import ConnectionEdits
@@ -63,14 +63,17 @@ class Canvas(QWidget):
         self._display = ReportDisplay(self.scene, self.view)
         self._nudges = 0
         self._notice = Notice(self)
-        self._hint = EmptyHint(self.view.viewport())
+        self._hint = EmptyHint()
         self.scene.filled.connect(self._show_hint)
         self.search = BlockSearch(self)
         self.search.placed.connect(self._select_placed)
         self.search.refused.connect(self._refuse)
         self.search.popup.shown.connect(self._show_hint)
-        layout = QVBoxLayout(self, contentsMargins=QMargins())
-        layout.addWidget(self.view)
+        layout = QGridLayout(self, contentsMargins=QMargins())
+        layout.addWidget(self.view, 0, 0)
+        layout.addWidget(
+            self._hint, 0, 0, Qt.AlignmentFlag.AlignCenter
+        )  # not in the viewport, which moves its children
         self.setFocusProxy(self.view)
         self.view.nodes_dropped.connect(self._move)
         self.view.files_dropped.connect(self._place_files)

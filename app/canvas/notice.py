@@ -90,12 +90,10 @@ class Notice(QFrame):
 class EmptyHint(QLabel):
     """Says in the middle of an empty canvas what to do; a widget, since the canvas repaints only in parts."""
 
-    def __init__(self, view: QWidget) -> None:
+    def __init__(self) -> None:
         super().__init__(alignment=Qt.AlignmentFlag.AlignCenter, objectName="canvasHint")
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setTextFormat(Qt.TextFormat.RichText)
-        layout = QVBoxLayout(view)
-        layout.addWidget(self)
         self.refresh()
 
     def refresh(self) -> None:

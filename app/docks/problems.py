@@ -149,10 +149,13 @@ def _rank(diagnostic: Diagnostic) -> int:
 
 
 def _headline(diagnostic: Diagnostic) -> tuple[str, list[str]]:
-    """Return the line that a row has room for, and the rest of a compiler's message without the code it quotes."""
+    """Return the line that a row has room for, and the rest of a compiler's message without the code it quotes.
+
+    A line that only announces others is left out; the tooltip has it.
+    """
     first, *rest = [line for line in diagnostic.message.splitlines() if not line.startswith(" ")] or [""]
-    if rest:
-        first = f"{first} {rest.pop(0)}"
+    if rest and first.endswith(":"):
+        first = rest.pop(0)
     return first, rest
 
 

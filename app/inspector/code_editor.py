@@ -54,6 +54,9 @@ class CodeEditor(ParameterEditor):
         frame = 2 * (self.text.frameWidth() + int(self.text.document().documentMargin()))
         widest = max((len(line) for line in self.text.toPlainText().splitlines()), default=0)
         width = widest * self.text.fontMetrics().horizontalAdvance("0") + frame
+        is_cut = self.text.blockCount() > _MOST
+        policies = Qt.ScrollBarPolicy.ScrollBarAsNeeded, Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+        self.text.setVerticalScrollBarPolicy(policies[0 if is_cut else 1])
         bar = self.text.horizontalScrollBar().sizeHint().height() if width > self.text.width() else 0
         self.text.setFixedHeight(lines * self.text.fontMetrics().lineSpacing() + frame + bar + 2)
 

@@ -2,7 +2,7 @@
 
 import time
 
-from PySide6.QtCore import QMargins, QPointF, QTimer
+from PySide6.QtCore import QMargins, QPointF, Qt, QTimer
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
 
@@ -36,7 +36,8 @@ def badge_text(report: FrameReport | None, per_second: float | None = None, time
         return " · ".join([*parts, "still" if report.launches else "nothing to run"])
     elif per_second:
         parts.append(format_rate(per_second))
-    parts.append(format_time(report.frame_time_ns if time_ns is None else time_ns))
+    if report.launches or not report.preparing:  # the first launch is yet to come
+        parts.append(format_time(report.frame_time_ns if time_ns is None else time_ns))
     return " · ".join(parts)
 
 
@@ -65,7 +66,7 @@ class EngineBadge(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("engineBadge")
-        self.label = QLabel(objectName="figures")
+        self.label = QLabel(objectName="figures", alignment=Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         layout = QHBoxLayout(self, contentsMargins=QMargins(24, 0, 12, 0))
         layout.addWidget(self.label)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
@@ -84,6 +85,7 @@ class EngineBadge(QWidget):
         self._rate.clear()
         self._launches, self._time_ns = -1, None
         self._drawn_s = 0.0
+        self.label.setMinimumWidth(0)
         self._silence.stop()
         self._show(None, None)
 
@@ -110,7 +112,8 @@ class EngineBadge(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QColor(0, 0, 0, 0))
         painter.setBrush(QColor(colours.current().running if self._is_running else colours.current().text_faint))
-        painter.drawEllipse(QPointF(12, self.height() / 2), 4, 4)
+        text = self.label.geometry().right() - self.label.fontMetrics().horizontalAdvance(self.label.text())
+        painter.drawEllipse(QPointF(text - 12, self.height() / 2), 4, 4)
         painter.end()
 
     def _check_silence(self) -> None:
@@ -123,6 +126,8 @@ class EngineBadge(QWidget):
     def _show(self, report: FrameReport | None, per_second: float | None) -> None:
         self._is_running = report is not None and report.running
         self.label.setText(badge_text(report, per_second, self._time_ns))
+        # It never gets narrower: the toolbar would make room for the next longer line too late.
+        self.label.setMinimumWidth(max(self.label.minimumWidth(), self.label.sizeHint().width()))
         self.setToolTip(badge_tooltip(report))
         self.setAccessibleName(f"Engine: {self.label.text()}")
         self.update()

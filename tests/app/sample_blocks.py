@@ -3,7 +3,7 @@
 from engine.api import Moment, Value, ValueBlock, param, value_port
 from engine.blocktypes.block import Block
 from engine.blocktypes.declarations import In, Out, port
-from engine.catalogue.catalogue import Catalogue, default_catalogue
+from engine.catalogue.catalogue import default_catalogue
 from engine.descriptions.builder import BlockBuilder
 from engine.patch.document import Patch
 from engine.protocol.messages import (
@@ -134,7 +134,7 @@ def make_node_report(state: NodeState = NodeState.OK, time_ns: int | None = None
 
 def make_patch() -> Patch:
     """Return a patch with two connected nodes and a free one: source -> scale, and count."""
-    patch = Patch(Catalogue())
+    patch = Patch(default_catalogue())
     source = patch.add("test_canvas.source", node_id="source", position=(-240, 0))
     scale = patch.add("test_canvas.scale", node_id="scale", position=(0, 0))
     patch.add("test_canvas.count", node_id="count", position=(0, 160))

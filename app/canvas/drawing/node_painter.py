@@ -6,7 +6,16 @@ from dataclasses import dataclass, field, replace
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPen, QPolygonF
 
-from app.canvas.drawing.node_layout import PADDING, PORT_TEXT, ROW, VALUE_GAP, NodeLayout, value_area, value_width
+from app.canvas.drawing.node_layout import (
+    PADDING,
+    PORT_TEXT,
+    ROW,
+    VALUE_GAP,
+    NodeLayout,
+    text_width,
+    value_area,
+    value_width,
+)
 from app.canvas.drawing.shapes import CIRCLE_RADIUS, OUTLINES, on_screen, paint_text, qcolor
 from app.theme.colours import Colours, category_tint, mix
 from app.theme.fonts import BODY, FAR, SMALL, ui_font
@@ -21,6 +30,8 @@ NEAR, MIDDLE = 0.4, 0.28
 _LEGIBLE, _MOST_GROWTH = 8.5, 1.5
 #: Size of large titles on nodes that are too narrow for the usual size.
 FAR_NARROW = 16
+#: Of the strip above a node where its time stands when the title bar has no room, and what a selection takes of it.
+ABOVE, _RING = 26.0, 8.0
 _RADIUS = 4.0
 #: How far nodes that don't run fade into the canvas.
 _FADES = {NodeState.IDLE: 0.45, NodeState.INCOMPLETE: 0.25}
@@ -140,14 +151,18 @@ def _paint_header(
 ) -> None:
     right = layout.width - PADDING
     if appearance.badge:
-        font = ui_font(round(SMALL * growth))
-        width = QFontMetricsF(font).horizontalAdvance(appearance.badge)
-        painter.setFont(font)
-        painter.setPen(qcolor(badge_colour(model.category, theme, ink)))
-        painter.drawText(
-            QRectF(right - width, 0, width + 1, layout.header), Qt.AlignmentFlag.AlignVCenter, appearance.badge
-        )
-        right -= width + PADDING
+        size = round(SMALL * growth)
+        width = text_width(appearance.badge, size, False)
+        title = text_width(model.title, round(BODY * growth), True)
+        painter.setFont(ui_font(size))
+        if growth > 1 and title + width > right - 2 * PADDING:  # both have grown out of the title bar
+            area = QRectF(right - width, -ABOVE, width + 1, ABOVE - _RING)
+            painter.setPen(qcolor(theme.text_dim))
+        else:
+            area = QRectF(right - width, 0, width + 1, layout.header)
+            painter.setPen(qcolor(badge_colour(model.category, theme, ink)))
+            right -= width + PADDING
+        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, appearance.badge)
     paint_text(
         painter, QRectF(PADDING, 0, right - PADDING, layout.header), model.title, ink, round(BODY * growth), strong=True
     )
@@ -186,17 +201,16 @@ def _paint_state_mark(painter: QPainter, corner: QPointF, state: NodeState, them
 
 def _paint_far_title(painter: QPainter, model: NodeViewModel, layout: NodeLayout, ink: str) -> None:
     area = layout.body.adjusted(PADDING, 2, -PADDING, -2)
-    longest = max(model.title.split(" ", 1), key=len)
     for size in (FAR, FAR_NARROW):
         painter.setFont(ui_font(size, strong=True))
         metrics = QFontMetricsF(painter.font())
-        if metrics.horizontalAdvance(longest) <= area.width():
+        lines = model.title.split(" ", 1) if metrics.horizontalAdvance(model.title) > area.width() else [model.title]
+        if len(lines) * metrics.height() > area.height():
+            lines = [model.title]
+        if max(map(metrics.horizontalAdvance, lines)) <= area.width():
             break
     painter.setPen(qcolor(ink))
     flags = Qt.AlignmentFlag.AlignCenter
-    lines = model.title.split(" ", 1) if metrics.horizontalAdvance(model.title) > area.width() else [model.title]
-    if len(lines) * metrics.height() > area.height():
-        lines = [model.title]
     elided = (metrics.elidedText(line, Qt.TextElideMode.ElideRight, area.width()) for line in lines)
     painter.drawText(area, flags, "\n".join(elided))
 

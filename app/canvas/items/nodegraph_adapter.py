@@ -21,7 +21,7 @@ from PySide6.QtGui import QPainter, QPainterPath, QPainterPathStroker, QPen
 from PySide6.QtWidgets import QGraphicsItem, QGraphicsPathItem, QStyleOptionGraphicsItem, QWidget
 
 from app.canvas.drawing.node_layout import layout, value_area
-from app.canvas.drawing.node_painter import NEAR, NodeAppearance, paint_node
+from app.canvas.drawing.node_painter import ABOVE, NEAR, NodeAppearance, paint_node
 from app.canvas.drawing.shapes import connection_path, on_screen, qcolor
 from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
@@ -218,8 +218,8 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
         """Show another model; ports that both models have keep their connections."""
         self.prepareGeometryChange()
         self.model, self.layout = model, layout(model)
-        # With its ports, and the ring that marks a selection from far away.
-        self._area = self.layout.body.adjusted(-14, -14, 14, 14)
+        # With its ports, the ring that marks a selection from far away, and the time above.
+        self._area = self.layout.body.adjusted(-14, -ABOVE, 14, 14)
         wanted = {(port.name, port.is_input): port for port in (*model.inputs, *model.outputs)}
         for key in [key for key in self.ports if key not in wanted]:
             port = self.ports.pop(key)

@@ -8,18 +8,11 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication
 
 from app.canvas.canvas import Canvas
-from engine.catalogue.catalogue import default_catalogue
 from engine.patch.document import Patch
 
 KERNEL = (
     'extern "C" __global__ void {}(const float* x, float* out, float gain, int n) {{ out[0] = gain * x[0] * n; }}\n'
 )
-
-
-@pytest.fixture(autouse=True)
-def _library() -> None:
-    """The blocks that files become are in the shipped library."""
-    default_catalogue()
 
 
 def _drop(canvas: Canvas, paths: list[Path], at: QPointF) -> bool:

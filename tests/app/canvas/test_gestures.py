@@ -92,6 +92,15 @@ def test_only_an_empty_canvas_shows_the_hint(canvas: Canvas, hand: Hand, patch: 
     assert hint.isHidden()
 
 
+def test_the_hint_stays_in_the_middle(canvas: Canvas, hand: Hand, patch: Patch) -> None:
+    """Panning the empty canvas moves nothing that a person sees."""
+    hint = canvas.findChild(EmptyHint)
+    assert hint is not None
+    canvas.set_patch(Patch(patch.catalogue))
+    canvas.view.scroll_by(QPoint(80, 40))
+    assert (hint.geometry().center() - canvas.rect().center()).manhattanLength() <= 2
+
+
 def test_a_drop_on_a_node_takes_its_free_fitting_port(hand: Hand, patch: Patch) -> None:
     """Aiming at the node is enough: `x` is connected already, so the drop goes to `gain`."""
     hand.drag(hand.port("source", "out", is_input=False), hand.title("scale"))

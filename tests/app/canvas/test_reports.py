@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QEvent, QPoint, QPointF
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QSize
 from PySide6.QtGui import QColor, QHelpEvent
 from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
@@ -133,3 +133,31 @@ def test_names_of_both_sides_do_not_meet(canvas: Canvas, zoom: float) -> None:
     middle = canvas.view.mapFromScene(view.mapToScene(QPointF(view.layout.width / 2, 0)))
     colours = [{image.pixel(middle.x() + dx, row.y() + dy) for dy in range(-3, 4)} for dx in range(-3, 4)]
     assert any(len(column) == 1 for column in colours)
+
+
+def test_a_time_that_the_title_bar_has_no_room_for_stands_above(canvas: Canvas) -> None:
+    """Zoomed out, the title stays whole; at 100 % both are in the title bar."""
+    node = canvas.scene.nodes["scale"]
+    canvas.show_report(make_report({"scale": make_node_report(NodeState.OK, 123_456_789)}))
+
+    def inked_above() -> bool:
+        canvas.view.centerOn(node)
+        image = canvas.view.viewport().grab().toImage()
+        corner = canvas.view.mapFromScene(node.place.topRight())
+        area = QRect(corner - QPoint(40, 12), QSize(38, 8))
+        colours = {image.pixelColor(x, y).name() for x in columns(area) for y in rows(area)}
+        return len(colours) > 5  # of letters, whose edges are smooth
+
+    assert not inked_above()
+    canvas.view.set_zoom(0.45)
+    assert inked_above()
+
+
+def columns(area: QRect) -> range:
+    """The x of a rectangle's pixels."""
+    return range(area.left(), area.right() + 1)
+
+
+def rows(area: QRect) -> range:
+    """The y of a rectangle's pixels."""
+    return range(area.top(), area.bottom() + 1)
