@@ -22,7 +22,7 @@ from engine.kernel_sources.sources import (
     PythonKernel,
     PythonOptions,
 )
-from engine.libraries import blas
+from engine.libraries import blas, fft
 from engine.ops import GraphBuilder, OpGraph, graph_from_json
 from engine.patch.composite import Composite
 from engine.patch.composite_builder import CompositeBuilder
@@ -83,6 +83,7 @@ __all__ = [
     "describe_while",
     "dtype_of",
     "expression_interface",
+    "fft",
     "fixed_array",
     "from_bf16",
     "graph_from_json",

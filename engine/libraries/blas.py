@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 
 from engine.libraries.call import LibraryCall, OperandError
+from engine.libraries.layouts import pieces
 from engine.types import DType, bf16, c64, c128, f16, f32, f64
 from engine.types.layout import Layout
 
@@ -104,12 +104,5 @@ def matrix_of(layout: Layout) -> Matrix:
         raise ValueError(text)
     if leading < (rows if is_transposed else columns):
         raise ValueError(f"rows of a matrix must not overlap, got strides {list(layout.element_strides)}")
-    distance, passed = 0, 1
-    for size, step in zip(reversed(axes), reversed(steps), strict=True):
-        if size == 1:
-            continue
-        distance = distance or step
-        if step != distance * passed:
-            raise ValueError(f"matrices must lie at equal distances, got strides {list(layout.element_strides)}")
-        passed *= size
-    return Matrix(rows, columns, max(leading, 1), is_transposed, prod(axes), distance)
+    count, distance = pieces("matrices", axes, steps)
+    return Matrix(rows, columns, max(leading, 1), is_transposed, count, distance)

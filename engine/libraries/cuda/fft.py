@@ -1,0 +1,72 @@
+"""Fourier transforms by cuFFT, which doesn't divide: cuBLAS multiplies the result by the call's factor."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping
+
+import numpy as np
+from cuda.bindings import driver
+from nvmath.bindings import cublas, cufft
+
+from engine.device.cuda.errors import check
+from engine.libraries.call import LibraryCall
+from engine.libraries.cuda.blas import blas_handle
+from engine.libraries.cuda.plan import DATA_TYPES, Addresses, Handles, PlanMaker
+from engine.libraries.fft import Fft, InverseRealFft, RealFft, embedding_of
+from engine.types import c64, f32, f64
+from engine.types.layout import ALLOCATION_ALIGNMENT, Layout
+
+_FORWARD, _INVERSE = -1, 1
+
+
+class FftPlan:
+    """A transform, with cuFFT's tables and kernels for its sizes."""
+
+    def __init__(self, call: Fft | RealFft | InverseRealFft, layouts: Mapping[str, Layout], handles: Handles) -> None:
+        x, out = layouts["x"], layouts["out"]
+        source, target = embedding_of(x, call.axes), embedding_of(out, call.axes)
+        self._handles = handles
+        self._direction = _INVERSE if call.is_inverse else _FORWARD
+        is_complex_to_real = isinstance(call, InverseRealFft)
+        sizes = target.sizes if is_complex_to_real else source.sizes
+        self._plan = cufft.create()
+        weakref.finalize(self, cufft.destroy, self._plan).atexit = False
+        cufft.set_auto_allocation(self._plan, 0)
+        work_bytes = cufft.xt_make_plan_many(
+            self._plan,
+            call.axes,
+            list(sizes),
+            *(list(source.embed), source.stride, source.distance, DATA_TYPES[x.dtype]),
+            *(list(target.embed), target.stride, target.distance, DATA_TYPES[out.dtype]),
+            source.count,
+            DATA_TYPES[x.dtype if x.dtype not in (f32, f64) else out.dtype],
+        )
+        #: Bytes of `x` and their place in the scratch memory; cuFFT overwrites the half spectrum that it reads.
+        self._copied_bytes = x.span_bytes if is_complex_to_real else 0
+        self._copy_at = -(-work_bytes // ALLOCATION_ALIGNMENT) * ALLOCATION_ALIGNMENT
+        self.workspace_bytes = self._copy_at + self._copied_bytes
+        # The result as real numbers, for cuBLAS.
+        self._real = f32 if out.dtype in (f32, c64) else f64
+        self._count = out.size_bytes // self._real.size_bytes
+        self._factor = np.array(call.scale(sizes), self._real.numpy)
+        if self._factor != 1:
+            handles.get(cublas.create, cublas.destroy)  # before anything is captured
+
+    def issue(self, stream: int, at: Addresses) -> None:
+        """Transform, and multiply by the factor in place."""
+        source, target = at.operands["x"], at.operands["out"]
+        if self._copied_bytes:
+            copied = at.workspace + self._copy_at
+            check(driver.cuMemcpyAsync(copied, source, self._copied_bytes, stream), "copying the half spectrum")
+            source = copied
+        cufft.set_stream(self._plan, stream)
+        cufft.set_work_area(self._plan, at.workspace)
+        cufft.xt_exec(self._plan, source, target, self._direction)
+        if self._factor != 1:
+            handle, kind = blas_handle(self._handles, stream, at), DATA_TYPES[self._real]
+            address = int(self._factor.ctypes.data)
+            cublas.scal_ex_64(handle, self._count, address, kind, target, kind, 1, kind)
+
+
+PLANS: Mapping[type[LibraryCall], PlanMaker] = {Fft: FftPlan, RealFft: FftPlan, InverseRealFft: FftPlan}

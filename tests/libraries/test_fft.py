@@ -1,0 +1,141 @@
+"""Fourier transforms against numpy in f64, on every device."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.libraries.call import OperandError
+from engine.libraries.fft import NORMS, Fft, InverseRealFft, RealFft, embedding_of
+from engine.types import DType, c64, c128, f32, f64, s32
+from engine.types.layout import Layout, contiguous_strides
+from tests.fuzzing import many
+from tests.libraries.calls import SIZES, Caller, layout_of
+
+Array = np.ndarray[Any, Any]
+
+#: The error's root mean square, relative to that of the result, grows with the logarithm of the size.
+ROUNDING = {c64: 2e-7, c128: 4e-16}
+COMPLEX_OF = {f32: c64, f64: c128}
+SHAPES = [((size,), 1) for size in SIZES] + [((3, 1027), 1), ((7, 33), 2), ((5, 1, 9), 2), ((2, 7, 5, 9), 3)]
+
+
+def complex_numbers(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> Array:
+    """Return random complex numbers in a type."""
+    return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(dtype.numpy)
+
+
+def close(found: Array, expected: Array, dtype: DType) -> bool:
+    """True when a transform is as near as its type allows."""
+    allowed = ROUNDING[dtype] * (1 + np.log2(max(found.shape)))
+    return found.dtype in (dtype.numpy, dtype.numpy.type(0).real.dtype) and bool(
+        np.linalg.norm(found - expected) <= allowed * np.linalg.norm(expected)
+    )
+
+
+@pytest.mark.parametrize("dtype", ROUNDING)
+@pytest.mark.parametrize(("shape", "axes"), SHAPES)
+def test_complex_transforms_are_numpys(caller: Caller, dtype: DType, shape: tuple[int, ...], axes: int) -> None:
+    """There and back, for odd sizes and one, with each norm."""
+    x = complex_numbers(np.random.default_rng(len(shape)), shape, dtype)
+    for norm in NORMS:
+        last = tuple(range(-axes, 0))
+        there, back = Fft(axes, norm), Fft(axes, norm, inverse=True)
+        assert close(caller(there, {"x": x})["out"], np.fft.fftn(x.astype(complex), axes=last, norm=norm), dtype)
+        assert close(caller(back, {"x": x})["out"], np.fft.ifftn(x.astype(complex), axes=last, norm=norm), dtype)
+
+
+@pytest.mark.parametrize("dtype", COMPLEX_OF)
+@pytest.mark.parametrize(("shape", "axes"), [*SHAPES, ((3, 1024), 1), ((6, 10), 2)])
+def test_real_transforms_are_numpys(caller: Caller, dtype: DType, shape: tuple[int, ...], axes: int) -> None:
+    """Half a spectrum, and back to odd and even lengths, with each norm; the half spectrum stays as it is."""
+    x = np.random.default_rng(len(shape)).standard_normal(shape).astype(dtype.numpy)
+    for norm in NORMS:
+        last = tuple(range(-axes, 0))
+        half = np.fft.rfftn(x.astype(float), axes=last, norm=norm)
+        assert close(caller(RealFft(axes, norm), {"x": x})["out"], half, COMPLEX_OF[dtype])
+        rounded = half.astype(COMPLEX_OF[dtype].numpy)
+        back = InverseRealFft(axes, norm, odd=bool(shape[-1] % 2))
+        for _ in range(2):  # the caller launches it twice too
+            assert close(caller(back, {"x": rounded})["out"], x, COMPLEX_OF[dtype])
+
+
+def test_views_are_transformed_where_they_lie(caller: Caller) -> None:
+    """Every second element, columns, rows of a wider array, and a plane in a stack."""
+    rng = np.random.default_rng(5)
+    whole = complex_numbers(rng, (6, 10, 14), c64)
+    views = [(whole[0, 0, ::2], 1), (whole[1, :, 3], 1), (whole[:, 2, :9], 1), (whole[1::2, :7, :5], 2)]
+    views += [(whole[2, 1:8, 4:11:2], 2), (whole[:, :, 5], 1), (whole[:, 3:4, ::7], 3), (whole[::2, :, 4:5], 2)]
+    for view, axes in views:
+        last = tuple(range(-axes, 0))
+        assert close(caller(Fft(axes), {"x": view})["out"], np.fft.fftn(view, axes=last), c64)
+        assert close(caller(RealFft(axes), {"x": view.real})["out"], np.fft.rfftn(view.real, axes=last), c64)
+        odd = InverseRealFft(axes, odd=True)
+        half = np.fft.rfftn(np.fft.irfftn(view, (*view.shape[-axes:-1], 2 * view.shape[-1] - 1), last), axes=last)
+        hermitian = whole.copy()
+        place = np.ndarray(view.shape, view.dtype, hermitian, _offset(whole, view), view.strides)
+        place[...] = half
+        expected = np.fft.irfftn(half, (*view.shape[-axes:-1], 2 * view.shape[-1] - 1), last)
+        assert close(caller(odd, {"x": place})["out"], expected, c64)
+
+
+def _offset(whole: Array, view: Array) -> int:
+    return int(view.__array_interface__["data"][0] - whole.__array_interface__["data"][0])
+
+
+def test_a_nan_reaches_its_own_signal_alone(caller: Caller) -> None:
+    """Infinity gives no finite numbers either."""
+    x = np.ones((3, 7), np.complex64)
+    x[0, 2], x[1, 3] = np.nan, np.inf
+    found = caller(Fft(), {"x": x})["out"]
+    assert not np.isfinite(found[:2]).any() and np.allclose(found[2], [7, 0, 0, 0, 0, 0, 0], atol=1e-6)
+
+
+@settings(max_examples=many(60))
+@given(st.data())
+def test_an_embedding_gives_the_place_of_each_element(data: st.DataObject) -> None:
+    """cuFFT's formula finds every element of a view of a dense array where its strides say."""
+    shape = tuple(data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=4)))
+    axes = data.draw(st.integers(1, min(3, len(shape))))
+    extra = [data.draw(st.integers(0, 2)) for _ in shape]
+    strides = contiguous_strides(tuple(size + more for size, more in zip(shape, extra, strict=True)))
+    try:
+        found = embedding_of(Layout(c64, shape, strides), axes)
+    except ValueError:  # rows and planes of a stack are at different distances
+        assert len(shape) > axes + 1
+        return
+    assert found.sizes == shape[-axes:] and found.count == np.prod(shape[:-axes], dtype=int)
+    expected = sum(places * stride for places, stride in zip(np.indices(shape), strides, strict=True))
+    signals = np.reshape(expected, (found.count, *shape[-axes:]))
+    for index in np.ndindex(signals.shape):
+        inside = index[1]
+        for place, wide in zip(index[2:], found.embed[1:], strict=True):
+            inside = inside * wide + place
+        assert index[0] * found.distance + inside * found.stride == signals[index]
+
+
+@pytest.mark.parametrize(
+    ("call", "layout", "words"),
+    [
+        (Fft(), Layout(f32, (8,)), "elements must be c64 or c128, got f32"),
+        (RealFft(), Layout(s32, (8,)), "elements must be f32 or f64, got s32"),
+        (RealFft(), Layout(c64, (8,)), "elements must be f32 or f64, got c64"),
+        (InverseRealFft(), Layout(f64, (8,)), "elements must be c64 or c128, got f64"),
+        (Fft(3), Layout(c64, (4, 4)), r"signal must have 3 dimensions or more, got shape \[4, 4\]"),
+        (InverseRealFft(), Layout(c64, (4, 1)), "must have 2 elements or more, got 1"),
+        (Fft(), Layout(c64, (2, 3, 4), (100, 7, 1)), "signals must lie at equal distances"),
+        (Fft(2), Layout(c64, (3, 4), (1, 3)), "axes must be nested.*put a Copy before it"),
+    ],
+)
+def test_what_doesnt_fit_is_refused(call: Any, layout: Layout, words: str) -> None:
+    """Types, dimensions and strides; the error says what to do."""
+    with pytest.raises(OperandError, match=words):
+        call.results({"x": layout})
+
+
+def test_layout_of_a_dense_array_has_no_gaps() -> None:
+    """A dense stack of images is one step after another."""
+    found = embedding_of(layout_of(np.zeros((3, 5, 7), np.complex64)), 2)
+    assert (found.embed, found.stride, found.count, found.distance) == ((5, 7), 1, 3, 35)
