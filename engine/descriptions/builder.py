@@ -11,6 +11,7 @@ import numpy as np
 from engine.descriptions import checks
 from engine.descriptions.description import BlockDescription, Composition, check_outputs
 from engine.descriptions.entries import (
+    STORED,
     Argument,
     BufferArgument,
     CapturedCall,
@@ -51,8 +52,8 @@ from engine.types import NAMED, DType, c128, u8, u32
 MOST_THREADS, MOST_SHARED_BYTES = 1024, 227 * 1024
 #: Turns the counter of an append buffer into its count.
 _COUNT = Kernel("append.cu", "count_appended")
-#: Stores a live parameter where a library reads it.
-_STORE = Kernel("libraries.cu", "store_number")
+#: Stores live parameters where a library reads them.
+_STORE = Kernel("libraries.cu", "store_numbers")
 _CALL = "be a library call such as blas.Gemm().on(a=..., b=..., out=...)"
 
 
@@ -187,17 +188,15 @@ class BlockBuilder:
         known = [(name, float(number.value)) for name, number in numbers if isinstance(number, ValueArgument)]
         if len(known) == len(numbers):
             return CapturedCall(call, tuple(operands), tuple(known))
-        stored = []
-        for name, number in numbers:
-            word = self._own(f"{name}{self._count(KernelEntry)}", c128)
-            element = ElementArgument(operands[0][1].name)
-            self._entries.append(KernelEntry(_STORE, (1,), (1, 1, 1), (word, element, number)))
-            stored.append((name, BufferArgument(word.name, reads=True, writes=False)))
-        return CapturedCall(call, tuple(operands), tuple(stored))
+        stored = self._own(f"numbers{self._count(KernelEntry)}", c128, STORED)
+        values = [number for _, number in numbers] + [ValueArgument(0.0)] * (STORED - len(numbers))
+        arguments = (stored, ElementArgument(operands[0][1].name), *values)
+        self._entries.append(KernelEntry(_STORE, (1,), (1, 1, 1), arguments))
+        return CapturedCall(call, tuple(operands), tuple([(name, 0.0) for name, _ in numbers]), stored)
 
-    def _own(self, name: str, dtype: DType) -> BufferArgument:
-        """Make an internal buffer of one element, and return it as an argument that is written and read."""
-        return self._access(self.buffer(name, dtype, "[1]"), reads=True, writes=True)
+    def _own(self, name: str, dtype: DType, size: int = 1) -> BufferArgument:
+        """Make an internal buffer, and return it as an argument that is written and read."""
+        return self._access(self.buffer(name, dtype, f"[{size}]"), reads=True, writes=True)
 
     def _count(self, kind: type[Entry]) -> int:
         return sum(isinstance(entry, kind) for entry in self._entries)

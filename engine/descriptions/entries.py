@@ -1,6 +1,6 @@
 """The parts of a description: launches, fills, copies, library calls and their arguments, regions, buffers, views."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
@@ -160,13 +160,21 @@ class DelayEntry(ByBits):
     initial: float = 0.0
 
 
+#: How many numbers a library call may have.
+STORED = 4
+
+
 @dataclass(frozen=True)
 class CapturedCall:
-    """A library call with the buffers in its slots. Its numbers are known, or each is read from a buffer."""
+    """A library call with the buffers in its slots, and its numbers.
+
+    These are known, or they are read from the buffer `stored`, which has 16 bytes for each.
+    """
 
     call: LibraryCall
     operands: tuple[tuple[str, BufferArgument], ...]
-    numbers: tuple[tuple[str, float | BufferArgument], ...] = ()
+    numbers: tuple[tuple[str, float], ...] = ()
+    stored: BufferArgument | None = None
 
 
 @dataclass(frozen=True)
@@ -186,8 +194,8 @@ class CaptureEntry:
         """The buffers that the calls touch, each once for everything that is done to it."""
         found = {self.workspace.name: self.workspace}
         for made in self.calls:
-            numbers = (number for _, number in made.numbers if isinstance(number, BufferArgument))
-            for argument in (*(argument for _, argument in made.operands), *numbers):
+            stored = () if made.stored is None else (replace(made.stored, writes=False),)
+            for argument in (*(argument for _, argument in made.operands), *stored):
                 known = found.get(argument.name, argument)
                 reads, writes = known.reads or argument.reads, known.writes or argument.writes
                 found[argument.name] = BufferArgument(argument.name, reads, writes)

@@ -25,7 +25,7 @@ class CudaLibraries:
     """
 
     def __init__(self, device: Device) -> None:
-        self._handles = Handles(device.info)
+        self._handles = Handles(device)
         self._lock = threading.RLock()
         self._plans: WeakValueDictionary[Hashable, Plan] = WeakValueDictionary()
         self._recent: OrderedDict[Hashable, Plan] = OrderedDict()

@@ -61,10 +61,8 @@ class GemmPlan:
         out, size = at.operands["out"], self._layouts["out"].size_bytes
         if "c" in at.operands:
             check(driver.cuMemcpyAsync(out, at.operands["c"], size, stream), "copying c")
-        elif at.numbers_on_device:  # where beta may be anything
-            check(driver.cuMemsetD8Async(out, 0, size, stream), "clearing out")
-        else:
-            at = replace(at, numbers={**at.numbers, "beta": 0.0})
+        else:  # beta may be anything
+            at = replace(at, numbers={**at.numbers, "beta": self._handles.zero if at.numbers_on_device else 0.0})
         numbers = Numbers(at, number_dtype(self._dtype))
         kind, of = DATA_TYPES[self._dtype], at.operands
         first = handle, self._operation_b, self._operation_a, self._n, self._m, self._k, numbers.address("alpha")

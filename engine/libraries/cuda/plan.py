@@ -8,7 +8,8 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from engine.device.device import DeviceInfo
+from engine.device.device import Device
+from engine.device.protocol import Memory
 from engine.types import DType, bf16, c64, c128, f16, f32, f64
 from engine.types.layout import Layout
 
@@ -48,8 +49,10 @@ class Plan(Protocol):
 class Handles:
     """The libraries' handles of one device, each made when it is first asked for."""
 
-    def __init__(self, info: DeviceInfo) -> None:
-        self.info = info
+    def __init__(self, device: Device) -> None:
+        self.info = device.info
+        self._device = device
+        self._zero: Memory | None = None
         self._made: dict[object, tuple[Any, Callable[[Any], None]]] = {}
 
     def get(self, create: Callable[[], Handle], destroy: Callable[[Handle], None]) -> Handle:
@@ -59,8 +62,19 @@ class Handles:
         handle: Handle = self._made[create][0]
         return handle
 
+    @property
+    def zero(self) -> int:
+        """The address of a number in device memory that is 0 in every type."""
+        if self._zero is None:
+            self._zero = self._device.allocate(16)
+            self._device.fill(self._zero, 0)
+        return self._zero.pointer
+
     def close(self) -> None:
         """Give all of them back."""
+        if self._zero is not None:
+            self._zero.free()
+            self._zero = None
         made, self._made = self._made, {}
         for handle, destroy in made.values():
             destroy(handle)
