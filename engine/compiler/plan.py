@@ -14,7 +14,7 @@ from engine.compiler.checking.check import Checked, check
 from engine.compiler.checking.launches import launch_config
 from engine.compiler.checking.layouts import Layouts
 from engine.compiler.description import GraphDescription, Nesting
-from engine.compiler.fusion.fuse import Elements, fuse
+from engine.compiler.fusion.fuse import fuse
 from engine.compiler.inlining import Inlined, inline, owner
 from engine.compiler.memory.placement import Placement, place_buffers
 from engine.compiler.operations import FusedEntry, Operation, Schedule, Scope
@@ -143,14 +143,14 @@ def make_plan(
     *,
     pinned: frozenset[PortRef] = frozenset(),
     previous: Plan | None = None,
-    fuses: Elements | None = 1,
+    fuses: bool = True,
     workspace_of: WorkspaceOf | None = None,
 ) -> Plan:
     """Run the phases in order; GraphValidationError lists every problem.
 
     `pinned` are ports whose contents are to last to the end of the frame. With `previous`, the plan of an earlier
     version of the description, each phase keeps its results for blocks of which nothing that they follow from changed.
-    `fuses` is how many elements each thread of a fused kernel computes; with None, nothing is fused. `workspace_of`
+    Unless `fuses`, each operation stays by itself. `workspace_of`
     tells the scratch memory that library calls need on the device; without it, none.
     """
     inlined = inline(description)
@@ -162,7 +162,7 @@ def _plan(
     inlined: Inlined,
     pinned: frozenset[PortRef],
     previous: Plan | None,
-    fuses: Elements | None = None,
+    fuses: bool = False,
     workspace_of: WorkspaceOf | None = None,
 ) -> Plan:
     checked = check(description, previous.checked if previous is not None else None, workspace_of)
@@ -179,9 +179,9 @@ def _plan(
     places = (buffers.find(port.node, port.port) for port in (pinned | looked))
     lasting = frozenset([place.owner for place in places if place is not None])
     scheduled = unfused
-    if fuses is not None:
+    if fuses:
         before = previous.schedule if previous is not None else None
-        scheduled, buffers = fuse(description, unfused, buffers, lasting, fuses, before)
+        scheduled, buffers = fuse(description, unfused, buffers, lasting, before)
     keep = previous.placement if previous is not None else None
     placement = place_buffers(scheduled, buffers, lasting, keep)
     return Plan(description, inlined, checked, order, buffers, scheduled, placement, looked, unfused)
@@ -207,7 +207,7 @@ def plan_what_can_run(
     *,
     pinned: frozenset[PortRef] = frozenset(),
     previous: Plan | None = None,
-    fuses: Elements | None = 1,
+    fuses: bool = True,
     workspace_of: WorkspaceOf | None = None,
 ) -> PartialPlan:
     """Plan the blocks that have no error and depend on none that has.

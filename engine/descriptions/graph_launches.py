@@ -25,8 +25,6 @@ def graph_launch(kernel: OpKernel, over: BufferHandle) -> GraphLaunch:
     """Return how the kernel of an op graph is launched over the elements of a port."""
     axes = ("size",) if kernel.rank == 1 else ("width", "height", "depth")[: kernel.rank]
     threads = [_SIZES[axis].format(over.name) for axis in axes]
-    if kernel.elements_per_thread > 1:
-        threads[0] = f"ceil({threads[0]}/{kernel.elements_per_thread})"
     return GraphLaunch(
         tuple(map(Extent, threads)),
         tuple([_passed(argument, over) for argument in kernel.arguments]),

@@ -150,6 +150,7 @@ class KernelImage:
     `signatures` maps entry points to their parameters; `log` holds the compiler's warnings; `dependencies` are the
     files that the image depends on: its own file first, then its includes or its manifests, there or not. `manifests`
     are by entry point. `text` is the CUDA C++ that was compiled, "" for other kinds of source.
+    `elements_per_thread` is for kernels whose threads don't know of each other, so that any thread block will do.
     """
 
     source: KernelSource
@@ -160,6 +161,7 @@ class KernelImage:
     dependencies: tuple[Path, ...]
     manifests: Mapping[str, KernelManifest] = field(default_factory=dict)
     text: str = field(default="", repr=False)
+    elements_per_thread: int | None = None
     #: The results of `elements.pointer_elements` by entry point.
     elements: dict[str, tuple[PointerElement | None, ...]] = field(default_factory=dict, compare=False, repr=False)
 

@@ -285,12 +285,17 @@ def load_ptx(source: PtxFile, architecture: str, cache: CompileCache) -> KernelI
 
 
 def load_op_graph(source: OpGraphSource, architecture: str, cache: CompileCache) -> KernelImage:
-    """Compile an op graph; KernelError when it is wrong."""
+    """Compile an op graph; KernelError when it is wrong.
+
+    For a GPU, threads of element-wise kernels compute four elements each, with loads and stores of up to 16 bytes, which
+    brings them nearer to the bandwidth of its memory. A CPU computes many threads at once, which are its vectors.
+    """
     try:
-        ptx = source.kernel().ptx
+        kernel = source.kernel(1 if architecture.startswith("compute_") else 4)
     except OpError as problem:
         raise KernelError(str(problem)) from None
-    return KernelImage(source, ptx, None, read_signatures(ptx), "", ())
+    elements = kernel.elements_per_thread if kernel.is_free else None
+    return KernelImage(source, kernel.ptx, None, read_signatures(kernel.ptx), "", (), elements_per_thread=elements)
 
 
 def _check_parameters(manifest: KernelManifest, signatures: dict[str, KernelSignature], path: Path) -> None:

@@ -146,21 +146,17 @@ class CudaText(msgspec.Struct, frozen=True, tag_field="kind", tag="cuda text", o
 
 
 class OpGraphSource(msgspec.Struct, frozen=True, tag_field="kind", tag="op graph", omit_defaults=True):
-    """A kernel drawn from ops: `graph` is an op graph as JSON text, as `OpGraphSource.of` writes it.
-
-    A kernel that computes element by element may have each thread compute several, which `compile_graph` explains.
-    """
+    """A kernel drawn from ops: `graph` is an op graph as JSON text, as `OpGraphSource.of` writes it."""
 
     graph: str
-    elements_per_thread: Literal[1, 2, 4] = 1
 
     label = "op graph"
     file = None
 
     @classmethod
-    def of(cls, graph: OpGraph, elements_per_thread: Literal[1, 2, 4] = 1) -> "OpGraphSource":
+    def of(cls, graph: OpGraph) -> "OpGraphSource":
         """Return a graph as a source; graphs with the same ops in the same order are the same source."""
-        return cls(json.dumps(graph_to_json(graph), sort_keys=True), elements_per_thread)
+        return cls(json.dumps(graph_to_json(graph), sort_keys=True))
 
     @classmethod
     def of_expression(cls, text: str, **inputs: DType) -> "OpGraphSource":
@@ -171,14 +167,14 @@ class OpGraphSource(msgspec.Struct, frozen=True, tag_field="kind", tag="op graph
         """Return the graph itself; OpError when the text holds none."""
         return graph_from_json(json.loads(self.graph))
 
-    def kernel(self) -> OpKernel:
-        """Return the compiled graph; OpError when it is wrong."""
-        return _compiled(self)
+    def kernel(self, elements_per_thread: Literal[1, 4] = 1) -> OpKernel:
+        """Return the compiled graph; OpError when it is wrong. `compile_graph` explains `elements_per_thread`."""
+        return _compiled(self, elements_per_thread)
 
 
 @lru_cache(maxsize=512)
-def _compiled(source: OpGraphSource) -> OpKernel:
-    return compile_graph(source.parsed(), entry=GRAPH_ENTRY, elements_per_thread=source.elements_per_thread)
+def _compiled(source: OpGraphSource, elements_per_thread: Literal[1, 4]) -> OpKernel:
+    return compile_graph(source.parsed(), entry=GRAPH_ENTRY, elements_per_thread=elements_per_thread)
 
 
 #: The entry point of a kernel drawn from ops.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Literal
 
 import msgspec
@@ -14,7 +15,7 @@ from engine.ops.emission import GLOBAL, VOID, Argument, Buffer, Emission, InputP
 from engine.ops.graph import TOP, OpError, OpGraph
 from engine.ops.lanes import emit_lanes
 from engine.ops.places import PROGRAM, Place, llvm_lines, places_text, ptx_lines
-from engine.ops.ptx import TRIPLE, data_layout, to_ptx
+from engine.ops.ptx import TRIPLE, check_calls, data_layout, to_ptx
 from engine.ops.table import OpCode, Region
 from engine.ops.types import BufferType
 from engine.ops.wiring import PlacedOp
@@ -60,7 +61,7 @@ class OpParameter(msgspec.Struct, frozen=True):
     doc: str
 
 
-class OpKernel(msgspec.Struct, frozen=True):
+class OpKernel(msgspec.Struct, frozen=True, dict=True):
     """A compiled op graph. Threads count the elements along `rank` axes, x first, with `elements_per_thread` on x.
 
     `arguments` are in the order of the kernel's signature. Lines are counted from 1. The line that a `.loc` and so a
@@ -68,7 +69,6 @@ class OpKernel(msgspec.Struct, frozen=True):
     """
 
     entry: str
-    ptx: str
     llvm_ir: str
     arguments: tuple[Argument, ...]
     inputs: tuple[OpInputPort, ...]
@@ -81,6 +81,16 @@ class OpKernel(msgspec.Struct, frozen=True):
     #: Threads on each axis of a thread block when ops count on it; otherwise any will do.
     thread_block: tuple[int, int, int] | None
     ops: tuple[str, ...]
+
+    @cached_property
+    def ptx(self) -> str:
+        """The PTX, which LLVM writes when it is asked for."""
+        return to_ptx(self.llvm_ir)
+
+    @property
+    def is_free(self) -> bool:
+        """True when the threads don't know of each other, so that any thread block will do."""
+        return self.is_elementwise and self.thread_block is None
 
     def ptx_lines(self) -> dict[int, str]:
         """Return the op that each line of the PTX comes from."""
@@ -148,11 +158,10 @@ class _Lowering:
             self._begin()
             self._body()
             emission.builder.ret_void()
-        text = str(emission.module) + places_text(self._entry, len(self._live))
+        check_calls(emission.module)
         return OpKernel(
             self._entry,
-            to_ptx(emission.module, text),
-            text,
+            str(emission.module) + places_text(self._entry, len(self._live)),
             tuple(emission.arguments),
             tuple(self._inputs()),
             tuple(self._outputs()),

@@ -11,7 +11,7 @@ from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, port
 from engine.device.device import Device
 from engine.device.occupancy import occupancy
 from engine.kernel_sources.nvrtc import compile_cuda
-from tests.compiler.executable.test_counted_launches import Visit
+from tests.compiler.executable.test_launches import Visit
 
 pytestmark = pytest.mark.gpu
 

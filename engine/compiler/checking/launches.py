@@ -21,6 +21,8 @@ GRID_LIMITS = (2**31 - 1, 65535, 65535)
 #: Limits of a thread block in x, y and z, and of its threads in all.
 THREAD_BLOCK_LIMITS = (1024, 1024, 64)
 MAX_THREADS = 1024
+#: The fewest threads of a thread block that is chosen by what runs at once.
+LEAST_THREADS = 64
 #: Thread blocks for each core of a CPU: enough for cores that are done early to take over from others.
 BLOCKS_PER_CORE = 8
 
@@ -44,6 +46,30 @@ def counted_launch(config: LaunchConfig, resources: KernelResources | None, info
         at_once = occupancy(resources, info.limits, config.thread_block, config.shared_bytes).thread_blocks
     most = max(1, at_once * info.cores)
     return config if config.grid[0] <= most else replace(config, grid=(most, 1, 1))
+
+
+@lru_cache(maxsize=4096)
+def element_launch(
+    config: LaunchConfig, elements: int, resources: KernelResources | None, info: DeviceInfo
+) -> LaunchConfig:
+    """Return a launch over the same elements, of which each thread computes so many along x.
+
+    The threads don't know of each other: on a GPU they get the thread block of which most threads run at once, and the
+    largest of such.
+    """
+    sizes = [config.thread_block]
+    limits = info.limits
+    if resources is not None and limits is not None:
+        x, y, z = config.thread_block
+        while x * y * z > LEAST_THREADS and (x % 2 == 0 or y % 2 == 0):
+            x, y = (x, y // 2) if y % 2 == 0 else (x // 2, y)
+            sizes.append((x, y, z))
+        sizes.sort(key=lambda size: -occupancy(resources, limits, size, config.shared_bytes).active_threads)
+    counts = [n * size for n, size in zip(config.grid, config.thread_block, strict=True)]
+    grids = ((-(-counts[0] // (x * elements)), -(-counts[1] // y), -(-counts[2] // z)) for x, y, z in sizes)
+    launches = (LaunchConfig(grid, size, config.shared_bytes) for grid, size in zip(grids, sizes, strict=True))
+    made = next(it for it in launches if all(n <= most for n, most in zip(it.grid, GRID_LIMITS, strict=True)))
+    return config if made == config else made
 
 
 @lru_cache(maxsize=4096)

@@ -45,12 +45,14 @@ def element_number(dtype: DType) -> int:
 class TypedKernel:
     """A loaded kernel, and its parameters with the types of its source, which a CUBIN does not contain.
 
-    `limit` is how many threads of a thread block its manifest allows, if that says so.
+    `limit` is how many threads of a thread block its manifest allows, if that says so. `elements_per_thread` is set for
+    kernels that `element_launch` may launch as suits the device.
     """
 
     kernel: LoadedKernel
     parameters: tuple[KernelParameter, ...]
     limit: int | None = None
+    elements_per_thread: int | None = None
 
     @property
     def max_threads(self) -> int:

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
-from typing import Literal
 
 import msgspec
 
@@ -25,8 +24,6 @@ from engine.ops import FramePointer, compose
 from engine.patch.changes import PortRef
 from engine.types import Shape
 
-#: How many elements each thread of a fused kernel computes.
-Elements = Literal[1, 2, 4]
 _log = logging.getLogger(__name__)
 
 
@@ -35,14 +32,12 @@ def fuse(
     schedule: Schedule,
     buffers: BufferPlan,
     pinned: frozenset[PortRef],
-    elements: Elements,
     previous: Schedule | None = None,
 ) -> tuple[Schedule, BufferPlan]:
     """Return the schedule with fused operations, and the buffers of which some are stored no more.
 
-    `pinned` buffers are read after the frame. A thread of a fused kernel computes so many `elements`, where it can.
-    Where nothing can be fused, the schedule itself is returned; operations that are as they were in the `previous`
-    result are the same objects.
+    `pinned` buffers are read after the frame. Where nothing can be fused, the schedule itself is returned; operations
+    that are as they were in the `previous` result are the same objects.
     """
     stages = _find_stages(description, schedule.operations, buffers)
     if len(stages) < 2:
@@ -50,7 +45,7 @@ def fuse(
     unneeded, _, _ = sharable(schedule, buffers, pinned)
     child_graphs = {node.id: node.group for node in description.nodes}
     groups = find_groups(schedule, stages, frozenset(unneeded), child_graphs)
-    entries = ((group, _entry(group, schedule.operations, stages, elements)) for group in groups)
+    entries = ((group, _entry(group, schedule.operations, stages)) for group in groups)
     made = {group.members[-1]: (group, entry) for group, entry in entries if entry is not None}
     if not made:
         return schedule, buffers
@@ -78,12 +73,10 @@ def _find_stages(
     return found
 
 
-def _entry(
-    group: Group, operations: Sequence[Operation], stages: Mapping[int, Stage], elements: Elements
-) -> FusedEntry | None:
+def _entry(group: Group, operations: Sequence[Operation], stages: Mapping[int, Stage]) -> FusedEntry | None:
     """Return the launch of a group's kernel; None when there is no such kernel."""
     parts = [stages[index] for index in group.members]
-    source = _composed(tuple([part.source for part in parts]), tuple(_links(group, parts).items()), elements)
+    source = _composed(tuple([part.source for part in parts]), tuple(_links(group, parts).items()))
     if source is None:
         return None
     kernel, shape = source.kernel(), parts[-1].shape
@@ -149,16 +142,14 @@ def _number_and_name(text: str) -> tuple[int, str]:
 
 
 @lru_cache(maxsize=512)
-def _composed(
-    parts: tuple[OpGraphSource, ...], links: tuple[tuple[str, str], ...], elements: Elements
-) -> OpGraphSource | None:
+def _composed(parts: tuple[OpGraphSource, ...], links: tuple[tuple[str, str], ...]) -> OpGraphSource | None:
     """Return graphs, called s0, s1 and so on, as one; None when that is no kernel that computes element by element.
 
     Names don't depend on blocks, so groups of the same graphs share a kernel.
     """
     try:
         graph = compose({f"s{n}": part.parsed() for n, part in enumerate(parts)}, dict(links))
-        source = OpGraphSource.of(graph, elements)
+        source = OpGraphSource.of(graph)
         kernel = source.kernel()
     except Exception:  # noqa: BLE001 - whatever is wrong, the patch runs just as well without
         _log.exception("kernels can't be fused")

@@ -114,12 +114,9 @@ def _counts_as_said(
 
 
 def thread_counts(shape: Shape, kernel: OpKernel) -> tuple[int, ...] | None:
-    """Return the threads along x, y and z that compute elements of a shape; None when these axes don't hold all."""
+    """Return the elements along x, y and z that threads count; None when these axes don't hold all of a shape."""
     counts = [extent(shape, axis) for axis in _AXES[: kernel.rank]] if kernel.rank > 1 else [prod(shape)]
-    if prod(counts) != prod(shape):
-        return None
-    counts[0] = -(-counts[0] // kernel.elements_per_thread)
-    return tuple(counts)
+    return tuple(counts) if prod(counts) == prod(shape) else None
 
 
 def extent(shape: Shape, kind: str) -> int:

@@ -59,7 +59,7 @@ def plan_patch(patch: Patch, *, fuses: bool = True) -> tuple[Plan | None, list[D
     try:
         # Blocks that depend on one that can't be described have no errors of their own.
         runs = description.without(description.dependents(described.undescribed - values.keys()))
-        plan = make_plan(runs, fuses=1 if fuses else None)
+        plan = make_plan(runs, fuses=fuses)
         found += plan.warnings
         found += _memory_problems(plan)
         if not has_errors(found):

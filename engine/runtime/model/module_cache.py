@@ -47,7 +47,9 @@ class LoadedModule:
             signature = self.image.signature(entry)
             manifest = self.image.manifests.get(entry)
             limit = manifest.max_threads if manifest is not None else None
-            kernel = self.kernels[entry] = TypedKernel(self.module.kernel(entry), signature.parameters, limit)
+            elements = self.image.elements_per_thread
+            kernel = TypedKernel(self.module.kernel(entry), signature.parameters, limit, elements)
+            self.kernels[entry] = kernel
         return kernel
 
 

@@ -310,7 +310,7 @@ class _Trial:
             described.problems,
             running,
             previous=plan,
-            fuses=None,
+            fuses=False,
             workspace_of=lambda call, _: sizes.get(call, 0),
         )
         if partial.plan is None:

@@ -18,7 +18,6 @@ from engine.compiler.executable.adjust import Adjustment, adjust_graph, is_adjus
 from engine.compiler.executable.arguments import Resources, TypedKernel, has_same_layout
 from engine.compiler.executable.compiled_graph import CompiledGraph, compile_plan
 from engine.compiler.executable.nodes import KernelNode
-from engine.compiler.fusion.fuse import Elements
 from engine.compiler.inlining import Inlined
 from engine.compiler.plan import Plan, plan_what_can_run
 from engine.descriptions.entries import KernelEntry
@@ -114,10 +113,8 @@ def prepare(
     inlined, modules = described.inlined, services.modules
     problems = [*described.problems, *unusable_kernels(modules, inlined.description.nodes)]
     check_cancelled()
-    # Wide loads and stores bring a GPU nearer to the bandwidth of its memory; a CPU vectorises by itself.
-    elements: Elements | None = (1 if services.device.info.name == "host" else 4) if fuses else None
     make_plan = partial(plan_what_can_run, inlined, problems, running, workspace_of=services.libraries.workspace_bytes)
-    planned = make_plan(previous=previous, fuses=elements)
+    planned = make_plan(previous=previous, fuses=fuses)
     check_cancelled()
     prepared = Prepared(described, diagnostics=[*described.notices, *planned.diagnostics])
     prepared.stale = stale_kernels(modules, inlined.description.nodes)
@@ -139,14 +136,14 @@ def prepare(
             if previous is None:
                 raise
             # A placement from scratch has no spare room for buffers to grow, and no gaps where they grew.
-            anew = make_plan(fuses=elements).plan
+            anew = make_plan(fuses=fuses).plan
             assert anew is not None
             _realise(prepared, services, anew, profiling, kept)
         except KernelError:
             if not planned.plan.fused_into:
                 raise
             _log.exception("fused kernels can't be compiled")  # while each block's own kernel can
-            alone = make_plan(previous=previous, fuses=None).plan
+            alone = make_plan(previous=previous, fuses=False).plan
             assert alone is not None
             _realise(prepared, services, alone, profiling, kept)
         _look_ahead(prepared, services)

@@ -1,4 +1,4 @@
-// Kernels that follow a count on the device, for test_counted_launches.py. `visits` counts who came to each element.
+// Kernels that follow a count on the device, for test_launches.py. `visits` counts who came to each element.
 #include "count.cuh"
 
 extern "C" __global__ void visit(const unsigned* count, unsigned* visits, unsigned* blocks, unsigned capacity)
