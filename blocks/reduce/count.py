@@ -1,4 +1,5 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, port, u32
+from blocks.reduce.shares import describe_reduction
+from engine.api import Block, BlockBuilder, In, Out, any_type, port, u32
 
 
 class Count(Block, id="reduce.count", tags=("any", "true", "nonzero", "condition")):
@@ -11,10 +12,6 @@ class Count(Block, id="reduce.count", tags=("any", "true", "nonzero", "condition
     x: In[any_type] = port(doc="Any type and shape; only an element of zero bytes, or a float's -0, does not count.")
     out: Out[u32] = port(shape="[1]", doc="Number of elements that are not 0.")
 
-    kernel = Kernel("reduce.cu", entry="count_true")
-
     def describe(self, build: BlockBuilder) -> None:
-        """One thread an element; a thread block adds its count at once."""
-        build.fill(self.out, 0)
-        arguments = (self.x, build.element_type(self.x), self.out, self.x.size)
-        build.launch(self.kernel, num_threads=self.x.size, args=arguments)
+        """Two kernels, with thread blocks that work together."""
+        describe_reduction(build, "add", self.x, self.out, reads="any")

@@ -14,4 +14,4 @@ class Largest(Block, id="reduce.largest", tags=("max", "maximum", "peak")):
 
     def describe(self, build: BlockBuilder) -> None:
         """Two kernels, with thread blocks that work together."""
-        describe_reduction(build, "largest", self.x, self.out)
+        describe_reduction(build, "maximum", self.x, self.out)

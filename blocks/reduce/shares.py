@@ -1,26 +1,30 @@
 """How reductions divide their work."""
 
-from engine.api import BlockBuilder, In, Kernel, Out, any_type, f32, f64
+from functools import cache
 
-#: Threads of a thread block, as `kernels/reduce.cu` has it.
-THREADS = 256
-#: Thread blocks that elements are shared out to, at most.
-PARTS = 256
+from engine.api import BlockBuilder, GraphBuilder, In, OpGraphSource, Out, any_type, f32, f64, u32
+
+#: Thread blocks that elements are shared out to, at most, and the fewest elements that are worth one more.
+PARTS, LEAST = 1024, 4096
 
 
-def describe_reduction(build: BlockBuilder, operation: str, x: In[any_type], out: Out[f32]) -> None:
-    """Reduce `x` to the one element of `out`: each thread block reduces a share, then one reduces the results."""
-    parts = build.buffer("parts", f64, f"[min({PARTS}, ceil(x.size / {4 * THREADS}))]")
-    share = (x.size + parts.size - 1) // parts.size
-    build.launch(
-        Kernel("reduce.cu", entry=f"{operation}_share"),
-        num_threads=parts.size * THREADS,
-        thread_block=THREADS,
-        args=(x, build.element_type(x), parts, x.size, share),
-    )
-    build.launch(
-        Kernel("reduce.cu", entry=f"{operation}_parts"),
-        num_threads=THREADS,
-        thread_block=THREADS,
-        args=(parts, out, parts.size),
-    )
+@cache
+def _graph(operation: str, x: str, reads: str, out: str, dtype: str) -> OpGraphSource:
+    """Return the kernel of thread blocks that each reduce their share of `x` to one element of `out`."""
+    graph = GraphBuilder()
+    value = graph.add("op.input", x, type=reads)["value"]
+    graph.add("op.aggregate", out, value=value, operation=operation, type=dtype)
+    return OpGraphSource.of(graph.graph())
+
+
+def describe_reduction(
+    build: BlockBuilder, operation: str, x: In[any_type], out: Out[f32] | Out[u32], *, reads: str = "number"
+) -> None:
+    """Reduce `x` to the one element of `out`: thread blocks reduce their shares, then one reduces the results.
+
+    Numbers are taken as f64; with `reads` "any", elements count that are not 0.
+    """
+    kind, result = (f64, f32) if reads == "number" else (u32, u32)
+    parts = build.buffer("parts", kind, f"[min({PARTS}, ceil({x.name}.size / {LEAST}))]")
+    build.compute(_graph(operation, x.name, reads, "parts", str(kind)), over=x, thread_blocks=parts.size)
+    build.compute(_graph(operation, "parts", str(kind), out.name, str(result)), over=parts, thread_blocks=1)

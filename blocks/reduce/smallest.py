@@ -13,4 +13,4 @@ class Smallest(Block, id="reduce.smallest", tags=("min", "minimum")):
 
     def describe(self, build: BlockBuilder) -> None:
         """Two kernels, with thread blocks that work together."""
-        describe_reduction(build, "smallest", self.x, self.out)
+        describe_reduction(build, "minimum", self.x, self.out)

@@ -14,4 +14,4 @@ class Sum(Block, id="reduce.sum", tags=("total", "add", "mean", "accumulate")):
 
     def describe(self, build: BlockBuilder) -> None:
         """Two kernels, with thread blocks that work together."""
-        describe_reduction(build, "sum", self.x, self.out)
+        describe_reduction(build, "add", self.x, self.out)

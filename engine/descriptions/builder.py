@@ -46,7 +46,7 @@ from engine.device.external import ExternalArray, describe_external
 from engine.kernel_sources.sources import OpGraphSource
 from engine.libraries.call import CallOn
 from engine.ops import OpGraph
-from engine.types import NAMED, DType, c128, u8, u32
+from engine.types import NAMED, DType, any_type, c128, u8, u32
 
 #: The most threads of a thread block, and the most dynamic shared memory that any GPU has for one.
 MOST_THREADS, MOST_SHARED_BYTES = 1024, 227 * 1024
@@ -140,24 +140,31 @@ class BlockBuilder:
                 raise checks.BlockCallError(f"{where}: count must be {text}")
         self._entries.append(KernelEntry(kernel, sizes, (x, y, z), taken, shared_bytes, name))
 
-    def compute(self, graph: OpGraph | OpGraphSource, *, over: BufferHandle) -> None:
-        """Run an op graph over the elements of the port `over`; OpError when the graph is wrong.
+    def compute(self, graph: OpGraph | OpGraphSource, *, over: BufferHandle, thread_blocks: Size | None = None) -> None:
+        """Run an op graph over the elements of `over`; OpError when the graph is wrong.
 
-        The graph's inputs, outputs and parameters are the block's ports and live parameters of the same names.
+        The graph's inputs, outputs and parameters are ports, internal buffers and live parameters of the same names. A
+        graph with aggregates is told how many `thread_blocks` share the elements: as many elements do these outputs
+        have.
         """
         if not isinstance(graph, OpGraph | OpGraphSource):
             raise checks.refuse(self._id, "graph", "be an op graph", graph)
         source = graph if isinstance(graph, OpGraphSource) else OpGraphSource.of(graph)
-        kernel, over = source.kernel(), BufferHandle(self._port(over))
-        dtypes = [(item.name, item.dtype) for item in kernel.inputs]
-        for name, dtype in [*dtypes, *((item.name, item.dtype) for item in kernel.outputs)]:
-            spec = self._ports[self._port(BufferHandle(name))]
-            if spec.dtype != NAMED[dtype]:
-                raise checks.refuse(self._id, f"{name} of the graph", f"be {spec.dtype} as its port", dtype)
+        kernel, over = source.kernel(), BufferHandle(self._known(over, "over"))
+        inputs = [(item.name, item.dtype) for item in kernel.inputs]
+        for name, wanted in [*inputs, *((item.name, item.dtype) for item in kernel.outputs)]:
+            self._known(BufferHandle(name), f"{name} of the graph")
+            dtype = self._buffers[name].dtype if name in self._buffers else self._ports[name].dtype
+            if dtype != NAMED.get(wanted, any_type):
+                raise checks.refuse(self._id, f"{name} of the graph", f"be {dtype} as its port", wanted)
+        shares = any(output.is_aggregate for output in kernel.outputs)
+        if shares is (thread_blocks is None):
+            text = "be given for a graph with aggregates" if shares else "be given for graphs with aggregates only"
+            raise checks.refuse(self._id, "thread_blocks", text, thread_blocks)
         for output in kernel.outputs:
             if output.initial == "zeros":
                 self.fill(BufferHandle(output.name))
-        launch = graph_launch(kernel, over)
+        launch = graph_launch(kernel, over, thread_blocks, self._buffers)
         self.launch(
             Kernel(source, kernel.entry),
             num_threads=launch.num_threads,
@@ -373,6 +380,8 @@ class BlockBuilder:
             case Extent():
                 return ExtentArgument(self._extent(value))
             case FrameArgument() | ElementArgument():
+                return value
+            case BufferArgument(name=name) if name in self._buffers:
                 return value
             case bool() | np.bool_():
                 return ValueArgument(bool(value))

@@ -1,11 +1,12 @@
 """How an op graph is launched: what `BlockBuilder.compute` passes to `launch`."""
 
+from collections.abc import Container
 from dataclasses import dataclass
 
-from engine.descriptions.entries import FrameArgument
+from engine.descriptions.entries import BufferArgument, ElementArgument, FrameArgument, Size
 from engine.descriptions.extents import Extent
 from engine.descriptions.handles import BufferHandle, ParameterHandle
-from engine.ops import Argument, FramePointer, InputPointer, LiveParameter, OpKernel, OutputPointer
+from engine.ops import Argument, ElementNumber, FramePointer, InputPointer, LiveParameter, OpKernel, OutputPointer
 from engine.ops import Extent as OpExtent
 
 #: The sizes that a kernel takes of a port.
@@ -16,23 +17,32 @@ _SIZES = {"size": "{}.size", "width": "{}.last0", "height": "{}.last1", "depth":
 class GraphLaunch:
     """The arguments of a launch."""
 
-    num_threads: tuple[Extent, ...]
+    num_threads: tuple[Size, ...]
     args: tuple[object, ...]
     thread_block: tuple[int, ...] | None
 
 
-def graph_launch(kernel: OpKernel, over: BufferHandle) -> GraphLaunch:
-    """Return how the kernel of an op graph is launched over the elements of a port."""
+def graph_launch(
+    kernel: OpKernel, over: BufferHandle, thread_blocks: Size | None, internal: Container[str]
+) -> GraphLaunch:
+    """Return how the kernel of an op graph is launched over the elements of a port or one of the `internal` buffers.
+
+    With aggregates, `thread_blocks` share the elements.
+    """
+    args = tuple([_passed(argument, over, internal) for argument in kernel.arguments])
+    if thread_blocks is not None:
+        assert kernel.thread_block is not None
+        return GraphLaunch((thread_blocks * kernel.thread_block[0],), args, kernel.thread_block[:1])
     axes = ("size",) if kernel.rank == 1 else ("width", "height", "depth")[: kernel.rank]
     threads = [_SIZES[axis].format(over.name) for axis in axes]
     return GraphLaunch(
         tuple(map(Extent, threads)),
-        tuple([_passed(argument, over) for argument in kernel.arguments]),
+        args,
         kernel.thread_block and kernel.thread_block[: kernel.rank],
     )
 
 
-def _passed(argument: Argument, over: BufferHandle) -> object:
+def _passed(argument: Argument, over: BufferHandle, internal: Container[str]) -> object:
     match argument:
         case LiveParameter(name):
             return ParameterHandle(name)
@@ -40,5 +50,8 @@ def _passed(argument: Argument, over: BufferHandle) -> object:
             return Extent(_SIZES[kind].format(port or over.name))
         case FramePointer():
             return FrameArgument()
+        case ElementNumber(name):
+            return ElementArgument(name)
         case InputPointer(name) | OutputPointer(name):
-            return BufferHandle(name)
+            is_input = isinstance(argument, InputPointer)
+            return BufferArgument(name, is_input, not is_input) if name in internal else BufferHandle(name)

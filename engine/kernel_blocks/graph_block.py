@@ -14,7 +14,7 @@ from engine.kernel_blocks.kernel_block import size_parameters
 from engine.kernel_sources.sources import OpGraphSource
 from engine.ops import OpError, OpGraph, OpKernel, OpParameter
 from engine.ops.analysis import NAMED_OPS, Analysis, analyse
-from engine.types import NAMED
+from engine.types import NAMED, any_type
 
 
 class GraphBlock(AdaptiveBlock, abstract=True):
@@ -37,6 +37,11 @@ def graph_interface(graph: OpGraph, *, title: str = "", summary: str = "") -> In
     kernel = source.kernel()
     if not kernel.outputs:
         raise PatchError("op graph must have an output, got none")
+    for node in graph.nodes:
+        if node.type == "op.aggregate":
+            text = "aggregate must be in a block that chooses how many thread blocks there are, got one that doesn't"
+            remedy = "give the elements to an output, and connect a Sum to it"
+            raise OpError([error(text, node=node.id, remedy=remedy)])
     domain = next((i.name for i in kernel.inputs if i.is_own_element), kernel.inputs[0].name if kernel.inputs else "")
     ports = [*_inputs(kernel, domain), *_outputs(kernel, domain)]
     over = domain or next((port.name for port in ports if port.shape in GENERATED), kernel.outputs[0].name)
@@ -60,7 +65,9 @@ def _inputs(kernel: OpKernel, domain: str) -> list[PortSpec]:
     made = []
     for item in kernel.inputs:
         shape = f"same({domain})" if item.is_own_element and item.name != domain else "same"
-        made.append(PortSpec(item.name, "in", NAMED[item.dtype], item.doc or f"Elements of {item.name}.", shape))
+        dtype, doc = NAMED.get(item.dtype, any_type), item.doc or f"Elements of {item.name}."
+        rule = "number" if item.dtype == "number" else None
+        made.append(PortSpec(item.name, "in", dtype, doc, shape, dtype_rule=rule))
     return made
 
 

@@ -287,8 +287,8 @@ def load_ptx(source: PtxFile, architecture: str, cache: CompileCache) -> KernelI
 def load_op_graph(source: OpGraphSource, architecture: str, cache: CompileCache) -> KernelImage:
     """Compile an op graph; KernelError when it is wrong.
 
-    For a GPU, threads of element-wise kernels compute four elements each, with loads and stores of up to 16 bytes, which
-    brings them nearer to the bandwidth of its memory. A CPU computes many threads at once, which are its vectors.
+    For a GPU, threads of element-wise kernels compute four elements each, with loads and stores of up to 16 bytes: that
+    brings them nearer to the bandwidth of its memory. A CPU has the elements of many threads in a vector.
     """
     try:
         kernel = source.kernel(1 if architecture.startswith("compute_") else 4)

@@ -2,8 +2,16 @@
 
 from engine.ops import library
 from engine.ops.analysis import check
-from engine.ops.compose import compose
-from engine.ops.emission import Argument, Extent, FramePointer, InputPointer, LiveParameter, OutputPointer
+from engine.ops.compose import compose, with_types
+from engine.ops.emission import (
+    Argument,
+    ElementNumber,
+    Extent,
+    FramePointer,
+    InputPointer,
+    LiveParameter,
+    OutputPointer,
+)
 from engine.ops.expression import ExpressionError, function_names, parse_expression
 from engine.ops.graph import GraphBuilder, OpConnection, OpError, OpGraph, OpNode, graph_from_json, graph_to_json
 from engine.ops.kernel import OpInputPort, OpKernel, OpOutputPort, OpParameter, compile_graph
@@ -15,6 +23,7 @@ __all__ = [
     "CATEGORIES",
     "OPS",
     "Argument",
+    "ElementNumber",
     "ExpressionError",
     "Extent",
     "FramePointer",
@@ -41,4 +50,5 @@ __all__ = [
     "graph_from_json",
     "graph_to_json",
     "parse_expression",
+    "with_types",
 ]

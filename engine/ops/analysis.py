@@ -19,7 +19,7 @@ from engine.ops.wiring import PlacedOp, Wiring, wire
 _PASSES = 24
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*")
 #: The ops that have names: what the kernel's block calls its ports and parameters.
-NAMED_OPS = ("op.input", "op.output", "op.parameter")
+NAMED_OPS = ("op.input", "op.output", "op.aggregate", "op.parameter")
 _WEAK_F32, _WEAK_S32 = (ValueType(kind.scalar, weak=True) for kind in (F32, S32))
 
 

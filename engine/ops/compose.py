@@ -6,11 +6,9 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from engine.diagnostics import error
-from engine.ops.analysis import analyse
+from engine.ops.analysis import NAMED_OPS, analyse
 from engine.ops.graph import OpConnection, OpError, OpGraph, OpNode
-from engine.ops.types import BufferType
-
-_NAMED = ("op.input", "op.output", "op.parameter")
+from engine.ops.types import TOLD, BufferType
 
 
 def compose(parts: Mapping[str, OpGraph], links: Mapping[str, str], *, keep: Collection[str] = ()) -> OpGraph:
@@ -39,6 +37,25 @@ def compose(parts: Mapping[str, OpGraph], links: Mapping[str, str], *, keep: Col
     return OpGraph(tuple(nodes), tuple(connections))
 
 
+def with_types(graph: OpGraph, types: Mapping[str, str]) -> OpGraph:
+    """Return a graph that computes the same when its inputs, by name, have elements of these types.
+
+    What it is told at launch otherwise is part of it then. Other inputs stay as they are.
+    """
+    nodes, read = list[OpNode](), dict[str, str]()
+    for node in graph.nodes:
+        name, told = _Part.called(node), node.parameters.get("type")
+        if node.type != "op.input" or told not in TOLD or name not in types:
+            nodes.append(node)
+            continue
+        nodes.append(OpNode(node.id, node.type, node.region, {**node.parameters, "type": types[name]}))
+        read[f"{node.id}.value"] = f"{node.id}/read.out"
+        nodes.append(OpNode(f"{node.id}/read", "op.convert", node.region, {"type": str(TOLD[told])}))
+    connections = [OpConnection(read.get(tie.source, tie.source), tie.target) for tie in graph.connections]
+    connections += [OpConnection(value, f"{out.removesuffix('.out')}.x") for value, out in read.items()]
+    return OpGraph(tuple(nodes), tuple(connections))
+
+
 class _Part:
     """One graph of a composition, with its types."""
 
@@ -48,7 +65,7 @@ class _Part:
         self.nodes = {node.id: node for node in graph.nodes}
         self.sources = {connection.target: connection.source for connection in graph.connections}
         self.used = {connection.source for connection in graph.connections}
-        self.ends = {self.called(node): node.id for node in graph.nodes if node.type in ("op.input", "op.output")}
+        self.ends = {self.called(node): node.id for node in graph.nodes if node.type in NAMED_OPS}
 
     @staticmethod
     def called(node: OpNode) -> str:
@@ -70,7 +87,7 @@ class _Part:
         """Return a node as it is called in the composition."""
         region = f"{self.prefix}{node.region}" if node.region else ""
         parameters: dict[str, Any] = node.parameters
-        if node.type in _NAMED:
+        if node.type in NAMED_OPS:
             parameters = {**parameters, "name": f"{self.prefix}{self.called(node)}"}
         return OpNode(f"{self.prefix}{node.id}", node.type, region, parameters)
 

@@ -29,10 +29,16 @@ LLVM: dict[DType, ir.Type] = {
 
 
 class InputPointer(msgspec.Struct, frozen=True, tag="input"):
-    """The address of an input's elements."""
+    """The address of an input's elements; `dtype` is "number" or "any" where their type is told at launch."""
 
     name: str
     dtype: str
+
+
+class ElementNumber(msgspec.Struct, frozen=True, tag="element"):
+    """What the elements of an input are, as a u32: see `engine.types.element_numbers`."""
+
+    name: str
 
 
 class OutputPointer(msgspec.Struct, frozen=True, tag="output"):
@@ -60,7 +66,7 @@ class FramePointer(msgspec.Struct, frozen=True, tag="frame"):
     """The address of the frame uniforms, as `engine.compiler.frame.Frame` lays them out."""
 
 
-Argument = InputPointer | OutputPointer | LiveParameter | Extent | FramePointer
+Argument = InputPointer | ElementNumber | OutputPointer | LiveParameter | Extent | FramePointer
 
 
 class Value(NamedTuple):
@@ -73,11 +79,28 @@ class Value(NamedTuple):
 
 @dataclass(frozen=True)
 class Buffer:
-    """A handle in a kernel: where the elements are, and how many, on each axis."""
+    """A handle in a kernel: where the elements are, and how many, on each axis.
+
+    `told` is the number of their type where that is known only at launch; `type` then is what they are read as.
+    """
 
     type: BufferType
     pointer: ir.Value
     extent: Callable[[str], ir.Value]
+    told: ir.Value | None = None
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """An output with one element for each thread block: what its threads computed, combined."""
+
+    buffer: Buffer
+    #: What combining changes nothing with, how two values are combined, and how those of all threads are.
+    none: list[ir.Value]
+    both: Callable[[list[ir.Value], list[ir.Value]], list[ir.Value]]
+    total: Callable[[list[ir.Value]], list[ir.Value]]
+    #: The values' type.
+    kind: ValueType
 
 
 def constant(scalar: DType, number: float) -> ir.Constant:
@@ -112,6 +135,8 @@ class Emission:
     #: Elements that were loaded before, by their pointer's name; unless None, where results go instead of memory.
     own: dict[str, Value] = field(default_factory=dict)
     results: dict[str, Value] | None = None
+    #: What aggregates take of the present element, by their pointer's name.
+    aggregated: dict[str, Value] = field(default_factory=dict)
     _given: dict[Argument, ir.Value] = field(default_factory=dict)
 
     def argument(self, argument: Argument, kind: ir.Type) -> ir.Value:

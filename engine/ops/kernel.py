@@ -11,9 +11,11 @@ from llvmlite import ir
 
 from engine.diagnostics import Severity
 from engine.ops.analysis import Analysis, analyse, number_type
-from engine.ops.emission import GLOBAL, VOID, Argument, Buffer, Emission, InputPointer, OutputPointer, Value
+from engine.ops.emission import GLOBAL, VOID, Aggregate, Argument, Buffer, Emission, InputPointer, OutputPointer, Value
 from engine.ops.graph import TOP, OpError, OpGraph
-from engine.ops.lanes import emit_lanes
+from engine.ops.lanes import SHARE_THREADS, emit_lanes, emit_shares
+from engine.ops.library.interface import input_buffer
+from engine.ops.library.warps import aggregate
 from engine.ops.places import PROGRAM, Place, llvm_lines, places_text, ptx_lines
 from engine.ops.ptx import TRIPLE, check_calls, data_layout, to_ptx
 from engine.ops.table import OpCode, Region
@@ -38,7 +40,8 @@ class OpInputPort(msgspec.Struct, frozen=True):
 class OpOutputPort(msgspec.Struct, frozen=True):
     """An output of a kernel; `shape` is a shape rule, "" for the shape of what is computed.
 
-    `initial` is "zeros" when it must be cleared before each launch.
+    `initial` is "zeros" when it must be cleared before each launch. One that `is_aggregate` has an element for each
+    thread block.
     """
 
     name: str
@@ -47,6 +50,7 @@ class OpOutputPort(msgspec.Struct, frozen=True):
     shape: str
     initial: str
     is_own_element: bool
+    is_aggregate: bool = False
 
 
 class OpParameter(msgspec.Struct, frozen=True):
@@ -151,9 +155,12 @@ class _Lowering:
         for argument in self._pointers():
             emission.argument(argument, GLOBAL)
         is_elementwise = not any(placed.op.roams or placed.op.waits or self._is_roamed(placed) for placed in self._live)
-        count = elements_per_thread if is_elementwise and emission.rank == 1 else 1
-        if count > 1:
-            emit_lanes(emission, count, *self._own_buffers(), self._body)
+        aggregates = self._aggregates()
+        count = elements_per_thread if is_elementwise and emission.rank == 1 and not aggregates else 1
+        if aggregates:
+            emit_shares(emission, self._own_inputs(), aggregates, self._body)
+        elif count > 1:
+            emit_lanes(emission, count, self._own_inputs(), self._own_outputs(), self._body)
         else:
             self._begin()
             self._body()
@@ -169,7 +176,7 @@ class _Lowering:
             is_elementwise,
             emission.rank,
             count,
-            _BLOCKS[emission.rank] if emission.waits else None,
+            (SHARE_THREADS, 1, 1) if aggregates else _BLOCKS[emission.rank] if emission.waits else None,
             tuple(placed.node.id for placed in self._live),
         )
 
@@ -179,18 +186,29 @@ class _Lowering:
         self._scope(TOP)
         self._emission.builder.debug_metadata = None
 
-    def _own_buffers(self) -> tuple[list[Buffer], list[Buffer]]:
-        """Return the buffers of which each thread reads, and writes, its own elements."""
-        inputs = [
-            self._own(InputPointer(name, placed.settings["type"]))
+    def _own_inputs(self) -> list[Buffer]:
+        """Return the inputs of which each thread reads its own elements."""
+        return [
+            input_buffer(self._emission, name, placed.settings["type"])
             for name, placed in self._named("op.input")
             if "value" in self._used.get(placed.node.id, ())
         ]
-        return inputs, [self._own(OutputPointer(port.name, port.dtype)) for port in self._outputs()]
 
-    def _own(self, pointer: InputPointer | OutputPointer) -> Buffer:
-        kind = BufferType(NAMED[pointer.dtype])
-        return Buffer(kind, self._emission.argument(pointer, GLOBAL), self._emission.extent)
+    def _own_outputs(self) -> list[Buffer]:
+        return [self._output_buffer(port) for port in self._outputs()]
+
+    def _output_buffer(self, port: OpOutputPort) -> Buffer:
+        pointer = self._emission.argument(OutputPointer(port.name, port.dtype), GLOBAL)
+        return Buffer(BufferType(NAMED[port.dtype], writable=True), pointer, self._emission.extent)
+
+    def _aggregates(self) -> list[Aggregate]:
+        ports = {port.name: port for port in self._outputs()}
+        made = []
+        for name, placed in self._named("op.aggregate"):
+            kind = self._analysis.signatures[placed.node.id].inputs["value"]
+            buffer = self._output_buffer(ports[name])
+            made.append(aggregate(self._emission, buffer, kind, placed.settings["operation"]))
+        return made
 
     def _begin(self) -> None:
         """Find this thread's element; threads without one return, unless others wait for them."""
@@ -282,6 +300,8 @@ class _Lowering:
             settings = placed.settings
             texts = (settings["doc"], settings["shape"], settings["initial"])
             made.append(OpOutputPort(name, str(kind.dtype), *texts, not self._is_roamed(placed)))
+        for name, placed in self._named("op.aggregate"):
+            made.append(OpOutputPort(name, placed.settings["type"], "", "", "undefined", False, True))
         return made
 
     def _is_roamed(self, placed: PlacedOp) -> bool:

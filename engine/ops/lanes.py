@@ -1,16 +1,26 @@
-"""Kernels whose threads compute several elements each, with loads and stores of up to 16 bytes.
+"""Kernels whose threads compute several elements each.
 
-A thread has neighbouring elements. Those at the end, and all in buffers that are not aligned, are computed one by one.
+In element-wise kernels for GPUs, a thread has neighbouring elements, with loads and stores of up to 16 bytes. Those at
+the end, and all in buffers that are not aligned, are computed one by one.
+
+In kernels with aggregates, each thread block has a share of the elements, one after the other. Each of its threads
+computes four elements at once, a thread block's width apart, so that their loads don't wait for each other and
+neighbouring threads load neighbouring elements. What it combines, and in which order, follows from the number of
+elements and of thread blocks alone: results are the same on every device, and whatever is fused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from llvmlite import ir
 
 from engine.ops import memory
-from engine.ops.emission import I32, I64, Buffer, Emission, Value
+from engine.ops.emission import I32, I64, Aggregate, Buffer, Emission, Value
+from engine.ops.types import read_as
+
+#: Threads of a thread block in kernels with aggregates, and how many elements each computes at once.
+SHARE_THREADS, SHARE_LANES = 256, 4
 
 
 def emit_lanes(
@@ -49,7 +59,13 @@ def emit_lanes(
 
 
 def _place(emission: Emission, index: ir.Value) -> None:
-    emission.index, emission.place = index, [index]
+    """Make an index the present element."""
+    builder, rest, place = emission.builder, index, list[ir.Value]()
+    for extent in ("width", "height")[: emission.rank - 1]:
+        size = emission.extent(extent)
+        place.append(builder.urem(rest, size))
+        rest = builder.udiv(rest, size)
+    emission.index, emission.place = index, [*place, rest]
 
 
 def _are_aligned(emission: Emission, count: int, buffers: Sequence[Buffer]) -> ir.Value:
@@ -82,3 +98,95 @@ def _wide(
     emission.own, emission.results = {}, None
     for buffer in outputs:
         memory.store_many(emission, buffer, first, [found[buffer.pointer.name] for found in results])
+
+
+#: What each lane of a thread has combined so far, by aggregate.
+_Held = list[list[list[ir.Value]]]
+
+
+def emit_shares(
+    emission: Emission, inputs: Sequence[Buffer], aggregates: Sequence[Aggregate], body: Callable[[], None]
+) -> None:
+    """Write a kernel whose thread blocks each have a share of the elements; `body` is as for `emit_lanes`."""
+    builder, one, width = emission.builder, ir.Constant(I32, 1), ir.Constant(I32, SHARE_THREADS)
+    size, blocks, block = emission.extent("size"), emission.special("nctaid.x"), emission.special("ctaid.x")
+    # Counted without a sign, since threads beyond the end may pass 2^31.
+    share = builder.udiv(builder.sub(builder.add(size, blocks), one), blocks)
+    start = builder.mul(block, share)
+    end = emission.call("llvm.umin.i32", I32, [size, builder.add(start, share)])
+    first = builder.add(start, emission.special("tid.x"))
+    none: _Held = [[list(aggregate.none) for aggregate in aggregates] for _ in range(SHARE_LANES)]
+
+    def is_full(index: ir.Value) -> ir.Value:
+        return builder.icmp_unsigned("<", builder.add(index, ir.Constant(I32, (SHARE_LANES - 1) * SHARE_THREADS)), end)
+
+    def all_lanes(index: ir.Value, held: _Held) -> tuple[ir.Value, _Held]:
+        places = [builder.add(index, ir.Constant(I32, lane * SHARE_THREADS)) for lane in range(SHARE_LANES)]
+        loaded = {buffer.pointer.name: memory.load_each(emission, buffer, places) for buffer in inputs}
+        held = list(held)
+        for lane, place in enumerate(places):
+            _place(emission, place)
+            emission.own = {name: values[lane] for name, values in loaded.items()}
+            body()
+            held[lane] = _combined(emission, aggregates, held[lane])
+        emission.own = {}
+        return builder.add(places[-1], width), held
+
+    def next_lane(index: ir.Value, held: _Held) -> tuple[ir.Value, _Held]:
+        """Combine an element with the first lane's, which goes behind the others."""
+        _place(emission, index)
+        body()
+        return builder.add(index, width), [*held[1:], _combined(emission, aggregates, held[0])]
+
+    index, held = _loop(emission, is_full, all_lanes, first, none)
+    _, held = _loop(emission, lambda at: builder.icmp_unsigned("<", at, end), next_lane, index, held)
+    while len(held) > 1:
+        held = [_both(aggregates, a, b) for a, b in zip(held[::2], held[1::2], strict=True)]
+    totals = [aggregate.total(parts) for aggregate, parts in zip(aggregates, held[0], strict=True)]
+    with builder.if_then(builder.icmp_unsigned("==", emission.special("tid.x"), ir.Constant(I32, 0))):
+        for aggregate, parts in zip(aggregates, totals, strict=True):
+            kind = read_as(aggregate.buffer.type.dtype)
+            assert kind is not None
+            total = emission.convert(Value(aggregate.kind, tuple(parts)), kind)
+            memory.store(emission, aggregate.buffer, block, total.parts)
+    builder.ret_void()
+
+
+def _loop(
+    emission: Emission,
+    goes_on: Callable[[ir.Value], ir.Value],
+    turn: Callable[[ir.Value, _Held], tuple[ir.Value, _Held]],
+    first: ir.Value,
+    none: _Held,
+) -> tuple[ir.Value, _Held]:
+    """Write a loop over elements; return the first one after it, and what lanes hold then."""
+    builder, before = emission.builder, emission.builder.block
+    head, inside, after = (emission.block(name) for name in ("head", "inside", "after"))
+    builder.branch(head)
+    builder.position_at_end(head)
+    index = builder.phi(I32)
+    held = [[[builder.phi(part.type) for part in parts] for parts in lane] for lane in none]
+    builder.cbranch(goes_on(index), inside, after)
+    builder.position_at_end(inside)
+    following, changed = turn(index, held)
+    for phi, begun, later in [(index, first, following), *_triples(held, none, changed)]:
+        phi.add_incoming(begun, before)
+        phi.add_incoming(later, builder.block)
+    builder.branch(head)
+    builder.position_at_end(after)
+    return index, held
+
+
+def _triples(*several: _Held) -> Iterator[tuple[ir.Value, ...]]:
+    flat = ([part for lane in held for parts in lane for part in parts] for held in several)
+    return zip(*flat, strict=True)
+
+
+def _combined(emission: Emission, aggregates: Sequence[Aggregate], held: list[list[ir.Value]]) -> list[list[ir.Value]]:
+    """Return what a lane held, combined with what aggregates take of the present element."""
+    taken = [list(emission.aggregated[aggregate.buffer.pointer.name].parts) for aggregate in aggregates]
+    return _both(aggregates, held, taken)
+
+
+def _both(aggregates: Sequence[Aggregate], a: list[list[ir.Value]], b: list[list[ir.Value]]) -> list[list[ir.Value]]:
+    return [aggregate.both(one, other) for aggregate, one, other in zip(aggregates, a, b, strict=True)]

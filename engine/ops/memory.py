@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from llvmlite import ir
 
 from engine.ops.emission import I8, I16, I32, I64, LLVM, Buffer, Emission, Value, constant
-from engine.ops.types import ValueType, read_as
+from engine.ops.types import RANKS, WIDENED, BufferType, ValueType, read_as
 from engine.types import DType, bf16, boolean, f16, f32, s8, s16, u8, u16
+from engine.types.element_numbers import SIZE, element_number
 
 _IN_MEMORY: dict[DType, ir.Type] = {boolean: I8, u8: I8, s8: I8, u16: I16, s16: I16, f16: ir.HalfType(), bf16: I16}
 
@@ -43,6 +44,8 @@ def address(emission: Emission, buffer: Buffer, index: ir.Value) -> ir.Value:
 
 def load(emission: Emission, buffer: Buffer, index: ir.Value) -> Value:
     """Return the element at an index (i32), which must be inside."""
+    if buffer.told is not None:
+        return load_each(emission, buffer, [index])[0]
     builder, dtype = emission.builder, buffer.type.dtype
     scalar, layout = _layout(dtype)
     address = _address(emission, layout, buffer, index)
@@ -73,9 +76,60 @@ def store(emission: Emission, buffer: Buffer, index: ir.Value, parts: Sequence[i
         builder.store(part, _component(emission, address, scalar, at), align=scalar.alignment)
 
 
+def load_each(emission: Emission, buffer: Buffer, indices: Sequence[ir.Value]) -> list[Value]:
+    """Return the elements at several indices (i32), which must be inside."""
+    if buffer.told is None:
+        return [load(emission, buffer, index) for index in indices]
+    builder, kind = emission.builder, read_as(buffer.type.dtype)
+    assert kind is not None
+    after, other = emission.block("told"), emission.block("other")
+    choice = builder.switch(buffer.told, other)
+    ends: list[tuple[ir.Block, list[ir.Value]]] = []
+    for dtype in (*RANKS, *WIDENED):
+        block = emission.block(str(dtype))
+        choice.add_case(ir.Constant(I32, element_number(dtype)), block)
+        builder.position_at_end(block)
+        typed = Buffer(BufferType(dtype), buffer.pointer, buffer.extent)
+        found = [emission.convert(load(emission, typed, index), kind).parts[0] for index in indices]
+        ends.append((builder.block, found))
+        builder.branch(after)
+    builder.position_at_end(other)
+    size = builder.and_(buffer.told, ir.Constant(I32, SIZE))
+    # Whoever takes numbers is passed nothing else.
+    rest = [_has_bits(emission, buffer, index, size) if kind.is_boolean else zeros(kind)[0] for index in indices]
+    ends.append((builder.block, rest))
+    builder.branch(after)
+    builder.position_at_end(after)
+    merged = [builder.phi(LLVM[kind.scalar]) for _ in indices]
+    for block, found in ends:
+        for phi, value in zip(merged, found, strict=True):
+            phi.add_incoming(value, block)
+    return [Value(kind, (phi,)) for phi in merged]
+
+
+def _has_bits(emission: Emission, buffer: Buffer, index: ir.Value, size: ir.Value) -> ir.Value:
+    """Return whether any byte of an element of `size` bytes is not 0."""
+    builder = emission.builder
+    place = builder.mul(builder.sext(index, I64), builder.zext(size, I64))
+    before, turn, done = builder.block, emission.block("bytes"), emission.block("done")
+    builder.branch(turn)
+    builder.position_at_end(turn)
+    at, seen = builder.phi(I32), builder.phi(I8)
+    address = builder.gep(buffer.pointer, [builder.add(place, builder.zext(at, I64))], source_etype=I8)
+    both, following = builder.or_(seen, builder.load(address, align=1, typ=I8)), builder.add(at, ir.Constant(I32, 1))
+    for phi, first, later in ((at, ir.Constant(I32, 0), following), (seen, ir.Constant(I8, 0), both)):
+        phi.add_incoming(first, before)
+        phi.add_incoming(later, turn)
+    builder.cbranch(builder.icmp_unsigned("<", following, size), turn, done)
+    builder.position_at_end(done)
+    return builder.icmp_unsigned("!=", both, ir.Constant(I8, 0))
+
+
 def wide_bytes(buffer: Buffer, count: int) -> int:
     """Return how many bytes one load of `count` elements takes, at most 16; vectors are loaded one by one."""
     dtype = buffer.type.dtype
+    if buffer.told is not None:
+        return 1
     return min(16, count * dtype.size_bytes) if dtype.components == 1 else dtype.alignment
 
 
@@ -83,8 +137,8 @@ def load_many(emission: Emission, buffer: Buffer, first: ir.Value, count: int) -
     """Return elements next to each other; the buffer must be aligned to `wide_bytes`."""
     builder, dtype = emission.builder, buffer.type.dtype
     at_once = wide_bytes(buffer, count) // dtype.size_bytes
-    if dtype.components > 1 or at_once == 1:
-        return [load(emission, buffer, builder.add(first, ir.Constant(I32, at))) for at in range(count)]
+    if dtype.components > 1 or at_once <= 1:
+        return load_each(emission, buffer, [builder.add(first, ir.Constant(I32, at)) for at in range(count)])
     kind, found = read_as(dtype), []
     assert kind is not None
     layout = ir.VectorType(stored(dtype), at_once)

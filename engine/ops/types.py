@@ -88,6 +88,8 @@ def read_as(dtype: DType) -> ValueType | None:
 
 #: The element types that inputs, outputs and shared memory may have.
 ELEMENTS = tuple(name for name, dtype in NAMED.items() if read_as(dtype) is not None)
+#: What the elements of an input are read as whose type a kernel is told at launch: numbers, or whether they are not 0.
+TOLD: dict[str, DType] = {"number": f64, "any": boolean}
 #: The types of live parameters and of conversions.
 NUMBERS = ("f32", "s32", "u32", "f64", "s64", "u64", "boolean")
 

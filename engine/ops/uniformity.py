@@ -25,6 +25,11 @@ _COMMON: dict[str, tuple[str, ...] | None] = {
 def divergent_waits(wiring: Wiring) -> Iterator[Diagnostic]:
     """Yield a problem for each op that waits for others, but lies where not all threads come."""
     waiting = [placed for placed in wiring.ops.values() if placed.op.waits]
+    if any(placed.op.id == "op.aggregate" for placed in wiring.ops.values()):
+        for placed in waiting:
+            message = f"{placed.op.title} must be reached by all threads, but with an Aggregate each has its own number"
+            yield error(f"{message} of elements", node=placed.node.id, remedy="take one of them out")
+        return
     if not any(placed.node.region for placed in waiting):
         return
     common = _common(wiring)

@@ -5,10 +5,10 @@ import pytest
 
 from engine.api import Block, BlockBuilder, In, Out, any_type, bf16, boolean, c64, f16, f32, f64, port, s16, u8, u64
 from engine.blocktypes.block import block_types, describe
-from engine.compiler.executable.arguments import BOOLEAN, BRAIN, FLOAT, SIGNED, element_number
 from engine.descriptions.extents import ShapeContext
 from engine.descriptions.handles import BufferHandle
 from engine.types import DType
+from engine.types.element_numbers import BOOLEAN, BRAIN, FLOAT, SIGNED, element_number
 
 
 class Sample(Block, id="test_elements.sample"):

@@ -8,6 +8,7 @@ import numpy as np
 from engine.compiler.frame import Frame
 from engine.device.device import Device
 from engine.ops import (
+    ElementNumber,
     Extent,
     FramePointer,
     InputPointer,
@@ -17,7 +18,8 @@ from engine.ops import (
     OutputPointer,
     compile_graph,
 )
-from engine.types import NAMED
+from engine.types import NAMED, dtype_of
+from engine.types.element_numbers import element_number
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 #: What the frame's uniforms are in tests.
@@ -32,21 +34,24 @@ def run(
     *,
     outputs: Arrays | None = None,
     offset: int = 0,
+    thread_blocks: int = 1,
     **parameters: float,
 ) -> dict[str, np.ndarray[Any, Any]]:
     """Return the outputs of a graph by name.
 
     `shape` is that of what is computed; an output is an array of zeros of that shape, or else what `outputs` has.
-    Every buffer begins `offset` bytes behind an aligned address.
+    Every buffer begins `offset` bytes behind an aligned address. An aggregate has an element for each of so many
+    `thread_blocks`.
     """
     kernel = graph if isinstance(graph, OpKernel) else compile_graph(graph)
     sizes = (shape,) if isinstance(shape, int) else shape
     module = device.load_module(kernel.ptx)
     held = {name: np.ascontiguousarray(array) for name, array in inputs.items()}
     for port in kernel.outputs:
-        dtype = NAMED[port.dtype].numpy
-        held[port.name] = np.array((outputs or {}).get(port.name, np.zeros(sizes, dtype)))
-    element = {port.name: NAMED[port.dtype] for port in (*kernel.inputs, *kernel.outputs)}
+        empty = np.zeros(thread_blocks if port.is_aggregate else sizes, NAMED[port.dtype].numpy)
+        held[port.name] = np.array((outputs or {}).get(port.name, empty))
+    element = {port.name: NAMED.get(port.dtype) or dtype_of(held[port.name]) for port in kernel.inputs}
+    element |= {port.name: NAMED[port.dtype] for port in kernel.outputs}
     starts = {name: offset if offset % dtype.alignment == 0 else 0 for name, dtype in element.items()}
     held["frame"], starts["frame"] = np.frombuffer(FRAME.tobytes(), np.uint32), 0
     raw = {name: np.frombuffer(bytes(starts[name]) + array.tobytes(), np.uint8) for name, array in held.items()}
@@ -62,6 +67,8 @@ def run(
                 return pointers[name]
             case LiveParameter(name, _):
                 return values[name]
+            case ElementNumber(name):
+                return np.uint32(element_number(element[name]))
             case FramePointer():
                 return pointers["frame"]
             case Extent(kind, port):
@@ -77,6 +84,8 @@ def run(
     block = kernel.thread_block or {1: (256, 1, 1), 2: (16, 8, 1), 3: (8, 4, 4)}[kernel.rank]
     per_thread = (kernel.elements_per_thread, 1, 1)
     grid = tuple(-(-n // (b * e)) for n, b, e in zip(axes, block, per_thread, strict=True))
+    if any(port.is_aggregate for port in kernel.outputs):
+        grid = (thread_blocks,)
     device.launch(
         module.kernel(kernel.entry), grid=grid, thread_block=block, args=[argument(item) for item in kernel.arguments]
     )

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
-import numpy as np
 
 from engine.compiler.checking.layouts import NodeLayouts
 from engine.compiler.operations import FRAME, Place
@@ -24,21 +23,7 @@ from engine.device.protocol import Condition, LoadedKernel, Memory, PinnedArray
 from engine.libraries.backend import Libraries
 from engine.patch.changes import PortRef
 from engine.ptx.tree import KernelParameter
-from engine.types import DType, bf16
-
-#: Flags of the number that tells a kernel an element type; `kernels/elements.cuh` takes it apart.
-FLOAT = 1 << 16
-SIGNED = 1 << 17
-BRAIN = 1 << 18
-BOOLEAN = 1 << 19
-
-
-def element_number(dtype: DType) -> int:
-    """Return an element's size in bytes, in the low 16 bits, with what kind of number it is above them."""
-    flags = FLOAT if dtype.kind == "float" else 0
-    flags |= SIGNED if dtype.kind == "integer" and np.issubdtype(dtype.numpy, np.signedinteger) else 0
-    flags |= (BRAIN if dtype == bf16 else 0) | (BOOLEAN if dtype.kind == "boolean" else 0)
-    return dtype.size_bytes | flags
+from engine.types.element_numbers import element_number
 
 
 @dataclass(frozen=True)

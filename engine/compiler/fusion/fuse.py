@@ -79,13 +79,15 @@ def _entry(group: Group, operations: Sequence[Operation], stages: Mapping[int, S
     source = _composed(tuple([part.source for part in parts]), tuple(_links(group, parts).items()))
     if source is None:
         return None
-    kernel, shape = source.kernel(), parts[-1].shape
-    threads = thread_counts(shape, kernel)
+    kernel, last = source.kernel(), parts[-1]
+    threads = thread_counts(last.shape, kernel)
     blocks = [part.thread_block for part in parts if part.rank == kernel.rank]
     if threads is None or not blocks:
         return None
+    if last.is_last:
+        threads, blocks = last.threads, [last.thread_block]
     nodes = [operations[index].node for index in group.members]
-    passed = [_passed(given, parts, nodes, shape) for given in kernel.arguments]
+    passed = [_passed(given, parts, nodes, last.shape) for given in kernel.arguments]
     return FusedEntry(
         Kernel(source, kernel.entry),
         threads,
@@ -154,7 +156,7 @@ def _composed(parts: tuple[OpGraphSource, ...], links: tuple[tuple[str, str], ..
     except Exception:  # noqa: BLE001 - whatever is wrong, the patch runs just as well without
         _log.exception("kernels can't be fused")
         return None
-    return source if kernel.is_elementwise and kernel.thread_block is None else None
+    return source if kernel.is_free or any(output.is_aggregate for output in kernel.outputs) else None
 
 
 def _rewrite(

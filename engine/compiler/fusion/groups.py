@@ -87,6 +87,8 @@ class _Search:
         stages, readers, root = self._stages, self._users[owner][1:], group.root
         if writer not in stages or writer in self._taken or not group.members.issuperset(readers):
             return False
+        if stages[writer].is_last:
+            return False
         made, last = self._operations[writer], self._operations[root]
         if made.scope != last.scope or self._child_graphs[made.node] != self._child_graphs[last.node]:
             return False

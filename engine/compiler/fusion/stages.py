@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from math import prod
 
 import msgspec
@@ -10,11 +11,12 @@ import msgspec
 from engine.compiler.buffers import BlockBuffers
 from engine.compiler.checking.layouts import NodeLayouts
 from engine.compiler.operations import Place
-from engine.descriptions.entries import Argument, BufferArgument, ExtentArgument, KernelEntry
+from engine.descriptions.entries import Argument, BufferArgument, ElementArgument, ExtentArgument, KernelEntry
 from engine.descriptions.extents import Extent, ShapeContext
 from engine.kernel_sources.sources import OpGraphSource
+from engine.ops import ElementNumber, FramePointer, InputPointer, OpKernel, OutputPointer, with_types
 from engine.ops import Extent as OpExtent
-from engine.ops import FramePointer, InputPointer, OpKernel, OutputPointer
+from engine.ops.types import ELEMENTS, TOLD
 from engine.patch.changes import PortRef
 from engine.types import DType, Shape
 from engine.types.layout import Layout
@@ -24,14 +26,18 @@ _AXES = ("width", "height", "depth")
 
 
 class Stage(msgspec.Struct, frozen=True, gc=False):
-    """An op graph that computes the elements of `shape`, each from elements at the same index.
+    """An op graph that computes elements of `shape`, each from elements at the same index.
 
-    `arguments` are what its block passes for the graph's names; `buffers` says where the block's ports lie.
+    It writes them, or its thread blocks aggregate their shares: then `is_last`, since nothing can read elements of it.
+    `threads` are those of its launch. `arguments` are what its block passes for the graph's names; `buffers` says where
+    the block's ports lie.
     """
 
     source: OpGraphSource
     rank: int
     shape: Shape
+    is_last: bool
+    threads: tuple[int, ...]
     thread_block: tuple[int, int, int]
     arguments: Mapping[str, Argument]
     buffers: BlockBuffers
@@ -69,12 +75,18 @@ def find_stage(entry: KernelEntry, place: int, buffers: BlockBuffers) -> Stage |
     if not isinstance(source, OpGraphSource):
         return None
     kernel = source.kernel()
-    if not kernel.is_elementwise or kernel.thread_block is not None or len(kernel.arguments) != len(entry.arguments):
+    aggregates = {output.name for output in kernel.outputs if output.is_aggregate}
+    if not (kernel.is_free or aggregates) or len(kernel.arguments) != len(entry.arguments):
         return None
     arguments: dict[str, Argument] = {}
-    shapes: dict[str, Shape] = {}
+    layouts: dict[str, Layout] = {}
+    told: dict[str, str] = {}
     for given, passed in zip(kernel.arguments, entry.arguments, strict=True):
         if isinstance(given, OpExtent | FramePointer):
+            continue
+        if isinstance(given, ElementNumber):
+            if passed != ElementArgument(given.name):
+                return None
             continue
         arguments[given.name] = passed
         if isinstance(given, InputPointer | OutputPointer):
@@ -82,32 +94,45 @@ def find_stage(entry: KernelEntry, place: int, buffers: BlockBuffers) -> Stage |
             if not isinstance(passed, BufferArgument) or (passed.reads, passed.writes) != (not is_output, is_output):
                 return None
             layout = buffers.layouts.layouts.get(passed.name)
-            if layout is None or str(layout.dtype) != given.dtype or layout.strides is not None:
+            if layout is None or layout.strides is not None:
                 return None
-            shapes[given.name] = layout.shape
-    written = {shapes[output.name] for output in kernel.outputs}
-    if len(written) != 1:
+            if given.dtype in TOLD and _is_number(layout.dtype):
+                told[given.name] = str(layout.dtype)
+            elif str(layout.dtype) != given.dtype:
+                return None
+            layouts[given.name] = layout
+    computed = {output.name for output in kernel.outputs} - aggregates or {i.name for i in kernel.inputs}
+    shapes = {layouts[name].shape for name in computed}
+    if len(shapes) != 1:
         return None
-    (shape,) = written
-    if not _counts_as_said(entry, place, buffers.layouts, kernel, {**shapes, "": shape}):
+    (shape,) = shapes
+    threads = tuple(_evaluate(size, buffers.layouts.context) for size in entry.num_threads)
+    if not aggregates and threads != thread_counts(shape, kernel):
         return None
-    return Stage(source, kernel.rank, shape, entry.thread_block, arguments, buffers)
+    if not _has_said_sizes(
+        entry, place, buffers.layouts, kernel, {"": shape, **{n: i.shape for n, i in layouts.items()}}
+    ):
+        return None
+    source = typed(source, tuple(told.items()))
+    return Stage(source, kernel.rank, shape, bool(aggregates), threads, entry.thread_block, arguments, buffers)
 
 
-def _counts_as_said(
+@lru_cache(maxsize=512)
+def typed(source: OpGraphSource, types: tuple[tuple[str, str], ...]) -> OpGraphSource:
+    """Return an op graph whose inputs have these element types, which it is told at launch otherwise."""
+    return OpGraphSource.of(with_types(source.parsed(), dict(types))) if types else source
+
+
+def _has_said_sizes(
     entry: KernelEntry, place: int, layouts: NodeLayouts, kernel: OpKernel, shapes: Mapping[str, Shape]
 ) -> bool:
-    """True when the launch covers what is computed once, and all sizes that the kernel takes are those of its ports."""
-    context = layouts.context
-    threads = tuple(_evaluate(size, context) for size in entry.num_threads)
-    if threads != thread_counts(shapes[""], kernel):
-        return False
+    """True when all sizes that the kernel takes are those of its ports, and of what is computed."""
     known = layouts.extents.get(place, {})
     for position, (given, passed) in enumerate(zip(kernel.arguments, entry.arguments, strict=True)):
         if isinstance(given, OpExtent):
             if not isinstance(passed, ExtentArgument) or given.port not in shapes:
                 return False
-            number = known[position] if position in known else passed.extent.evaluate(context)
+            number = known[position] if position in known else passed.extent.evaluate(layouts.context)
             if number != extent(shapes[given.port], given.kind):
                 return False
     return True
@@ -125,6 +150,11 @@ def extent(shape: Shape, kind: str) -> int:
         return prod(shape)
     axis = 1 + _AXES.index(kind)
     return shape[-axis] if axis <= len(shape) else 1
+
+
+def _is_number(dtype: DType) -> bool:
+    """True for elements that op graphs can read as one number."""
+    return dtype.components == 1 and str(dtype) in ELEMENTS
 
 
 def _evaluate(size: Extent | int, context: ShapeContext) -> int:

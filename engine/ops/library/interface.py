@@ -14,6 +14,7 @@ from engine.ops.emission import (
     I64,
     LLVM,
     Buffer,
+    ElementNumber,
     Emission,
     FramePointer,
     InputPointer,
@@ -24,7 +25,7 @@ from engine.ops.emission import (
 )
 from engine.ops.rules import OUT, take
 from engine.ops.table import Call, Misuse, OpCode, OpOutput, OpSetting, OpType, Signature, register
-from engine.ops.types import ELEMENTS, F32, NUMBERS, S32, U32, BufferType, ValueType, can_hold, read_as
+from engine.ops.types import ELEMENTS, F32, NUMBERS, S32, TOLD, U32, BufferType, ValueType, can_hold, read_as
 from engine.types import NAMED, DType, boolean
 
 _CATEGORY = "Kernel"
@@ -77,17 +78,24 @@ register(
 
 
 def _input_type(call: Call) -> Signature:
-    dtype = NAMED[call.settings["type"]]
-    value = read_as(dtype)
+    name, sizes = call.settings["type"], dict.fromkeys(_SIZES, S32)
+    if name in TOLD:
+        return Signature({}, {"value": ValueType(TOLD[name]), **sizes})
+    value = read_as(NAMED[name])
     assert value is not None
-    sizes = dict.fromkeys(_SIZES, S32)
-    return Signature({}, {"value": value, "buffer": BufferType(dtype), **sizes})
+    return Signature({}, {"value": value, "buffer": BufferType(NAMED[name]), **sizes})
+
+
+def input_buffer(emission: Emission, name: str, kind: str) -> Buffer:
+    """Return the buffer of an input with elements of this type."""
+    pointer, extent = emission.argument(InputPointer(name, kind), GLOBAL), partial(emission.extent, port=name)
+    if kind in TOLD:
+        return Buffer(BufferType(TOLD[kind]), pointer, extent, emission.argument(ElementNumber(name), I32))
+    return Buffer(BufferType(NAMED[kind]), pointer, extent)
 
 
 def _input(emission: Emission, code: OpCode) -> dict[str, Value | Buffer]:
-    name, dtype = code.settings["name"], NAMED[code.settings["type"]]
-    pointer = emission.argument(InputPointer(name, str(dtype)), GLOBAL)
-    buffer = Buffer(BufferType(dtype), pointer, partial(emission.extent, port=name))
+    buffer = input_buffer(emission, code.settings["name"], code.settings["type"])
     made: dict[str, Value | Buffer] = {"buffer": buffer}
     for size in _SIZES:
         if size in code.used:
@@ -119,7 +127,11 @@ register(
         "An input of the kernel: the element at the thread's own index, and the whole buffer for loads elsewhere.",
         (),
         (
-            OpOutput("value", "The element at this thread's own index. Elements below 32 bits are widened."),
+            OpOutput(
+                "value",
+                "The element at this thread's own index. Elements below 32 bits are widened; a number of any type is "
+                "f64, and anything else a boolean, which is true unless all is 0.",
+            ),
             OpOutput("buffer", "The buffer, to load and sample from."),
             OpOutput("size", "How many elements the buffer has."),
             OpOutput("width", "The extent of its last axis."),
@@ -128,7 +140,7 @@ register(
         ),
         _input_type,
         _input,
-        settings=(_NAME, OpSetting("type", "str", "f32", "The type of its elements.", ELEMENTS), _DOC),
+        settings=(_NAME, OpSetting("type", "str", "f32", "The type of its elements.", (*ELEMENTS, *TOLD)), _DOC),
         tags=("port", "read", "load"),
     )
 )

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from llvmlite import ir
 
 from engine.ops import memory
-from engine.ops.emission import I1, I32, I64, LLVM, Buffer, Emission, Value, constant
+from engine.ops.emission import GLOBAL, I1, I32, I64, LLVM, Aggregate, Buffer, Emission, OutputPointer, Value, constant
 from engine.ops.library.arithmetic import larger, smaller
+from engine.ops.library.interface import fits
 from engine.ops.library.threads import barrier, shared_array
 from engine.ops.rules import OUT, Scalar, by_kind, integer, take
 from engine.ops.table import Call, Misuse, OpCode, OpOutput, OpSetting, OpType, Signature, register
-from engine.ops.types import BOOLEAN, U32, BufferType
-from engine.types import DType, f32, f64, s32
+from engine.ops.types import BOOLEAN, ELEMENTS, U32, BufferType, ValueType
+from engine.types import NAMED, DType, f32, f64, s32
 
 _CATEGORY = "Threads"
 _EVERY_LANE = ir.Constant(I32, -1)
@@ -194,9 +195,11 @@ def _scan_warp(emission: Emission, combine: Scalar, kind: DType, part: ir.Value,
     return part
 
 
-def _of_warps(emission: Emission, code: OpCode, parts: list[ir.Value], is_writer: ir.Value) -> list[ir.Value]:
-    """Return in lane n what warp n's writer has, and beyond the last warp what changes nothing."""
-    kind, builder = code.value("value").type, emission.builder
+def _of_warps(
+    emission: Emission, kind: ValueType, none: ir.Value, parts: list[ir.Value], is_writer: ir.Value
+) -> list[ir.Value]:
+    """Return in lane n what warp n's writer has, and `none` beyond the last warp."""
+    builder = emission.builder
     lane, warp, warps = _warp_place(emission)
     dtype = kind.element()
     assert dtype is not None
@@ -209,19 +212,27 @@ def _of_warps(emission: Emission, code: OpCode, parts: list[ir.Value], is_writer
     barrier(emission)
     found = memory.load(emission, held, lane).parts
     barrier(emission)
-    none = _identity(code.settings["operation"], kind.scalar)
     is_warp = builder.icmp_unsigned("<", lane, warps)
     return [builder.select(is_warp, part, none) for part in found]
 
 
+def _over_block(
+    emission: Emission, combine: Scalar, kind: ValueType, none: ir.Value, parts: list[ir.Value]
+) -> list[ir.Value]:
+    parts = [_over_warp(emission, combine, kind.scalar, part) for part in parts]
+    lane, _, _ = _warp_place(emission)
+    is_first = emission.builder.icmp_unsigned("==", lane, ir.Constant(I32, 0))
+    warps = _of_warps(emission, kind, none, parts, is_first)
+    return [_over_warp(emission, combine, kind.scalar, part) for part in warps]
+
+
 def _reduce(emission: Emission, code: OpCode) -> dict[str, Value]:
-    kind, combine = code.value("value").type, _COMBINE[code.settings["operation"]]
-    parts = [_over_warp(emission, combine, kind.scalar, part) for part in _own(emission, code)]
+    kind, operation = code.value("value").type, code.settings["operation"]
+    combine, parts = _COMBINE[operation], _own(emission, code)
     if code.settings["scope"] == "thread block":
-        lane, _, _ = _warp_place(emission)
-        is_first = emission.builder.icmp_unsigned("==", lane, ir.Constant(I32, 0))
-        warps = _of_warps(emission, code, parts, is_first)
-        parts = [_over_warp(emission, combine, kind.scalar, part) for part in warps]
+        parts = _over_block(emission, combine, kind, _identity(operation, kind.scalar), parts)
+    else:
+        parts = [_over_warp(emission, combine, kind.scalar, part) for part in parts]
     return {"out": Value(kind, tuple(parts))}
 
 
@@ -236,7 +247,7 @@ def _scan(emission: Emission, code: OpCode) -> dict[str, Value]:
     before: list[ir.Value] = [none] * len(own)
     if code.settings["scope"] == "thread block":
         is_last = builder.icmp_unsigned("==", lane, last)
-        warps = _of_warps(emission, code, own, is_last)
+        warps = _of_warps(emission, kind, none, own, is_last)
         sums = [_scan_warp(emission, combine, kind.scalar, part, lane) for part in warps]
         is_first = builder.icmp_unsigned("==", warp, zero)
         previous = builder.select(is_first, zero, builder.sub(warp, one))
@@ -290,5 +301,76 @@ register(
         tags=("prefix", "cumulative", "sum"),
         roams=True,
         waits=True,
+    )
+)
+
+
+# Aggregates make threads compute many elements, one after the other; see `engine.ops.lanes`.
+
+
+def _extreme(ordered: str) -> Scalar:
+    """Return how the larger (">") or smaller one ("<") of two is found, of which a NaN wins, as in numpy."""
+
+    def emit(emission: Emission, kind: DType, a: ir.Value, b: ir.Value) -> ir.Value:
+        builder = emission.builder
+        if kind.kind != "float":
+            return (larger if ordered == ">" else smaller)(emission, kind, a, b)
+        wins = builder.or_(builder.fcmp_ordered(ordered, b, a), builder.fcmp_unordered("uno", b, b))
+        return builder.select(wins, b, a)
+
+    return emit
+
+
+_AGGREGATES: dict[str, Scalar] = {"add": _COMBINE["add"], "minimum": _extreme("<"), "maximum": _extreme(">")}
+
+
+def _aggregate_type(call: Call) -> Signature:
+    kind = call.value("value").strong()
+    if kind.is_boolean:
+        kind = kind.of(U32.scalar)
+    if kind.components != 1:
+        raise Misuse(f"value must be one number, got {kind}", "value", "number", str(kind))
+    if call.node.region:
+        raise Misuse("aggregate must lie outside all regions; give the value to the region's op", "value")
+    fits(kind, NAMED[call.settings["type"]], "value")
+    return Signature({"value": kind})
+
+
+def _aggregate(emission: Emission, code: OpCode) -> dict[str, Value]:
+    pointer = emission.argument(OutputPointer(code.settings["name"], code.settings["type"]), GLOBAL)
+    emission.aggregated[pointer.name] = code.value("value")
+    return {}
+
+
+def aggregate(emission: Emission, buffer: Buffer, kind: ValueType, operation: str) -> Aggregate:
+    """Return how the values of an aggregate are combined."""
+    combine, none = _AGGREGATES[operation], _identity(operation, kind.scalar)
+    return Aggregate(
+        buffer,
+        [none],
+        lambda a, b: [combine(emission, kind.scalar, one, other) for one, other in zip(a, b, strict=True)],
+        lambda parts: _over_block(emission, combine, kind, none, parts),
+        kind,
+    )
+
+
+register(
+    OpType(
+        "op.aggregate",
+        "Aggregate",
+        _CATEGORY,
+        "An output with one element for each thread block, which combines what its share of the elements gives; always "
+        "in the same order. Only blocks of the library have it, since they choose how many thread blocks there are.",
+        (take("value", "What each element gives."),),
+        (),
+        _aggregate_type,
+        _aggregate,
+        settings=(
+            OpSetting("name", "str", "", "Its name at the block; the op's id when empty."),
+            OpSetting("type", "str", "f32", "The type of its elements.", ELEMENTS),
+            OpSetting("operation", "str", "add", "How two are combined; a NaN is passed on.", tuple(_AGGREGATES)),
+        ),
+        tags=("reduction", "sum", "total"),
+        acts=True,
     )
 )

@@ -17,7 +17,7 @@ from engine.ops import GraphBuilder, OpGraph
 from engine.patch.changes import PortRef
 from tests.compiler.support.descriptions import array, graph, i, node, o, source
 from tests.compiler.support.regions import flag, region, within
-from tests.compiler.support.stages import computing, stage
+from tests.compiler.support.stages import computing, stage, total
 
 
 def kernels(plan: Plan) -> list[str]:
@@ -224,6 +224,33 @@ def test_blocks_of_different_child_graphs_are_not_fused() -> None:
         blocks = [stage(name, "x + 1", group=group) for name, group in zip("ab", groups, strict=True)]
         plan = make_plan(graph(array("in", 6), *blocks, wires=["in.out a.x", "a.out b.x"]))
         assert kernels(plan) == together
+
+
+@pytest.mark.parametrize("shape", [(70,), (7, 10)])
+def test_a_reduction_takes_in_what_is_computed_for_it(shape: tuple[int, ...]) -> None:
+    """Its first kernel does, in one and two dimensions, with the launch that it has by itself."""
+    blocks = (array("in", *shape), stage("a", "x * k"), stage("b", "x * u"), total("sum"))
+    plan = make_plan(graph(*blocks, wires=["in.out a.x", "a.out b.x", "b.out sum.x"]))
+    assert kernels(plan) == ["a b sum"] and dropped(plan) == {"a.out", "b.out"}
+    assert [plan.launches[at].grid for at in range(2)] == [(3, 1, 1), (1, 1, 1)]
+    assert plan.launches[0] == plan.before_fusing.launches[2]
+    assert plan.fused_into == {"a": "sum", "b": "sum"}
+    assert "  0 a + b + sum: kernel kernel, grid 3x1x1 of 256x1x1; reads in.out; writes sum.parts\n" in plan_text(plan)
+
+
+def test_nothing_is_fused_behind_a_reduction() -> None:
+    """One thread block does not know what others found."""
+    blocks = (array("in", 6), total("sum", reads="f32"), stage("a", "x + 1"), stage("b", "-x"))
+    plan = make_plan(graph(*blocks, wires=["in.out sum.x", "sum.out a.x", "a.out b.x"]))
+    assert kernels(plan) == ["a b"]
+
+
+def test_a_reduction_that_is_not_alone_or_takes_other_elements_stays_alone() -> None:
+    """What it reads is stored for whoever looks, and in its own shape."""
+    blocks = (array("in", 6), stage("a", "x + 1"), total("one"), total("two"))
+    assert kernels(make_plan(graph(*blocks, wires=["in.out a.x", "a.out one.x", "a.out two.x"]))) == []
+    stack = (array("in", 2, 4, 6), stage("a", "x * 2 + 1"), stage("b", "x * u"), total("sum"))
+    assert kernels(make_plan(graph(*stack, wires=["in.out a.x", "a.out b.x", "b.out sum.x"]))) == []
 
 
 def test_what_a_delay_keeps_is_stored() -> None:

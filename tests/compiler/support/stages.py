@@ -4,8 +4,10 @@ from engine.compiler.description import BlockNode
 from engine.descriptions.entries import (
     Argument,
     BufferArgument,
+    ElementArgument,
     ExtentArgument,
     FrameArgument,
+    InternalBuffer,
     Kernel,
     KernelEntry,
     ParameterArgument,
@@ -14,9 +16,17 @@ from engine.descriptions.extents import Extent
 from engine.descriptions.ports import PortSpec
 from engine.kernel_sources.sources import OpGraphSource
 from engine.ops import Argument as OpArgument
+from engine.ops import (
+    ElementNumber,
+    GraphBuilder,
+    InputPointer,
+    LiveParameter,
+    OpGraph,
+    OutputPointer,
+    parse_expression,
+)
 from engine.ops import Extent as OpExtent
-from engine.ops import InputPointer, LiveParameter, OpGraph, OutputPointer, parse_expression
-from engine.types import NAMED
+from engine.types import NAMED, any_type, f32, f64
 from tests.compiler.support.descriptions import node
 
 _SIZES = {"size": "{}.size", "width": "{}.last0", "height": "{}.last1", "depth": "{}.last2"}
@@ -48,6 +58,24 @@ def computing(name: str, graph: OpGraph, *, region: str = "", group: str = "") -
     return BlockNode(name, block.description, region, group)
 
 
+def total(name: str, *, reads: str = "number", region: str = "") -> BlockNode:
+    """Return a block that adds up its input: three thread blocks their shares, then one their results."""
+    ports = [PortSpec("x", "in", any_type if reads == "number" else NAMED[reads], "An input.", "same")]
+    ports.append(PortSpec("out", "out", f32, "An output.", "[1]"))
+    entries = [_aggregating("x", reads, "parts", "f64", 3), _aggregating("parts", "f64", "out", "f32", 1)]
+    block = node(name, *ports, entries=entries, buffers=[InternalBuffer("parts", f64, "[3]")])
+    return BlockNode(name, block.description, region)
+
+
+def _aggregating(x: str, reads: str, out: str, dtype: str, thread_blocks: int) -> KernelEntry:
+    g = GraphBuilder()
+    g.add("op.aggregate", out, value=g.add("op.input", x, type=reads)["value"], type=dtype)
+    source = OpGraphSource.of(g.graph())
+    kernel = source.kernel()
+    arguments = tuple([_passed(argument, x) for argument in kernel.arguments])
+    return KernelEntry(Kernel(source, kernel.entry), (thread_blocks * 256,), (256, 1, 1), arguments)
+
+
 def _passed(argument: OpArgument, over: str) -> Argument:
     match argument:
         case InputPointer(name=name):
@@ -58,4 +86,6 @@ def _passed(argument: OpArgument, over: str) -> Argument:
             return ParameterArgument(name)
         case OpExtent(kind=kind, port=port):
             return ExtentArgument(Extent(_SIZES[kind].format(port or over)))
+        case ElementNumber(name=name):
+            return ElementArgument(name)
     return FrameArgument()

@@ -10,9 +10,11 @@ from engine.diagnostics import KernelError, KernelFault
 from engine.kernel_sources.image import KernelImage
 from engine.kernel_sources.loader import load_image
 from engine.kernel_sources.sources import KernelSource, OpGraphSource
+from engine.ops import GraphBuilder, graph_to_json
 from engine.patch.document import NodeRef
 from engine.protocol.messages import FrameReport, NodeState, SetFusing, SetProfiling
 from engine.runtime.report.diagnostics_store import fault_diagnostic
+from engine.types import NAMED
 from tests.runtime.update.test_fusion_law import computing
 
 _X = np.linspace(-3, 3, 1027, dtype=np.float32)
@@ -58,6 +60,53 @@ def test_sliders_of_all_blocks_reach_the_kernel(device: Device) -> None:
             np.testing.assert_array_equal(engine.read(nodes[2]["out"]), inner * inner)
             np.testing.assert_array_equal(engine.read(nodes[1]["out"]), inner)
             np.testing.assert_array_equal(engine.read(nodes[0]["out"]), _X * np.float32(first))
+
+
+@pytest.mark.parametrize("dtype", ["boolean", "s16", "u64", "bf16", "f64"])
+def test_a_reduction_gives_the_same_bits_when_it_takes_its_producer_in(device: Device, dtype: str) -> None:
+    """Of elements of any type, which are narrowed as if they were stored."""
+    g = GraphBuilder()
+    wave = g.add("op.multiply", a=g.add("op.sin", x=g.add("op.input", "x")["value"])["out"], b=90.0)["out"]
+    if dtype == "boolean":
+        wave = g.add("op.greater", a=wave, b=0.0)["out"]
+    elif NAMED[dtype].kind == "integer":
+        wave = g.add("op.convert", x=wave, type="s64")["out"]
+    g.add("op.output", "out", value=wave, type=dtype)
+    patch = Patch()
+    x = patch.add("io.array", data=_X)
+    waves = [patch.add("kernel.graph", graph=graph_to_json(g.graph())) for _ in range(4)]
+    for node in waves:
+        patch.connect(x["out"], node["x"])
+    totals = [patch.add(f"reduce.{name}") for name in ("sum", "smallest", "largest", "count")]
+    for node, total in zip(waves, totals, strict=True):
+        patch.connect(node["out"], total["x"])
+    with Engine(patch, device=device) as fused, Engine(patch, device=device, fuse=False) as plain:
+        for size in (1, 1027, 20_000):
+            patch.set(x, data=np.linspace(-40, 7, size, dtype=np.float32))
+            reports = [engine.step() for engine in (fused, plain)]
+            assert [report.diagnostics for report in reports] == [(), ()]
+            assert kernels(reports[0], waves) == [total.id for total in totals]
+            assert kernels(reports[1], waves) == [1] * 4
+            for total in totals:
+                assert fused.read(total["out"]).tobytes() == plain.read(total["out"]).tobytes()
+            assert fused.read(totals[3]["out"]) == np.count_nonzero(plain.read(waves[0]["out"]))
+
+
+def test_whoever_looks_at_what_a_reduction_reads_undoes_it(device: Device) -> None:
+    """A viewer, or another reader; both can be read all the same."""
+    patch, nodes = chain("x * k", "x + k")
+    total = patch.add("reduce.sum")
+    patch.connect(nodes[1]["out"], total["x"])
+    expected = float(np.sum((_X + np.float32(1)).astype(np.float64)))
+    with Engine(patch, device=device) as engine:
+        assert kernels(engine.step(), [*nodes, total]) == [total.id, total.id, 2]
+        other = computing(patch, "-x", [nodes[1]])
+        assert kernels(engine.step(), [*nodes, total, other]) == [nodes[1].id, 1, 2, 1]
+        np.testing.assert_allclose(engine.read(total["out"]), expected, rtol=1e-6)
+        patch.remove(other)
+        assert kernels(engine.step(), [*nodes, total]) == [total.id, total.id, 2]
+        np.testing.assert_allclose(engine.read(total["out"]), expected, rtol=1e-6)
+        np.testing.assert_array_equal(engine.read(nodes[0]["out"]), _X)
 
 
 def test_a_reader_that_is_not_fused_undoes_it_while_it_is_connected(device: Device) -> None:

@@ -28,6 +28,7 @@ TEXTS = (
     "x * u + y",
     "sqrt(abs(x))",
 )
+REDUCTIONS = ("sum", "smallest", "largest", "count")
 
 
 def computing(patch: Patch, text: str, sources: list[NodeRef]) -> NodeRef:
@@ -48,6 +49,7 @@ class _Patch:
         shape = self.chance.choice(SIZES)
         self._arrays = [self.patch.add("io.array", data=self._array(shape)) for _ in range(2)]
         self.nodes = [*self._arrays]
+        self._totals: list[NodeRef] = []
         for _ in range(self.chance.randint(4, 9)):
             self.add()
 
@@ -55,8 +57,12 @@ class _Patch:
         return self._numbers.normal(size=shape).astype(np.float32)
 
     def add(self) -> None:
-        """Add a block behind some others, most often the newest."""
+        """Add a block behind some others, most often the newest; a reduction has nothing behind it."""
         newest = self.nodes[-1]
+        if self.chance.random() < 0.2:
+            self._totals.append(self.patch.add(f"reduce.{self.chance.choice(REDUCTIONS)}"))
+            self.patch.connect(newest["out"], self._totals[-1]["x"])
+            return
         sources = [newest if self.chance.random() < 0.7 else self.chance.choice(self.nodes) for _ in range(2)]
         if self.chance.random() < 0.1:
             made = self.patch.add("math.saxpy", a=0.5)  # which is CUDA C++
@@ -69,10 +75,16 @@ class _Patch:
     def edit(self) -> str:
         """Make one edit and return what it was."""
         stages = [node for node in self.nodes if node not in self._arrays]
-        kind = self.chance.choice(("slider", "slider", "add", "remove", "rewire", "rewire", "size", "text", "switch"))
+        kinds = ("slider", "slider", "add", "remove", "rewire", "rewire", "size", "text", "switch", "total")
+        kind = self.chance.choice(kinds)
         node = self.chance.choice(stages) if stages else None
         if kind == "add" or node is None:
             self.add()
+        elif kind == "total" and self._totals:
+            if self.chance.random() < 0.5:
+                self.patch.remove(self._totals.pop())
+            else:
+                self.patch.connect(node["out"], self.chance.choice(self._totals)["x"])
         elif kind == "slider":
             name = {"kernel.graph": "k", "math.saxpy": "a"}[self.patch.nodes[node.id].type]
             if name in self.patch.block_type(node.id).parameters:
