@@ -95,12 +95,10 @@ class Aggregate:
     """An output with one element for each thread block: what its threads computed, combined."""
 
     buffer: Buffer
-    #: What combining changes nothing with, how two values are combined, and how those of all threads are.
-    none: list[ir.Value]
-    both: Callable[[list[ir.Value], list[ir.Value]], list[ir.Value]]
-    total: Callable[[list[ir.Value]], list[ir.Value]]
-    #: The values' type.
+    #: The values' type, the value that changes nothing, and how two are combined.
     kind: ValueType
+    none: ir.Value
+    both: Callable[[ir.Value, ir.Value], ir.Value]
 
 
 def constant(scalar: DType, number: float) -> ir.Constant:

@@ -11,13 +11,15 @@ elements and of thread blocks alone: results are the same on every device, and w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from itertools import chain
 
 from llvmlite import ir
 
 from engine.ops import memory
 from engine.ops.emission import I32, I64, Aggregate, Buffer, Emission, Value
-from engine.ops.types import read_as
+from engine.ops.library.threads import barrier, shared_array
+from engine.ops.types import BufferType, read_as
 
 #: Threads of a thread block in kernels with aggregates, and how many elements each computes at once.
 SHARE_THREADS, SHARE_LANES = 256, 4
@@ -101,7 +103,7 @@ def _wide(
 
 
 #: What each lane of a thread has combined so far, by aggregate.
-_Held = list[list[list[ir.Value]]]
+_Held = list[list[ir.Value]]
 
 
 def emit_shares(
@@ -115,7 +117,12 @@ def emit_shares(
     start = builder.mul(block, share)
     end = emission.call("llvm.umin.i32", I32, [size, builder.add(start, share)])
     first = builder.add(start, emission.special("tid.x"))
-    none: _Held = [[list(aggregate.none) for aggregate in aggregates] for _ in range(SHARE_LANES)]
+
+    def combined(held: list[ir.Value]) -> list[ir.Value]:
+        """Return what a lane holds after the present element."""
+        body()
+        taken = [emission.aggregated[aggregate.buffer.pointer.name].parts[0] for aggregate in aggregates]
+        return _both(aggregates, held, taken)
 
     def is_full(index: ir.Value) -> ir.Value:
         return builder.icmp_unsigned("<", builder.add(index, ir.Constant(I32, (SHARE_LANES - 1) * SHARE_THREADS)), end)
@@ -123,33 +130,34 @@ def emit_shares(
     def all_lanes(index: ir.Value, held: _Held) -> tuple[ir.Value, _Held]:
         places = [builder.add(index, ir.Constant(I32, lane * SHARE_THREADS)) for lane in range(SHARE_LANES)]
         loaded = {buffer.pointer.name: memory.load_each(emission, buffer, places) for buffer in inputs}
-        held = list(held)
+        changed = []
         for lane, place in enumerate(places):
             _place(emission, place)
             emission.own = {name: values[lane] for name, values in loaded.items()}
-            body()
-            held[lane] = _combined(emission, aggregates, held[lane])
+            changed.append(combined(held[lane]))
         emission.own = {}
-        return builder.add(places[-1], width), held
+        return builder.add(places[-1], width), changed
 
-    def next_lane(index: ir.Value, held: _Held) -> tuple[ir.Value, _Held]:
-        """Combine an element with the first lane's, which goes behind the others."""
+    def is_inside(index: ir.Value) -> ir.Value:
+        return builder.icmp_unsigned("<", index, end)
+
+    def first_lane(index: ir.Value, held: _Held) -> tuple[ir.Value, _Held]:
+        """The lane then goes behind the others."""
         _place(emission, index)
-        body()
-        return builder.add(index, width), [*held[1:], _combined(emission, aggregates, held[0])]
+        return builder.add(index, width), [*held[1:], combined(held[0])]
 
+    none = [[aggregate.none for aggregate in aggregates] for _ in range(SHARE_LANES)]
     index, held = _loop(emission, is_full, all_lanes, first, none)
-    _, held = _loop(emission, lambda at: builder.icmp_unsigned("<", at, end), next_lane, index, held)
+    _, held = _loop(emission, is_inside, first_lane, index, held)
     while len(held) > 1:
         held = [_both(aggregates, a, b) for a, b in zip(held[::2], held[1::2], strict=True)]
-    totals = [aggregate.total(parts) for aggregate, parts in zip(aggregates, held[0], strict=True)]
-    with builder.if_then(builder.icmp_unsigned("==", emission.special("tid.x"), ir.Constant(I32, 0))):
-        for aggregate, parts in zip(aggregates, totals, strict=True):
-            kind = read_as(aggregate.buffer.type.dtype)
-            assert kind is not None
-            total = emission.convert(Value(aggregate.kind, tuple(parts)), kind)
-            memory.store(emission, aggregate.buffer, block, total.parts)
+    for aggregate, value in zip(aggregates, held[0], strict=True):
+        _store_total(emission, aggregate, value, block)
     builder.ret_void()
+
+
+def _both(aggregates: Sequence[Aggregate], a: list[ir.Value], b: list[ir.Value]) -> list[ir.Value]:
+    return [aggregate.both(one, other) for aggregate, one, other in zip(aggregates, a, b, strict=True)]
 
 
 def _loop(
@@ -165,28 +173,38 @@ def _loop(
     builder.branch(head)
     builder.position_at_end(head)
     index = builder.phi(I32)
-    held = [[[builder.phi(part.type) for part in parts] for parts in lane] for lane in none]
+    held = [[builder.phi(value.type) for value in lane] for lane in none]
     builder.cbranch(goes_on(index), inside, after)
     builder.position_at_end(inside)
     following, changed = turn(index, held)
-    for phi, begun, later in [(index, first, following), *_triples(held, none, changed)]:
-        phi.add_incoming(begun, before)
-        phi.add_incoming(later, builder.block)
+    phis, begun, later = (chain.from_iterable(lanes) for lanes in (held, none, changed))
+    for phi, start, end in [(index, first, following), *zip(phis, begun, later, strict=True)]:
+        phi.add_incoming(start, before)
+        phi.add_incoming(end, builder.block)
     builder.branch(head)
     builder.position_at_end(after)
     return index, held
 
 
-def _triples(*several: _Held) -> Iterator[tuple[ir.Value, ...]]:
-    flat = ([part for lane in held for parts in lane for part in parts] for held in several)
-    return zip(*flat, strict=True)
+def _store_total(emission: Emission, aggregate: Aggregate, value: ir.Value, block: ir.Value) -> None:
+    """Combine what all threads of the thread block hold, and store it.
 
-
-def _combined(emission: Emission, aggregates: Sequence[Aggregate], held: list[list[ir.Value]]) -> list[list[ir.Value]]:
-    """Return what a lane held, combined with what aggregates take of the present element."""
-    taken = [list(emission.aggregated[aggregate.buffer.pointer.name].parts) for aggregate in aggregates]
-    return _both(aggregates, held, taken)
-
-
-def _both(aggregates: Sequence[Aggregate], a: list[list[ir.Value]], b: list[list[ir.Value]]) -> list[list[ir.Value]]:
-    return [aggregate.both(one, other) for aggregate, one, other in zip(aggregates, a, b, strict=True)]
+    It goes through shared memory: shuffles take longer on a CPU, and there is one total for many elements.
+    """
+    builder, thread = emission.builder, emission.special("tid.x")
+    dtype, kind = aggregate.kind.element(), read_as(aggregate.buffer.type.dtype)
+    assert dtype is not None and kind is not None
+    pointer = shared_array(emission, "held", dtype.size_bytes * SHARE_THREADS)
+    held = Buffer(BufferType(dtype, "shared", writable=True), pointer, lambda _: ir.Constant(I32, SHARE_THREADS))
+    memory.store(emission, held, thread, [value])
+    half = SHARE_THREADS // 2
+    while half:
+        barrier(emission)
+        with builder.if_then(builder.icmp_unsigned("<", thread, ir.Constant(I32, half))):
+            own = memory.load(emission, held, thread)
+            other = memory.load(emission, held, builder.add(thread, ir.Constant(I32, half)))
+            memory.store(emission, held, thread, [aggregate.both(own.parts[0], other.parts[0])])
+        half //= 2
+    with builder.if_then(builder.icmp_unsigned("==", thread, ir.Constant(I32, 0))):
+        total = emission.convert(memory.load(emission, held, thread), kind)
+        memory.store(emission, aggregate.buffer, block, total.parts)

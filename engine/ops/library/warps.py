@@ -195,11 +195,9 @@ def _scan_warp(emission: Emission, combine: Scalar, kind: DType, part: ir.Value,
     return part
 
 
-def _of_warps(
-    emission: Emission, kind: ValueType, none: ir.Value, parts: list[ir.Value], is_writer: ir.Value
-) -> list[ir.Value]:
-    """Return in lane n what warp n's writer has, and `none` beyond the last warp."""
-    builder = emission.builder
+def _of_warps(emission: Emission, code: OpCode, parts: list[ir.Value], is_writer: ir.Value) -> list[ir.Value]:
+    """Return in lane n what warp n's writer has, and beyond the last warp what changes nothing."""
+    kind, builder = code.value("value").type, emission.builder
     lane, warp, warps = _warp_place(emission)
     dtype = kind.element()
     assert dtype is not None
@@ -212,27 +210,19 @@ def _of_warps(
     barrier(emission)
     found = memory.load(emission, held, lane).parts
     barrier(emission)
+    none = _identity(code.settings["operation"], kind.scalar)
     is_warp = builder.icmp_unsigned("<", lane, warps)
     return [builder.select(is_warp, part, none) for part in found]
 
 
-def _over_block(
-    emission: Emission, combine: Scalar, kind: ValueType, none: ir.Value, parts: list[ir.Value]
-) -> list[ir.Value]:
-    parts = [_over_warp(emission, combine, kind.scalar, part) for part in parts]
-    lane, _, _ = _warp_place(emission)
-    is_first = emission.builder.icmp_unsigned("==", lane, ir.Constant(I32, 0))
-    warps = _of_warps(emission, kind, none, parts, is_first)
-    return [_over_warp(emission, combine, kind.scalar, part) for part in warps]
-
-
 def _reduce(emission: Emission, code: OpCode) -> dict[str, Value]:
-    kind, operation = code.value("value").type, code.settings["operation"]
-    combine, parts = _COMBINE[operation], _own(emission, code)
+    kind, combine = code.value("value").type, _COMBINE[code.settings["operation"]]
+    parts = [_over_warp(emission, combine, kind.scalar, part) for part in _own(emission, code)]
     if code.settings["scope"] == "thread block":
-        parts = _over_block(emission, combine, kind, _identity(operation, kind.scalar), parts)
-    else:
-        parts = [_over_warp(emission, combine, kind.scalar, part) for part in parts]
+        lane, _, _ = _warp_place(emission)
+        is_first = emission.builder.icmp_unsigned("==", lane, ir.Constant(I32, 0))
+        warps = _of_warps(emission, code, parts, is_first)
+        parts = [_over_warp(emission, combine, kind.scalar, part) for part in warps]
     return {"out": Value(kind, tuple(parts))}
 
 
@@ -247,7 +237,7 @@ def _scan(emission: Emission, code: OpCode) -> dict[str, Value]:
     before: list[ir.Value] = [none] * len(own)
     if code.settings["scope"] == "thread block":
         is_last = builder.icmp_unsigned("==", lane, last)
-        warps = _of_warps(emission, kind, none, own, is_last)
+        warps = _of_warps(emission, code, own, is_last)
         sums = [_scan_warp(emission, combine, kind.scalar, part, lane) for part in warps]
         is_first = builder.icmp_unsigned("==", warp, zero)
         previous = builder.select(is_first, zero, builder.sub(warp, one))
@@ -345,13 +335,7 @@ def _aggregate(emission: Emission, code: OpCode) -> dict[str, Value]:
 def aggregate(emission: Emission, buffer: Buffer, kind: ValueType, operation: str) -> Aggregate:
     """Return how the values of an aggregate are combined."""
     combine, none = _AGGREGATES[operation], _identity(operation, kind.scalar)
-    return Aggregate(
-        buffer,
-        [none],
-        lambda a, b: [combine(emission, kind.scalar, one, other) for one, other in zip(a, b, strict=True)],
-        lambda parts: _over_block(emission, combine, kind, none, parts),
-        kind,
-    )
+    return Aggregate(buffer, kind, none, lambda a, b: combine(emission, kind.scalar, a, b))
 
 
 register(
