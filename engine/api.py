@@ -8,6 +8,7 @@ from engine.blocktypes.value_blocks import Moment, ValueBlock
 from engine.descriptions.builder import BlockBuilder
 from engine.descriptions.copies import describe_copy
 from engine.descriptions.entries import Kernel, ReinterpretView, ReshapeView, SliceView, TransposeView
+from engine.descriptions.handles import BufferHandle
 from engine.descriptions.regions import describe_for, describe_if, describe_while
 from engine.kernel_blocks.expression_block import expression_interface
 from engine.kernel_blocks.graph_block import GraphBlock, graph_interface
@@ -47,6 +48,7 @@ __all__ = [
     "AdaptiveBlock",
     "Block",
     "BlockBuilder",
+    "BufferHandle",
     "Composite",
     "CompositeBuilder",
     "CudaFile",

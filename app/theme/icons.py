@@ -50,6 +50,7 @@ CATEGORIES = {
     "math": "mdi6.function-variant",
     "particles": "mdi6.dots-hexagon",
     "reduce": "mdi6.sigma",
+    "signal": "mdi6.waveform",
     "values": "mdi6.sine-wave",
 }
 #: Icons of the categories of ops.

@@ -69,8 +69,8 @@ def port(
     number of dimensions an input must have, or an output always has. `optional` lets an input stay unconnected, which a
     check of the patch mentions unless `advised` is False. `inplace` names the input whose memory an output reuses. A
     `state` output keeps its contents from frame to frame and over rebuilds. `dtype` is the rule for a port of
-    `any_type`: "same(port)", "data", "view", "captured" or "given" for an output, "same(port)" or "number" (a single
-    real number or boolean) for an input.
+    `any_type`: "same(port)", "data", "view", "captured" or "given" for an output, "same(port)", "number" (a single
+    real number or boolean) or "complex" for an input.
 
     `strided` says that the kernels take an input's strides (`self.x.stride(0)`), `delayed` that an input is not read
     before the next frame. `default` is what an output holds when its region is skipped, None when no value makes sense.

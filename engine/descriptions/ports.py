@@ -5,14 +5,20 @@ from dataclasses import dataclass
 from engine.types import DType
 from engine.types.bits import ByBits
 
+#: What inputs of any type may ask for: the kinds of element types, and what messages call these.
+KINDS = {
+    "number": (frozenset({"float", "integer", "boolean"}), "single real numbers or booleans"),
+    "complex": (frozenset({"complex"}), "complex numbers"),
+}
+
 
 @dataclass(frozen=True, eq=False)
 class PortSpec(ByBits):
     """A port as its block type declares it.
 
     `dtype` may be `any_type`. Then `dtype_rule` says what an output becomes ("same(x)", "data", "view", or "given" by
-    the block), or what an input must be ("same(x)", or "number" for single real numbers and booleans). `inplace` names
-    the input whose memory an output reuses. A `state` output keeps its contents from frame to frame.
+    the block), or what an input must be ("same(x)", or a key of `KINDS`). `inplace` names the input whose memory an
+    output reuses. A `state` output keeps its contents from frame to frame.
 
     A `strided` input takes layouts that are not contiguous. A `delayed` input is read in the next frame, so its writer
     may run later in this one. `default` is what an output holds when its region is skipped; with None, it must not

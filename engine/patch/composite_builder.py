@@ -8,7 +8,7 @@ from engine.blocktypes.block import Block, check_name, describe
 from engine.blocktypes.parameters import ParameterSpec
 from engine.catalogue.catalogue import Catalogue
 from engine.descriptions.description import Child, ChildPort, Composition
-from engine.descriptions.ports import PortSpec
+from engine.descriptions.ports import KINDS, PortSpec
 from engine.descriptions.shape_rules import GIVEN, parse_rule, same_names
 from engine.diagnostics import PatchError, WarploomError
 from engine.patch import rules
@@ -243,7 +243,7 @@ def input_spec(name: str, specs: list[PortSpec], doc: str | None, optional: bool
         shape="same",
         rank=next(iter(ranks), None),
         optional=not must_be_connected if optional is None else optional,
-        dtype_rule="number" if any(spec.dtype_rule == "number" for spec in specs) else None,
+        dtype_rule=next((spec.dtype_rule for spec in specs if spec.dtype_rule in KINDS), None),
         delayed=all(spec.delayed for spec in specs),
         strided=all(spec.strided for spec in specs),
     )

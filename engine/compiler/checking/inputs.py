@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from engine.descriptions.entries import CopyEntry, DelayEntry, Entry, buffer_arguments
 from engine.descriptions.extents import ShapeContext, ShapeRuleError
-from engine.descriptions.ports import PortSpec
+from engine.descriptions.ports import KINDS, PortSpec
 from engine.descriptions.rules import InputRule
 from engine.descriptions.shape_rules import same_names
 from engine.diagnostics import Diagnostic, Mend, error
@@ -58,19 +58,19 @@ def type_mismatch(port: str, expected: DType, found: DType, node: str | None = N
 
 
 def check_types(typed: Sequence[PortSpec], layouts: Mapping[str, Layout], problems: list[Diagnostic]) -> None:
-    """An input of any type may have a rule: elements as another input's, or numbers that kernels can compute with."""
+    """An input of any type may have a rule: elements as another input's, or elements of a kind."""
     for spec in typed:
         layout = layouts.get(spec.name)
         if layout is None:
             continue
-        if spec.dtype_rule == "number":
-            if layout.dtype.kind not in ("float", "integer", "boolean"):
-                wanted = "single real numbers or booleans"
+        if spec.dtype_rule in KINDS:
+            kinds, wanted = KINDS[spec.dtype_rule]
+            if layout.dtype.kind not in kinds:
                 problems.append(
                     error(
                         f"elements must be {wanted}, got {layout.dtype}",
                         port=spec.name,
-                        remedy="connect a buffer of numbers, or reinterpret its elements in between",
+                        remedy=f"connect a buffer of {wanted}, or reinterpret its elements in between",
                         expected=wanted,
                         found=str(layout.dtype),
                     )

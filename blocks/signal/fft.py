@@ -1,0 +1,18 @@
+from blocks.signal.transform import Transform
+from engine.api import BlockBuilder, In, Out, any_type, fft, port
+
+
+class FFT(Transform, id="signal.fft", tags=("fourier", "spectrum", "frequency", "dft", "cufft")):
+    """Transform complex numbers to their spectrum.
+
+    X[k] = sum over j of x[j] exp(-2 pi i j k / n), along one to three axes; equals numpy.fft.fftn. Element 0 of an axis
+    is the mean frequency 0, and negative frequencies lie in its second half: FFT Shift brings 0 to the middle. Real
+    numbers take half the time with Real FFT.
+    """
+
+    x: In[any_type] = port(strided=True, doc="The signal, c64 or c128, shape [..., n].")
+    out: Out[any_type] = port(dtype="captured", shape="captured", doc="The spectrum, of the same type and shape.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One call of the FFT library."""
+        build.capture(fft.Fft(self.axes, self.norm).on(x=self.x, out=self.out))

@@ -1,0 +1,28 @@
+from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, param, port
+
+AXES = 3
+
+
+class FFTShift(
+    Block, id="signal.fft_shift", title="FFT Shift", tags=("fftshift", "ifftshift", "center", "swap", "roll")
+):
+    """Bring frequency 0 to the middle of each axis.
+
+    Spectra begin with it; in the middle it is easier to look at and to draw masks for. Equals numpy.fft.fftshift, and
+    numpy.fft.ifftshift with `back`, which differs for odd sizes. Elements keep their values.
+    """
+
+    x: In[any_type] = port(doc="The spectrum: any element type, any shape.")
+    out: Out[any_type] = port(shape="same(x)", dtype="same(x)", doc="The same elements, moved.")
+    axes: int = param(1, min=1, max=AXES, structural=True, doc="How many of the last axes are turned.")
+    back: bool = param(False, structural=True, doc="Bring the middle back to position 0.")
+
+    kernel = Kernel("signal.cu", entry="turn_axes")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One thread an element."""
+        sizes = [self.x.last(axis) for axis in range(AXES - 1, -1, -1)]
+        turns = [(size + int(self.back)) // 2 for size in sizes]
+        turned = [turn if AXES - place <= self.axes else 0 for place, turn in enumerate(turns)]
+        arguments = (self.x, self.out, build.element_type(self.x), *sizes, *turned, self.x.size)
+        build.launch(self.kernel, num_threads=self.x.size, args=arguments)

@@ -1,0 +1,17 @@
+from blocks.signal.transform import Transform
+from engine.api import BlockBuilder, In, Out, any_type, fft, port
+
+
+class InverseFFT(Transform, id="signal.inverse_fft", tags=("ifft", "fourier", "synthesis", "cufft")):
+    """Transform a spectrum back to complex numbers.
+
+    x[j] = 1/n sum over k of X[k] exp(2 pi i j k / n), along one to three axes; equals numpy.fft.ifftn. It undoes an FFT
+    with the same `axes` and `norm`.
+    """
+
+    x: In[any_type] = port(strided=True, doc="The spectrum, c64 or c128, shape [..., n].")
+    out: Out[any_type] = port(dtype="captured", shape="captured", doc="The signal, of the same type and shape.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One call of the FFT library."""
+        build.capture(fft.Fft(self.axes, self.norm, inverse=True).on(x=self.x, out=self.out))

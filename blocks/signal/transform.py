@@ -1,0 +1,16 @@
+"""What the blocks that transform signals have in common."""
+
+from engine.api import Block, fft, param
+
+
+class Transform(Block, abstract=True):
+    """A Fourier transform of the last axes."""
+
+    axes: int = param(
+        1, min=1, max=3, structural=True, doc="How many of the last axes are transformed; others repeat it."
+    )
+    norm: str = param(
+        "backward",
+        choices=fft.NORMS,
+        doc="On which way to divide by the number of elements; ortho divides by its square root both times.",
+    )

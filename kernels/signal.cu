@@ -1,0 +1,115 @@
+// Signals and their spectra: frames and windows before a transform, and what is looked at after it.
+#include "elements.cuh"
+
+// A sum of cosines over one period of `size` elements, divided by its mean if `unit` is set; the higher ones follow from
+// the first. A single element keeps all of its weight.
+extern "C" __global__ void window_weights(
+    float* __restrict__ weights, float a0, float a1, float a2, float a3, float a4, bool unit, int size) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= size) return;
+    const float c1 = cospif(2.0f * static_cast<float>(i) / static_cast<float>(size));
+    const float c2 = 2.0f * c1 * c1 - 1.0f, c3 = 2.0f * c1 * c2 - c1, c4 = 2.0f * c2 * c2 - 1.0f;
+    const float weight = a0 - a1 * c1 + a2 * c2 - a3 * c3 + a4 * c4;
+    weights[i] = size == 1 ? 1.0f : unit ? weight / a0 : weight;
+}
+
+// The last axis has `size` elements.
+extern "C" __global__ void weigh(
+    const float* __restrict__ x, const float* __restrict__ weights, float* __restrict__ out, int size, int count) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count) out[i] = x[i] * weights[i % size];
+}
+
+// Frames of `size` elements that begin `hop` elements after each other, the first one at `start`. Before its first
+// element and after its last one the signal is 0, or begins again if it is a `loop`.
+extern "C" __global__ void cut_frames(
+    const float* __restrict__ x,
+    const float* __restrict__ weights,
+    float* __restrict__ out,
+    int start,
+    bool loop,
+    int hop,
+    int size,
+    int length,
+    int count) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    long long place = static_cast<long long>(start) + static_cast<long long>(i / size) * hop + i % size;
+    if (loop) {
+        place %= length;
+        if (place < 0) place += length;
+    }
+    out[i] = place >= 0 && place < length ? x[place] * weights[i % size] : 0.0f;
+}
+
+// How large complex numbers are, numbered as in blocks/signal/magnitude.py: their magnitude, its square, or decibels,
+// not below `lowest`.
+extern "C" __global__ void magnitude(
+    const void* __restrict__ x, unsigned int type, float* __restrict__ out, int scale, float lowest, int count) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    float size;
+    if ((type & ELEMENT_SIZE) == 16) {
+        const double2 number = static_cast<const double2*>(x)[i];
+        size = static_cast<float>(hypot(number.x, number.y));
+    } else {
+        const float2 number = static_cast<const float2*>(x)[i];
+        size = hypotf(number.x, number.y);
+    }
+    if (scale == 1) size *= size;
+    if (scale == 2) size = size > 0.0f ? fmaxf(20.0f * log10f(size), lowest) : size == 0.0f ? lowest : size;
+    out[i] = size;
+}
+
+// Turns each of the last three axes by a number of positions, so that position 0 comes to lie there; axis 0 is the last.
+extern "C" __global__ void turn_axes(
+    const void* __restrict__ x,
+    void* __restrict__ out,
+    unsigned int type,
+    int size2,
+    int size1,
+    int size0,
+    int turn2,
+    int turn1,
+    int turn0,
+    int count) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    const int rows = size0 * size1, planes = rows * size2;
+    const int x0 = (i % size0 + turn0) % size0;
+    const int x1 = (i / size0 % size1 + turn1) % size1;
+    const int x2 = (i / rows % size2 + turn2) % size2;
+    const size_t to = static_cast<size_t>(i / planes) * planes + static_cast<size_t>(x2) * rows + x1 * size0 + x0;
+    const unsigned int size = type & ELEMENT_SIZE;
+    copy_element(static_cast<unsigned char*>(out) + to * size, element_at(x, type, i), size);
+}
+
+// Where a height of a spectrogram lies among the positions of a spectrum; both begin with the lowest frequency.
+__device__ inline float frequency_at(float height, float octaves, int bins) {
+    return (bins - 1) * (octaves > 0.0f ? exp2f(octaves * (height - 1.0f)) : height);
+}
+
+// Spectra as the columns of a picture, low frequencies below. A pixel shows the highest of the values that fall into it,
+// or lies between two of them.
+extern "C" __global__ void lay_out_spectra(
+    const float* __restrict__ x, float* __restrict__ out, float octaves, int bins, int width, int height) {
+    const int column = blockIdx.x * blockDim.x + threadIdx.x;
+    const int row = blockIdx.y * blockDim.y + threadIdx.y;
+    if (column >= width || row >= height) return;
+    const float* spectrum = x + static_cast<size_t>(column) * bins;
+    const float from = frequency_at(static_cast<float>(height - 1 - row) / height, octaves, bins);
+    const float to = frequency_at(static_cast<float>(height - row) / height, octaves, bins);
+    float value;
+    if (to - from > 1.0f) {
+        const int last = min(static_cast<int>(to), bins - 1);
+        int bin = static_cast<int>(ceilf(from));
+        value = spectrum[bin];
+        while (++bin <= last) value = fmaxf(value, spectrum[bin]);
+    } else {
+        const float middle = 0.5f * (from + to);
+        const int bin = static_cast<int>(middle);
+        const float below = spectrum[bin], above = spectrum[min(bin + 1, bins - 1)];
+        value = below + (above - below) * (middle - bin);
+    }
+    out[static_cast<size_t>(row) * width + column] = value;
+}

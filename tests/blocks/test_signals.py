@@ -1,0 +1,197 @@
+"""Transforms, windows, spectrograms and convolution against numpy and scipy, on the host."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import ndimage, signal
+
+from blocks.signal.windowed import WINDOWS
+from engine import Engine, Patch, UpdateLevel
+from tests.blocks.running import apply, problems
+
+Array = np.ndarray[Any, Any]
+
+
+def complex_numbers(*shape: int, seed: int = 0) -> Array:
+    rng = np.random.default_rng(seed)
+    return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(np.complex64)
+
+
+@pytest.mark.parametrize(("block", "oracle"), [("fft", np.fft.fftn), ("inverse_fft", np.fft.ifftn)])
+@pytest.mark.parametrize("norm", ["backward", "ortho", "forward"])
+def test_complex_transforms(block: str, oracle: Any, norm: str) -> None:
+    """One and two axes of three."""
+    x = complex_numbers(3, 7, 33)
+    for axes in (1, 2):
+        found = apply(f"signal.{block}", {"x": x}, axes=axes, norm=norm)
+        expected = oracle(x.astype(complex), axes=(-2, -1)[-axes:], norm=norm)
+        assert found.dtype == np.complex64
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("n", [32, 33])
+def test_real_transforms_undo_each_other(n: int) -> None:
+    """Half a spectrum there, the signal back; f64 keeps its precision."""
+    x = np.random.default_rng(n).standard_normal((5, n))
+    half = apply("signal.real_fft", {"x": x}, axes=2)
+    assert half.shape == (5, n // 2 + 1) and half.dtype == np.complex128
+    np.testing.assert_allclose(half, np.fft.rfft2(x), atol=1e-12)
+    back = apply("signal.inverse_real_fft", {"x": half}, axes=2, odd=n % 2 == 1)
+    np.testing.assert_allclose(back, x, atol=1e-13)
+
+
+def test_a_view_is_transformed_without_a_copy_and_options_recapture() -> None:
+    """Columns of a matrix by a Transpose; another norm captures the call again."""
+    x = complex_numbers(6, 9)
+    patch = Patch()
+    turned, fft = patch.add("buffer.transpose"), patch.add("signal.fft")
+    patch.connect(patch.add("io.array", data=x)["out"], turned["x"])
+    patch.connect(turned["out"], fft["x"])
+    with Engine(patch, device="host") as engine:
+        assert not engine.step().diagnostics
+        np.testing.assert_allclose(engine.read(fft["out"]), np.fft.fft(x.T), atol=1e-5)
+        patch.set(fft, norm="ortho")
+        assert engine.step().update_level is UpdateLevel.RECAPTURE
+        np.testing.assert_allclose(engine.read(fft["out"]), np.fft.fft(x.T, norm="ortho"), atol=1e-5)
+
+
+def test_what_cant_be_transformed_is_refused_at_the_port() -> None:
+    """Real numbers, too few axes, and strides that cuFFT doesn't know."""
+    for data, parameters, words in (
+        (np.ones(8, np.float32), {}, "elements must be c64 or c128, got f32"),
+        (complex_numbers(8), {"axes": 2}, "must have 2 dimensions or more"),
+    ):
+        patch = Patch()
+        fft = patch.add("signal.fft", **parameters)
+        patch.connect(patch.add("io.array", data=data)["out"], fft["x"])
+        ((node, port, text),) = problems(patch)
+        assert (node, port) == (fft.id, "x") and words in text
+
+
+@pytest.mark.parametrize("shape", [(7,), (8,), (3, 4, 5), (2, 3, 6, 5)])
+def test_shifts_are_numpys(shape: tuple[int, ...]) -> None:
+    """There and back, for odd and even sizes, of as many axes as there are."""
+    x = np.arange(np.prod(shape), dtype=np.uint16).reshape(shape)
+    for axes in (1, 2, 3):
+        last = tuple(range(-min(axes, len(shape)), 0))
+        found = apply("signal.fft_shift", {"x": x}, axes=axes)
+        np.testing.assert_array_equal(found, np.fft.fftshift(x, last))
+        np.testing.assert_array_equal(apply("signal.fft_shift", {"x": found}, axes=axes, back=True), x)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_magnitudes(dtype: Any) -> None:
+    """Magnitude, power and decibels; 0 has the lowest number of decibels, and NaN stays."""
+    x = (complex_numbers(257) * 10.0 ** np.linspace(-9, 9, 257)).astype(dtype)
+    x[:3] = 0, np.nan, np.inf
+    size = np.abs(x.astype(complex))
+    np.testing.assert_allclose(apply("signal.magnitude", {"x": x}), size, rtol=1e-6)
+    np.testing.assert_allclose(apply("signal.magnitude", {"x": x}, scale="power"), size**2, rtol=1e-6)
+    found = apply("signal.magnitude", {"x": x}, scale="decibels", lowest=-100.0)
+    with np.errstate(divide="ignore"):
+        np.testing.assert_allclose(found, np.maximum(20 * np.log10(size), -100), rtol=1e-6, atol=2e-5)
+
+
+def test_magnitude_takes_complex_numbers_alone() -> None:
+    """The message names what else would do."""
+    patch = Patch()
+    magnitude = patch.add("signal.magnitude")
+    patch.connect(patch.add("io.array", data=np.ones(3, np.float32))["out"], magnitude["x"])
+    ((node, port, text),) = problems(patch)
+    assert (node, port) == (magnitude.id, "x") and text.startswith("elements must be complex numbers, got f32")
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+def test_windows_are_scipys(window: str) -> None:
+    """Periodic ones, of odd and even sizes; with unit_mean, their mean is 1."""
+    name = {"none": "boxcar", "flat top": "flattop", "blackman-harris": "blackmanharris"}.get(window, window)
+    for n in (1, 7, 1024):
+        expected = signal.get_window(name, n)
+        found = apply("signal.window", {"x": np.ones((2, n), np.float32)}, window=window)
+        np.testing.assert_allclose(found, [expected, expected], atol=1e-6)
+        if n > 8:
+            found = apply("signal.window", {"x": np.ones(n, np.float32)}, window=window, unit_mean=True)
+            np.testing.assert_allclose(found, expected / expected.mean(), atol=5e-6)
+
+
+@pytest.mark.parametrize("loop", [False, True])
+@pytest.mark.parametrize("start", [-70, 0, 13, 10**9])
+def test_frames_overlap(start: int, loop: bool) -> None:
+    """Around the signal lies 0, or the signal again."""
+    x = np.random.default_rng(1).standard_normal(101).astype(np.float32)
+    given = {"count": 5, "size": 16, "hop": 7, "start": start, "loop": loop, "window": "hann"}
+    places = start + 7 * np.arange(5)[:, None] + np.arange(16)
+    cut = x[places % 101] if loop else np.where((places >= 0) & (places < 101), x[np.clip(places, 0, 100)], 0)
+    found = apply("signal.frames", {"x": x}, **given)
+    np.testing.assert_allclose(found, cut * signal.get_window("hann", 16), atol=1e-6)
+
+
+def test_a_sine_stands_at_its_frequency() -> None:
+    """Amplitude 1 gives -6 dB at its place in a flat-top spectrum."""
+    rate, frequency = 8000, 1003.0
+    x = np.sin(2 * np.pi * frequency * np.arange(rate) / rate).astype(np.float32)
+    patch = Patch()
+    frames = patch.add("signal.frames", count=4, size=512, window="flat top", unit_mean=True)
+    fft = patch.add("signal.real_fft", norm="forward")
+    level = patch.add("signal.magnitude", scale="decibels")
+    patch.connect(patch.add("io.array", data=x)["out"], frames["x"])
+    patch.connect(frames["out"], fft["x"])
+    patch.connect(fft["out"], level["x"])
+    with Engine(patch, device="host") as engine:
+        assert not engine.step().diagnostics
+        found = engine.read(level["out"])
+    assert found.shape == (4, 257)
+    assert (np.abs(found.argmax(1) - frequency * 512 / rate) < 1).all()
+    np.testing.assert_allclose(found.max(1), 20 * np.log10(0.5), atol=0.02)
+
+
+def test_a_spectrogram_shows_low_frequencies_below() -> None:
+    """With an even scale and as many rows as frequencies below the highest, rows are means of two neighbours."""
+    x = np.random.default_rng(2).standard_normal((6, 65)).astype(np.float32)
+    found = apply("signal.spectrogram", {"x": x}, height=64, octaves=0.0)
+    np.testing.assert_allclose(found, ((x[:, :-1] + x[:, 1:]) / 2).T[::-1], atol=1e-6)
+    peak = np.full((2, 1025), -90, np.float32)
+    peak[0, 512], peak[1, 4] = 0, 0
+    found = apply("signal.spectrogram", {"x": peak}, height=300, octaves=10.0)
+    rows = found.argmax(0)
+    np.testing.assert_allclose(rows, [300 / 10 * 1, 300 / 10 * 8], atol=20)
+    assert found[rows[0], 0] == 0, "the highest of several values is shown"
+
+
+@pytest.mark.parametrize("size", [(1, 1), (5, 5), (4, 7), (31, 2)])
+@pytest.mark.parametrize(("border", "mode"), [("nearest", "nearest"), ("black", "constant"), ("wrap", "wrap")])
+def test_convolution_is_scipys(size: tuple[int, int], border: str, mode: str) -> None:
+    """Each colour by its own weights; alpha stays."""
+    rng = np.random.default_rng(3)
+    image, weights = rng.random((29, 43, 4), np.float32), rng.random((*size, 4), np.float32)
+    patch = Patch()
+    convolve = patch.add("signal.convolve", border=border)
+    patch.connect(patch.add("io.image_array", data=image)["out"], convolve["image"])
+    patch.connect(patch.add("io.image_array", data=weights)["out"], convolve["weights"])
+    with Engine(patch, device="host") as engine:
+        assert not engine.step().diagnostics
+        found = engine.read(convolve["out"])
+        for channel in range(3):
+            mine = weights[..., channel].astype(float)
+            expected = ndimage.convolve(image[..., channel].astype(float), mine, mode=mode)
+            np.testing.assert_allclose(found[..., channel], expected / mine.sum(), atol=2e-6)
+        np.testing.assert_array_equal(found[..., 3], image[..., 3])
+        patch.set(convolve, normalize=False)
+        assert engine.step().update_level is UpdateLevel.HOT
+        np.testing.assert_allclose(engine.read(convolve["out"])[..., 2], expected, atol=1e-4)
+
+
+def test_weights_that_add_up_to_nothing_are_not_divided_by_their_sum() -> None:
+    """An edge filter."""
+    image, weights = np.zeros((8, 9, 4), np.float32), np.zeros((1, 3, 4), np.float32)
+    image[:, 4:], weights[0, 0], weights[0, 2] = 1, 1, -1
+    patch = Patch()
+    convolve = patch.add("signal.convolve")
+    patch.connect(patch.add("io.image_array", data=image)["out"], convolve["image"])
+    patch.connect(patch.add("io.image_array", data=weights)["out"], convolve["weights"])
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        found = engine.read(convolve["out"])[..., :3]
+    np.testing.assert_allclose(found[:, 3:5], 1, atol=1e-6)
+    np.testing.assert_allclose(np.delete(found, (3, 4), axis=1), 0, atol=1e-6)
