@@ -284,14 +284,19 @@ def _paint_values(
     growth: float,
 ) -> None:
     """Paint the numbers, by the name and side of their ports; right-aligned, so that the decimal point stays."""
-    painter.setFont(ui_font(round(SMALL * growth)))
+    size = round(SMALL * growth)
+    painter.setFont(ui_font(size))
     painter.setPen(qcolor(ink))
     flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
     for ports, centres in ((model.inputs, layout.inputs), (model.outputs, layout.outputs)):
         for port, centre in zip(ports, centres, strict=True):
             text = texts.get((port.name, port.is_input))
             if text is not None:
-                painter.drawText(value_area(port, centre, layout), flags | Qt.TextFlag.TextDontClip, text)
+                area = value_area(port, centre, layout)
+                if port.is_input:  # a name that has grown may reach the number
+                    name = PORT_TEXT + layout.names * growth + VALUE_GAP
+                    area.setRight(max(area.right(), centre.x() + name + text_width(text, size, False)))
+                painter.drawText(area, flags | Qt.TextFlag.TextDontClip, text)
 
 
 def _paint_slider(painter: QPainter, slider: SliderViewModel, track: QRectF, theme: Colours, *, held: bool) -> None:

@@ -20,7 +20,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPainterPath, QPainterPathStroker, QPen
 from PySide6.QtWidgets import QGraphicsItem, QGraphicsPathItem, QStyleOptionGraphicsItem, QWidget
 
-from app.canvas.drawing.node_layout import layout, value_area
+from app.canvas.drawing.node_layout import layout, painted_area
 from app.canvas.drawing.node_painter import ABOVE, NEAR, NodeAppearance, paint_node
 from app.canvas.drawing.shapes import connection_path, on_screen, qcolor
 from app.qt.safe_overrides import safe_overrides
@@ -255,7 +255,7 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
             text = live.text(self.values)
             if text != self._shown_values.get(key):
                 self._shown_values[key] = text
-                self.update(value_area(port.model, port.pos(), self.layout))
+                self.update(painted_area(port.model, port.pos(), self.layout))
 
     def _value_texts(self) -> dict[tuple[str, bool], str]:
         found = ((key, port.model.live) for key, port in self.ports.items())

@@ -276,7 +276,7 @@ def test_only_numbers_that_changed_are_repainted(hand: Hand, qtbot: QtBot, monke
     show(0.50001)
     assert painted == []
     show(0.6)
-    assert len(painted) == 1 and 0 < painted[0].width() < 60
+    assert len(painted) == 1 and 0 < painted[0].width() < 90
     hand.canvas.view.set_zoom(NEAR / 2)
     show(0.7)
     assert len(painted) == 1
