@@ -15,6 +15,8 @@ from engine.patch.document import Patch
 from engine.patch.rules import TypeMismatch, WouldCycle, fits, reached
 
 DELAY, COPY, CONVERT = "buffer.frame_delay", "buffer.copy", "buffer.convert"
+#: In op graphs.
+CONVERT_OP = "op.convert"
 #: So many buttons of one kind a person can choose between at a glance.
 _MOST = 3
 
@@ -45,13 +47,15 @@ def remedies(patch: Patch, diagnostic: Diagnostic) -> list[Remedy]:
     source = patch.source_of(end)
     match diagnostic.mend:
         case Mend.CONNECT if patch.find_end(end) is not None:
-            return [Remedy(f"Add a block for {end.port} …", search=end)]
+            return [Remedy(f"Add {patch.catalogue.member} for {end.port} …", search=end)]
         case Mend.CHOOSE:
             return _choice(patch, end)
         case Mend.CONNECT_LIKE:
             return _likes(patch, end)
         case Mend.COPY if source is not None:
             return [_insertion(patch, COPY, Connection(source, end))]
+        case Mend.CONVERT if source is not None and patch.catalogue.get(CONVERT_OP) is not None:
+            return [_insertion(patch, CONVERT_OP, Connection(source, end), type=diagnostic.expected)]
         case Mend.CONVERT if source is not None:
             return list(_conversion(patch, source, end, diagnostic.found))
         case Mend.DISCONNECT if source is not None:

@@ -89,8 +89,9 @@ class OpCatalogue(Catalogue):
         return found
 
     def all(self) -> list[type[Block]]:
-        """Return every op, by category as the table orders them."""
-        return [op_block(op) for op in sorted(OPS.values(), key=lambda op: CATEGORIES.index(op.category))]
+        """Return every op that a person may place, by category as the table orders them."""
+        ops = (op for op in OPS.values() if not op.is_internal)
+        return [op_block(op) for op in sorted(ops, key=lambda op: CATEGORIES.index(op.category))]
 
     def search(self, text: str) -> list[type[Block]]:
         """Return the ops that match every word of `text`, best first."""

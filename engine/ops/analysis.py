@@ -183,7 +183,7 @@ class _Inference:
             known.signatures[node_id] = placed.op.rule(Call(placed.op, placed.node, inputs, placed.settings))
         except Misuse as misuse:
             place = {"node": node_id, "port": misuse.port, "expected": misuse.expected, "found": misuse.found}
-            self.problems[node_id] = error(misuse.message, **place)
+            self.problems[node_id] = error(misuse.message, **place, mend=misuse.mend)
         if previous is not None and not comes_back and placed.op.regions and node_id in known.signatures:
             # A region that is looked at again begins with what came back the last time, so types only widen.
             known.signatures[node_id] = previous

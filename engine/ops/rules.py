@@ -7,6 +7,7 @@ from functools import reduce
 
 from llvmlite import ir
 
+from engine.diagnostics import Mend
 from engine.ops.emission import Emission, Value
 from engine.ops.table import (
     Call,
@@ -104,7 +105,7 @@ def _require_whole(call: Call, name: str) -> None:
     given = call.value(name)
     if given.is_float:
         message = f"{name} must be a whole number, got {given}; convert it to s32"
-        raise Misuse(message, name, "whole number", str(given))
+        raise Misuse(message, name, str(S32), str(given), Mend.CONVERT)
 
 
 def scalar(call: Call, name: str) -> ValueType:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
+from engine.diagnostics import Mend
 from engine.ops.emission import Buffer, Emission, Value
 from engine.ops.graph import OpNode
 from engine.ops.types import BufferType, Type, ValueType
@@ -55,11 +56,13 @@ class OpSetting:
 
 
 class Misuse(Exception):
-    """A type rule refuses an op; `port` is where."""
+    """A type rule refuses an op; `port` is where. With `mend`, what is expected there is the type to convert to."""
 
-    def __init__(self, message: str, port: str | None = None, expected: str = "", found: str = "") -> None:
+    def __init__(
+        self, message: str, port: str | None = None, expected: str = "", found: str = "", mend: Mend | None = None
+    ) -> None:
         super().__init__(message)
-        self.message, self.port, self.expected, self.found = message, port, expected, found
+        self.message, self.port, self.expected, self.found, self.mend = message, port, expected, found, mend
 
 
 @dataclass(frozen=True)
@@ -159,6 +162,8 @@ class OpType:
     roams: bool = False
     #: Threads wait for each other in it, so all must reach it.
     waits: bool = False
+    #: Only fusion puts it into a graph, so no palette has it.
+    is_internal: bool = False
     #: The axes along which threads must count the elements.
     rank: int = 1
 

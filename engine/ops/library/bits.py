@@ -6,6 +6,7 @@ from functools import partial
 
 from llvmlite import ir
 
+from engine.diagnostics import Mend
 from engine.ops.emission import I1, Emission, constant
 from engine.ops.rules import (
     Scalar,
@@ -36,7 +37,8 @@ def _shift_type(call: Call) -> Signature:
     for name in names_of(call):
         given = call.value(name)
         if given.is_float:
-            raise Misuse(f"{name} must be a whole number, got {given}", name, "whole number", str(given))
+            message = f"{name} must be a whole number, got {given}"
+            raise Misuse(message, name, str(S32), str(given), Mend.CONVERT)
     first = call.value(names_of(call)[0])
     kind = both.of(S32.scalar if first.is_boolean else first.scalar)
     return Signature(dict.fromkeys(names_of(call), kind), {"out": kind})

@@ -6,6 +6,7 @@ from functools import partial
 
 from llvmlite import ir
 
+from engine.diagnostics import Mend
 from engine.ops import memory
 from engine.ops.emission import (
     GLOBAL,
@@ -178,6 +179,7 @@ register(
         _element,
         settings=(OpSetting("type", "str", "f32", "The type of the elements.", ELEMENTS),),
         tags=("fuse", "round"),
+        is_internal=True,
     )
 )
 
@@ -213,7 +215,7 @@ def fits(given: ValueType, dtype: DType, port: str) -> ValueType:
         raise Misuse(message, port, str(dtype), str(given))
     if given.is_float and not given.weak and not kind.is_float:
         message = f"{port} must be a whole number to be stored as {dtype}, got {given}; convert it"
-        raise Misuse(message, port, str(dtype), str(given))
+        raise Misuse(message, port, str(kind.scalar), str(given), Mend.CONVERT)
     return kind
 
 

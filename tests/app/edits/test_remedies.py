@@ -11,6 +11,7 @@ import pytest
 from app.edits.compatible import ends
 from app.edits.remedies import Remedy, connection_remedies, remedies
 from engine.diagnostics import Diagnostic, Mend, PatchError, error
+from engine.op_graphs.op_patch import OpPatch, graph_json
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
 from engine.patch.files import dump_patch
@@ -160,3 +161,28 @@ def test_another_type_offers_to_convert_numbers_only() -> None:
     patch = build({**images(p=4), "c": ("reduce.count", {}), "s": ("math.saxpy", {})})
     assert refused(patch, "p.out", "s.x") == []
     assert [remedy.title for remedy in refused(patch, "c.out", "s.x")] == ["Insert Convert"]
+
+
+@pytest.mark.parametrize(
+    ("op", "port", "settings"),
+    [
+        ("op.bit_not", "x", {}),
+        ("op.bit_and", "a", {}),
+        ("op.output", "value", {"type": "u8"}),
+        ("op.output", "value", {"type": "s32"}),
+    ],
+)
+def test_a_float_among_whole_numbers_is_converted_by_a_button(op: str, port: str, settings: dict[str, Any]) -> None:
+    """In the op graph of a kernel: the op is put between, with the type that is needed, in one undo step."""
+    patch = OpPatch()
+    patch.add("op.input", node_id="x")
+    patch.add(op, node_id="last", position=(240, 0), **settings)
+    patch.connect(PortRef("x", "value"), PortRef("last", port))
+    before = graph_json(patch)
+    (problem,) = (item for item in patch.problems if item.port == port)
+    (remedy,) = remedies(patch, problem)
+    assert remedy.title == "Insert Convert" and remedy.edit is not None
+    remedy.edit()
+    assert not [item for item in patch.problems if item.port == port]
+    assert patch.undo() == "Insert Convert"
+    assert graph_json(patch) == before
