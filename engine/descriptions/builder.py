@@ -176,7 +176,8 @@ class BlockBuilder:
         """Call libraries one after another, as one captured node: `build.capture(blas.Gemm().on(a=self.a, ...))`.
 
         The buffers between several calls are `build.buffer`s. A live parameter for a number costs a kernel that stores
-        it, and no more than that when its value changes.
+        it, and no more than that when its value changes. A buffer of one element for a number costs nothing; it must
+        be of the type in which the call computes.
         """
         if not calls:
             raise checks.refuse(self._id, "captured calls", "be one or more", calls)
@@ -191,15 +192,19 @@ class BlockBuilder:
             is_output = slot in call.outputs
             given = self._access(handle, reads=not is_output or slot in call.changed, writes=is_output)
             operands.append((slot, given))
-        numbers = [(name, self.argument(value)) for name, value in made.numbers.items()]
-        known = [(name, float(number.value)) for name, number in numbers if isinstance(number, ValueArgument)]
-        if len(known) == len(numbers):
-            return CapturedCall(call, tuple(operands), tuple(known))
+        arguments = [self.argument(number) for number in made.numbers.values()]
+        numbers = tuple([(name, _number(argument)) for name, argument in zip(made.numbers, arguments, strict=True)])
+        for kind in (ValueArgument, BufferArgument):
+            if all(isinstance(argument, kind) for argument in arguments):
+                return CapturedCall(call, tuple(operands), numbers)
+        zero = ValueArgument(0.0)
+        values = [zero if isinstance(argument, BufferArgument) else argument for argument in arguments]
         stored = self._own(f"numbers{self._count(KernelEntry)}", c128, STORED)
-        values = [number for _, number in numbers] + [ValueArgument(0.0)] * (STORED - len(numbers))
-        arguments = (stored, ElementArgument(operands[0][1].name), *values)
-        self._entries.append(KernelEntry(_STORE, (1,), (1, 1, 1), arguments))
-        return CapturedCall(call, tuple(operands), tuple([(name, 0.0) for name, _ in numbers]), stored)
+        values += [zero] * (STORED - len(values))
+        self._entries.append(
+            KernelEntry(_STORE, (1,), (1, 1, 1), (stored, ElementArgument(operands[0][1].name), *values))
+        )
+        return CapturedCall(call, tuple(operands), numbers, stored)
 
     def _own(self, name: str, dtype: DType, size: int = 1) -> BufferArgument:
         """Make an internal buffer, and return it as an argument that is written and read."""
@@ -447,3 +452,10 @@ class BlockBuilder:
             check(text, self._names, self._structural)
         except ShapeRuleError as problem:
             raise checks.BlockCallError(f"{self._id}: {problem}") from None
+
+
+def _number(argument: Argument) -> float | BufferArgument:
+    """Return a number of a library call as the call keeps it; a live one is 0 there."""
+    if isinstance(argument, BufferArgument):
+        return BufferArgument(argument.name, reads=True, writes=False)
+    return float(argument.value) if isinstance(argument, ValueArgument) else 0.0

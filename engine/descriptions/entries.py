@@ -168,12 +168,13 @@ STORED = 4
 class CapturedCall:
     """A library call with the buffers in its slots, and its numbers.
 
-    These are known, or they are read from the buffer `stored`, which has 16 bytes for each.
+    Each is known, or is read from a buffer. With `stored`, none is known: those without a buffer of their own are read
+    from that one, which has 16 bytes for each number.
     """
 
     call: LibraryCall
     operands: tuple[tuple[str, BufferArgument], ...]
-    numbers: tuple[tuple[str, float], ...] = ()
+    numbers: tuple[tuple[str, float | BufferArgument], ...] = ()
     stored: BufferArgument | None = None
 
 
@@ -194,8 +195,10 @@ class CaptureEntry:
         """The buffers that the calls touch, each once for everything that is done to it."""
         found = {self.workspace.name: self.workspace}
         for made in self.calls:
-            stored = () if made.stored is None else (replace(made.stored, writes=False),)
-            for argument in (*(argument for _, argument in made.operands), *stored):
+            numbers = [number for _, number in made.numbers if isinstance(number, BufferArgument)]
+            if made.stored is not None:
+                numbers.append(replace(made.stored, writes=False))
+            for argument in (*(argument for _, argument in made.operands), *numbers):
                 known = found.get(argument.name, argument)
                 reads, writes = known.reads or argument.reads, known.writes or argument.writes
                 found[argument.name] = BufferArgument(argument.name, reads, writes)

@@ -1,108 +1,201 @@
-"""Linear algebra with dense matrices and vectors, as BLAS has it; matrices are row-major like every buffer."""
+"""Products and sums of dense matrices and vectors, as BLAS has them; matrices are row-major like every buffer."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.libraries.call import LibraryCall, OperandError
-from engine.libraries.layouts import pieces
-from engine.types import DType, bf16, c64, c128, f16, f32, f64
+from engine.libraries.matrices import (
+    FULL,
+    NUMBERS,
+    REAL_OF,
+    check_like,
+    check_matrix,
+    check_vector,
+    common_type,
+    repeated_axes,
+    vectors_of,
+)
 from engine.types.layout import Layout
 
-#: What the library computes with; products of f16 and bf16 are summed in f32.
-NUMBERS: tuple[DType, ...] = (f16, bf16, f32, f64, c64, c128)
+#: What each element of a product may be passed through: max(x, 0), or the Gaussian error linear unit by its
+#: approximation with tanh.
+ACTIVATIONS = ("none", "relu", "gelu")
 
 
 @dataclass(frozen=True)
 class Gemm(LibraryCall):
-    """out = alpha a b + beta c, with a [..., m, k], b [..., k, n], c and out [..., m, n].
+    """out = activation(alpha a b + beta c + bias), with a [..., m, k], b [..., k, n], c and out [..., m, n], bias [n].
 
     `transpose_a` and `transpose_b` take a [..., k, m] and b [..., n, k]. All have the same leading axes, over which the
     product is repeated; a or b may have none, and is then the same for each. All have one element type: f16, bf16, f32,
-    f64, c64 or c128.
+    f64, c64 or c128; complex numbers have neither bias nor activation.
     """
 
     transpose_a: bool = False
     transpose_b: bool = False
+    activation: str = "none"
 
     library = "blas"
-    inputs = ("a", "b", "c")
+    inputs = ("a", "b", "c", "bias")
     outputs = ("out",)
-    optional = frozenset({"c"})
+    optional = frozenset({"c", "bias"})
     numbers = {"alpha": 1.0, "beta": 1.0}  # noqa: RUF012 - never changed
 
     def results(self, inputs: Mapping[str, Layout]) -> dict[str, Layout]:
         """Return the product's layout."""
-        dtype = common_type(inputs, ("a", "b", "c"), NUMBERS)
+        dtype = common_type(inputs, self.inputs, NUMBERS)
         for slot in ("a", "b"):
-            _matrix(slot, inputs[slot])
+            check_matrix(slot, inputs[slot])
         a, b = inputs["a"].shape, inputs["b"].shape
         m, k = a[-2:][:: -1 if self.transpose_a else 1]
         inner, n = b[-2:][:: -1 if self.transpose_b else 1]
         if inner != k:
             what = "columns" if self.transpose_b else "rows"
             raise OperandError("b", f"matrix must have {k} {what} to be multiplied with a, got shape {list(b)}")
-        axes = a[:-2] or b[:-2]
-        if b[:-2] not in (axes, ()):
-            raise OperandError("b", f"leading axes must be {list(axes)} as in a, got {list(b[:-2])}")
-        shape = (*axes, m, n)
-        if "c" in inputs and (inputs["c"].shape, inputs["c"].strides) != (shape, None):
-            text = f"matrix must be of shape {list(shape)} without gaps, got {inputs['c']}"
-            raise OperandError("c", text)
-        return {"out": Layout(dtype, shape)}
-
-
-def common_type(inputs: Mapping[str, Layout], slots: Sequence[str], accepted: Sequence[DType]) -> DType:
-    """Return the element type that all of these inputs have; OperandError when they differ or have another one."""
-    there = [slot for slot in slots if slot in inputs]
-    dtype = inputs[there[0]].dtype
-    if dtype not in accepted:
-        names = ", ".join(map(str, accepted))
-        raise OperandError(there[0], f"elements must be one of {names}, got {dtype}")
-    for slot in there[1:]:
-        if inputs[slot].dtype != dtype:
-            raise OperandError(slot, f"elements must be {dtype} as in {there[0]}, got {inputs[slot].dtype}")
-    return dtype
-
-
-def _matrix(slot: str, layout: Layout) -> None:
-    if len(layout.shape) < 2:
-        raise OperandError(slot, f"matrix must have 2 dimensions or more, got shape {list(layout.shape)}")
-    try:
-        matrix_of(layout)
-    except ValueError as problem:
-        raise OperandError(slot, str(problem)) from None
+        out = Layout(dtype, (*repeated_axes(a[:-2], b[:-2], "b"), m, n))
+        if "c" in inputs:
+            check_like("c", inputs["c"], out)
+        if "bias" in inputs:
+            check_like("bias", inputs["bias"], Layout(dtype, (n,)))
+        if dtype.kind == "complex" and ("bias" in inputs or self.activation != "none"):
+            raise OperandError("a", f"elements must be real for a bias or an activation, got {dtype}")
+        return {"out": out}
 
 
 @dataclass(frozen=True)
-class Matrix:
-    """How BLAS sees a row-major layout: `rows` x `columns`, `leading` elements from one row to the next.
+class Gemv(LibraryCall):
+    """out = alpha a x + beta y, with a [..., m, k], x [..., k], y and out [..., m]; f32, f64, c64 or c128.
 
-    When it `is_transposed`, columns lie without gaps, and `leading` is from one column to the next. There are `count`
-    matrices, `distance` elements apart.
+    `transpose` takes a [..., k, m]. Leading axes repeat the product as for `Gemm`.
     """
 
-    rows: int
-    columns: int
-    leading: int
-    is_transposed: bool
-    count: int
-    distance: int
+    transpose: bool = False
+
+    library = "blas"
+    inputs = ("a", "x", "y")
+    outputs = ("out",)
+    optional = frozenset({"y"})
+    numbers = {"alpha": 1.0, "beta": 1.0}  # noqa: RUF012 - never changed
+
+    def results(self, inputs: Mapping[str, Layout]) -> dict[str, Layout]:
+        """Return the product's layout."""
+        dtype = common_type(inputs, self.inputs, FULL)
+        check_matrix("a", inputs["a"])
+        a, x = inputs["a"].shape, inputs["x"].shape
+        m, k = a[-2:][:: -1 if self.transpose else 1]
+        if x[-1:] != (k,):
+            raise OperandError("x", f"vector must have {k} elements to be multiplied with a, got shape {list(x)}")
+        try:
+            vectors_of(inputs["x"])
+        except ValueError as problem:
+            raise OperandError("x", str(problem)) from None
+        out = Layout(dtype, (*repeated_axes(a[:-2], x[:-1], "x"), m))
+        if "y" in inputs:
+            check_like("y", inputs["y"], out)
+        return {"out": out}
 
 
-def matrix_of(layout: Layout) -> Matrix:
-    """Return how BLAS sees the last two axes; ValueError, with a sentence, when it can't."""
-    *axes, rows, columns = layout.shape
-    *steps, row_step, column_step = layout.element_strides
-    if column_step == 1 or columns == 1:
-        leading, is_transposed = (row_step if rows > 1 else columns), False
-    elif row_step == 1 or rows == 1:
-        leading, is_transposed = (column_step if columns > 1 else rows), True
-    else:
-        text = f"matrix must have its rows or its columns without gaps, got strides {list(layout.element_strides)}"
-        raise ValueError(text)
-    if leading < (rows if is_transposed else columns):
-        raise ValueError(f"rows of a matrix must not overlap, got strides {list(layout.element_strides)}")
-    count, distance = pieces("matrices", axes, steps)
-    return Matrix(rows, columns, max(leading, 1), is_transposed, count, distance)
+@dataclass(frozen=True)
+class Axpy(LibraryCall):
+    """y = alpha x + y in place; vectors of f32, f64, c64 or c128."""
+
+    library = "blas"
+    inputs = ("x",)
+    outputs = ("y",)
+    changed = frozenset({"y"})
+    numbers = {"alpha": 1.0}  # noqa: RUF012 - never changed
+
+    def results(self, inputs: Mapping[str, Layout]) -> dict[str, Layout]:
+        """Return what y holds already."""
+        return {"y": _pair(inputs)}
+
+
+@dataclass(frozen=True)
+class Scal(LibraryCall):
+    """x = alpha x in place; a vector of f32, f64, c64 or c128."""
+
+    library = "blas"
+    inputs = ()
+    outputs = ("x",)
+    changed = frozenset({"x"})
+    numbers = {"alpha": 1.0}  # noqa: RUF012 - never changed
+
+    def results(self, inputs: Mapping[str, Layout]) -> dict[str, Layout]:
+        """Return what x holds already."""
+        common_type(inputs, ("x",), FULL)
+        check_vector("x", inputs["x"])
+        return {"x": inputs["x"]}
+
+
+@dataclass(frozen=True)
+class Dot(LibraryCall):
+    """out [1] = the sum of x y over all elements, with conjugates of x's if asked for; f32, f64, c64 or c128."""
+
+    conjugate: bool = False
+
+    library = "blas"
+    inputs = ("x", "y")
+    outputs = ("out",)
+
+    def results(self, inputs: Mapping[str, Layout]) -> dict[str, Layout]:
+        """Return the sum's layout."""
+        return {"out": Layout(_pair(inputs).dtype, (1,))}
+
+
+@dataclass(frozen=True)
+class Norm(LibraryCall):
+    """out [1] = the square root of the sum of |x| squared, a real number; x of f32, f64, c64 or c128."""
+
+    library = "blas"
+    inputs = ("x",)
+    outputs = ("out",)
+
+    def results(self, inputs: Mapping[str, Layout]) -> dict[str, Layout]:
+        """Return the norm's layout."""
+        dtype = common_type(inputs, ("x",), FULL)
+        check_vector("x", inputs["x"])
+        return {"out": Layout(REAL_OF[dtype], (1,))}
+
+
+@dataclass(frozen=True)
+class Geam(LibraryCall):
+    """out = alpha a + beta b, each of shape [..., m, n] or, when it is transposed, [..., n, m]; as for `Gemv`.
+
+    Without b it transposes or scales a.
+    """
+
+    transpose_a: bool = False
+    transpose_b: bool = False
+
+    library = "blas"
+    inputs = ("a", "b")
+    outputs = ("out",)
+    optional = frozenset({"b"})
+    numbers = {"alpha": 1.0, "beta": 1.0}  # noqa: RUF012 - never changed
+
+    def results(self, inputs: Mapping[str, Layout]) -> dict[str, Layout]:
+        """Return the sum's layout."""
+        dtype = common_type(inputs, self.inputs, FULL)
+        shapes = {}
+        for slot, is_transposed in (("a", self.transpose_a), ("b", self.transpose_b)):
+            if slot in inputs:
+                check_matrix(slot, inputs[slot])
+                *axes, rows, columns = inputs[slot].shape
+                shapes[slot] = (*axes, columns, rows) if is_transposed else (*axes, rows, columns)
+        if shapes.get("b", shapes["a"]) != shapes["a"]:
+            given = " once transposed" if self.transpose_b else ""
+            text = f"matrix must be of shape {list(shapes['a'])} to be added to a, got {list(shapes['b'])}{given}"
+            raise OperandError("b", text)
+        return {"out": Layout(dtype, shapes["a"])}
+
+
+def _pair(inputs: Mapping[str, Layout]) -> Layout:
+    """Return the layout of y when x and y are vectors of one shape and type."""
+    common_type(inputs, ("x", "y"), FULL)
+    for slot in ("x", "y"):
+        check_vector(slot, inputs[slot])
+    if inputs["x"].shape != inputs["y"].shape:
+        raise OperandError("y", f"vector must be of shape {list(inputs['x'].shape)} as x, got {inputs['y']}")
+    return inputs["y"]

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.libraries.blas import Gemm, matrix_of
+from engine.libraries.blas import Gemm
 from engine.libraries.call import OperandError
+from engine.libraries.matrices import matrix_of
 from engine.types import DType, bf16, c64, c128, f16, f32, f64, s32
 from engine.types.layout import Layout
 from tests.libraries.calls import Caller
@@ -66,6 +67,33 @@ def test_numbers_may_lie_in_device_memory(caller: Caller, on_device: bool) -> No
     assert np.array_equal(alone, hidden)
 
 
+@pytest.mark.parametrize("dtype", [f16, bf16, f32, f64])
+@pytest.mark.parametrize("activation", ["none", "relu", "gelu"])
+@pytest.mark.parametrize(("m", "n", "k"), [(1, 1, 1), (7, 1023, 5), (33, 65, 17)])
+def test_a_bias_and_an_activation_follow_the_product(
+    caller: Caller, dtype: DType, activation: str, m: int, n: int, k: int
+) -> None:
+    """After c, one number of the bias for each column; alone, too; and for each of the leading axes' positions."""
+    rng = np.random.default_rng(m + n + k)
+    given = {"a": (2, m, k), "b": (k, n), "c": (2, m, n), "bias": (n,)}
+    arrays = {slot: numbers(rng, shape, dtype) for slot, shape in given.items()}
+    a, b, c, bias = (_rounded(array, dtype).astype(np.float64) for array in arrays.values())
+    call = Gemm(activation=activation)
+    known = {"alpha": 0.5, "beta": -2.0}
+    for on_device in (False, True):
+        found = caller(call, arrays, dtype=dtype, numbers=known, on_device=on_device)["out"]
+        assert close(found, _activated(0.5 * a @ b - 2 * c + bias, activation), dtype, k)
+        less = {slot: array for slot, array in arrays.items() if slot != "c"}
+        found = caller(call, less, dtype=dtype, numbers=known, on_device=on_device)["out"]
+        assert close(found, _activated(0.5 * a @ b + bias, activation), dtype, k)
+
+
+def _activated(x: Array, activation: str) -> Array:
+    if activation == "relu":
+        return np.maximum(x, 0)
+    return x if activation == "none" else 0.5 * x * (1 + np.tanh((2 / np.pi) ** 0.5 * (x + 0.044715 * x**3)))
+
+
 def test_leading_axes_repeat_the_product(caller: Caller) -> None:
     """Equal axes of all, or of one alone; also for views of larger arrays."""
     rng = np.random.default_rng(4)
@@ -95,6 +123,7 @@ def test_nan_and_infinity_pass_through(caller: Caller) -> None:
         ({"a": (3, 4), "b": (4,)}, "b", "2 dimensions or more"),
         ({"a": (2, 3, 4), "b": (3, 4, 5)}, "b", r"leading axes must be \[2\]"),
         ({"a": (3, 4), "b": (4, 2), "c": (2, 3)}, "c", r"must be of shape \[3, 2\]"),
+        ({"a": (3, 4), "b": (4, 2), "bias": (3,)}, "bias", r"must be of shape \[2\] without gaps"),
     ],
 )
 def test_shapes_that_dont_fit_are_refused(shapes: dict[str, tuple[int, ...]], slot: str, words: str) -> None:
@@ -109,11 +138,14 @@ def test_types_and_strides_that_dont_fit_are_refused() -> None:
     square = Layout(f32, (3, 3))
     with pytest.raises(OperandError, match="elements must be one of f16, bf16, f32, f64, c64, c128, got s32"):
         Gemm().results({"a": Layout(s32, (3, 3)), "b": square})
+    twisted = Layout(c64, (3, 3))
+    with pytest.raises(OperandError, match="elements must be real for a bias or an activation, got c64"):
+        Gemm(activation="relu").results({"a": twisted, "b": twisted})
     with pytest.raises(OperandError, match="elements must be f32 as in a, got f64"):
         Gemm().results({"a": square, "b": Layout(f64, (3, 3))})
     with pytest.raises(OperandError, match="rows or its columns without gaps"):
         Gemm().results({"a": Layout(f32, (3, 3), (18, 2)), "b": square})
-    with pytest.raises(ValueError, match="equal distances"):
+    with pytest.raises(ValueError, match="must lie at equal distances"):
         matrix_of(Layout(f32, (3, 2, 5, 7), (1000, 50, 7, 1)))
     with pytest.raises(ValueError, match="must not overlap"):
         matrix_of(Layout(f32, (3, 5), (2, 1)))

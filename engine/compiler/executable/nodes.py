@@ -176,10 +176,16 @@ class NodeMaker:
             raise _refused(operation, str(problem), "make the buffers smaller, or change the call") from problem
 
     def _numbers(self, operation: Operation, made: CapturedCall) -> Mapping[str, float] | Mapping[str, Memory]:
-        if made.stored is None:
-            return dict(made.numbers)
-        memory = self._place(operation, made.stored)[0]
-        return {name: part_of(memory, 16 * index, 16) for index, (name, _) in enumerate(made.numbers)}
+        known: dict[str, float] = {}
+        stored: dict[str, Memory] = {}
+        for index, (name, number) in enumerate(made.numbers):
+            if isinstance(number, BufferArgument):
+                stored[name] = self._place(operation, number)[0]
+            elif made.stored is not None:
+                stored[name] = part_of(self._place(operation, made.stored)[0], 16 * index, 16)
+            else:
+                known[name] = number
+        return stored or known
 
     def add_captured(self, graph: Graph, index: int, entry: CaptureEntry, after: Sequence[GraphNode]) -> CapturedNode:
         """Capture library calls and add their node."""

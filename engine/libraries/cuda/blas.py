@@ -1,84 +1,173 @@
-"""BLAS by cuBLAS, which reads matrices column by column: it computes transposed products of transposed matrices."""
+"""BLAS by cuBLAS, which reads matrices column by column: it sees each of ours transposed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from cuda.bindings import driver
 from nvmath.bindings import cublas
 
 from engine.device.cuda.errors import check
-from engine.libraries.blas import Gemm, Matrix, matrix_of
+from engine.libraries.blas import Axpy, Dot, Geam, Gemm, Gemv, Norm, Scal
 from engine.libraries.call import LibraryCall
-from engine.libraries.cuda.plan import DATA_TYPES, Addresses, Handles, Numbers, PlanMaker, number_dtype
-from engine.types import DType, c128, f64
+from engine.libraries.cuda.matmul import GemmPlan
+from engine.libraries.cuda.plan import (
+    DATA_TYPES,
+    Addresses,
+    Handles,
+    Numbers,
+    PlanMaker,
+    number_dtype,
+    recommended_bytes,
+)
+from engine.libraries.matrices import flat_of, matrix_of, vectors_of
+from engine.types import DType, c64, c128, f32, f64
 from engine.types.layout import Layout
 
-#: Scratch memory that NVIDIA recommends, from compute capability 9.0 on and before.
-_WORKSPACE_BYTES, _SMALL_WORKSPACE_BYTES = 32 << 20, 4 << 20
-_HOST, _DEVICE = cublas.PointerMode.HOST, cublas.PointerMode.DEVICE
+#: How the names of routines begin for elements of a type.
+LETTERS: Mapping[DType, str] = {f32: "s", f64: "d", c64: "c", c128: "z"}
+_N, _T = cublas.Operation.N, cublas.Operation.T
 
 
-def blas_handle(handles: Handles, stream: int, at: Addresses) -> int:
+def blas_handle(handles: Handles, stream: int, at: Addresses, *, on_device: bool | None = None) -> int:
     """Return cuBLAS's handle, set to a stream, to the scratch memory, and to where the numbers lie."""
+    on_device = at.numbers_on_device if on_device is None else on_device
     handle: int = handles.get(cublas.create, cublas.destroy)
     cublas.set_stream(handle, stream)  # which forgets the scratch memory
     cublas.set_workspace(handle, at.workspace, at.workspace_bytes)
-    cublas.set_pointer_mode(handle, _DEVICE if at.numbers_on_device else _HOST)
+    cublas.set_pointer_mode(handle, cublas.PointerMode.DEVICE if on_device else cublas.PointerMode.HOST)
     return handle
 
 
-def workspace_bytes(handles: Handles) -> int:
-    """Return how much scratch memory cuBLAS is given."""
-    is_large = int(handles.info.architecture.removeprefix("sm_").rstrip("af")) >= 90
-    return _WORKSPACE_BYTES if is_large else _SMALL_WORKSPACE_BYTES
+class _BlasPlan:
+    """What the plans of this file share: a handle, scratch memory, the element type and its number in the library."""
+
+    def __init__(self, call: Any, layouts: Mapping[str, Layout], handles: Handles) -> None:
+        self._call, self._layouts, self._handles = call, layouts, handles
+        self._dtype = layouts["x" if "x" in layouts else "a"].dtype
+        self._kind = DATA_TYPES[self._dtype]
+        self.workspace_bytes = recommended_bytes(handles)
+
+    def _handle(self, stream: int, at: Addresses, *, on_device: bool | None = None) -> int:
+        return blas_handle(self._handles, stream, at, on_device=on_device)
+
+    def _numbers(self, at: Addresses) -> Numbers:
+        return Numbers(at, number_dtype(self._dtype))
+
+    def _without_beta(self, at: Addresses) -> Addresses:
+        """Return the same with a beta of 0, which says that what it would multiply is not read."""
+        return replace(at, numbers={**at.numbers, "beta": self._handles.zero if at.numbers_on_device else 0.0})
+
+    def _routine(self, name: str) -> Any:
+        return getattr(cublas, LETTERS[self._dtype] + name)
 
 
-def compute_type(dtype: DType) -> int:
-    """Return the type in which cuBLAS multiplies and adds elements of a type."""
-    kinds = cublas.ComputeType
-    return int(kinds.COMPUTE_64F if dtype in (f64, c128) else kinds.COMPUTE_32F)
-
-
-class GemmPlan:
-    """A matrix product."""
-
-    def __init__(self, call: Gemm, layouts: Mapping[str, Layout], handles: Handles) -> None:
-        self._handles, self._layouts = handles, layouts
-        out, a, b = (matrix_of(layouts[slot]) for slot in ("out", "a", "b"))
-        self._dtype = layouts["out"].dtype
-        self._m, self._n, self._count = out.rows, out.columns, out.count
-        self._k = a.rows if call.transpose_a else a.columns
-        self._out = out
-        self._a, self._operation_a = a, _operation(a, is_transposed=call.transpose_a)
-        self._b, self._operation_b = b, _operation(b, is_transposed=call.transpose_b)
-        self.workspace_bytes = workspace_bytes(handles)
+class GemvPlan(_BlasPlan):
+    """A product of matrices and vectors."""
 
     def issue(self, stream: int, at: Addresses) -> None:
-        """Copy c to out, where it is multiplied by beta and the product is added."""
-        handle = blas_handle(self._handles, stream, at)
-        out, size = at.operands["out"], self._layouts["out"].size_bytes
-        if "c" in at.operands:
-            check(driver.cuMemcpyAsync(out, at.operands["c"], size, stream), "copying c")
-        else:  # beta may be anything
-            at = replace(at, numbers={**at.numbers, "beta": self._handles.zero if at.numbers_on_device else 0.0})
-        numbers = Numbers(at, number_dtype(self._dtype))
-        kind, of = DATA_TYPES[self._dtype], at.operands
-        first = handle, self._operation_b, self._operation_a, self._n, self._m, self._k, numbers.address("alpha")
-        b, a, beta = (of["b"], kind, self._b.leading), (of["a"], kind, self._a.leading), numbers.address("beta")
-        last = compute_type(self._dtype), -1  # the library chooses the algorithm
-        if self._count == 1:
-            cublas.gemm_ex_64(*first, *b, *a, beta, out, kind, self._out.leading, *last)
+        """Copy y to out, where it is multiplied by beta and the product is added."""
+        a, x, out = matrix_of(self._layouts["a"]), vectors_of(self._layouts["x"]), vectors_of(self._layouts["out"])
+        target, size = at.operands["out"], self._layouts["out"].size_bytes
+        if "y" in at.operands:
+            check(driver.cuMemcpyAsync(target, at.operands["y"], size, stream), "copying y")
         else:
-            where = out, kind, self._out.leading, self._out.distance
-            many = (*b, self._b.distance, *a, self._a.distance)
-            cublas.gemm_strided_batched_ex_64(*first, *many, beta, *where, self._count, *last)
+            at = self._without_beta(at)
+        handle, numbers = self._handle(stream, at), self._numbers(at)
+        seen = (a.rows, a.columns) if a.is_transposed else (a.columns, a.rows)
+        self._routine("gemv_strided_batched_64")(
+            handle,
+            _T if a.is_transposed == self._call.transpose else _N,
+            *seen,
+            numbers.address("alpha"),
+            *(at.operands["a"], a.leading, a.distance),
+            *(at.operands["x"], x.step, x.distance),
+            numbers.address("beta"),
+            *(target, out.step, out.distance),
+            out.count,
+        )
 
 
-def _operation(matrix: Matrix, *, is_transposed: bool) -> int:
-    operations = cublas.Operation
-    return int(operations.T if matrix.is_transposed != is_transposed else operations.N)
+class AxpyPlan(_BlasPlan):
+    """A multiple of a vector, added to another."""
+
+    def issue(self, stream: int, at: Addresses) -> None:
+        """Add in place."""
+        handle, alpha = self._handle(stream, at), self._numbers(at).address
+        x, y = flat_of(self._layouts["x"]), flat_of(self._layouts["y"])
+        vectors = at.operands["x"], self._kind, x.step, at.operands["y"], self._kind, y.step
+        cublas.axpy_ex_64(handle, x.size, alpha("alpha"), self._kind, *vectors, self._kind)
 
 
-PLANS: Mapping[type[LibraryCall], PlanMaker] = {Gemm: GemmPlan}
+class ScalPlan(_BlasPlan):
+    """A vector, multiplied."""
+
+    def issue(self, stream: int, at: Addresses) -> None:
+        """Multiply in place."""
+        handle, alpha = self._handle(stream, at), self._numbers(at).address
+        x = flat_of(self._layouts["x"])
+        cublas.scal_ex_64(handle, x.size, alpha("alpha"), self._kind, at.operands["x"], self._kind, x.step, self._kind)
+
+
+class DotPlan(_BlasPlan):
+    """A scalar product."""
+
+    def issue(self, stream: int, at: Addresses) -> None:
+        """The sum is written on the device."""
+        handle = self._handle(stream, at, on_device=True)
+        x, y = flat_of(self._layouts["x"]), flat_of(self._layouts["y"])
+        vectors = at.operands["x"], self._kind, x.step, at.operands["y"], self._kind, y.step
+        is_conjugate = self._call.conjugate and self._dtype.kind == "complex"
+        routine = cublas.dotc_ex_64 if is_conjugate else cublas.dot_ex_64
+        routine(handle, x.size, *vectors, at.operands["out"], self._kind, self._kind)
+
+
+class NormPlan(_BlasPlan):
+    """A vector's length."""
+
+    def issue(self, stream: int, at: Addresses) -> None:
+        """The norm is written on the device."""
+        handle, x = self._handle(stream, at, on_device=True), flat_of(self._layouts["x"])
+        real = DATA_TYPES[self._layouts["out"].dtype]
+        cublas.nrm2ex_64(handle, x.size, at.operands["x"], self._kind, x.step, at.operands["out"], real, real)
+
+
+class GeamPlan(_BlasPlan):
+    """A sum of matrices, one call for each of the leading axes' positions."""
+
+    def issue(self, stream: int, at: Addresses) -> None:
+        """Without b, out takes its place, cleared: the library may multiply by a beta of 0."""
+        slots = ("a", "b" if "b" in at.operands else "out")
+        a, b = (matrix_of(self._layouts[slot]) for slot in slots)
+        out, target = matrix_of(self._layouts["out"]), at.operands["out"]
+        if "b" not in at.operands:
+            check(driver.cuMemsetD8Async(target, 0, self._layouts["out"].size_bytes, stream), "clearing out")
+            at = self._without_beta(at)
+        handle, numbers = self._handle(stream, at), self._numbers(at)
+        turned_b = "b" in at.operands and self._call.transpose_b
+        first = (
+            _T if a.is_transposed != self._call.transpose_a else _N,
+            _T if b.is_transposed != turned_b else _N,
+            *(out.columns, out.rows),
+            numbers.address("alpha"),
+        )
+        beta, bytes_each = numbers.address("beta"), self._dtype.size_bytes
+        for index in range(out.count):
+            from_a, from_b, to = (
+                (at.operands[slot] + index * matrix.distance * bytes_each, matrix.leading)
+                for slot, matrix in zip((*slots, "out"), (a, b, out), strict=True)
+            )
+            self._routine("geam_64")(handle, *first, *from_a, beta, *from_b, *to)
+
+
+PLANS: Mapping[type[LibraryCall], PlanMaker] = {
+    Gemm: GemmPlan,
+    Gemv: GemvPlan,
+    Axpy: AxpyPlan,
+    Scal: ScalPlan,
+    Dot: DotPlan,
+    Norm: NormPlan,
+    Geam: GeamPlan,
+}

@@ -80,6 +80,11 @@ class Handles:
             destroy(handle)
 
 
+def recommended_bytes(handles: Handles) -> int:
+    """Return how much scratch memory NVIDIA recommends for cuBLAS, from compute capability 9.0 on and before."""
+    return 32 << 20 if int(handles.info.architecture.removeprefix("sm_").rstrip("af")) >= 90 else 4 << 20
+
+
 #: Makes the plan of a call.
 PlanMaker = Callable[[Any, Mapping[str, Layout], Handles], Plan]
 

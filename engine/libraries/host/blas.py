@@ -2,32 +2,101 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from engine.libraries.blas import Gemm
+from engine.libraries.blas import Axpy, Dot, Geam, Gemm, Gemv, Norm, Scal
 
-Arrays = Mapping[str, np.ndarray[Any, Any]]
+Array = np.ndarray[Any, Any]
+Arrays = Mapping[str, Array]
 Numbers = Mapping[str, Any]
 
 
 def gemm(call: Gemm, arrays: Arrays, numbers: Numbers) -> None:
-    """out = alpha a b + beta c; f16 is multiplied and summed as f32."""
+    """out = activation(alpha a b + beta c + bias); f16 is multiplied and summed as f32."""
     out = arrays["out"]
     wide = np.float32 if out.dtype == np.float16 else out.dtype
     a, b = (arrays[slot].astype(wide, copy=False) for slot in ("a", "b"))
-    if call.transpose_a:
-        a = a.swapaxes(-1, -2)
-    if call.transpose_b:
-        b = b.swapaxes(-1, -2)
-    product = np.matmul(a, b)
+    product = np.matmul(_turned(a, call.transpose_a), _turned(b, call.transpose_b))
     if numbers["alpha"] != 1:
         product *= np.asarray(numbers["alpha"], wide)
-    if "c" in arrays and numbers["beta"] != 0:  # BLAS does not read c for a beta of 0
-        product += np.asarray(numbers["beta"], wide) * arrays["c"].astype(wide, copy=False)
-    out[...] = product
+    _add_scaled(product, arrays.get("c"), numbers["beta"])
+    if "bias" in arrays:
+        product += arrays["bias"]
+    out[...] = _ACTIVATIONS[call.activation](product)
 
 
-FUNCTIONS = {Gemm: gemm}
+def _relu(x: Array) -> Array:
+    return np.maximum(x, 0)
+
+
+def _gelu(x: Array) -> Array:
+    """Return x times the share of a normal distribution below x, by the approximation with tanh.
+
+    Hendrycks and Gimpel, Gaussian Error Linear Units, 2016.
+    """
+    half = x.dtype.type(0.5)
+    inner = x.dtype.type((2 / np.pi) ** 0.5) * (x + x.dtype.type(0.044715) * x**3)
+    gelu: Array = half * x * (1 + np.tanh(inner))
+    return gelu
+
+
+_ACTIVATIONS: Mapping[str, Callable[[Array], Array]] = {"none": lambda x: x, "relu": _relu, "gelu": _gelu}
+
+
+def gemv(call: Gemv, arrays: Arrays, numbers: Numbers) -> None:
+    """out = alpha a x + beta y."""
+    product = np.matmul(_turned(arrays["a"], call.transpose), arrays["x"][..., None])[..., 0]
+    product *= np.asarray(numbers["alpha"], product.dtype)
+    _add_scaled(product, arrays.get("y"), numbers["beta"])
+    arrays["out"][...] = product
+
+
+def axpy(_call: Axpy, arrays: Arrays, numbers: Numbers) -> None:
+    """y += alpha x."""
+    x, y = arrays["x"], arrays["y"]
+    y += np.asarray(numbers["alpha"], x.dtype) * x
+
+
+def scal(_call: Scal, arrays: Arrays, numbers: Numbers) -> None:
+    """x *= alpha."""
+    x = arrays["x"]
+    x *= np.asarray(numbers["alpha"], x.dtype)
+
+
+def dot(call: Dot, arrays: Arrays, _numbers: Numbers) -> None:
+    """out = the sum of x y."""
+    x, y = arrays["x"].ravel(), arrays["y"].ravel()
+    arrays["out"][0] = np.vdot(x, y) if call.conjugate else np.dot(x, y)
+
+
+def norm(_call: Norm, arrays: Arrays, _numbers: Numbers) -> None:
+    """out = the length of x, as long as it can be represented: squares are summed as shares of the largest element."""
+    x = np.abs(arrays["x"])
+    largest = x.max()
+    scale = largest if 0 < largest < np.inf else x.dtype.type(1)
+    arrays["out"][0] = scale * np.linalg.norm((x / scale).ravel())
+
+
+def geam(call: Geam, arrays: Arrays, numbers: Numbers) -> None:
+    """out = alpha a + beta b."""
+    out = arrays["out"]
+    made = np.asarray(numbers["alpha"], out.dtype) * _turned(arrays["a"], call.transpose_a)
+    if "b" in arrays:
+        _add_scaled(made, _turned(arrays["b"], call.transpose_b), numbers["beta"])
+    out[...] = made
+
+
+def _turned(matrix: Array, is_transposed: bool) -> Array:
+    return matrix.swapaxes(-1, -2) if is_transposed else matrix
+
+
+def _add_scaled(total: Array, array: Array | None, factor: Any) -> None:
+    """Add an array times a factor; as in BLAS, a factor of 0 leaves even NaN out."""
+    if array is not None and factor != 0:
+        total += np.asarray(factor, total.dtype) * array.astype(total.dtype, copy=False)
+
+
+FUNCTIONS = {Gemm: gemm, Gemv: gemv, Axpy: axpy, Scal: scal, Dot: dot, Norm: norm, Geam: geam}

@@ -1,0 +1,17 @@
+from engine.api import Block, BlockBuilder, In, Out, any_type, blas, port
+
+
+class Norm(Block, id="linalg.norm", tags=("length", "magnitude", "euclidean", "nrm2", "frobenius", "blas")):
+    """Measure the length of a vector.
+
+    out = the square root of the sum of |x[i]| squared, one real number in device memory; for a matrix, its Frobenius
+    norm. Squares that would overflow do no harm. Use it to see whether a solver has converged. Elements are f32, f64,
+    c64 or c128.
+    """
+
+    x: In[any_type] = port(strided=True, doc="Vector, or any shape without gaps.")
+    out: Out[any_type] = port(dtype="captured", shape="captured", doc="The length, [1], f32 or f64.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One call of BLAS."""
+        build.capture(blas.Norm().on(x=self.x, out=self.out))

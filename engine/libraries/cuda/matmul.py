@@ -1,0 +1,120 @@
+"""Matrix products by cuBLASLt, with what follows them in the same kernel: c, a bias, an activation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+from weakref import finalize
+
+import numpy as np
+from nvmath.bindings import cublas, cublasLt
+
+from engine.libraries.blas import Gemm
+from engine.libraries.cuda.plan import DATA_TYPES, Addresses, Handles, Numbers, number_dtype, recommended_bytes
+from engine.libraries.matrices import FULL, Matrix, matrix_of
+from engine.types import DType, c128, f32, f64
+from engine.types.layout import Layout
+
+_Attribute, _LayoutAttribute = cublasLt.MatmulDescAttribute, cublasLt.MatrixLayoutAttribute
+_Preference = cublasLt.MatmulPreferenceAttribute
+#: Names of the epilogues by activation, without and with a bias.
+_EPILOGUES = {"none": ("DEFAULT", "BIAS"), "relu": ("RELU", "RELU_BIAS"), "gelu": ("GELU", "GELU_BIAS")}
+
+
+class GemmPlan:
+    """A matrix product, as the product of the transposed matrices: these are what the library sees in our memory."""
+
+    def __init__(self, call: Gemm, layouts: Mapping[str, Layout], handles: Handles) -> None:
+        self._handles = handles
+        self._handle = handles.get(cublasLt.create, cublasLt.destroy)
+        self._dtype = dtype = layouts["out"].dtype
+        a, b, out = (matrix_of(layouts[slot]) for slot in ("a", "b", "out"))
+        number = DATA_TYPES[dtype if dtype in FULL else f32]
+        self._product = self._owned(
+            cublasLt.matmul_desc_create(_compute_type(dtype), number), cublasLt.matmul_desc_destroy
+        )
+        self._set(_Attribute.TRANSA, _operation(b, is_transposed=call.transpose_b))
+        self._set(_Attribute.TRANSB, _operation(a, is_transposed=call.transpose_a))
+        self._set(_Attribute.EPILOGUE, cublasLt.Epilogue[_EPILOGUES[call.activation]["bias" in layouts]])
+        self._set(_Attribute.POINTER_MODE, cublasLt.PointerMode.DEVICE)
+        if "bias" in layouts:  # an address that is aligned as the real one
+            self._set(_Attribute.BIAS_POINTER, layouts["bias"].alignment)
+        self._a, self._b, self._out = (self._matrix(matrix, dtype, out.count) for matrix in (a, b, out))
+        alignments = {"A": layouts["b"], "B": layouts["a"], "C": layouts.get("c", layouts["out"]), "D": layouts["out"]}
+        self._algorithm = self._choose(alignments, recommended_bytes(handles))
+        self.workspace_bytes = int(self._algorithm.workspace_size)
+
+    def issue(self, stream: int, at: Addresses) -> None:
+        """Make the product; without c, out takes its place for a beta of 0, which leaves it out."""
+        of, out = at.operands, at.operands["out"]
+        if "c" not in of:
+            at = replace(at, numbers={**at.numbers, "beta": self._handles.zero if at.numbers_on_device else 0.0})
+        numbers = Numbers(at, number_dtype(self._dtype))
+        mode = cublasLt.PointerMode
+        self._set(_Attribute.POINTER_MODE, mode.DEVICE if at.numbers_on_device else mode.HOST)
+        if "bias" in of:
+            self._set(_Attribute.BIAS_POINTER, of["bias"])
+        cublasLt.matmul(
+            *(self._handle, self._product, numbers.address("alpha")),
+            *(of["b"], self._b, of["a"], self._a, numbers.address("beta")),
+            *(of.get("c", out), self._out, out, self._out),
+            *(self._algorithm.ptr, at.workspace, at.workspace_bytes, stream),
+        )
+
+    def _matrix(self, matrix: Matrix, dtype: DType, count: int) -> int:
+        """Return the descriptor of `count` matrices, which are all the same one when it is repeated."""
+        rows, columns = (matrix.rows, matrix.columns) if matrix.is_transposed else (matrix.columns, matrix.rows)
+        made = self._owned(
+            cublasLt.matrix_layout_create(DATA_TYPES[dtype], rows, columns, matrix.leading),
+            cublasLt.matrix_layout_destroy,
+        )
+        kinds, setter = cublasLt.get_matrix_layout_attribute_dtype, cublasLt.matrix_layout_set_attribute
+        _set(setter, kinds, made, _LayoutAttribute.BATCH_COUNT, count)
+        _set(setter, kinds, made, _LayoutAttribute.STRIDED_BATCH_OFFSET, matrix.distance)
+        return made
+
+    def _choose(self, operands: Mapping[str, Layout], most_bytes: int) -> Any:
+        """Return the library's first choice of an algorithm, for operands by the library's names."""
+        preference = cublasLt.matmul_preference_create()
+        try:
+            kinds = cublasLt.get_matmul_preference_attribute_dtype
+            setter = cublasLt.matmul_preference_set_attribute
+            _set(setter, kinds, preference, _Preference.MAX_WORKSPACE_BYTES, most_bytes)
+            for name, layout in operands.items():
+                _set(setter, kinds, preference, _Preference[f"MIN_ALIGNMENT_{name}_BYTES"], layout.alignment)
+            found, count = cublasLt.MatmulHeuristicResult(1), np.zeros(1, np.int32)
+            layouts = self._b, self._a, self._out, self._out
+            where = found.ptr, count.ctypes.data
+            cublasLt.matmul_algo_get_heuristic(self._handle, self._product, *layouts, preference, 1, *where)
+            if not count[0]:
+                raise ValueError("no algorithm for these operands")
+            return found
+        finally:
+            cublasLt.matmul_preference_destroy(preference)
+
+    def _set(self, attribute: int, value: int) -> None:
+        kinds = cublasLt.get_matmul_desc_attribute_dtype
+        _set(cublasLt.matmul_desc_set_attribute, kinds, self._product, attribute, value)
+
+    def _owned(self, descriptor: int, destroy: Callable[[int], None]) -> int:
+        """Return a descriptor that is destroyed with this plan."""
+        finalize(self, destroy, descriptor).atexit = False
+        return descriptor
+
+
+def _set(setter: Any, kinds: Any, target: int, attribute: int, value: int) -> None:
+    """Set an attribute, in the type that it has."""
+    array = np.array([value], kinds(attribute))
+    setter(target, attribute, array.ctypes.data, array.nbytes)
+
+
+def _compute_type(dtype: DType) -> int:
+    """Return the type in which products of elements are summed."""
+    kinds = cublas.ComputeType
+    return int(kinds.COMPUTE_64F if dtype in (f64, c128) else kinds.COMPUTE_32F)
+
+
+def _operation(matrix: Matrix, *, is_transposed: bool) -> int:
+    operations = cublas.Operation
+    return int(operations.T if matrix.is_transposed != is_transposed else operations.N)

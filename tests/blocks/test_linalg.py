@@ -1,0 +1,85 @@
+"""Blocks of linear algebra against numpy: what their calls don't show, such as ports, parameters and live numbers."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine import Engine, Patch, UpdateLevel
+from tests.blocks.running import apply, problems, run
+
+Array = np.ndarray[Any, Any]
+RNG = np.random.default_rng(5)
+
+
+def placed(patch: Patch, block: str, inputs: dict[str, Array], **parameters: Any) -> Any:
+    """Add a block with arrays at its inputs."""
+    node = patch.add(block, **parameters)
+    for name, data in inputs.items():
+        patch.connect(patch.add("io.array", data=data)["out"], node[name])
+    return node
+
+
+def test_a_layer_of_a_network_is_one_product() -> None:
+    """Weights, bias and activation; another activation is captured again, another alpha is a write."""
+    x, w, bias = (RNG.normal(size=shape).astype(np.float32) for shape in ((5, 7), (3, 7), (3,)))
+    patch = Patch()
+    given = {"a": x, "b": w, "bias": bias}
+    layer = placed(patch, "linalg.multiply", given, transpose_b=True, activation="relu")
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        assert np.allclose(engine.read(layer["out"]), np.maximum(x @ w.T + bias, 0), atol=1e-5)
+        patch.set(layer, alpha=2.0)
+        assert engine.step().update_level is UpdateLevel.HOT
+        assert np.allclose(engine.read(layer["out"]), np.maximum(2 * x @ w.T + bias, 0), atol=1e-5)
+        patch.set(layer, activation="none")
+        assert engine.step().update_level is UpdateLevel.RECAPTURE
+        assert np.allclose(engine.read(layer["out"]), 2 * x @ w.T + bias, atol=1e-5)
+
+
+def test_matrices_and_vectors_are_multiplied_and_added() -> None:
+    """Each block with all its ports."""
+    a, b, x, y = (RNG.normal(size=shape) for shape in ((5, 7), (7, 5), (5,), (7,)))
+    found = apply("linalg.matrix_vector", {"a": a, "x": x, "y": y}, transpose=True, alpha=2.0, beta=-1.0)
+    assert np.allclose(found, 2 * a.T @ x - y)
+    assert np.allclose(apply("linalg.add_matrices", {"a": a, "b": b}, transpose_b=True, beta=0.5), a + b.T / 2)
+    assert np.allclose(apply("linalg.add_matrices", {"a": a}, transpose_a=True), a.T)
+    assert np.allclose(apply("linalg.dot", {"x": x, "y": x}), x @ x)
+    assert np.allclose(apply("linalg.norm", {"x": a}), np.linalg.norm(a))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8"])
+def test_factors_may_be_worked_out_on_the_device(dtype: str) -> None:
+    """A vector less its part along another: the factor is a dot product."""
+    x = RNG.normal(size=1027).astype(dtype)
+    x /= np.linalg.norm(x)
+    y = RNG.normal(size=1027).astype(dtype)
+    patch = Patch()
+    part = placed(patch, "linalg.dot", {"x": x, "y": y})
+    less, scaled = placed(patch, "linalg.add_scaled", {"x": -x}), patch.add("linalg.scale")
+    for node, port in ((less, "y"), (scaled, "x")):  # which change in place
+        patch.connect(placed(patch, "buffer.copy", {"x": y})["out"], node[port])
+        patch.connect(part["out"], node["factor"])
+    rest, multiple = run(patch, less["out"], scaled["out"], frames=3)
+    assert np.allclose(rest, y - (x @ y) * x, atol=1e-5)
+    assert np.allclose(multiple, (x @ y) * y, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("block", "shapes", "port", "words"),
+    [
+        ("matrix_vector", {"a": (3, 4), "x": (3,)}, "x", "vector must have 4 elements"),
+        ("add_matrices", {"a": (3, 4), "b": (4, 3)}, "b", "must be of shape [3, 4]"),
+        ("dot", {"x": (3,), "y": (4,)}, "y", "must be of shape [3]"),
+        ("multiply", {"a": (3, 4), "b": (4, 2), "bias": (4,)}, "bias", "must be of shape [2] without gaps"),
+        ("add_scaled", {"x": (3,), "y": (3,), "factor": (2,)}, "factor", "[1]"),
+    ],
+)
+def test_shapes_that_dont_fit_are_told_at_their_port(
+    block: str, shapes: dict[str, tuple[int, ...]], port: str, words: str
+) -> None:
+    """With what would fit."""
+    patch = Patch()
+    node = placed(patch, f"linalg.{block}", {name: np.ones(shape, np.float32) for name, shape in shapes.items()})
+    ((where, at, text),) = problems(patch)
+    assert (where, at) == (node.id, port) and words in text
