@@ -5,6 +5,7 @@ from engine.blocktypes.block import Block
 from engine.blocktypes.declarations import In, Out, Value, param, port, value_port
 from engine.blocktypes.parameters import UserArray
 from engine.blocktypes.value_blocks import Moment, ValueBlock
+from engine.chains.chain_block import ChainBlock
 from engine.descriptions.builder import BlockBuilder
 from engine.descriptions.copies import describe_copy
 from engine.descriptions.entries import Kernel, ReinterpretView, ReshapeView, SliceView, TransposeView
@@ -49,6 +50,7 @@ __all__ = [
     "Block",
     "BlockBuilder",
     "BufferHandle",
+    "ChainBlock",
     "Composite",
     "CompositeBuilder",
     "CudaFile",

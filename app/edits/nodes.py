@@ -6,13 +6,17 @@ from typing import Any
 from app.edits.compatible import best_end, ends, spanning
 from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
+from engine.chains.chain_patch import ChainPatch
+from engine.chains.members import ENDS
 from engine.diagnostics import PatchError
 from engine.figures import plural
 from engine.op_graphs.op_blocks import op_catalogue
 from engine.op_graphs.op_patch import OpPatch
 from engine.patch.changes import Connection, PortRef, Position
+from engine.patch.contents import PatchContents
 from engine.patch.document import Patch
 from engine.patch.files import dump_patch, parse_patch
+from engine.patch.inner_patch import InnerPatch
 from engine.patch.regions import TOP
 
 #: Positions are multiples of this, so that nodes line up.
@@ -142,11 +146,18 @@ def paste(patch: Patch, text: str, at: Position | None = None, name: str = "Past
     part = parse_patch(text, "clipboard", patch.catalogue)
     if not part.nodes:
         raise PatchError("clipboard must hold nodes, got none")
-    has_ops = any(op_catalogue().get(node.type) is not None for node in part.nodes.values())
-    if has_ops != isinstance(patch, OpPatch):
-        wanted, got = ("blocks", "ops of a kernel") if has_ops else ("ops of a kernel", "blocks")
+    wanted, got = patch.holds if isinstance(patch, InnerPatch) else "blocks", _members(part)
+    if got != wanted and (got, wanted) != ("blocks", ChainPatch.holds):  # some blocks are library calls
         raise PatchError(f"clipboard must hold {wanted}, got {got}")
     left = min(node.position[0] for node in part.nodes.values())
     top = min(node.position[1] for node in part.nodes.values())
     dx, dy = (at[0] - left, at[1] - top) if at else (24.0, 24.0)
     return list(patch.insert(part, offset=(dx, dy), name=name, region=scope).values())
+
+
+def _members(part: PatchContents) -> str:
+    """Return what nodes are: ops of a kernel, library calls with their ends, or blocks."""
+    types = {node.type for node in part.nodes.values()}
+    if any(op_catalogue().get(type_id) is not None for type_id in types):
+        return OpPatch.holds
+    return "blocks" if types.isdisjoint(ENDS) else ChainPatch.holds

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 import msgspec
 
 from engine.diagnostics import Diagnostic, PatchError, Severity
-from engine.op_graphs.graph_editing import GRAPH, has_op_graph
-from engine.op_graphs.op_patch import OpPatch, open_graph
+from engine.op_graphs.graph_editing import has_op_graph, open_inner
 from engine.patch.document import Patch
+from engine.patch.inner_patch import InnerPatch
 
 
 def with_op_problems(patch: Patch, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
@@ -40,10 +40,10 @@ def place_title(patch: Patch, place: str) -> str:
     return f"{patch.title(node)} › {graph.title(op)}"
 
 
-def _graph(patch: Patch, node: str) -> OpPatch | None:
+def _graph(patch: Patch, node: str) -> InnerPatch | None:
     if not has_op_graph(patch, node):
         return None
     try:
-        return open_graph(patch.value(node, GRAPH))
+        return open_inner(patch, node)
     except PatchError:
         return None

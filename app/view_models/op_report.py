@@ -1,11 +1,11 @@
-"""The state of an op graph as a report, so that canvas and inspector show its problems as they show a block's."""
+"""The state of an op graph or a chain as a report: canvas and inspector show its problems as they show a block's."""
 
 from engine.diagnostics import Diagnostic, Severity
-from engine.op_graphs.op_patch import OpPatch
+from engine.patch.inner_patch import InnerPatch
 from engine.protocol.messages import EngineStatistics, FrameReport, NodeReport, NodeState, UpdateLevel
 
 
-def op_report(patch: OpPatch) -> FrameReport:
+def op_report(patch: InnerPatch) -> FrameReport:
     """Return a state and a message for each op, and the numbers that hold while nothing is connected.
 
     An op that no output needs is idle.
@@ -15,10 +15,11 @@ def op_report(patch: OpPatch) -> FrameReport:
     for problem in problems:
         by_node.setdefault(problem.node, []).append(problem)
     nodes = {}
+    live = patch.live
     values: dict[str, float] = {}
     for node in patch.nodes.values():
         found = by_node.get(node.id, [])
-        state = _state(found) if found else NodeState.OK if node.id in patch.analysis.live else NodeState.IDLE
+        state = _state(found) if found else NodeState.OK if node.id in live else NodeState.IDLE
         nodes[node.id] = NodeReport(node.type, state, "\n".join(problem.message for problem in found))
         block_type = patch.block_type(node.id)
         for spec in block_type.inputs() if block_type is not None else ():

@@ -12,9 +12,9 @@ from engine.diagnostics import PatchError
 from engine.figures import plural
 from engine.kernel_blocks.graph_block import GraphBlock
 from engine.op_graphs.graph_editing import GraphEditing
-from engine.op_graphs.op_patch import OpPatch
 from engine.ops import OpKernel
 from engine.patch.document import Patch
+from engine.patch.inner_patch import InnerPatch
 from engine.protocol.messages import FrameReport
 
 
@@ -54,7 +54,7 @@ class KernelRoom(QObject):
         return self._editing.node if self._editing is not None else None
 
     @property
-    def graph(self) -> OpPatch | None:
+    def graph(self) -> InnerPatch | None:
         """The op graph that is open."""
         return self._editing.patch if self._editing is not None else None
 

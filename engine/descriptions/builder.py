@@ -225,13 +225,16 @@ class BlockBuilder:
         )
 
     def buffer(self, name: str, dtype: DType, shape: str, *, state: bool = False) -> BufferHandle:
-        """Allocate a buffer that only this block sees; `state` keeps its contents from frame to frame."""
+        """Allocate a buffer that only this block sees; `state` keeps its contents from frame to frame.
+
+        With the shape "captured", the library call that fills it says what it holds, whatever `dtype` is.
+        """
         where = self._id
         if not isinstance(name, str) or not name.isidentifier():
             raise checks.refuse(where, "buffer name", "be an identifier", name)
         if name in self._names:
             raise checks.refuse(where, "buffer name", "be new", name)
-        dtype, name = self._type(dtype), str.__str__(name)
+        dtype, name = dtype if shape == "captured" else self._type(dtype), str.__str__(name)
         self._buffers[name] = InternalBuffer(name, dtype, self._shape(shape), bool(state))
         self._names.add(name)
         return BufferHandle(name)

@@ -1,28 +1,39 @@
-"""`GraphEditing`: the op graph of one block, open as a patch of its own; each follows the other."""
+"""`GraphEditing`: the op graph or the chain of one block, open as a patch of its own; each follows the other."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from engine.chains.chain_block import ChainBlock
+from engine.chains.chain_patch import ChainPatch
 from engine.diagnostics import PatchError
-from engine.op_graphs.op_patch import graph_json, open_graph
+from engine.op_graphs.op_patch import OpPatch
 from engine.patch.changes import Change, NodeRemoved, ParameterChanged
 from engine.patch.comparison import difference
 from engine.patch.document import Patch
+from engine.patch.inner_patch import InnerPatch
 
 #: The parameter of a block that holds its op graph.
 GRAPH = "graph"
 
 
 def has_op_graph(patch: Patch, node: str) -> bool:
-    """Return whether a block runs an op graph that a person can open."""
+    """Return whether a block holds an op graph or a chain, which a person can open."""
     block_type = patch.block_type(node) if node in patch.nodes else None
     spec = block_type.parameters.get(GRAPH) if block_type is not None else None
     return spec is not None and spec.type == "object"
 
 
+def open_inner(outer: Patch, node: str) -> InnerPatch:
+    """Return what a block holds as a patch: an op graph or a chain; PatchError when it has another form."""
+    block_type = outer.block_type(node)
+    is_chain = block_type is not None and issubclass(block_type, ChainBlock)
+    opened: type[InnerPatch] = ChainPatch if is_chain else OpPatch
+    return opened.parse(outer.value(node, GRAPH))
+
+
 class GraphEditing:
-    """Keeps `patch`, the op graph of a node, equal to the node's parameter in the patch around it.
+    """Keeps `patch`, the op graph or the chain of a node, equal to the node's parameter in the patch around it.
 
     An edit of the op graph is one edit of the parameter, with its name and gesture. Only the patch around has an undo
     history that counts: undo there takes the op graph back as well. `when_lost` is called with a reason when there is
@@ -31,7 +42,7 @@ class GraphEditing:
 
     def __init__(self, outer: Patch, node: str, when_lost: Callable[[str], None] = lambda reason: None) -> None:
         self.outer, self.node = outer, node
-        self.patch = open_graph(outer.value(node, GRAPH))
+        self.patch = open_inner(outer, node)
         self._when_lost = when_lost
         self._has_other_value = self._is_lost = self._is_passing_on = self._is_following = False
         self._ends = [
@@ -50,9 +61,9 @@ class GraphEditing:
         if self._is_following:
             return
         edit = self.patch.history.last
-        what = f"{edit.name} in {self.outer.title(self.node)}" if edit is not None else "Edit the kernel"
+        what = f"{edit.name} in {self.outer.title(self.node)}" if edit is not None else f"Edit the {self.patch.kind}"
         gesture = None if edit is None or edit.gesture is None else (id(self), edit.gesture)
-        graph = graph_json(self.patch)
+        graph = self.patch.json()
         self._is_passing_on = True
         try:
             with self.outer.edit(what, gesture=gesture):
@@ -79,9 +90,8 @@ class GraphEditing:
         if not self._has_other_value and not self._is_lost:
             return
         self._has_other_value = self._is_lost = False
-        value = self.outer.value(self.node, GRAPH)
         try:
-            other = open_graph(value)
+            other = open_inner(self.outer, self.node)
         except PatchError as problem:
             self._lose(str(problem))
             return

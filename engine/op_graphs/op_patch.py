@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Collection, Iterable
+from typing import ClassVar
 
 from engine.diagnostics import Diagnostic
 from engine.kernel_blocks.graph_block import name_problems
@@ -12,17 +12,19 @@ from engine.ops import OpConnection, OpGraph, OpNode
 from engine.ops.analysis import Analysis, analyse
 from engine.ops.types import BufferType, Type
 from engine.ops.wiring import crossing
-from engine.patch.changes import Change, Connection, Node, PortRef
-from engine.patch.document import Patch
-from engine.patch.files import dump_node, fill_patch
+from engine.patch.changes import Change, Connection, PortRef
+from engine.patch.inner_patch import InnerPatch
 from engine.patch.rules import ConnectionRefused, TypeMismatch
 
 #: What new inputs, outputs and parameters are called, which is also what the kernel's block calls them.
 _STEMS = {"op.input": "x", "op.output": "result", "op.parameter": "amount"}
 
 
-class OpPatch(Patch):
+class OpPatch(InnerPatch):
     """An op graph that a person edits. Its nodes have the order of the graph, which is that of the kernel's ports."""
+
+    kind: ClassVar[str] = "op graph"
+    holds: ClassVar[str] = "ops of a kernel"
 
     def __init__(self) -> None:
         super().__init__(op_catalogue())
@@ -44,6 +46,11 @@ class OpPatch(Patch):
     def problems(self) -> list[Diagnostic]:
         """What is wrong with the graph, each problem with its op and port."""
         return [*self.analysis.diagnostics, *name_problems(self.analysis)]
+
+    @property
+    def live(self) -> Collection[str]:
+        """The ops that an output needs."""
+        return self.analysis.live
 
     def flow(self, port: PortRef, *, is_input: bool) -> Type | None:
         """Return what flows through a port: the type to which an input converts, or what an output gives.
@@ -101,8 +108,7 @@ class OpPatch(Patch):
 
     def arrange(self, order: Iterable[str]) -> None:
         """Give the nodes an order, as undo must: a node that comes back would be the last one."""
-        for node_id in order:
-            self.nodes[node_id] = self.nodes.pop(node_id)
+        super().arrange(order)
         self._analysis = None
 
     def _misfit(self, connection: Connection) -> str:
@@ -122,32 +128,3 @@ class OpPatch(Patch):
 
     def _stem(self, type_id: str) -> str:
         return _STEMS.get(type_id) or super()._stem(type_id)
-
-
-def open_graph(data: Mapping[str, Any]) -> OpPatch:
-    """Return an op graph, given as JSON, as a patch; PatchError when the graph has another form.
-
-    What it holds stays, also ops and settings that are not known.
-    """
-    patch = OpPatch()
-    fill_patch(patch, dict(data), "op graph")
-    patch.extra = {key: value for key, value in data.items() if key not in ("nodes", "connections")}
-    return patch
-
-
-def graph_json(patch: OpPatch) -> dict[str, Any]:
-    """Return the op graph that a patch holds as JSON, with the places and titles of its ops."""
-    ties = sorted((str(c.target), str(c.source)) for c in patch.connections)
-    return {
-        **patch.extra,
-        "nodes": [_node(node) for node in patch.nodes.values()],
-        "connections": [{"source": source, "target": target} for target, source in ties],
-    }
-
-
-def _node(node: Node) -> dict[str, Any]:
-    fields = dump_node(node)
-    for name, usual in (("version", 1), ("parameters", {})):
-        if fields[name] == usual:
-            del fields[name]
-    return fields

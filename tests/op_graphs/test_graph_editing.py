@@ -6,7 +6,6 @@ import pytest
 
 from engine.diagnostics import PatchError
 from engine.op_graphs.graph_editing import GraphEditing
-from engine.op_graphs.op_patch import graph_json
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
 
@@ -37,7 +36,7 @@ def test_edits_inside_are_edits_of_the_block_that_undo_takes_back(outer: Patch) 
     states = [outer.value("kernel", "graph")]
 
     def made() -> None:
-        assert outer.value("kernel", "graph") == graph_json(inner)
+        assert outer.value("kernel", "graph") == inner.json()
         states.append(outer.value("kernel", "graph"))
 
     loop = inner.add("op.for", position=(8, 8))
@@ -59,10 +58,10 @@ def test_edits_inside_are_edits_of_the_block_that_undo_takes_back(outer: Patch) 
     assert outer.history.undo_name == "Move Louder in Kernel"
     for state in reversed(states[:-1]):
         outer.undo()
-        assert outer.value("kernel", "graph") == state == graph_json(inner)
+        assert outer.value("kernel", "graph") == state == inner.json()
     for state in states[1:]:
         outer.redo()
-        assert outer.value("kernel", "graph") == state == graph_json(inner)
+        assert outer.value("kernel", "graph") == state == inner.json()
 
 
 def test_a_node_that_comes_back_has_its_place_among_the_ports(outer: Patch) -> None:

@@ -8,7 +8,7 @@ import pytest
 from engine.descriptions.ports import PortSpec
 from engine.diagnostics import PatchError
 from engine.op_graphs.op_blocks import op_catalogue
-from engine.op_graphs.op_patch import OpPatch, graph_json, open_graph
+from engine.op_graphs.op_patch import OpPatch
 from engine.ops import CATEGORIES, OPS, graph_from_json
 from engine.ops.table import Call, Misuse
 from engine.ops.types import S32, BufferType
@@ -39,7 +39,7 @@ def _of(*types: str) -> OpPatch:
 
 
 def test_a_graph_that_is_opened_and_written_is_the_same() -> None:
-    written = graph_json(open_graph(_SCALED))
+    written = OpPatch.parse(_SCALED).json()
     assert json.loads(json.dumps(written)) == _SCALED
     assert graph_from_json(written).key() == graph_from_json(_SCALED).key()
 
@@ -53,7 +53,7 @@ def test_every_op_can_be_placed_with_all_that_it_declares(op: str) -> None:
         assert patch.value(node, setting.name) == setting.default
     assert [port.name for port in op_catalogue().require(op).inputs()] == [port.name for port in OPS[op].inputs]
     assert [port.name for port in op_catalogue().require(op).outputs()] == [port.name for port in OPS[op].outputs]
-    assert graph_from_json(graph_json(patch)).key() == patch.graph().key()
+    assert graph_from_json(patch.json()).key() == patch.graph().key()
 
 
 @pytest.mark.parametrize("op", OPS.values(), ids=list(OPS))
@@ -144,4 +144,4 @@ def test_titles_tell_constants_and_named_ops_apart() -> None:
 )
 def test_what_is_no_graph_is_refused(graph: dict[str, Any]) -> None:
     with pytest.raises(PatchError, match="op graph"):
-        open_graph(graph)
+        OpPatch.parse(graph)

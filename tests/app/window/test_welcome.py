@@ -35,6 +35,6 @@ def test_a_card_shows_its_blocks_in_the_colours_of_their_categories(qtbot: QtBot
     qtbot.addWidget(card)
     picture = card.grab().toImage()
     row = [picture.pixelColor(x, 68).hsvHue() for x in range(picture.width())]
-    hues = (184, 269)  # of Math and Image, in `app.theme.colours`
+    hues = (178, 285)  # of Math and Image, in `app.theme.colours`
     found = [known for hue in row for known in hues if abs(hue - known) < 6]
     assert tuple(dict.fromkeys(found)) == hues

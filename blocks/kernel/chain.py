@@ -1,0 +1,34 @@
+from typing import Any
+
+from engine.api import ChainBlock, param
+
+#: A new block multiplies two matrices, and the product by the first one again.
+_PRODUCTS = {
+    "nodes": [
+        {"id": "a", "type": "chain.input", "position": [0, 0]},
+        {"id": "b", "type": "chain.input", "position": [0, 140]},
+        {"id": "first", "type": "linalg.multiply", "position": [240, 0]},
+        {"id": "second", "type": "linalg.multiply", "position": [500, 60]},
+        {"id": "result", "type": "chain.output", "position": [760, 60]},
+    ],
+    "connections": [
+        {"source": "a.value", "target": "first.a"},
+        {"source": "b.value", "target": "first.b"},
+        {"source": "first.out", "target": "second.a"},
+        {"source": "b.value", "target": "second.b"},
+        {"source": "second.out", "target": "result.value"},
+    ],
+}
+
+
+class Chain(
+    ChainBlock, id="kernel.chain", title="Library Chain", tags=("capture", "library", "blas", "fft", "sequence")
+):
+    """Make several library calls as one node: open the block and wire them.
+
+    An `Input` is an input port, an `Output` an output, a `Number` a slider for parameters such as alpha. The calls run
+    one after another and share scratch memory; what lies between them is seen by nobody else. On CUDA they are captured
+    into one child graph. A new block computes a b b.
+    """
+
+    graph: dict[str, Any] = param(_PRODUCTS, doc="The calls and how they are wired; open the block to edit them.")

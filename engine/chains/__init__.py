@@ -1,0 +1,1 @@
+"""Chains: library calls that a person wires, as one captured node."""

@@ -1,0 +1,129 @@
+"""The blocks of a chain: its ends, and the blocks of the library that are library calls and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
+
+from engine.blocktypes.block import Block
+from engine.blocktypes.declarations import In, Out, Value, param, port, value_port
+from engine.blocktypes.value_blocks import Moment, ValueBlock
+from engine.catalogue.catalogue import Catalogue
+from engine.catalogue.search import search
+from engine.chains.recording import record
+from engine.descriptions.builder import BlockBuilder
+from engine.diagnostics import Diagnostic
+from engine.types import any_type
+
+
+class ChainInput(Block, abstract=True):
+    """An input of the chain's block.
+
+    Its name is that of the port.
+    """
+
+    value: Out[any_type] = port(dtype="given", shape="data", doc="What is connected to the port.")
+    name: str = param("", structural=True, doc="The port's name; empty for the name of this block.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """An end of a chain calls nothing."""
+
+
+class ChainOutput(Block, abstract=True):
+    """An output of the chain's block.
+
+    Its name is that of the port; its element type and shape are those of what is connected.
+    """
+
+    value: In[any_type] = port(strided=True, doc="What the port gives.")
+    name: str = param("", structural=True, doc="The port's name; empty for the name of this block.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """An end of a chain calls nothing."""
+
+
+class ChainNumber(ValueBlock, abstract=True):
+    """A live parameter of the chain's block.
+
+    Connect it to parameters of calls, such as alpha. A change of its value captures nothing again.
+    """
+
+    value: Value[float] = value_port(doc="The parameter's value.")
+    name: str = param("", structural=True, doc="The parameter's name; empty for the name of this block.")
+    default: float = param(1.0, min=-1e9, max=1e9, structural=True, doc="Its value at first.")
+    minimum: float = param(-10.0, min=-1e9, max=1e9, structural=True, doc="The lower end of its slider.")
+    maximum: float = param(10.0, min=-1e9, max=1e9, structural=True, doc="The upper end of its slider.")
+
+    def update(self, now: Moment) -> None:
+        """A parameter is set from outside."""
+
+
+def _end(block_type: type[Block], type_id: str, title: str, *tags: str) -> type[Block]:
+    """Complete a block type that stands in no catalogue but that of chains."""
+    block_type.id, block_type.version, block_type.title = type_id, 1, title
+    block_type.category, block_type.tags, block_type.regions = "chain", tags, ()
+    block_type.summary = (block_type.__doc__ or "").splitlines()[0]
+    block_type.declare()
+    return block_type
+
+
+#: The ends of chains, by id.
+ENDS: dict[str, type[Block]] = {
+    end.id: end
+    for end in (
+        _end(ChainInput, "chain.input", "Input", "port", "in"),
+        _end(ChainOutput, "chain.output", "Output", "port", "out", "result"),
+        _end(ChainNumber, "chain.number", "Number", "parameter", "slider", "scalar", "alpha"),
+    )
+}
+
+
+#: Whether a block type is a library call and nothing else, as its defaults describe it.
+_calls: WeakKeyDictionary[type[Block], bool] = WeakKeyDictionary()
+
+
+def is_call(block_type: type[Block]) -> bool:
+    """True for a block type that is library calls and nothing else, so that a chain may have it."""
+    known = _calls.get(block_type)
+    if known is None:
+        try:
+            known = not block_type.is_value and bool(record(block_type()).calls)
+        except (Exception, SystemExit):  # noqa: BLE001  # describe may fail in any way
+            known = False
+        _calls[block_type] = known
+    return known
+
+
+class ChainCatalogue(Catalogue):
+    """The ends of chains, and the library calls of another catalogue."""
+
+    member: ClassVar[str] = "a library call"
+
+    def get(self, type_id: str) -> type[Block] | None:
+        """Return a block type, or None when there is none of this id. Blocks of single numbers are none."""
+        found = ENDS.get(type_id) or super().get(type_id)
+        return found if found is None or not found.is_value or type_id in ENDS else None
+
+    def resolve(
+        self, type_id: str, said: Mapping[str, Any], folder: Callable[[], Path]
+    ) -> tuple[type[Block] | None, Diagnostic | None]:
+        """Return the block type of a node, and why it is not the newest version of it."""
+        end = ENDS.get(type_id)
+        return (end, None) if end is not None else super().resolve(type_id, said, folder)
+
+    def all(self) -> list[type[Block]]:
+        """Return the ends, then every library call by category and title."""
+        return [*ENDS.values(), *filter(is_call, super().all())]
+
+    def search(self, text: str) -> list[type[Block]]:
+        """Return those that match every word of `text`, best first."""
+        return search(self.all(), text)
+
+
+@cache
+def chain_catalogue() -> ChainCatalogue:
+    """Return the catalogue of what a chain may have."""
+    return ChainCatalogue()

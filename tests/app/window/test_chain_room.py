@@ -1,0 +1,60 @@
+"""A chain opens on the canvas like a kernel: library calls are wired there, and mistakes stand at them."""
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.window.main_window import MainWindow
+from engine.protocol.messages import NodeState
+from tests.app.canvas.canvas_support import Hand
+from tests.app.window.window_support import patch_of
+
+
+@pytest.fixture
+def inside(window: MainWindow, qtbot: QtBot) -> MainWindow:
+    """A window whose canvas shows a chain, which was double-clicked."""
+    window.resize(1200, 800)
+    window.files.new()
+    patch_of(window).add("kernel.chain", node_id="chain")
+    window.canvas.fit()
+    hand = Hand(window.canvas)
+    hand.double_click(hand.title("chain"))
+    qtbot.wait(1)
+    return window
+
+
+def test_the_calls_are_edited_in_the_patch(inside: MainWindow) -> None:
+    """An edit inside is an edit of the block, undo takes it back, and escape leads back."""
+    assert set(inside.canvas.scene.nodes) == {"a", "b", "first", "second", "result"}
+    graph = inside.kernel.graph
+    assert graph is not None
+    before = patch_of(inside).value("chain", "graph")
+    graph.add("chain.number", node_id="gain")
+    graph.connect(graph["gain"]["value"], graph["second"]["alpha"])
+    block_type = patch_of(inside).block_type("chain")
+    assert block_type is not None and "gain" in block_type.parameters
+    patch_of(inside).undo()
+    patch_of(inside).undo()
+    assert patch_of(inside).value("chain", "graph") == before
+    assert set(inside.canvas.scene.nodes) == {"a", "b", "first", "second", "result"}
+    inside.kernel.leave()
+    assert set(inside.canvas.scene.nodes) == {"chain"}
+
+
+def test_a_mistake_stands_at_its_call(inside: MainWindow) -> None:
+    """An input that was taken away leaves its call incomplete, and the breadcrumb says so."""
+    graph = inside.kernel.graph
+    assert graph is not None
+    graph.disconnect(graph["first"]["a"])
+    report = inside.kernel.report
+    assert report is not None
+    assert report.nodes["first"].state is NodeState.INCOMPLETE
+    assert "input must be connected" in report.nodes["first"].message
+    assert "the last good" in inside.kernel.breadcrumb.state.text()
+
+
+def test_the_search_offers_library_calls_alone(inside: MainWindow) -> None:
+    """And the ends of chains."""
+    graph = inside.kernel.graph
+    assert graph is not None
+    found = {block.id for block in graph.catalogue.search("multiply")}
+    assert "linalg.multiply" in found and "math.multiply" not in found

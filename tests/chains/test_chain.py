@@ -1,0 +1,160 @@
+"""Library calls that a person wires: one captured node, whose ports and sliders are the chain's ends."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from blocks.kernel.chain import _PRODUCTS
+from engine import Engine, Patch, UpdateLevel
+from engine.chains.chain_patch import ChainPatch
+from engine.chains.members import chain_catalogue
+from engine.descriptions.entries import CaptureEntry
+from engine.diagnostics import PatchError
+from engine.patch.document import NodeRef
+
+Array = np.ndarray[Any, Any]
+
+
+def matrix(seed: int, size: int = 5) -> Array:
+    return np.random.default_rng(seed).standard_normal((size, size)).astype(np.float32)
+
+
+def running(chain: ChainPatch, *arrays: Array) -> tuple[Patch, NodeRef]:
+    """Return a patch with a chain's block, whose inputs have these arrays in order."""
+    patch = Patch()
+    node = patch.add("kernel.chain", graph=chain.json())
+    block_type = patch.block_type(node.id)
+    assert block_type is not None
+    for spec, array in zip(block_type.inputs(), arrays, strict=True):
+        patch.connect(patch.add("io.array", data=array)["out"], node[spec.name])
+    return patch, node
+
+
+def products() -> ChainPatch:
+    return ChainPatch.parse(_PRODUCTS)
+
+
+def test_a_chain_is_one_captured_node() -> None:
+    """Of two calls, between which a buffer lies that nobody else sees."""
+    a, b = matrix(1), matrix(2)
+    patch, node = running(products(), a, b)
+    with Engine(patch, device="host") as engine:
+        assert not engine.step().diagnostics
+        assert np.allclose(engine.read(node["result"]), a @ b @ b, rtol=1e-5, atol=1e-5)
+        compiled = engine.core.updates.compiled
+        assert compiled is not None
+        (entry,) = (o.entry for o in compiled.plan.operations)
+        assert isinstance(entry, CaptureEntry) and [made.call.label for made in entry.calls] == ["gemm", "gemm"]
+
+
+def test_a_number_is_a_live_parameter() -> None:
+    """Of several calls at once; a call's own setting holds where no number is connected."""
+    chain = products()
+    number = chain.add("chain.number", node_id="gain", default=2.0, minimum=0.0, maximum=4.0)
+    chain.connect(number["value"], chain["first"]["alpha"])
+    chain.connect(number["value"], chain["second"]["alpha"])
+    chain.set("first", beta=0.0)
+    a, b = matrix(3), matrix(4)
+    patch, node = running(chain, a, b)
+    spec = patch.block_type(node.id).parameters["gain"]  # type: ignore[union-attr]
+    assert (spec.default, spec.minimum, spec.maximum) == (2.0, 0.0, 4.0)
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        assert np.allclose(engine.read(node["result"]), 4 * a @ b @ b, rtol=1e-4, atol=1e-4)
+        patch.set(node, gain=0.5)
+        assert engine.step().update_level is UpdateLevel.HOT
+        assert np.allclose(engine.read(node["result"]), 0.25 * a @ b @ b, rtol=1e-4, atol=1e-4)
+
+
+def test_what_lies_between_can_be_an_output_too() -> None:
+    """Later calls read it there."""
+    chain = products()
+    between = chain.add("chain.output", node_id="between")
+    chain.connect(chain["first"]["out"], between["value"])
+    a, b = matrix(5), matrix(6)
+    patch, node = running(chain, a, b)
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        assert np.allclose(engine.read(node["between"]), a @ b, rtol=1e-5, atol=1e-5)
+        assert np.allclose(engine.read(node["result"]), a @ b @ b, rtol=1e-4, atol=1e-4)
+
+
+def harm_input(chain: ChainPatch) -> None:
+    chain.disconnect(chain["first"]["a"])
+
+
+def harm_output(chain: ChainPatch) -> None:
+    chain.disconnect(chain["result"]["value"])
+
+
+def pass_through(chain: ChainPatch) -> None:
+    chain.disconnect(chain["result"]["value"])
+    chain.connect(chain["a"]["value"], chain["result"]["value"])
+
+
+def give_twice(chain: ChainPatch) -> None:
+    chain.connect(chain["second"]["out"], chain.add("chain.output", node_id="again")["value"])
+
+
+def name_twice(chain: ChainPatch) -> None:
+    chain.set("a", name="b")
+
+
+def name_badly(chain: ChainPatch) -> None:
+    chain.set("a", name="not a name")
+
+
+def add_kernel(chain: ChainPatch) -> None:
+    chain.add("math.scale_offset", node_id="kernel")
+
+
+def empty(chain: ChainPatch) -> None:
+    chain.remove("result")
+
+
+@pytest.mark.parametrize(
+    ("harm", "node", "port", "words"),
+    [
+        (harm_input, "first", "a", "input must be connected"),
+        (harm_output, "result", "value", "output must be connected"),
+        (pass_through, "result", "value", "output must come from a library call, got an input"),
+        (give_twice, "again", None, "output must have a source of its own, got that of result"),
+        (name_twice, "b", "name", "name must be given once, got 'b' twice"),
+        (name_badly, "a", "name", "name must be one that a port can have, got 'not a name'"),
+        (add_kernel, "kernel", None, "must be library calls and nothing else, got Scale Offset"),
+        (empty, None, None, "chain must have an output"),
+    ],
+)
+def test_each_mistake_is_told_at_its_block(harm: Any, node: str | None, port: str | None, words: str) -> None:
+    """The chain that ran before runs on, with the message on the chain's block."""
+    a, b = matrix(7), matrix(8)
+    patch, placed = running(products(), a, b)
+    chain = products()
+    harm(chain)
+    found = [problem for problem in chain.problems if words in problem.message]
+    assert [(problem.node, problem.port) for problem in found] == [(node, port)]
+    with pytest.raises(PatchError):
+        chain.chain.interface()
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        patch.set(placed, graph=chain.json())
+        (problem,) = engine.step().diagnostics
+        assert problem.node == placed.id
+        assert np.allclose(engine.read(placed["result"]), a @ b @ b, rtol=1e-5, atol=1e-5)
+
+
+def test_a_chain_goes_to_json_and_back() -> None:
+    """With places, settings and the order of its nodes."""
+    chain = products()
+    chain.set("first", alpha=2.0)
+    again = ChainPatch.parse(chain.json())
+    assert again.json() == chain.json() and list(again.nodes) == list(chain.nodes)
+
+
+def test_the_catalogue_has_ends_and_library_calls_alone() -> None:
+    """Blocks with kernels, and blocks that compute single numbers, are not among them."""
+    members = {block.id for block in chain_catalogue().all()}
+    assert {"chain.input", "chain.output", "chain.number", "linalg.multiply"} <= members
+    assert members.isdisjoint({"math.add", "value.slider", "kernel.chain", "control.for"})
+    assert "linalg.multiply" in {block.id for block in chain_catalogue().search("matmul")}
