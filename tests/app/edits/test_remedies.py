@@ -11,7 +11,7 @@ import pytest
 from app.edits.compatible import ends
 from app.edits.remedies import Remedy, connection_remedies, remedies
 from engine.diagnostics import Diagnostic, Mend, PatchError, error
-from engine.op_graphs.op_patch import OpPatch, graph_json
+from engine.op_graphs.op_patch import OpPatch
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
 from engine.patch.files import dump_patch
@@ -178,11 +178,11 @@ def test_a_float_among_whole_numbers_is_converted_by_a_button(op: str, port: str
     patch.add("op.input", node_id="x")
     patch.add(op, node_id="last", position=(240, 0), **settings)
     patch.connect(PortRef("x", "value"), PortRef("last", port))
-    before = graph_json(patch)
+    before = patch.json()
     (problem,) = (item for item in patch.problems if item.port == port)
     (remedy,) = remedies(patch, problem)
     assert remedy.title == "Insert Convert" and remedy.edit is not None
     remedy.edit()
     assert not [item for item in patch.problems if item.port == port]
     assert patch.undo() == "Insert Convert"
-    assert graph_json(patch) == before
+    assert patch.json() == before
