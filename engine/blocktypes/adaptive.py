@@ -19,7 +19,7 @@ from engine.blocktypes.declarations import check_port
 from engine.blocktypes.parameters import ParameterSpec, given
 from engine.descriptions.checks import BlockDefinitionError
 from engine.descriptions.ports import PortSpec
-from engine.diagnostics import PatchError
+from engine.diagnostics import Diagnostic, PatchError
 from engine.types.bits import bits
 
 #: How many adapted types are remembered; those that nodes use live on with their nodes.
@@ -31,7 +31,7 @@ class Interface:
     """What an adaptive block gets beside the ports and parameters that its type declares.
 
     `content` is for `describe`, which finds it as `self.content`. `files` were read to make the interface: when one of
-    them is saved, it is made again.
+    them is saved, it is made again. `notes` are warnings that the node shows.
     """
 
     ports: tuple[PortSpec, ...] = ()
@@ -40,6 +40,7 @@ class Interface:
     title: str = ""
     summary: str = ""
     files: frozenset[Path] = frozenset()
+    notes: tuple[Diagnostic, ...] = ()
 
 
 class AdaptiveBlock(Block, abstract=True):
@@ -47,6 +48,7 @@ class AdaptiveBlock(Block, abstract=True):
 
     is_adaptive = True
     content: ClassVar[Any] = None
+    notes: ClassVar[tuple[Diagnostic, ...]] = ()
     #: The declared type that a node's type was made from; None for the declared type itself.
     origin: ClassVar["type[AdaptiveBlock] | None"] = None
 
@@ -201,6 +203,6 @@ def _subclass(block_type: type[AdaptiveBlock], made_of: Interface) -> type[Adapt
     made.title, made.summary = made_of.title or block_type.title, made_of.summary or block_type.summary
     own = f"{made_of.summary}\n\n" if made_of.summary else ""
     made.__doc__ = own + inspect.cleandoc(block_type.__doc__ or "")
-    made.content, made.origin = made_of.content, block_type
+    made.content, made.notes, made.origin = made_of.content, made_of.notes, block_type
     made.__module__ = block_type.__module__
     return made

@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.blocktypes.adaptive import Interface
 from engine.blocktypes.parameters import ParameterSpec
-from engine.diagnostics import PatchError
+from engine.diagnostics import Diagnostic, PatchError, warning
 from engine.kernel_blocks.graph_block import graph_interface
 from engine.ops import parse_expression
 from engine.types import NAMED
@@ -22,12 +22,24 @@ _INPUT = re.compile(r"([A-Za-z_]\w*)\s*(?::\s*(\w+))?")
 def expression_interface(expression: str, reads: str, sliders: str) -> Interface:
     """Return the interface of a node that computes an expression for each element.
 
-    `reads` is like "x, image: float4" and `sliders` like "freq: 0..20 = 4; amp: 0..1". PatchError and OpError say what
-    is wrong with them.
+    `reads` is like "x, image: float4" and `sliders` like "freq: 0..20 = 4; amp: 0..1"; a note tells of sliders that the
+    expression doesn't read, which are left out. PatchError and OpError say what is wrong with the texts.
     """
-    graph = parse_expression(expression, inputs=_inputs(reads), parameters=_sliders(sliders))
+    inputs, settings = _inputs(reads), _sliders(sliders)
+    graph = parse_expression(expression, inputs=inputs, parameters=settings)
+    read = {connection.source.partition(".")[0] for connection in graph.connections} - inputs.keys()
+    unread = [name for name in settings if name not in read]
+    if unread:
+        known = {name: given for name, given in settings.items() if name in read}
+        graph = parse_expression(expression, inputs=inputs, parameters=known)
     found = graph_interface(graph)
-    return replace(found, parameters=tuple(map(_with_range, found.parameters)))
+    notes = tuple(_unread(name) for name in unread)
+    return replace(found, parameters=tuple(map(_with_range, found.parameters)), notes=notes)
+
+
+def _unread(slider: str) -> Diagnostic:
+    message = f"sliders must name what the expression reads, got {slider}"
+    return warning(message, port="sliders", remedy="use it in the expression, or leave it out")
 
 
 def _with_range(spec: ParameterSpec) -> ParameterSpec:

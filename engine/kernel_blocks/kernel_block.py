@@ -17,7 +17,7 @@ from engine.descriptions.entries import Argument, BufferArgument, ExtentArgument
 from engine.descriptions.extents import Extent
 from engine.descriptions.handles import BufferHandle, ParameterHandle
 from engine.device.device import HOST_ARCHITECTURE
-from engine.diagnostics import KernelError
+from engine.diagnostics import Diagnostic, KernelError, warning
 from engine.kernel_blocks.arguments import GENERATED, Parameter, arguments
 from engine.kernel_blocks.comments import ParameterComment, kernel_comments
 from engine.kernel_blocks.thread_bounds import launch_rank, thread_bounds
@@ -31,6 +31,7 @@ from engine.kernel_sources.sources import (
     CudaFile,
     CudaOptions,
     KernelSource,
+    PtxFile,
     PythonKernel,
     PythonOptions,
 )
@@ -167,7 +168,27 @@ def _interface(block_type: type[Block], image: KernelImage, values: Mapping[str,
         title=manifest.name.replace("_", " ").capitalize(),
         summary=doc,
         files=frozenset(image.dependencies),
+        notes=_review(image, manifest),
     )
+
+
+def _review(image: KernelImage, manifest: KernelManifest) -> tuple[Diagnostic, ...]:
+    """Return a warning when what a PTX file is said to do must be reviewed, or when its PTX doesn't tell.
+
+    `manifest` is what is known of the kernel.
+    """
+    source, told = image.source, image.manifests.get(manifest.name)
+    asked = told.needs_review if told is not None else None
+    unknown = [parameter.name for parameter in manifest.parameters if parameter.direction == "unknown"]
+    if not isinstance(source, PtxFile) or asked is False or not (asked or unknown):
+        return ()
+    names = ", ".join(asked if isinstance(asked, list) else unknown) or "its parameters"
+    file = Path(source.path).with_suffix(".json")
+    remedy = f"see whether {file.name} is right, then set needs_review there to false"
+    if told is None:
+        remedy = f"say it in {file.name}; `warploom kernel {source.label} --write-json` begins one"
+    message = f"what {manifest.name} does with {names} must be reviewed, got a guess"
+    return (warning(message, remedy=remedy, file=str(file) if told is not None else source.path),)
 
 
 def _num_threads(over: str, rank: int, manifest: KernelManifest) -> tuple[Extent, ...]:

@@ -6,6 +6,8 @@ import pytest
 from engine import Engine, Patch, UpdateLevel
 from engine.blocktypes.block import Block
 from engine.device.device import Device
+from engine.diagnostics import Severity
+from engine.runtime.check.check_patch import check_patch
 
 X = np.linspace(-3, 3, 1027, dtype=np.float32)
 
@@ -45,6 +47,19 @@ def test_a_slider_without_a_range_has_the_usual_one() -> None:
     gain, offset = (_type(patch, node.id).parameters[name] for name in ("gain", "offset"))
     assert (gain.minimum, gain.maximum, gain.default) == (-10, 10, 1)
     assert (offset.minimum, offset.maximum, offset.default) == (-10, 25, 25)
+
+
+def test_a_slider_that_the_formula_does_not_read_is_left_out_with_a_warning() -> None:
+    """Also one that is called like an input; the formula runs."""
+    patch = Patch()
+    node = patch.add("kernel.expression", expression="x * gain", sliders="gain: 0..2; freq: 0..20; x: 0..1")
+    assert [name for name, spec in _type(patch, node.id).parameters.items() if not spec.structural] == ["gain"]
+    patch.connect(patch.add("io.array", data=X)["out"], node["x"])
+    found = check_patch(patch)
+    assert [(item.severity, item.node, item.port) for item in found] == [(Severity.WARNING, node.id, "sliders")] * 2
+    assert [item.message for item in found] == [
+        f"sliders must name what the expression reads, got {name}" for name in ("freq", "x")
+    ]
 
 
 def test_without_inputs_it_makes_a_picture(device: Device) -> None:

@@ -1,5 +1,6 @@
 """`kernel.file`: a `.cu` or `.ptx` file is a block with the ports and parameters of its kernel."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -7,8 +8,9 @@ import pytest
 
 from engine import Engine, Patch, UpdateLevel
 from engine.blocktypes.block import Block
-from engine.diagnostics import Diagnostic, PatchError
+from engine.diagnostics import Diagnostic, PatchError, Severity
 from engine.patch.changes import PortRef
+from engine.runtime.check.check_patch import check_patch
 from tests.waiting import next_report, until
 
 SHARPEN = """
@@ -253,3 +255,50 @@ def test_a_saved_file_swaps_code_and_changes_ports_while_the_patch_runs(tmp_path
         report = next_report(engine, lambda report: report.diagnostics)
         assert report.diagnostics[0].node == node
         assert shows(7)
+
+
+@pytest.mark.parametrize(
+    ("told", "names"),
+    [
+        ({"needs_review": True}, "its parameters"),
+        ({"needs_review": ["a", "k"]}, "a, k"),
+        ({"needs_review": False}, ""),
+        ({}, ""),
+    ],
+)
+def test_a_manifest_that_needs_review_is_a_warning_on_the_node(
+    tmp_path: Path, told: dict[str, object], names: str
+) -> None:
+    """The kernel runs all the same, and the warning goes when the file says that it is right."""
+    parameters = [
+        {"index": 0, "name": "a", "ptx_type": "u64", "is_pointer": True, "direction": "in"},
+        {"index": 1, "name": "b", "ptx_type": "u64", "is_pointer": True, "direction": "out"},
+        {"index": 2, "name": "k", "ptx_type": "u32", "is_pointer": False},
+    ]
+    manifest = tmp_path / "twice.json"
+    manifest.write_text(json.dumps({"name": "twice", "parameters": parameters, **told}))
+    patch = Patch()
+    node = _place(patch, tmp_path / "twice.ptx", BY_HAND)
+    source = patch.add("io.array", data=np.arange(5, dtype=np.float32))
+    patch.connect(source["out"], patch[node]["a"])
+    with Engine(patch, device="host") as engine:
+        found = engine.step().diagnostics
+        assert engine.read(patch[node]["b"]).tolist() == [0, 2, 4, 6, 8]
+    assert [item.message for item in found] == (
+        [f"what twice does with {names} must be reviewed, got a guess"] if names else []
+    )
+    assert [(item.severity, item.node, item.file) for item in found] == (
+        [(Severity.WARNING, node, str(manifest))] if names else []
+    )
+
+
+def test_what_ptx_does_not_tell_is_a_warning_until_a_manifest_says_it(tmp_path: Path) -> None:
+    """A pointer that the kernel stores somewhere may be read or written by anybody."""
+    hidden = BY_HAND.replace("ret;\n}", "st.global.u64 [%rd2], %rd1;\n    ret;\n}")
+    patch = Patch()
+    node = _place(patch, tmp_path / "twice.ptx", hidden)
+    source = patch.add("io.array", data=np.arange(8, dtype=np.float32))
+    patch.connect(source["out"], patch[node]["a"])
+    (told,) = (item for item in check_patch(patch) if item.severity is Severity.WARNING)
+    assert told.message == "what twice does with a must be reviewed, got a guess"
+    assert "twice.json" in told.remedy

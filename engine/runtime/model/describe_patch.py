@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from engine.blocktypes.adaptive import AdaptiveBlock
 from engine.blocktypes.block import Block, describe, is_ours
 from engine.blocktypes.parameters import ParameterSpec
 from engine.blocktypes.value_blocks import ValueBlock
@@ -190,8 +191,8 @@ class PatchSnapshot:
 class PatchDescription:
     """What a snapshot asks for: its nodes as they are described now, and the graph of those that could be.
 
-    `problems` keep single blocks from running. `notices` keep newest versions and connections out of what runs
-    nevertheless. `values` are those of the versions that are described.
+    `problems` keep single blocks from running. `notices` don't: they tell of newest versions and connections that are
+    left out of what runs, and warn of what may be wrong. `values` are those of the versions that are described.
     """
 
     nodes: tuple[PlacedNode, ...]
@@ -221,7 +222,13 @@ def describe_patch(patch: PatchSnapshot, code: BlockCode) -> PatchDescription:
         graph = GraphDescription(graph.nodes, kept)
     stale = [problem for node in nodes if node.stale for problem in node.stale]
     problems = [problem for node in nodes if node.problems for problem in node.problems]
-    notices = (*stale, *patch.notices, *dangling)
+    noted = [
+        msgspec.structs.replace(note, node=node.id)
+        for node in nodes
+        if node.block_type is not None and issubclass(node.block_type, AdaptiveBlock)
+        for note in node.block_type.notes
+    ]
+    notices = (*stale, *noted, *patch.notices, *dangling)
     return PatchDescription(nodes, inline(graph), tuple(problems), notices, {**patch.values, **succeeded})
 
 
