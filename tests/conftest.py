@@ -12,8 +12,8 @@ import pytest
 from hypothesis import settings
 
 from engine.blocktypes.block import LIBRARY, block_types
+from engine.device import optimiser as optimising
 from engine.device.device import Device
-from engine.device.host.modules import module as modules
 from engine.device.open import list_devices, open_device
 from tests.fuzzing import FACTOR, FIRST_SEED, many
 
@@ -69,7 +69,7 @@ def optimises_nothing_in_the_background() -> Iterator[None]:
     That both kinds of code do the same is for the tests of the host device, whose `host` has optimised kernels only.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(modules.QUEUE, "add", lambda _job: None)
+        patch.setattr(optimising.QUEUE, "add", lambda _job: None)
         yield
 
 
@@ -84,7 +84,7 @@ def device(request: pytest.FixtureRequest) -> Iterator[Device]:
 @pytest.fixture
 def optimiser(monkeypatch: pytest.MonkeyPatch) -> None:
     """Optimise kernels in the background, as outside of tests."""
-    monkeypatch.setattr(modules, "QUEUE", modules.OptimiserQueue(1))
+    monkeypatch.setattr(optimising, "QUEUE", optimising.OptimiserQueue(1))
 
 
 @pytest.fixture(autouse=True)

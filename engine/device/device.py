@@ -7,7 +7,7 @@ dependencies, an executable is an instantiated graph whose kernel nodes can be u
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -94,8 +94,13 @@ class Device(Protocol):
         """Set every byte of `target` and wait."""
         ...
 
-    def load_module(self, image: str | bytes) -> Module:
-        """Load PTX text, or CUBIN bytes on CUDA; KernelError with the line when it cannot be loaded."""
+    def load_module(self, image: str | bytes, *, best: Callable[[], str] | None = None) -> Module:
+        """Load PTX text, or CUBIN bytes on CUDA; KernelError with the line when it cannot be loaded.
+
+        `best` returns PTX of the same kernels, with the same results in every bit, that takes longer to compile. Then
+        `image` is compiled in as little time as possible, and runs until that is optimised in the background. A worker
+        process calls `best`, which must be one that can be pickled.
+        """
         ...
 
     def launch(

@@ -120,6 +120,10 @@ class Module(Protocol):
         """Release the code. When it `is_replaced` by newer code, stop what is still done to make it better."""
         ...
 
+    def postpone(self) -> None:
+        """Nothing uses the module now: optimise what waits for it only when a kernel is asked for again."""
+        ...
+
 
 class Event(Protocol):
     """A point in a stream's work, with its time."""

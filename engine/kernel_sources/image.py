@@ -1,7 +1,7 @@
 """`KernelImage`, a kernel source ready to load, and `KernelManifest`, a `.json` beside a `.ptx`."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -162,6 +162,8 @@ class KernelImage:
     manifests: Mapping[str, KernelManifest] = field(default_factory=dict)
     text: str = field(default="", repr=False)
     elements_per_thread: int | None = None
+    #: Returns PTX for `Device.load_module` to optimise in place of `ptx`; None when there is no other.
+    best: Callable[[], str] | None = field(default=None, compare=False, repr=False)
     #: The results of `elements.pointer_elements` by entry point.
     elements: dict[str, tuple[PointerElement | None, ...]] = field(default_factory=dict, compare=False, repr=False)
 

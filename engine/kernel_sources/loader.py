@@ -3,8 +3,9 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from msgspec.structs import replace
 
@@ -291,11 +292,25 @@ def load_op_graph(source: OpGraphSource, architecture: str, cache: CompileCache)
     brings them nearer to the bandwidth of its memory. A CPU has the elements of many threads in a vector.
     """
     try:
-        kernel = source.kernel(1 if architecture.startswith("compute_") else 4)
+        elements: Literal[1, 4] = 1 if architecture.startswith("compute_") else 4
+        kernel = source.kernel(elements, is_quick=True)
     except OpError as problem:
         raise KernelError(str(problem)) from None
-    elements = kernel.elements_per_thread if kernel.is_free else None
-    return KernelImage(source, kernel.ptx, None, read_signatures(kernel.ptx), "", (), elements_per_thread=elements)
+    return KernelImage(
+        source,
+        kernel.ptx,
+        None,
+        read_signatures(kernel.kernel_ptx),
+        "",
+        (),
+        elements_per_thread=kernel.elements_per_thread if kernel.is_free else None,
+        best=partial(_best_ptx, source, elements),
+    )
+
+
+def _best_ptx(source: OpGraphSource, elements_per_thread: Literal[1, 4]) -> str:
+    """Return PTX that computes the same as that of the image."""
+    return source.kernel(elements_per_thread).inlined_ptx()
 
 
 def _check_parameters(manifest: KernelManifest, signatures: dict[str, KernelSignature], path: Path) -> None:

@@ -167,14 +167,15 @@ class OpGraphSource(msgspec.Struct, frozen=True, tag_field="kind", tag="op graph
         """Return the graph itself; OpError when the text holds none."""
         return graph_from_json(json.loads(self.graph))
 
-    def kernel(self, elements_per_thread: Literal[1, 4] = 1) -> OpKernel:
-        """Return the compiled graph; OpError when it is wrong. `compile_graph` explains `elements_per_thread`."""
-        return _compiled(self, elements_per_thread)
+    def kernel(self, elements_per_thread: Literal[1, 4] = 1, *, is_quick: bool = False) -> OpKernel:
+        """Return the compiled graph; OpError when it is wrong. `compile_graph` explains what else is given."""
+        return _compiled(self, elements_per_thread, is_quick and elements_per_thread > 1)
 
 
 @lru_cache(maxsize=512)
-def _compiled(source: OpGraphSource, elements_per_thread: Literal[1, 4]) -> OpKernel:
-    return compile_graph(source.parsed(), entry=GRAPH_ENTRY, elements_per_thread=elements_per_thread)
+def _compiled(source: OpGraphSource, elements_per_thread: Literal[1, 4], is_quick: bool) -> OpKernel:
+    graph = source.parsed()
+    return compile_graph(graph, entry=GRAPH_ENTRY, elements_per_thread=elements_per_thread, is_quick=is_quick)
 
 
 #: The entry point of a kernel drawn from ops.

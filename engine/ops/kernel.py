@@ -17,7 +17,7 @@ from engine.ops.lanes import SHARE_THREADS, emit_lanes, emit_shares
 from engine.ops.library.interface import input_buffer
 from engine.ops.library.warps import aggregate
 from engine.ops.places import PROGRAM, Place, llvm_lines, places_text, ptx_lines
-from engine.ops.ptx import TRIPLE, check_calls, data_layout, to_ptx
+from engine.ops.ptx import TRIPLE, check_calls, data_layout, functions_ptx, inlined, to_ptx
 from engine.ops.table import OpCode, Region
 from engine.ops.types import BufferType
 from engine.ops.wiring import PlacedOp
@@ -68,8 +68,9 @@ class OpParameter(msgspec.Struct, frozen=True):
 class OpKernel(msgspec.Struct, frozen=True, dict=True):
     """A compiled op graph. Threads count the elements along `rank` axes, x first, with `elements_per_thread` on x.
 
-    `arguments` are in the order of the kernel's signature. Lines are counted from 1. The line that a `.loc` and so a
-    KernelFault's `source_line` names is the place in `ops`, from 1.
+    The kernel calls `functions`, such as the sine, which its LLVM IR declares. `arguments` are in the order of the
+    kernel's signature. Lines are counted from 1. The line that a `.loc` and so a KernelFault's `source_line` names is
+    the place in `ops`, from 1.
     """
 
     entry: str
@@ -87,9 +88,18 @@ class OpKernel(msgspec.Struct, frozen=True, dict=True):
     ops: tuple[str, ...]
 
     @cached_property
-    def ptx(self) -> str:
-        """The PTX, which LLVM writes when it is asked for."""
+    def kernel_ptx(self) -> str:
+        """The PTX of the kernel alone, which LLVM writes when it is asked for."""
         return to_ptx(self.llvm_ir)
+
+    @property
+    def ptx(self) -> str:
+        """The PTX of the kernel, followed by the functions that it calls."""
+        return self.kernel_ptx + functions_ptx(self.llvm_ir)
+
+    def inlined_ptx(self) -> str:
+        """Return PTX that computes the same bits without calls: it takes longer to compile, and runs faster."""
+        return inlined(self.llvm_ir)
 
     @property
     def is_free(self) -> bool:
@@ -106,19 +116,25 @@ class OpKernel(msgspec.Struct, frozen=True, dict=True):
 
 
 def compile_graph(
-    graph: OpGraph, *, entry: str = "kernel", rank: int = 0, elements_per_thread: Literal[1, 2, 4] = 1
+    graph: OpGraph,
+    *,
+    entry: str = "kernel",
+    rank: int = 0,
+    elements_per_thread: Literal[1, 2, 4] = 1,
+    is_quick: bool = False,
 ) -> OpKernel:
     """Return the kernel of an op graph; OpError when the graph is wrong.
 
     Threads count the elements along as many axes as the ops need, at least `rank`. With several elements per thread a
     GPU reads and writes faster. A kernel that is not element-wise or counts along several axes has one all the same, as
-    its `elements_per_thread` says. The same graph gives the same PTX, and any number of elements the same bits.
+    its `elements_per_thread` says. The same graph gives the same PTX, and any number of elements the same bits. A quick
+    kernel takes less time to compile and is launched alike: its threads compute one element after the other.
     """
     analysis = analyse(graph)
     errors = [problem for problem in analysis.diagnostics if problem.severity is Severity.ERROR]
     if errors:
         raise OpError(errors)
-    return _Lowering(analysis, entry, rank).kernel(elements_per_thread)
+    return _Lowering(analysis, entry, rank).kernel(elements_per_thread, is_quick=is_quick)
 
 
 class _Lowering:
@@ -149,7 +165,7 @@ class _Lowering:
         function.set_metadata("dbg", Place(PROGRAM))
         self._places = {number: Place(PROGRAM + number) for number in self._numbers.values()}
 
-    def kernel(self, elements_per_thread: int) -> OpKernel:
+    def kernel(self, elements_per_thread: int, *, is_quick: bool) -> OpKernel:
         """Emit everything."""
         emission = self._emission
         for argument in self._pointers():
@@ -160,7 +176,8 @@ class _Lowering:
         if aggregates:
             emit_shares(emission, self._own_inputs(), aggregates, self._body)
         elif count > 1:
-            emit_lanes(emission, count, self._own_inputs(), self._own_outputs(), self._body)
+            wide = None if is_quick else (self._own_inputs(), self._own_outputs())
+            emit_lanes(emission, count, wide, self._body)
         else:
             self._begin()
             self._body()

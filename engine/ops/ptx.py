@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
 import llvmlite.binding as llvm
 from llvmlite import ir
 
+from engine.ops.functions.table import called, definition
+
 TRIPLE = "nvptx64-nvidia-cuda"
+_CALL_NUMBER = re.compile(r" // callseq \d+(?:, \d+)?")
 
 
 def _safe() -> frozenset[str]:
@@ -45,18 +50,66 @@ def data_layout() -> str:
 
 def check_calls(module: ir.Module) -> None:
     """Make sure that a module calls no intrinsic but those in SAFE; another one is a bug of an op."""
-    for function in module.functions:
-        if function.name.startswith("llvm.") and function.name not in SAFE:
-            raise AssertionError(f"ops must call intrinsics that are known to be safe, got {function.name}")
+    _check_safe(function.name for function in module.functions)
 
 
 def to_ptx(text: str) -> str:
+    """Return the PTX of a module that calls functions of `engine.ops.functions`, without these functions."""
+    return compiled(text).replace("\n.extern .func", "\n.func")
+
+
+def functions_ptx(text: str) -> str:
+    """Return the PTX of the functions that a module calls; it belongs behind that of the module.
+
+    Each function is compiled once.
+    """
+    return "".join(map(_function, called(text)))
+
+
+def inlined(text: str) -> str:
+    """Return the PTX of a module, whose text is `text`, without calls: it takes longer to compile, and runs faster.
+
+    Both compute the same bits.
+    """
+    intrinsics: dict[str, str] = {}
+    for name in called(text):
+        found = definition(name)
+        intrinsics |= found.intrinsics
+        text = re.sub(rf'^declare .*@"{name}".*', _within(found.text), text, count=1, flags=re.MULTILINE)
+    missing = (line for name, line in intrinsics.items() if f'declare {line.split()[1]} @"{name}"' not in text)
+    return compiled("\n".join((text, *missing)), inlines=True)
+
+
+def _within(text: str) -> str:
+    """Return a definition as one that is to be inlined."""
+    return text.replace("define ", "define internal ", 1).replace("\n{", " alwaysinline\n{", 1)
+
+
+@cache
+def _function(name: str) -> str:
+    """Return the PTX of a function that kernels call."""
+    found = definition(name)
+    _check_safe(found.intrinsics)
+    head = (f'target triple = "{TRIPLE}"', f'target datalayout = "{data_layout()}"')
+    ptx = compiled("\n".join((*head, *found.intrinsics.values(), found.text)))
+    text = ptx[ptx.index(".visible .func") :].removeprefix(".visible ")
+    return text.replace("$L__BB0_", f"$L__{name}_").strip() + "\n\n"
+
+
+def _check_safe(names: Iterable[str]) -> None:
+    for name in names:
+        if name.startswith("llvm.") and name not in SAFE:
+            raise AssertionError(f"ops must call intrinsics that are known to be safe, got {name}")
+
+
+def compiled(text: str, *, inlines: bool = False) -> str:
     """Return the PTX of LLVM IR, which must be known to be safe."""
     parsed = llvm.parse_assembly(text, llvm.create_context())
     parsed.verify()
-    if "alwaysinline" in text:
+    if inlines:
         passes = llvm.create_new_module_pass_manager()
         passes.add_always_inliner_pass()
         passes.run(parsed, llvm.create_pass_builder(_machine(), llvm.create_pipeline_tuning_options(speed_level=0)))
     ptx: str = _machine().emit_assembly(parsed)
-    return ptx.replace("\t.section\t.debug_macinfo\t{\t}\n", "")
+    # LLVM numbers calls through the life of the process; the same module gives the same PTX every time.
+    return _CALL_NUMBER.sub("", ptx.replace("\t.section\t.debug_macinfo\t{\t}\n", ""))

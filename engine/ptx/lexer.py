@@ -47,7 +47,7 @@ def tokenize(text: str) -> list[Token]:
     """Return the tokens of `text`, the last of kind "end"; PtxSyntaxError at a character that starts no token."""
     tokens: list[Token] = []
     line, position, length = 1, 0, len(text)
-    match = _PATTERN.match
+    match, append = _PATTERN.match, tokens.append
     while position < length:
         found = match(text, position)
         if found is None:
@@ -58,7 +58,7 @@ def tokenize(text: str) -> list[Token]:
         kind = found.lastgroup or ""
         value = found[kind]
         if kind not in ("space", "section"):
-            tokens.append(Token(kind, value, line))
+            append(Token(kind, value, line))
         if kind in _LONG:
             line += value.count("\n")
         position = found.end()

@@ -193,11 +193,12 @@ class _ModuleParser:
         return found
 
 
-#: Lines that don't matter for signatures: an instruction on registers and numbers alone, or a source location.
-#: Instructions that name a symbol stay, since it may be shared memory or a function that uses some.
+#: Lines that don't matter for signatures: an instruction on registers and numbers alone or on parameters, a branch, a
+#: label, or a source location. Instructions that name another symbol stay, since it may be shared memory or a function
+#: that uses some.
 _SKIPPED = re.compile(
-    r"^[ \t]*(?:(?:@!?%[\w$]+[ \t]+)?[a-z][\w.:]*[ \t]+(?:%[\w$.]+|\d\w*|[ \t,\[\]+\-|!{}()])+;"
-    r"|\.loc[ \t][^\n]*)[ \t]*$",
+    r"^[ \t]*(?:(?:@!?%[\w$]+[ \t]+)?(?:[a-z][\w.:]*[ \t]+(?:%[\w$.]+|\d\w*|[ \t,\[\]+\-|!{}()])+;"
+    r"|(?:ld|st)\.param\.[^;\n]*;|bra[\w.]*[ \t]+[\w$]+;)|\$[\w$]+:|\.loc[ \t][^\n]*)[ \t]*$",
     re.MULTILINE,
 )
 

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 
 _PACK = struct.Struct("<d").pack
+#: Types of which equal values are the same.
+_PLAIN = frozenset((str, int, bool, type(None)))
 
 
 def bits(value: Any) -> object:
@@ -14,6 +16,8 @@ def bits(value: Any) -> object:
     It can be hashed when the value can; arrays count by element type, shape and bytes.
     """
     kind = type(value)
+    if kind in _PLAIN:
+        return kind, value
     if kind is float:
         return _PACK(value)
     if kind is np.ndarray or isinstance(value, np.generic):

@@ -5,7 +5,19 @@ from collections.abc import Iterator
 import pytest
 
 from engine.device.device import Device
+from engine.device.host import HostDevice
 from engine.device.open import open_device
+
+
+@pytest.fixture(scope="module")
+def optimised(device: Device) -> Iterator[Device]:
+    """The same device, or on the host another that runs optimised kernels only."""
+    if device.info.name != "host":
+        yield device
+        return
+    host = HostDevice(quick_first=False)
+    yield host
+    host.close()
 
 
 @pytest.fixture(scope="session")

@@ -35,9 +35,12 @@ def run(
     outputs: Arrays | None = None,
     offset: int = 0,
     thread_blocks: int = 1,
+    is_inlined: bool = False,
     **parameters: float,
 ) -> dict[str, np.ndarray[Any, Any]]:
     """Return the outputs of a graph by name.
+
+    The kernel runs in the code that is there first after an edit; with `is_inlined`, in that of its inlined PTX.
 
     `shape` is that of what is computed; an output is an array of zeros of that shape, or else what `outputs` has.
     Every buffer begins `offset` bytes behind an aligned address. An aggregate has an element for each of so many
@@ -45,7 +48,8 @@ def run(
     """
     kernel = graph if isinstance(graph, OpKernel) else compile_graph(graph)
     sizes = (shape,) if isinstance(shape, int) else shape
-    module = device.load_module(kernel.ptx)
+    inlined = kernel.inlined_ptx
+    module = device.load_module(inlined()) if is_inlined else device.load_module(kernel.ptx, best=inlined)
     held = {name: np.ascontiguousarray(array) for name, array in inputs.items()}
     for port in kernel.outputs:
         empty = np.zeros(thread_blocks if port.is_aggregate else sizes, NAMED[port.dtype].numpy)

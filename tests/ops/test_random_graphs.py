@@ -51,6 +51,16 @@ def test_random_graphs_give_what_the_evaluator_gives(device: Device, seed: int) 
         assert_same(found[name], array, f"{name} of seed {seed}")
 
 
+@settings(max_examples=many(2))
+@given(st.integers(0, 10**6))
+def test_the_code_of_an_edit_gives_the_bits_of_optimised_code(device: Device, optimised: Device, seed: int) -> None:
+    """The first calls functions and computes its four elements one by one, the other does neither."""
+    graph, inputs = valid_graph(seed, 25), _inputs()
+    quick, wide = (compile_graph(graph, elements_per_thread=4, is_quick=is_quick) for is_quick in (True, False))
+    first, later = run(device, quick, inputs, _SHAPE), run(optimised, wide, inputs, _SHAPE, is_inlined=True)
+    assert [first[name].tobytes() for name in later] == [array.tobytes() for array in later.values()]
+
+
 @settings(max_examples=many(150))
 @given(st.integers(0, 10**9), st.integers(2, 30))
 @example(0, 30)

@@ -1,7 +1,8 @@
 """The CUDA device: it makes everything else of this room and transfers data."""
 
 import logging
-from collections.abc import Sequence
+import weakref
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from engine.device.cuda.stream import CudaEvent, CudaStream, own_stream
 from engine.device.device import Buffer, launch_config, upload, whole_number
 from engine.device.external import described
 from engine.device.graph import Graph
+from engine.device.optimiser import OptimiserJob
 from engine.device.protocol import Issue, LoadedKernel, Memory, Stream
 from engine.diagnostics import DeviceError, KernelError
 
@@ -43,6 +45,8 @@ class CudaDevice:
         self._handle = check(driver.cuDeviceGet(ordinal), "cuDeviceGet")
         self._context = check(driver.cuDevicePrimaryCtxRetain(self._handle), f"opening device cuda:{ordinal}")
         self._objects = DriverObjects()
+        #: What optimises kernels in the background.
+        self._jobs: weakref.WeakSet[OptimiserJob] = weakref.WeakSet()
         self._closed = False
         self.activate()
         self._stream = self.create_stream()
@@ -109,14 +113,17 @@ class CudaDevice:
         check(driver.cuMemsetD8Async(target.pointer, value, size, self._stream.handle), f"fill of {size} bytes")
         self._stream.synchronize()
 
-    def load_module(self, image: str | bytes) -> CudaModule:
+    def load_module(self, image: str | bytes, *, best: Callable[[], str] | None = None) -> CudaModule:
         """Load PTX text or CUBIN bytes; KernelError with the driver's log, and the line of PTX, when it is wrong.
 
         A CUBIN does not contain the types of its kernels' parameters, only offsets and sizes.
         """
         if not isinstance(image, (str, bytes)):
             raise KernelError(f"module must be PTX text or CUBIN bytes, got {type(image).__name__}")
-        return CudaModule(self._objects, image)
+        module = CudaModule(self._objects, image, best, self.activate)
+        if module.job is not None:
+            self._jobs.add(module.job)
+        return module
 
     def launch(
         self,
@@ -166,6 +173,9 @@ class CudaDevice:
         if self._closed:
             return
         self._closed = True
+        for job in tuple(self._jobs):
+            job.cancel()
+            job.run()  # waits if it has begun
         try:
             self.activate()
             self.synchronize()

@@ -38,12 +38,16 @@ class CudaExecutable:
         self._images = images
         #: Captured work that replaces what the records have; the libraries' plans for it must live on.
         self._captures: dict[GraphNode, CudaCapture] = {}
+        #: How many exchanges of functions the nodes follow.
+        self._exchanges = 0
         self._destroyed = False
 
     def launch(self, stream: Stream) -> None:
         """Start the graph on `stream`; returns at once."""
         if self._destroyed:
             raise DeviceError("executable must be launched before it is destroyed")
+        if self._exchanges != self._objects.exchanges:
+            self._follow_exchanges()
         result = _launch(self._handle, own_stream(stream).handle)
         if result[0]:
             check(result, "launching a graph")
@@ -93,6 +97,20 @@ class CudaExecutable:
             result = _set_params(handle, name, native)
             if result[0]:
                 check(result, "updating a kernel node")
+
+    def _follow_exchanges(self) -> None:
+        """Give the nodes whose kernels were optimised meanwhile the new functions."""
+        self._exchanges = self._objects.exchanges
+        for index, record in enumerate(self._records):
+            if not isinstance(record.work, KernelWork):
+                continue
+            node = GraphNode(index)
+            prepared = self._prepared.get(node)
+            kernel = own_kernel(record.work.kernel) if prepared is None else prepared[1].kernel
+            if kernel is not None and kernel.is_exchanged:
+                *_, native = prepared or self._prepare(node)
+                native.func = kernel.handle
+                self.refresh((node,))
 
     def destroy(self) -> None:
         """Release it; the driver finishes a running launch first. A second call does nothing."""

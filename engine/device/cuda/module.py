@@ -1,22 +1,34 @@
 """Modules and their kernels: PTX text through the driver's compiler, or CUBIN as it is."""
 
+import logging
 import re
+import threading
+import weakref
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from cuda.bindings import driver
 
+from engine.device import optimiser
 from engine.device.cuda.errors import check, device_error
 from engine.device.cuda.ownership import DriverObjects, Shared
 from engine.device.cuda.probe import driver_version
 from engine.device.occupancy import KernelResources
+from engine.device.optimiser import OptimiserJob
 from engine.device.protocol import LoadedKernel
 from engine.diagnostics import DeviceError, KernelError
-from engine.ptx import KernelParameter, KernelSignature, parse
+from engine.processes.pool import run_in_background
+from engine.ptx import KernelParameter, KernelSignature, read_signatures
 
 _Result = driver.CUresult
 _Option = driver.CUjit_option
 _Attribute = driver.CUfunction_attribute
 _LOG_BYTES = 16384
+#: The level at which the driver compiles in the least time; the code is up to twice as slow.
+_QUICK = 0
+_MOST_THREADS = 1024
+_LOG = logging.getLogger(__name__)
 # The codes for a bad image; with any other code, the device failed and not the kernel.
 _BAD_IMAGE = frozenset(
     {
@@ -33,13 +45,17 @@ _BAD_IMAGE = frozenset(
 
 
 class CudaKernel:
-    """One entry point; `resources` counts static shared memory only."""
+    """One entry point; `resources` counts static shared memory only.
+
+    A kernel that was compiled quickly gets another `handle` when it is optimised; `is_exchanged` then.
+    """
 
     __slots__ = (
         "_allowed_shared_bytes",
         "argument_sizes",
         "handle",
         "image",
+        "is_exchanged",
         "max_threads",
         "name",
         "parameters",
@@ -48,11 +64,22 @@ class CudaKernel:
 
     def __init__(self, image: Shared, handle: Any, name: str, parameters: tuple[KernelParameter, ...]) -> None:
         self.image = image
-        self.handle = handle
         self.name = name
         self.parameters = parameters
         self.argument_sizes = tuple(parameter.size_bytes for parameter in parameters)
-        self.max_threads = self._attribute(_Attribute.CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)
+        self.is_exchanged = False
+        self._take(handle)
+
+    def exchange(self, handle: Any) -> None:
+        """Use another function, which does the same, from the next launch of each graph on."""
+        allowed = self._allowed_shared_bytes
+        self._take(handle)
+        self.allow_shared(allowed)
+        self.is_exchanged = True
+
+    def _take(self, handle: Any) -> None:
+        self.handle = handle
+        self.max_threads = _max_threads(handle, self.name)
         self.resources = KernelResources(
             registers=self._attribute(_Attribute.CU_FUNC_ATTRIBUTE_NUM_REGS),
             static_shared_bytes=self._attribute(_Attribute.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES),
@@ -76,35 +103,57 @@ class CudaKernel:
         self._allowed_shared_bytes = size_bytes
 
     def _attribute(self, which: Any) -> int:
-        return int(check(driver.cuFuncGetAttribute(which, self.handle), f"looking at kernel {self.name}"))
+        return _attribute(which, self.handle, self.name)
+
+
+def _attribute(which: Any, function: Any, name: str) -> int:
+    return int(check(driver.cuFuncGetAttribute(which, function), f"looking at kernel {name}"))
+
+
+def _max_threads(function: Any, name: str) -> int:
+    return _attribute(_Attribute.CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function, name)
 
 
 class CudaModule:
-    """Loaded code. After `unload` it stays loaded until the last graph that uses one of its kernels is gone."""
+    """Loaded code. After `unload` it stays loaded until the last graph that uses one of its kernels is gone.
 
-    def __init__(self, objects: DriverObjects, image: str | bytes) -> None:
-        handle = _load(image)
+    With `best`, the kernels are compiled quickly, and once more, from the PTX that it returns, in the background. The
+    graphs that run them take over the new functions when they are launched.
+    """
+
+    def __init__(
+        self,
+        objects: DriverObjects,
+        image: str | bytes,
+        best: Callable[[], str] | None = None,
+        activate: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`activate` makes the context current on a thread."""
+        self._objects = objects
+        self._lock = threading.Lock()
+        handles = self._handles = [_load(image, None if best is None else _QUICK)]
 
         def unload() -> None:
             # A launch that is still running may use this code.
             check(driver.cuCtxSynchronize(), "waiting to unload a module")
-            check(driver.cuModuleUnload(handle), "cuModuleUnload")
+            for handle in handles:
+                check(driver.cuModuleUnload(handle), "cuModuleUnload")
 
         self._image = Shared(objects, unload)
         self._loaded = True
-        count = check(driver.cuModuleGetFunctionCount(handle), "cuModuleGetFunctionCount")
-        functions = (
-            check(driver.cuModuleEnumerateFunctions(count, handle), "cuModuleEnumerateFunctions") if count else []
-        )
         declared = _declared(image)
         self._kernels: dict[str, CudaKernel] = {}
-        for listed in functions:
-            name = check(driver.cuFuncGetName(listed), "cuFuncGetName").decode()
-            # An enumerated function is not loaded yet; asked for by name it is.
-            function = check(driver.cuModuleGetFunction(handle, name.encode()), f"loading kernel {name}")
+        for name, function in _functions(handles[0]).items():
             signature = declared.get(name)
             parameters = signature.parameters if signature else _parameters(function, name)
             self._kernels[name] = CudaKernel(self._image, function, name, parameters)
+        #: The job that optimises the kernels; None when there is none.
+        self.job: OptimiserJob | None = None
+        if best is not None:
+            self.job = OptimiserJob(partial(_optimise, weakref.ref(self), best, activate))
+            # The optimiser may find a way with fewer registers, and so with more threads.
+            if any(kernel.max_threads < _MOST_THREADS for kernel in self._kernels.values()):
+                self.job.run()
 
     @property
     def kernel_names(self) -> tuple[str, ...]:
@@ -117,13 +166,56 @@ class CudaModule:
             raise DeviceError(f"module must be loaded, got kernel {name} asked for after unload")
         if not isinstance(name, str) or name not in self._kernels:
             raise KernelError(f"kernel {name} must be one of {', '.join(self._kernels) or 'none'} in this module")
+        if (job := self.job) is not None:
+            optimiser.QUEUE.add(job)
         return self._kernels[name]
 
     def unload(self, *, is_replaced: bool = False) -> None:
         """Release the code; a second call does nothing."""
-        if self._loaded:
-            self._loaded = False
+        self.postpone()
+        with self._lock:
+            if self._loaded:
+                self._loaded = False
+                self._image.drop()
+
+    def postpone(self) -> None:
+        """Optimise what waits for it only when a kernel is asked for again."""
+        if (job := self.job) is not None:
+            optimiser.QUEUE.discard(job)
+
+    def optimise(self, best: Callable[[], str]) -> None:
+        """Exchange the kernels' functions for those of better code, unless the module was unloaded.
+
+        A worker process writes its PTX: this one has frames to launch.
+        """
+        with self._lock:
+            if not self._loaded:
+                return
+            self._image.hold()
+        try:
+            handle = _load(run_in_background(best))
+            self._handles.append(handle)
+            functions = _functions(handle)
+            # What was launched must still be possible.
+            if all(_max_threads(functions[k.name], k.name) >= k.max_threads for k in self._kernels.values()):
+                for name, kernel in self._kernels.items():
+                    kernel.exchange(functions[name])
+                self._objects.exchanges += 1
+        finally:
+            self.job = None
             self._image.drop()
+
+
+def _optimise(reference: weakref.ref[CudaModule], best: Callable[[], str], activate: Callable[[], None]) -> None:
+    """Optimise a module that is still in use."""
+    module = reference()
+    if module is None:
+        return
+    try:
+        activate()
+        module.optimise(best)
+    except (DeviceError, KernelError, RuntimeError):
+        _LOG.warning("kernels %s stay as they were compiled first", ", ".join(module.kernel_names), exc_info=True)
 
 
 def own_kernel(kernel: LoadedKernel) -> CudaKernel:
@@ -137,11 +229,24 @@ def own_kernel(kernel: LoadedKernel) -> CudaKernel:
     return kernel
 
 
-def _load(image: str | bytes) -> Any:
+def _functions(module: Any) -> dict[str, Any]:
+    """Return the entry points of a loaded module."""
+    count = check(driver.cuModuleGetFunctionCount(module), "cuModuleGetFunctionCount")
+    listed = check(driver.cuModuleEnumerateFunctions(count, module), "cuModuleEnumerateFunctions") if count else []
+    names = [check(driver.cuFuncGetName(function), "cuFuncGetName").decode() for function in listed]
+    # An enumerated function is not loaded yet; asked for by name it is.
+    return {name: check(driver.cuModuleGetFunction(module, name.encode()), f"loading kernel {name}") for name in names}
+
+
+def _load(image: str | bytes, level: int | None = None) -> Any:
     error_log = bytearray(_LOG_BYTES)
-    options = [_Option.CU_JIT_ERROR_LOG_BUFFER, _Option.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES]
+    options = {
+        _Option.CU_JIT_ERROR_LOG_BUFFER: error_log,
+        _Option.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES: _LOG_BYTES,
+        **({} if level is None else {_Option.CU_JIT_OPTIMIZATION_LEVEL: level}),
+    }
     data = (image.encode() if isinstance(image, str) else image) + b"\0"
-    code, handle = driver.cuModuleLoadDataEx(data, len(options), options, [error_log, _LOG_BYTES])
+    code, handle = driver.cuModuleLoadDataEx(data, len(options), list(options), list(options.values()))
     if not code:
         return handle
     if code not in _BAD_IMAGE:
@@ -170,7 +275,7 @@ def _declared(image: str | bytes) -> dict[str, KernelSignature]:
     if isinstance(image, bytes):
         return {}
     try:
-        return parse(image).signatures
+        return read_signatures(image)
     except KernelError:
         # The driver accepted this text and knows offsets and sizes; only the parameters' types stay unknown.
         return {}

@@ -14,6 +14,8 @@ class DriverObjects:
     def __init__(self) -> None:
         self._releases: dict[int, Release] = {}
         self._tokens = itertools.count()
+        #: How often functions of loaded modules were exchanged for better ones.
+        self.exchanges = 0
 
     def add(self, release: Release) -> int:
         """Enter a driver object by the call that releases it; return the token for `release`."""

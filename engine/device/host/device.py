@@ -3,7 +3,7 @@
 import math
 import platform
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +108,7 @@ class HostDevice:
             raise DeviceError(f"host: fill value must be 0 to 255, got {value}")
         bytes_of(target, target.size_bytes, "fill target").fill(value)
 
-    def load_module(self, image: str | bytes) -> HostModule:
+    def load_module(self, image: str | bytes, *, best: Callable[[], str] | None = None) -> HostModule:
         """Compile PTX for this CPU; KernelError, with the line where known, when it cannot be compiled."""
         self._check_open()
         if isinstance(image, bytes):
@@ -119,7 +119,7 @@ class HostDevice:
             raise KernelError(f"host: module must be PTX text, got {type(image).__name__}")
         if _USES_HEAP.search(image):
             self.pool.services.open_heap(self.table)
-        return HostModule(image, self.table, quick_first=self._quick_first)
+        return HostModule(image, self.table, best=best, quick_first=self._quick_first)
 
     def launch(
         self,

@@ -1,5 +1,6 @@
 """The table of functions, and how one gets into a module."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -10,6 +11,8 @@ from engine.ops.functions import error_function, exponential, fast, logarithmic,
 from engine.ops.functions.value import F32, F64, Format, Value
 
 Body = Callable[..., Value]
+_PREFIX = "warploom_"
+_DECLARED = re.compile(rf'^declare \w+ @"({_PREFIX}\w+)"', re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -47,28 +50,22 @@ class Function:
     def emit(self, builder: ir.IRBuilder, *arguments: ir.Value) -> ir.Value:
         """Write the function of one or two floats, which are of one type, and return its value.
 
-        Longer functions become an internal function of the module, with `alwaysinline`, and a call: run LLVM's
-        always-inline pass before PTX is written.
+        A longer function becomes a call of one that the module declares; `definition` is what it calls.
         """
         if self.is_short:
             return _in_place(self.body, builder, arguments)
-        return builder.call(self._definition(builder.module, _format(arguments)), arguments)
+        format, module = _format(arguments), builder.module
+        name = f"{_PREFIX}{self.name}_{format.name}"
+        declared = module.globals.get(name)
+        if declared is None:
+            declared = ir.Function(module, ir.FunctionType(format.type, [format.type] * self.arity), name)
+        return builder.call(declared, arguments)
 
     def emit_fast(self, builder: ir.IRBuilder, *arguments: ir.Value) -> ir.Value:
         """Write the fast variant for f32; the same as `emit` where there is none."""
         if self.fast_body is None or _format(arguments) is not F32:
             return self.emit(builder, *arguments)
         return _in_place(self.fast_body, builder, arguments)
-
-    def _definition(self, module: ir.Module, format: Format) -> ir.Function:
-        name = f"warploom_{self.name}_{format.name}"
-        if name not in module.globals:
-            written = _written(name, self.body, self.arity, format)
-            for declared, signature in written.declarations.items():
-                if declared not in module.globals:
-                    ir.Function(module, signature, declared)
-            _Definition(module, written.signature, name, written.text)
-        return module.globals[name]
 
 
 def _format(arguments: Sequence[ir.Value]) -> Format:
@@ -81,39 +78,31 @@ def _in_place(body: Body, builder: ir.IRBuilder, arguments: Sequence[ir.Value]) 
 
 
 @dataclass(frozen=True)
-class _Written:
+class Definition:
+    """A function as LLVM IR: a definition that other modules can call, and the intrinsics that it needs declared."""
+
+    name: str
     text: str
-    signature: ir.FunctionType
-    declarations: dict[str, ir.FunctionType]
+    intrinsics: dict[str, str]
 
 
-class _Definition(ir.Function):  # type: ignore[misc]  # llvmlite has no types
-    """A function whose text is there already: making it takes llvmlite longer than all that LLVM does with it."""
-
-    def __init__(self, module: ir.Module, signature: ir.FunctionType, name: str, text: str) -> None:
-        super().__init__(module, signature, name)
-        self._text = text
-
-    @property
-    def is_declaration(self) -> bool:
-        return False
-
-    def __str__(self) -> str:
-        return self._text
+def called(text: str) -> list[str]:
+    """Return the names of the functions that a module's LLVM IR declares and does not define."""
+    return _DECLARED.findall(text)
 
 
 @cache
-def _written(name: str, body: Body, arity: int, format: Format) -> _Written:
-    """Return the text of a function, and what it needs declared."""
+def definition(name: str) -> Definition:
+    """Return the function that a module declares by this name."""
+    stem, _, dtype = name.removeprefix(_PREFIX).rpartition("_")
+    found, format = FUNCTIONS[stem], F32 if dtype == F32.name else F64
     module = ir.Module()
-    signature = ir.FunctionType(format.type, [format.type] * arity)
-    function = ir.Function(module, signature, name)
-    function.linkage = "internal"
-    function.attributes.add("alwaysinline")
+    function = ir.Function(module, ir.FunctionType(format.type, [format.type] * found.arity), name)
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    builder.ret(_in_place(body, builder, function.args))
-    others = {item.name: item.function_type for item in module.globals.values() if item is not function}
-    return _Written(str(function), signature, others)
+    builder.ret(_in_place(found.body, builder, function.args))
+    return Definition(
+        name, str(function), {item.name: str(item) for item in module.globals.values() if item is not function}
+    )
 
 
 def _table(*functions: Function) -> dict[str, Function]:

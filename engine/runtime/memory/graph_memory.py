@@ -119,8 +119,11 @@ def require_memory(
 
     `kept` are the buffers that exist already; with `has_arena`, so does the memory that the others share.
     """
+    wanted, total = _wanted(plan, kept, has_arena=has_arena)
+    if total == 0:  # as after most edits; asking how much is free takes long
+        return
     available = device.memory_free_bytes + pool.idle_bytes
-    if problems := memory_problems(plan, available, device.info.name, kept, has_arena=has_arena):
+    if problems := _problems(plan, wanted, total, available, device.info.name):
         raise MemoryRefused(problems)
 
 
@@ -131,6 +134,12 @@ def memory_problems(
 
     `kept` and `has_arena` as for `require_memory`. As many are named as have to go for the rest to fit, at most three.
     """
+    wanted, total = _wanted(plan, kept, has_arena=has_arena)
+    return _problems(plan, wanted, total, available, device)
+
+
+def _wanted(plan: Plan, kept: AbstractSet[PortRef], *, has_arena: bool) -> tuple[dict[PortRef, int], int]:
+    """Return the bytes of each buffer that a plan has to allocate, and those of all together."""
     allocations, shared = plan.buffers.allocations, plan.placement.offsets
     wanted = {
         owner: bucket_bytes(buffer.layout.size_bytes)
@@ -140,8 +149,12 @@ def memory_problems(
         and not (has_arena and owner in shared)
     }
     total = sum(size for owner, size in wanted.items() if owner not in shared)
-    if shared and not has_arena:
-        total += exact_bytes(plan.placement.size_bytes)
+    return wanted, total + (exact_bytes(plan.placement.size_bytes) if shared and not has_arena else 0)
+
+
+def _problems(plan: Plan, wanted: dict[PortRef, int], total: int, available: int, device: str) -> list[Diagnostic]:
+    """Return an error at each of the largest wanted buffers that have to go for the rest to fit, at most three."""
+    allocations = plan.buffers.allocations
     problems: list[Diagnostic] = []
     left = total
     for owner in sorted(wanted, key=lambda owner: allocations[owner].layout.size_bytes, reverse=True)[:MOST_NAMED]:

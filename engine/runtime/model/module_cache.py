@@ -151,6 +151,9 @@ class ModuleCache:
             unused = [source for source in self._loaded if not self._is_used(source)]
             for source in unused[: max(0, len(unused) - KEPT_UNUSED)]:
                 self._drop(source)
+            for source in unused:
+                if source in self._loaded:
+                    self._loaded[source].module.postpone()
             for loaded in self._replaced:
                 loaded.module.unload(is_replaced=True)
             self._replaced.clear()
@@ -213,7 +216,7 @@ class ModuleCache:
         for entry in image.signatures:
             pointer_elements(image, entry)  # which may take a compile too
         try:
-            return LoadedModule(image, self._device.load_module(image.payload(architecture)))
+            return LoadedModule(image, self._device.load_module(image.payload(architecture), best=image.best))
         except KernelError as problem:
             if isinstance(source, PtxFile) or isinstance(problem, TranslatorBug | CompilerCrash):
                 problem.file = source.file  # else its line is one of the PTX that was compiled from the source

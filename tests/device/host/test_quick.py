@@ -7,6 +7,7 @@ import threading
 import numpy as np
 import pytest
 
+from engine.device import optimiser
 from engine.device.host import HostDevice
 from engine.device.host.modules import build, cache, native
 from engine.device.host.modules import module as modules
@@ -40,8 +41,8 @@ N = 64 * 5 - 9
 def queue(monkeypatch):
     """The optimiser's jobs, which are recorded and not run."""
     jobs = []
-    monkeypatch.setattr(modules, "QUEUE", modules.OptimiserQueue(1))
-    monkeypatch.setattr(modules.QUEUE, "add", jobs.append)
+    monkeypatch.setattr(optimiser, "QUEUE", optimiser.OptimiserQueue(1))
+    monkeypatch.setattr(optimiser.QUEUE, "add", jobs.append)
     return jobs
 
 
@@ -211,10 +212,10 @@ def test_a_device_may_want_optimised_kernels_only(folder, cuda_ptx):
 
 def test_jobs_are_done_once_in_order_by_a_thread_that_ends():
     """A job that is running elsewhere is waited for; a job that is added twice runs once."""
-    queue, done, go = modules.OptimiserQueue(1), [], threading.Event()
+    queue, done, go = optimiser.OptimiserQueue(1), [], threading.Event()
     jobs = [
-        modules.OptimiserJob(lambda: (go.wait(), done.append(0))),
-        *(modules.OptimiserJob(lambda i=i: done.append(i)) for i in (1, 2)),
+        optimiser.OptimiserJob(lambda: (go.wait(), done.append(0))),
+        *(optimiser.OptimiserJob(lambda i=i: done.append(i)) for i in (1, 2)),
     ]
     for job in (*jobs, jobs[1]):
         queue.add(job)
@@ -228,7 +229,7 @@ def test_jobs_are_done_once_in_order_by_a_thread_that_ends():
         if thread.name == "warploom-optimiser":
             thread.join()
     assert sorted(done) == [0, 1, 2]
-    queue.add(modules.OptimiserJob(lambda: done.append(3)))
+    queue.add(optimiser.OptimiserJob(lambda: done.append(3)))
     until(lambda: done[-1] == 3)  # a queue that was empty goes on
 
 
@@ -251,6 +252,7 @@ def test_a_program_may_end_while_a_kernel_is_optimised(tmp_path, cuda_ptx):
     (tmp_path / "kernel.ptx").write_text(cuda_ptx(SOURCE))
     program = f"""
 from pathlib import Path
+from engine.device import optimiser
 from engine.device.host import HostDevice
 from engine.device.host.modules import cache
 cache.folder = lambda: Path({str(tmp_path / "cache")!r})

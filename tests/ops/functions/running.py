@@ -10,7 +10,7 @@ from llvmlite import ir
 from engine.device.device import Device
 from engine.device.protocol import Module
 from engine.ops.functions import FUNCTIONS
-from engine.ops.ptx import TRIPLE, check_calls, data_layout, to_ptx
+from engine.ops.ptx import TRIPLE, check_calls, data_layout, functions_ptx, to_ptx
 
 Array = np.ndarray[Any, Any]
 DTYPES: dict[str, type[np.floating[Any]]] = {"f32": np.float32, "f64": np.float64}
@@ -48,7 +48,7 @@ def compiled(names: tuple[str, ...], dtype: str, *, fast: bool = False) -> tuple
         _kernel(module, name, dtype, fast=fast)
     text = str(module)
     check_calls(module)
-    return to_ptx(text), text
+    return to_ptx(text) + functions_ptx(text), text
 
 
 def apply(device: Device, module: Module, name: str, arrays: Sequence[Array]) -> Array:

@@ -6,32 +6,51 @@ import pytest
 from llvmlite import ir
 
 from engine.ops.functions import FUNCTIONS
+from engine.ops.functions.table import called, definition
+from engine.ops.ptx import inlined
 from tests.ops.functions.running import DTYPES, compiled
 
 #: Operations on floats that round. Without `.rn` the assembler of a GPU may merge two of them into one.
 _ROUNDING = ("add", "sub", "mul", "div", "fma", "sqrt", "rcp")
 
 
+def _opcodes(ptx: str) -> list[str]:
+    return re.findall(r"^\s+(?:@!?%p\d+ )?([a-z][\w.]+)", ptx, re.MULTILINE)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_operation_rounds_to_nearest_and_none_is_merged(dtype: str) -> None:
     """Sums, products, quotients and roots have `.rn` and keep subnormals; each fma is one that was asked for."""
     ptx, text = compiled(tuple(FUNCTIONS), dtype)
-    opcodes = re.findall(r"^\s+(?:@!?%p\d+ )?([a-z][\w.]+)", ptx, re.MULTILINE)
-    rounding = {code for code in opcodes if code.endswith(f".{dtype}") and code.split(".")[0] in _ROUNDING}
-    assert rounding == {f"{name}.rn.{dtype}" for name in _ROUNDING}
-    assert opcodes.count(f"fma.rn.{dtype}") <= text.count(f'@"llvm.fma.{dtype}"(') - 1  # its declaration
-    assert not {code for code in opcodes if "approx" in code or "ftz" in code}
+    definitions = [definition(name).text for name in called(text)]
+    fused = sum(part.count(f'@"llvm.fma.{dtype}"(') for part in definitions)
+    for opcodes in (_opcodes(ptx), _opcodes(inlined(text))):
+        rounding = {code for code in opcodes if code.endswith(f".{dtype}") and code.split(".")[0] in _ROUNDING}
+        assert rounding == {f"{name}.rn.{dtype}" for name in _ROUNDING}
+        assert opcodes.count(f"fma.rn.{dtype}") <= fused
+        assert not {code for code in opcodes if "approx" in code or "ftz" in code}
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_a_kernel_needs_no_memory_and_calls_nothing(dtype: str) -> None:
-    """All is inlined: no calls, no tables in memory, no local memory, and only `fmod` and `mod` have a loop."""
-    ptx, _ = compiled(tuple(FUNCTIONS), dtype)
-    assert not re.search(r"\b(call|\.func|\.extern|\.local|\.const|ld\.(const|local))\b", ptx)
-    kernels = re.findall(r"\.entry (\w+)_f\d\d\((.*?)\n}", ptx, re.DOTALL)
+def test_no_function_needs_memory(dtype: str) -> None:
+    """No tables in memory and no local memory; only `fmod` and `mod` have a loop."""
+    ptx, text = compiled(tuple(FUNCTIONS), dtype)
+    parts = re.findall(r"\.(entry|func)\b[^\n]*?(\w+)_f\d\d\(((?:[^;{]|\n)*?\n\{.*?)\n}", ptx, re.DOTALL)
+    assert not re.search(r"\.(extern|local|const)\b", ptx + inlined(text))
+    assert [name for kind, name, _ in parts if kind == "entry"] == list(FUNCTIONS)
+    functions = [name for kind, name, _ in parts if kind == "func"]
+    assert functions == [f"warploom_{name}" for name, item in FUNCTIONS.items() if not item.is_short]
+    assert {name for _, name, body in parts if _has_loop(body)} == {"warploom_fmod", "warploom_mod"}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_kernels_of_inlined_ptx_call_nothing(dtype: str) -> None:
+    """They are the same kernels, and each has the loop of what it called."""
+    inline = inlined(compiled(tuple(FUNCTIONS), dtype)[1])
+    assert not re.search(r"\b(call|\.func)\b", inline)
+    kernels = re.findall(r"\.entry (\w+)_f\d\d\((.*?)\n}", inline, re.DOTALL)
     assert [name for name, _ in kernels] == list(FUNCTIONS)
-    looping = {name for name, body in kernels if _has_loop(body)}
-    assert looping == {"fmod", "mod"}
+    assert {name for name, body in kernels if _has_loop(body)} == {"fmod", "mod"}
 
 
 def _has_loop(body: str) -> bool:
@@ -39,8 +58,8 @@ def _has_loop(body: str) -> bool:
     return any(places[match[1]] < match.start() for match in re.finditer(r"\bbra\w*(?:\.uni)? \t?(\$\w+);", body))
 
 
-def test_a_module_defines_each_function_once() -> None:
-    """Two calls share one definition; f64 has its own; a module's text is the same every time."""
+def test_a_module_has_each_function_once() -> None:
+    """Two calls share one declaration; f64 has its own; a module's text is the same every time."""
 
     def module() -> ir.Module:
         made = ir.Module()
@@ -55,8 +74,5 @@ def test_a_module_defines_each_function_once() -> None:
 
     text = str(module())
     assert text == str(module())
-    assert re.findall(r"^define internal \w+ @\"(\w+)\"", text, re.MULTILINE) == [
-        "warploom_exp_f32",
-        "warploom_exp_f64",
-    ]
+    assert called(text) == ["warploom_exp_f32", "warploom_exp_f64"]
     assert len(re.findall(r"call float @\"warploom_exp_f32\"", text)) == 2

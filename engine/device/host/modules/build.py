@@ -4,7 +4,9 @@ import logging
 import re
 import threading
 import traceback
+from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -36,11 +38,13 @@ def build(ptx: str) -> cache.CachedModule:
 def translate(ptx: str, processor: tuple[str, str]) -> cache.CachedModule:
     """Translate a module and compile it quickly, in a worker process; KernelError when the PTX is wrong."""
     # Imported here: a cached kernel needs neither parser nor translator.
+    from engine.device.host.modules.functions import take_out, with_declarations
     from engine.device.host.translate.module import translate_module
     from engine.ptx import parse
 
     try:
-        module = parse(ptx)
+        rest, functions = take_out(ptx, processor)
+        module = with_declarations(parse(rest), functions)
         translated = translate_module(module, native.triple(), *processor, quickly=True)
     except KernelError:
         raise
@@ -58,35 +62,47 @@ def translate(ptx: str, processor: tuple[str, str]) -> cache.CachedModule:
         translated.scratch_bytes,
         translated.variables,
         lines,
-        translated.kernels,
+        # The optimiser gets each function in its own module, where it may inline it.
+        dict.fromkeys(translated.kernels) if functions else translated.kernels,
         spinning=translated.spinning,
+        functions=[*(function.code for function in functions), *_runtime(translated.runtime, processor)],
     )
+
+
+@lru_cache(maxsize=64)
+def _runtime(text: str, processor: tuple[str, str]) -> tuple[bytes, ...]:
+    """Return the object code of what a module needs of the runtime, if anything; many modules need the same."""
+    return (native.compile_object(text, processor),) if text else ()
 
 
 def warm_up() -> None:
     """Import what `translate` imports."""
+    from engine.device.host.modules import functions
     from engine.device.host.translate import module
     from engine.ptx import parser
 
-    _ = module, parser
+    _ = functions, module, parser
 
 
-def optimise(ptx: str, name: str, processor: tuple[str, str]) -> bytes:
-    """Return the optimised object code of one kernel of a module that `translate` has taken, in a worker process."""
+def optimise(ptx: str | Callable[[], str], name: str, processor: tuple[str, str]) -> bytes:
+    """Return the optimised object code of one kernel of a module that `translate` has taken, in a worker process.
+
+    `ptx` is the module, or returns one whose kernels do the same.
+    """
     from engine.device.host.translate.module import translate_module
     from engine.ptx import parse
 
-    module = parse(ptx)
+    module = parse(ptx if isinstance(ptx, str) else ptx())
     alone = replace(module, signatures={name: module.signatures[name]})
     text = translate_module(alone, native.triple(), *processor).kernels[name]
     assert text is not None
     return native.compile_object(text, processor)
 
 
-def optimised(key: str, name: str, text: str | None, ptx: str) -> bytes:
+def optimised(key: str, name: str, text: str | None, ptx: str | Callable[[], str]) -> bytes:
     """Return the optimised object code of one kernel and cache it; KernelError when LLVM cannot compile it.
 
-    `text` is the kernel's LLVM text; None when that is to be made from the PTX.
+    `text` is the kernel's LLVM text; None when that is to be made from the PTX, which is as for `optimise`.
     """
     known = cache.load(key)
     if known is not None and name in known.optimised:  # another process or thread was faster

@@ -20,10 +20,11 @@ MAX_BYTES = 256 << 20
 class CachedModule(msgspec.Struct, frozen=True):
     """A compiled module: object code, and what a launch needs.
 
-    `code` is the whole module, compiled quickly, with its variables. For each kernel, `scratch_bytes` is the memory
-    that a worker needs, and either `texts` has the LLVM text that is not optimised yet, None where that is to be made
-    from the PTX, or `optimised` the object code. `variables` are the sizes of module variables; `lines` are source file
-    and line by PTX line, from `.loc`; `spinning` names the kernels whose thread blocks may wait for each other.
+    `code` is the whole module, compiled quickly, with its variables; `functions` is the code of what it calls and other
+    modules call too. For each kernel, `scratch_bytes` is the memory that a worker needs, and either `texts` has the
+    LLVM text that is not optimised yet, None where that is to be made from the PTX, or `optimised` the object code.
+    `variables` are the sizes of module variables; `lines` are source file and line by PTX line, from `.loc`; `spinning`
+    names the kernels whose thread blocks may wait for each other.
     """
 
     code: bytes
@@ -34,6 +35,7 @@ class CachedModule(msgspec.Struct, frozen=True):
     texts: dict[str, str | None] = {}
     optimised: dict[str, bytes] = {}
     spinning: list[str] = []
+    functions: list[bytes] = []
 
 
 def folder() -> Path:

@@ -1,26 +1,23 @@
-"""Loaded modules, their kernels, and the thread that optimises kernels in the background."""
+"""Loaded modules and their kernels, which are optimised in the background."""
 
 from __future__ import annotations
 
-import collections
 import ctypes
 import functools
 import logging
-import os
-import threading
 import weakref
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
+from engine.device import optimiser
 from engine.device.host.memory import AllocationTable
 from engine.device.host.modules import build, cache, native
 from engine.device.host.modules.cache import CachedModule
 from engine.device.host.modules.native import NativeCode
 from engine.device.occupancy import KernelResources
+from engine.device.optimiser import OptimiserJob
 from engine.device.protocol import LaunchConfig, LoadedKernel
 from engine.diagnostics import DeviceError, KernelError
-from engine.processes.scope import Cancelled, Scope
 from engine.ptx import KernelSignature
 
 #: A launch that is expected to take longer than this waits for optimised code; a kernel's first launch never does.
@@ -83,30 +80,41 @@ class HostKernel:
 
 
 class HostModule:
-    """PTX compiled for this CPU; without `quick_first`, every kernel is optimised before the module is ready."""
+    """PTX compiled for this CPU; without `quick_first`, every kernel is optimised before the module is ready.
 
-    def __init__(self, ptx: str, table: AllocationTable, *, quick_first: bool = True) -> None:
+    With `best`, the kernels of the PTX that it returns, which do the same, are optimised instead.
+    """
+
+    def __init__(
+        self,
+        ptx: str,
+        table: AllocationTable,
+        *,
+        best: Callable[[], str] | None = None,
+        quick_first: bool = True,
+    ) -> None:
         key = cache.key(ptx, *native.cpu())
         entry = build.build(ptx)
-        quick, best = entry.texts, entry.optimised
+        quick, done = entry.texts, entry.optimised
         #: Addresses of module variables, which lie in the quickly compiled code.
         self.variables: dict[str, int] = {}
         self.table = table
         if quick or entry.variables:
-            first = NativeCode([entry.code], [*map(_symbol, quick), *entry.variables], {})
+            first = NativeCode([entry.code, *entry.functions], [*map(_symbol, quick), *entry.variables], {})
             self._first = first
             self.variables = {name: first.address(name) for name in entry.variables}
         self._ranges = [(address, entry.variables[name]) for name, address in self.variables.items()]
         for address, size in self._ranges:
             table.add(address, size)
-        if best:
-            self._best = NativeCode(best.values(), map(_symbol, best), self.variables)
+        if done:
+            self._best = NativeCode(done.values(), map(_symbol, done), self.variables)
         self._kernels: dict[str, HostKernel] = {}
         for name in entry.scratch_bytes:
-            code = self._best if name in best else self._first
+            code = self._best if name in done else self._first
             kernel = HostKernel(self, entry.signatures[name], code.function(_symbol(name)), entry)
             if name in quick:
-                work = functools.partial(_optimise, weakref.ref(kernel), key, name, quick[name], ptx)
+                text = quick[name] if best is None else None
+                work = functools.partial(_optimise, weakref.ref(kernel), key, name, text, best or ptx)
                 job = kernel.job = OptimiserJob(work)
                 if not quick_first:
                     job.run()
@@ -125,8 +133,8 @@ class HostModule:
         if not isinstance(name, str) or name not in self._kernels:
             raise KernelError(f"kernel must be one of {', '.join(self._kernels) or 'none'}, got {name}")
         kernel = self._kernels[name]
-        if kernel.job is not None:
-            QUEUE.add(kernel.job)
+        if (job := kernel.job) is not None:
+            optimiser.QUEUE.add(job)
         return kernel
 
     def unload(self, *, is_replaced: bool = False) -> None:
@@ -140,6 +148,12 @@ class HostModule:
                 if is_replaced and (job := kernel.job) is not None:
                     job.cancel()
             self._kernels = {}
+
+    def postpone(self) -> None:
+        """Optimise what waits for it only when a kernel is asked for again."""
+        for kernel in self._kernels.values():
+            if (job := kernel.job) is not None:
+                optimiser.QUEUE.discard(job)
 
     def __del__(self) -> None:
         for address, size in getattr(self, "_ranges", ()):
@@ -160,7 +174,9 @@ def _symbol(kernel: str) -> str:
     return f"share.{kernel}"
 
 
-def _optimise(reference: weakref.ref[HostKernel], key: str, name: str, text: str | None, ptx: str) -> None:
+def _optimise(
+    reference: weakref.ref[HostKernel], key: str, name: str, text: str | None, ptx: str | Callable[[], str]
+) -> None:
     """Optimise a kernel unless it is no longer in use."""
     if reference() is None:
         return
@@ -171,62 +187,3 @@ def _optimise(reference: weakref.ref[HostKernel], key: str, name: str, text: str
             kernel.use(NativeCode([code], [_symbol(name)], kernel.module.variables))
     except (KernelError, RuntimeError):
         _LOG.warning("kernel %s stays as it was compiled first", name, exc_info=True)
-
-
-class OptimiserJob:
-    """Work that is done once, by the queue's thread or by a caller that cannot wait for its turn."""
-
-    def __init__(self, work: Callable[[], None]) -> None:
-        self._work: Callable[[], None] | None = work
-        self._lock = threading.Lock()
-        self._scope = Scope()
-        self.is_queued = False
-
-    def run(self) -> None:
-        """Do the work, or wait while another thread does it; return at once when it is done."""
-        with self._lock:
-            work, self._work = self._work, None
-            if work is not None:
-                with suppress(Cancelled), self._scope.entered():
-                    work()
-
-    def cancel(self) -> None:
-        """Stop the work: nobody needs it any more."""
-        self._scope.cancel()
-
-
-class OptimiserQueue:
-    """Jobs, begun in the order in which they were added, several at once; their threads end when none is left."""
-
-    def __init__(self, most_threads: int) -> None:
-        self._lock = threading.Lock()
-        self._jobs: collections.deque[OptimiserJob] = collections.deque()
-        self._most_threads, self._threads = most_threads, 0
-
-    def add(self, job: OptimiserJob) -> None:
-        """Add a job unless it was added before."""
-        with self._lock:
-            if job.is_queued:
-                return
-            job.is_queued = True
-            self._jobs.append(job)
-            if self._threads < self._most_threads:
-                self._threads += 1
-                # Not a daemon: the process must not end inside LLVM.
-                threading.Thread(target=self._run, name="warploom-optimiser").start()
-
-    def _next(self) -> OptimiserJob | None:
-        with self._lock:
-            # When the program ends, the remaining jobs are left to its next run.
-            if self._jobs and threading.main_thread().is_alive():
-                return self._jobs.popleft()
-            self._threads -= 1
-            return None
-
-    def _run(self) -> None:
-        while (job := self._next()) is not None:
-            job.run()
-
-
-#: A core is left to the frames, and a process takes about 150 MB.
-QUEUE = OptimiserQueue(max(1, min(4, (os.cpu_count() or 1) - 1)))

@@ -6,6 +6,7 @@ Each call has an LLVM context of its own, so several threads may compile at once
 """
 
 import ctypes
+import threading
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
@@ -35,9 +36,26 @@ def triple() -> str:
     return str(llvm.get_process_triple())
 
 
-def _target_machine(level: int = _BEST, processor: tuple[str, str] | None = None) -> Any:
+class _TargetMachines(threading.local):
+    """LLVM's target machines of a thread: making one, and its tables at its first use, takes as long as a kernel."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[int, tuple[str, str]], Any] = {}
+
+    def get(self, level: int, processor: tuple[str, str] | None = None) -> Any:
+        """Return the machine that compiles for a processor, by default this one, at one of LLVM's levels."""
+        key = level, processor or cpu()
+        if key not in self._made:
+            self._made[key] = _target_machine(*key)
+        return self._made[key]
+
+
+_machines = _TargetMachines()
+
+
+def _target_machine(level: int, processor: tuple[str, str]) -> Any:
     _initialize()
-    name, features = processor or cpu()
+    name, features = processor
     target = llvm.Target.from_triple(triple())
     return target.create_target_machine(cpu=name, features=features, opt=level, reloc="pic", codemodel="small")
 
@@ -70,7 +88,7 @@ def quick_object(text: str, processor: tuple[str, str] | None = None) -> bytes:
 
     `processor` has the names of a CPU and its features, by default this one's.
     """
-    module, machine = verified(text), _target_machine(_QUICK, processor)
+    module, machine = verified(text), _machines.get(_QUICK, processor)
     if _is_promotable(text):
         passes = llvm.create_new_module_pass_manager()
         passes.add_sroa_pass()
@@ -91,7 +109,7 @@ def compile_object(text: str, processor: tuple[str, str] | None = None) -> bytes
     This is LLVM's O1 pipeline with the loop vectoriser; O2 takes longer and makes no kernel faster. Unrolling and
     vectorising within a thread are left out: they take long, and CUDA compilers have unrolled already.
     """
-    module, machine = verified(text), _target_machine(_BEST, processor)
+    module, machine = verified(text), _machines.get(_BEST, processor)
     options = llvm.create_pipeline_tuning_options(speed_level=1)
     options.loop_vectorization = True
     options.slp_vectorization = False
@@ -122,7 +140,7 @@ class NativeCode:
     """
 
     def __init__(self, objects: Iterable[bytes], symbols: Iterable[str], imports: Mapping[str, int]) -> None:
-        self._jit = llvm.create_lljit_compiler(_target_machine(), use_jit_link=True)
+        self._jit = llvm.create_lljit_compiler(_machines.get(_BEST), use_jit_link=True)
         builder = llvm.JITLibraryBuilder().add_current_process()
         for code in objects:
             builder = builder.add_object_img(code)

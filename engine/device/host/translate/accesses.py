@@ -8,6 +8,7 @@ thread; the smallest number over all threads says which thread faulted first, wh
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 
 from engine.device.host.translate import abi
 from engine.device.host.translate.analysis.guards import Comparison
@@ -71,9 +72,9 @@ class Accesses:
         self._guards: dict[int, tuple[Comparison, ...]] = {}
         #: The block that is being written.
         self.block = 0
-        #: Addresses at the start of each row of threads.
         self._values = PhaseValues()
-        self.rows = Ranges(body.function, body.layout, self._values, row=True)
+        #: How many threads a row has, 0 when the loop over threads isn't cut into rows.
+        self.row_width = 0
         self._row_pointers: dict[tuple[Root | str | None, Operand], tuple[str, int] | None] = {}
         #: Whether the loop over threads runs whole warps, whose threads are together.
         self.in_warps = False
@@ -96,12 +97,23 @@ class Accesses:
         """
         self._ranges_of_threads, self._guards, self._values = ranges, guards, values
         self.in_warps = in_warps
-        self.rows = Ranges(self._body.function, self._body.layout, values, row=True, width=width)
+        self.row_width = width
+        vars(self).pop("rows", None)
+
+    @cached_property
+    def rows(self) -> Ranges:
+        """Addresses at the start of each row of threads."""
+        return Ranges(self._body.function, self._body.layout, self._values, row=True, width=self.row_width)
+
+    @property
+    def row_lines(self) -> list[str]:
+        """What is computed once for each row."""
+        return self.rows.lines if "rows" in vars(self) else []
 
     def join(self, other: "Accesses") -> None:
         """Check accesses together with those of another body of the same threads."""
         if other._ranges_of_threads is not None:
-            guards, values, width = other._guards, other._values, other.rows.width
+            guards, values, width = other._guards, other._values, other.row_width
             self.hoist(other._ranges_of_threads, guards, values, width, in_warps=other.in_warps)
         self.sites, self._hoisted = other.sites, other._hoisted
 

@@ -16,7 +16,7 @@ from engine.device.host.translate.body import Body
 from engine.device.host.translate.code import quoted
 from engine.device.host.translate.errors import error_at
 from engine.device.host.translate.memory_layout import MemoryLayout
-from engine.device.host.translate.opcodes.calls import FRAME, function_name
+from engine.device.host.translate.opcodes.calls import FRAME, LINKED, function_name
 from engine.device.host.translate.passes.inlining import inline_suspending
 from engine.device.host.translate.passes.lockstep_loops import with_lockstep_loops
 from engine.device.host.translate.passes.plain_divisions import with_plain_divisions
@@ -38,7 +38,7 @@ from engine.device.host.translate.runtime.thread_loops import (
 from engine.ptx.signature import reachable, shared_layout, shared_variables, symbols
 from engine.ptx.tree import Function, KernelSignature, PtxModule
 
-__all__ = ["TranslatedKernel", "translate_kernel"]
+__all__ = ["TranslatedKernel", "linked_function", "translate_kernel"]
 
 
 @dataclass(frozen=True)
@@ -67,13 +67,14 @@ def translate_kernel(
     """
     kernel, functions = inline_suspending(module.functions[signature.name], module.functions)
     used = [item for item in reachable(kernel, functions, module.variables) if item.name != kernel.name]
+    linked = {name: item for name, item in functions.items() if item.linkage == LINKED}
     shared = shared_layout(shared_variables(kernel, functions, module.variables))[0]
     visible = {name: item for name, item in module.variables.items() if item.space != "shared"}
     numbers = {item.name: addresses[item.name] for item in used}
     layout = MemoryLayout(shared, visible, numbers, flushes=flushes)
     layout.parameters = {parameter.name: parameter.offset for parameter in signature.parameters}
     layout.parameter_bytes = max((item.offset + item.size_bytes for item in signature.parameters), default=0)
-    callees = {item.name: item for item in used}
+    callees = linked | {item.name: item for item in used}
     layout.static_shared = (
         -(-signature.shared_bytes // 16) * 16 if signature.uses_dynamic_shared else (signature.shared_bytes)
     )
@@ -204,6 +205,12 @@ def _checked(
         f"entry:\n{fold.slots}{loops.slots}\n"
         f"  br label %start\nstart:\n{prologue}\n{fold.reset}{loops.text}{fold.judge}phase.done:\n  ret i32 0\n}}\n"
     )
+
+
+def linked_function(function: Function) -> str:
+    """Return the LLVM text of a function that works on registers alone, for kernels of any module to call."""
+    text = _device_function(function, MemoryLayout({}, {}, {}), "", {})
+    return text.replace("define internal ", "define ", 1)
 
 
 def _device_function(function: Function, layout: MemoryLayout, kernel: str, callees: dict[str, Function]) -> str:

@@ -1,7 +1,7 @@
 """Translation of a whole PTX module to one LLVM module."""
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,11 +11,12 @@ from engine.device.host.translate.analysis import canonical_floats
 from engine.device.host.translate.analysis.control_flow import used
 from engine.device.host.translate.code import quoted
 from engine.device.host.translate.errors import error_at
-from engine.device.host.translate.kernel import translate_kernel
+from engine.device.host.translate.kernel import linked_function, translate_kernel
 from engine.device.host.translate.opcodes import half, rounding
+from engine.device.host.translate.opcodes.calls import LINKED, declaration
 from engine.device.host.translate.passes.lowering import lowered
 from engine.device.host.translate.runtime import library
-from engine.ptx.tree import Float, InitialValue, PtxModule, SymbolValue, Variable, type_size
+from engine.ptx.tree import Float, Function, InitialValue, PtxModule, SymbolValue, Variable, type_size
 
 FIRST_FUNCTION = 0x10000
 FUNCTION_STEP = 16
@@ -30,10 +31,12 @@ class TranslatedModule:
     and the kernels that spin.
 
     `kernels` is the text of each kernel alone, in which the module's variables are declared and not defined; None for a
-    kernel that was translated quickly.
+    kernel that was translated quickly. In a module that was translated quickly, functions of the runtime are declared;
+    `runtime` defines them, and is the same for many modules.
     """
 
     text: str
+    runtime: str
     kernels: dict[str, str | None]
     scratch_bytes: dict[str, int]
     variables: dict[str, int]
@@ -55,29 +58,49 @@ def translate_module(
         translate_kernel(module, signature, addresses, flushes=flushes, quickly=quickly) for signature in signatures
     ]
     variables = {name: item for name, item in module.variables.items() if item.space in ("global", "const")}
-    target = f'"target-cpu"="{cpu}" "target-features"="{features}"'
-    ending = (
-        f"attributes #0 = {{ nounwind {target} "
-        '"no-trapping-math"="true" "frame-pointer"="none" "prefer-vector-width"="512"'
-        f"{' ' + canonical_floats.ATTRIBUTE if flushes else ''} }}"
-        f"\n{_metadata(features)}{half.library(triple, features)}"
-    )
     globals_ = [_variable(item, variables, addresses) for item in variables.values()]
+    linked = [declaration(item) for item in module.functions.values() if item.linkage == LINKED]
 
-    def complete(text: str, *, defines: bool) -> str:
+    text = "\n".join(kernel.text for kernel in kernels)
+    runtime = library.needed(text) if quickly else ""
+
+    def complete(text: str, runtime: str, *, defines: bool) -> str:
         """Return kernels with all that they need."""
-        runtime = library.needed(text)
-        rounded = rounding.rounded64_functions(target) if rounding.PREFIX in text + runtime else ""
-        parts = (f'target triple = "{triple}"', runtime, rounded, text, ending)
-        return "\n".join((*parts, *(definition if defines else declaration for definition, declaration in globals_)))
+        data = (definition if defines else declared for definition, declared in globals_)
+        return _complete((runtime, text), triple, cpu, features, (*linked, *data), flushes=flushes)
 
     return TranslatedModule(
-        complete("\n".join(kernel.text for kernel in kernels), defines=True),
-        {kernel.name: complete(kernel.text, defines=False) if kernel.is_best else None for kernel in kernels},
+        complete(text, library.declared(runtime) if quickly else library.needed(text), defines=True),
+        _complete((library.exported(runtime),), triple, cpu, features) if runtime else "",
+        {
+            kernel.name: complete(kernel.text, library.needed(kernel.text), defines=False) if kernel.is_best else None
+            for kernel in kernels
+        },
         {kernel.name: kernel.scratch_bytes for kernel in kernels},
         {name: item.size_bytes for name, item in variables.items() if item.size_bytes},
         [kernel.name for kernel in kernels if kernel.spins],
     )
+
+
+def translate_function(function: Function, triple: str, cpu: str, features: str) -> str:
+    """Return LLVM text of a function that works on registers alone, for modules in which its linkage is `LINKED`."""
+    text = linked_function(function)
+    return _complete((library.needed(text), text), triple, cpu, features)
+
+
+def _complete(
+    texts: Sequence[str], triple: str, cpu: str, features: str, more: Sequence[str] = (), *, flushes: bool = False
+) -> str:
+    """Return texts with the functions, attributes and metadata that they refer to, and `more`."""
+    target = f'"target-cpu"="{cpu}" "target-features"="{features}"'
+    attributes = (
+        f"attributes #0 = {{ nounwind {target} "
+        '"no-trapping-math"="true" "frame-pointer"="none" "prefer-vector-width"="512"'
+        f"{' ' + canonical_floats.ATTRIBUTE if flushes else ''} }}"
+    )
+    rounded = rounding.rounded64_functions(target) if any(rounding.PREFIX in text for text in texts) else ""
+    ending = f"{attributes}\n{_metadata(features)}{half.library(triple, features)}"
+    return "\n".join((f'target triple = "{triple}"', rounded, *texts, ending, *more))
 
 
 def _with_grid_barrier(module: PtxModule) -> PtxModule:

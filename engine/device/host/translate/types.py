@@ -1,5 +1,7 @@
 """PTX types as LLVM types."""
 
+from functools import lru_cache
+
 from engine.ptx.tree import Instruction
 
 #: f16 and bf16 are kept as their bits: their arithmetic is done in wider types (`opcodes/half.py`).
@@ -55,7 +57,12 @@ def limits(size: int, signed: bool) -> tuple[int, int]:
 
 def types_of(instruction: Instruction) -> list[str]:
     """Return the types among an instruction's modifiers, in order: results first."""
-    return [modifier for modifier in instruction.modifiers if modifier in TYPES]
+    return [*_types(instruction.modifiers)]
+
+
+@lru_cache(4096)
+def _types(modifiers: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(modifier for modifier in modifiers if modifier in TYPES)
 
 
 def type_of(instruction: Instruction) -> str:

@@ -84,10 +84,10 @@ def _computed(
         return _UNKNOWN
     if opcode == "cvta" and "to" not in modifiers and "global" not in modifiers:
         return _UNKNOWN  # shared, local, constant or parameter memory
-    if not any(
-        operand.name in found if isinstance(operand, Register) else not isinstance(operand, (Integer, Float))
-        for operand in instruction.operands[1:]
-    ):
+    for operand in instruction.operands[1:]:
+        if operand.name in found if isinstance(operand, Register) else not isinstance(operand, (Integer, Float)):
+            break
+    else:
         return None
     sources = [_operand_roots(operand, found, variables) for operand in instruction.operands[1:]]
     roots = {root for item in sources for root in item}

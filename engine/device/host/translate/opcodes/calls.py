@@ -1,5 +1,7 @@
 """Calls of device functions, direct and through pointers, and of printf, assert, malloc and free."""
 
+import re
+
 from engine.device.host.translate import abi
 from engine.device.host.translate.accesses import report
 from engine.device.host.translate.analysis.call_graph import fitting
@@ -9,7 +11,7 @@ from engine.device.host.translate.errors import OperandError, unsupported
 from engine.device.host.translate.opcodes.table import opcode
 from engine.device.host.translate.special_registers import launch_field, linear_thread
 from engine.device.host.translate.types import bits, llvm_type
-from engine.ptx.tree import Instruction, Operand, OperandList, Register, Symbol, Variable, Vector
+from engine.ptx.tree import Function, Instruction, Operand, OperandList, Register, Symbol, Variable, Vector
 
 # -- printf, assert, malloc and free, which every kernel may call ------------------------------------------------------
 
@@ -95,6 +97,16 @@ def function_name(kernel: str, name: str) -> str:
     return f"@{quoted(f'{kernel}||{name}')}"
 
 
+#: The linkage of a function that is compiled by itself; its LLVM name has no kernel.
+LINKED = "linked"
+
+
+def declaration(function: Function) -> str:
+    """Return the LLVM declaration of a function that is compiled by itself."""
+    types = re.sub(r" %[\w.]+", "", FRAME) + ", ptr" * len((*function.results, *function.parameters))
+    return f"declare i1 {function_name('', function.name)}({types})"
+
+
 @opcode("call")
 def _call(body: Body, instruction: Instruction) -> None:
     operands = list(instruction.operands)
@@ -152,7 +164,8 @@ def _pass(
 def _invoke(body: Body, name: str, pointers: list[str]) -> None:
     """Call a function; when the thread has ended in it, end it here too."""
     arguments = "".join(f", ptr {pointer}" for pointer in pointers)
-    ended = body.code.value(f"call i1 {function_name(body.kernel, name)}({FRAME}{arguments})")
+    kernel = "" if body.callees[name].linkage == LINKED else body.kernel
+    ended = body.code.value(f"call i1 {function_name(kernel, name)}({FRAME}{arguments})")
     after = body.code.name("returned")
     body.code.branch(ended, body.exit_label, after, ", !prof !3")
     body.code.label(after)

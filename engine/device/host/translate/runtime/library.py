@@ -11,6 +11,7 @@ from pathlib import Path
 PATH = Path(__file__).with_name("runtime.ll")
 _FUNCTION = re.compile(r"@wl\.\w+")
 _NAME = re.compile(r"[@%][A-Za-z][\w.]*")
+_DEFINITION = re.compile(r"^define internal ([^\n]*) \{\n.*?^\}$", re.MULTILINE | re.DOTALL)
 
 
 @cache
@@ -30,3 +31,13 @@ def needed(text: str) -> str:
         found |= pending
         pending = {name for item in pending for name in definitions[item][1]} & definitions.keys() - found
     return "\n".join(part for name, (part, _) in definitions.items() if name in found)
+
+
+def declared(runtime: str) -> str:
+    """Return declarations of the functions of the library that a text defines, for a module that is linked to it."""
+    return _DEFINITION.sub(r"declare \1", runtime)
+
+
+def exported(runtime: str) -> str:
+    """Return functions of the library such that other modules can call them."""
+    return runtime.replace("define internal ", "define ")

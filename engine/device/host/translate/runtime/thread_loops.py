@@ -79,13 +79,13 @@ def thread_loops(
     (z0, z1), (y0, y1), (x0, x1) = ranges["z"], ranges["y"], ranges["x"]
     accesses = parts[0].body.accesses
     at, leave, row, next_row, edges = "loop.y", "latch.y", "", "", (x0, x1)
-    if width := accesses.rows.width:
+    if width := accesses.row_width:
         at, leave, next_row, edges = "loop.row", "latch.row", _NEXT_ROW, ("0", str(width))
         row = _row(x0, x1, width) + (_WARP if accesses.in_warps else "")
     slots, prologue, loops = "", "", ""
     for number, part in enumerate(parts):
         following = f"part.{number + 1}" if number + 1 < len(parts) else leave
-        lines = "".join(f"{line}\n" for line in part.body.accesses.rows.lines) + ("" if number else bounds)
+        lines = "".join(f"{line}\n" for line in part.body.accesses.row_lines) + ("" if number else bounds)
         lines += _part(part, at, following, edges, kind, is_lane=bool(width))
         entry = [line for line in part.body.code.entry if line.split()[0] not in part.slots]
         texts = ["\n".join(entry), "\n".join(part.body.accesses.prologue), lines]

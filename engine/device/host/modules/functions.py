@@ -1,0 +1,95 @@
+"""Device functions that compute on registers alone are compiled once; all modules that call them share their code.
+
+The mathematics of op graphs is written as such functions: an edit of a graph compiles its kernel and finds these.
+"""
+
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from engine.device.host.modules import native
+from engine.device.host.translate.module import translate_function
+from engine.device.host.translate.opcodes.calls import LINKED
+from engine.diagnostics import KernelError
+from engine.ptx import parse
+from engine.ptx.tree import Address, Float, Function, Instruction, Integer, PtxModule, Register, Symbol
+
+#: A function as LLVM and NVRTC write it: nothing inside begins at the start of its line but labels.
+_FUNCTION = re.compile(r"^\.func[^;{]*?\b([\w$]+)\([^;{]*\n\{\n(?:[\t $/][^\n]*\n|\n)*\}\n", re.MULTILINE)
+_HEADER = re.compile(r"^\.(?:version|target|address_size)\b.*\n", re.MULTILINE)
+# fmt: off
+#: Instructions that neither fail nor see other threads or memory.
+_OPCODES = frozenset((
+    "abs", "add", "and", "bfe", "bfi", "bfind", "bra", "brev", "clz", "cnot", "copysign", "cos", "cvt", "div", "ex2",
+    "fma", "ld", "lg2", "lop3", "mad", "max", "min", "mov", "mul", "neg", "not", "or", "popc", "prmt", "rcp", "rem",
+    "ret", "rsqrt", "selp", "set", "setp", "shf", "shl", "shr", "sin", "slct", "sqrt", "st", "sub", "tanh", "testp",
+    "xor",
+))
+# fmt: on
+
+
+@dataclass(frozen=True)
+class SharedFunction:
+    """A function's declaration, as modules see it, and its object code."""
+
+    declaration: Function
+    code: bytes
+
+
+def take_out(ptx: str, processor: tuple[str, str]) -> tuple[str, list[SharedFunction]]:
+    """Return PTX without its functions that can be shared, whose lines stay as empty ones, and these functions."""
+    header = "".join(_HEADER.findall(ptx))
+    taken: list[SharedFunction] = []
+    for found in _FUNCTION.finditer(ptx) if ".func" in ptx else ():
+        text, name = found.group(), found[1]
+        rest = ptx.replace(text, "\n" * text.count("\n"), 1)
+        if _is_only_called(name, rest) and (function := _shared(header, text, name, processor)) is not None:
+            ptx = rest
+            taken.append(function)
+    return ptx, taken
+
+
+def with_declarations(module: PtxModule, functions: list[SharedFunction]) -> PtxModule:
+    """Return a module that may call shared functions."""
+    declared = {function.declaration.name: function.declaration for function in functions}
+    return replace(module, functions={**module.functions, **declared})
+
+
+def _is_only_called(name: str, text: str) -> bool:
+    """Whether a text declares and calls a function but does not take its address."""
+    lines = re.findall(rf"^.*(?<![\w$]){re.escape(name)}(?![\w$]).*", text, re.MULTILINE)
+    return all(line.lstrip().startswith(("call", ".func")) for line in lines)
+
+
+@lru_cache(maxsize=256)
+def _shared(header: str, text: str, name: str, processor: tuple[str, str]) -> SharedFunction | None:
+    """Return the only function of a text, compiled; None when it must stay in its module."""
+    try:
+        function = parse(header + text).functions[name]
+        if not _is_pure(function):
+            return None
+        code = native.compile_object(translate_function(function, native.triple(), *processor), processor)
+    except KernelError:  # its module is translated as a whole, and says what is wrong
+        return None
+    return SharedFunction(replace(function, body=None, linkage=LINKED), code)
+
+
+def _is_pure(function: Function) -> bool:
+    own = {variable.name for variable in (*function.parameters, *function.results)}
+    return not function.variables and all(_is_own(item, function, own) for item in function.instructions)
+
+
+def _is_own(instruction: Instruction, function: Function, own: set[str]) -> bool:
+    """Whether an instruction works on registers, numbers, parameters and results alone."""
+    if instruction.opcode not in _OPCODES or "ftz" in instruction.modifiers:
+        return False
+    if instruction.opcode == "bra":
+        return True
+    if instruction.opcode in ("ld", "st") and "param" not in instruction.modifiers:
+        return False
+    return all(
+        isinstance(item, Integer | Float)
+        or (isinstance(item, Register) and item.name in function.registers)
+        or (isinstance(item, Address) and isinstance(item.base, Symbol) and item.base.name in own)
+        for item in instruction.operands
+    )

@@ -1,0 +1,77 @@
+"""What compiles kernels once more in the background, to code that runs faster."""
+
+import os
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+
+from engine.processes.scope import Cancelled, Scope
+
+
+class OptimiserJob:
+    """Work that is done once, by the queue's thread or by a caller that cannot wait for its turn."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self._work: Callable[[], None] | None = work
+        self._lock = threading.Lock()
+        self._scope = Scope()
+        self.is_queued = False
+
+    def run(self) -> None:
+        """Do the work, or wait while another thread does it; return at once when it is done."""
+        with self._lock:
+            work, self._work = self._work, None
+            if work is not None:
+                with suppress(Cancelled), self._scope.entered():
+                    work()
+
+    def cancel(self) -> None:
+        """Stop the work: nobody needs it any more."""
+        self._scope.cancel()
+
+
+class OptimiserQueue:
+    """Jobs, the newest first, several at once; their threads end when none is left.
+
+    Who edits a kernel waits for the last version of it, and not for those before.
+    """
+
+    def __init__(self, most_threads: int) -> None:
+        self._lock = threading.Lock()
+        self._jobs: list[OptimiserJob] = []
+        self._most_threads, self._threads = most_threads, 0
+
+    def add(self, job: OptimiserJob) -> None:
+        """Add a job unless it was added before."""
+        with self._lock:
+            if job.is_queued:
+                return
+            job.is_queued = True
+            self._jobs.append(job)
+            if self._threads < self._most_threads:
+                self._threads += 1
+                # Not a daemon: the process must not end inside LLVM.
+                threading.Thread(target=self._run, name="warploom-optimiser").start()
+
+    def discard(self, job: OptimiserJob) -> None:
+        """Take out a job that has not begun; it may be added again."""
+        with self._lock:
+            if job in self._jobs:
+                self._jobs.remove(job)
+                job.is_queued = False
+
+    def _next(self) -> OptimiserJob | None:
+        with self._lock:
+            # When the program ends, the remaining jobs are left to its next run.
+            if self._jobs and threading.main_thread().is_alive():
+                return self._jobs.pop()
+            self._threads -= 1
+            return None
+
+    def _run(self) -> None:
+        while (job := self._next()) is not None:
+            job.run()
+
+
+#: A core is left to the frames, and a process takes about 150 MB.
+QUEUE = OptimiserQueue(max(1, min(4, (os.cpu_count() or 1) - 1)))

@@ -1,0 +1,181 @@
+"""Modules with two texts: one that is compiled in little time, and one that is optimised and takes over."""
+
+import gc
+import itertools
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import pytest
+
+from engine.device import optimiser
+from engine.device.arguments import pack_arguments
+from engine.device.device import Device
+from engine.device.open import open_device
+from engine.device.optimiser import OptimiserJob, OptimiserQueue
+from engine.device.protocol import ConditionalKind, LaunchConfig, Module
+from engine.diagnostics import KernelError
+
+_PTX = """.version 7.0
+.target sm_75
+.address_size 64
+.func (.param .f32 result) scaled(
+	.param .f32 x
+)
+{
+	.reg .f32 %f<3>;
+	ld.param.f32 %f1, [x];
+	mul.rn.f32 %f2, %f1, FACTOR;
+	st.param.f32 [result], %f2;
+	ret;
+}
+.visible .entry scale(
+	.param .u64 out,
+	.param .f32 value
+)
+{
+	.reg .f32 %f<3>;
+	.reg .b64 %rd<2>;
+	ld.param.u64 %rd1, [out];
+	ld.param.f32 %f1, [value];
+	{
+	.param .b32 given;
+	.param .b32 got;
+	st.param.f32 [given], %f1;
+	call.uni (got), scaled, (given);
+	ld.param.f32 %f2, [got];
+	}
+	st.global.f32 [%rd1], %f2;
+	ret;
+}
+"""
+_numbers = itertools.count()
+ONE = LaunchConfig((1, 1, 1), (1, 1, 1))
+
+
+def _times(factor: int) -> str:
+    """Return a kernel that stores `value` times a whole number from 1 to 4; calls make it slow."""
+    number = int(np.float32(factor).view(np.uint32))
+    return _PTX.replace("FACTOR", f"0f{number:08X}")
+
+
+def _refused() -> str:
+    raise KernelError("kernel must be one that can be optimised, got another")
+
+
+@pytest.fixture
+def jobs(monkeypatch: pytest.MonkeyPatch) -> list[OptimiserJob]:
+    """What waits for the optimiser, which is not run."""
+    queue = OptimiserQueue(0)
+    monkeypatch.setattr(optimiser, "QUEUE", queue)
+    return queue._jobs
+
+
+def _load(device: Device, best: Callable[[], str], factor: int = 2) -> Module:
+    # Optimised code is cached by the first text.
+    return device.load_module(f"{_times(factor)}// {next(_numbers)}\n", best=best)
+
+
+def _launched(device: Device, module: Module) -> float:
+    out = device.upload(np.zeros(1, np.float32))
+    device.launch(module.kernel("scale"), (1,), (1,), [out, np.float32(3)])
+    device.synchronize()
+    return float(out.download()[0])
+
+
+def test_the_other_text_takes_over(device: Device, jobs: list[OptimiserJob]) -> None:
+    """That it computes the same is up to the caller; here it does not, to tell them apart."""
+    module = _load(device, partial(_times, 4))
+    assert _launched(device, module) == 6
+    jobs.pop().run()
+    assert _launched(device, module) == 12
+    module.kernel("scale")
+    assert not jobs
+    module.unload()
+
+
+@pytest.mark.parametrize("is_inside", [False, True])
+def test_a_graph_takes_over_at_its_next_launch(device: Device, jobs: list[OptimiserJob], *, is_inside: bool) -> None:
+    """A node in a body too, with the arguments that it has by then; and executables that are made later."""
+    module, stream, graph = _load(device, partial(_times, 4)), device.create_stream(), device.create_graph()
+    kernel, out, place = module.kernel("scale"), device.upload(np.zeros(1, np.float32)), graph
+    if is_inside:
+        _, (place,) = graph.add_conditional(ConditionalKind.IF, graph.create_condition(1), ())
+    block = pack_arguments(kernel.parameters, [out, np.float32(3)])
+    node = place.add_kernel(kernel, ONE, block, ())
+    executables = [graph.instantiate()]
+
+    def results() -> list[float]:
+        found = []
+        for executable in executables:
+            executable.launch(stream)
+            stream.synchronize()
+            found.append(float(out.download()[0]))
+        return found
+
+    assert results() == [6]
+    jobs.pop().run()
+    assert results() == [12]
+    if not is_inside:  # a graph with conditions has one executable
+        executables.append(graph.instantiate())
+    block.set(1, np.float32(5))
+    for executable in executables:
+        executable.refresh([node])
+    assert results() == [20] * len(executables)
+    for executable in executables:
+        executable.destroy()
+    graph.destroy()
+    module.unload()
+
+
+def test_what_cannot_be_optimised_runs_on(
+    device: Device, jobs: list[OptimiserJob], caplog: pytest.LogCaptureFixture
+) -> None:
+    """The log says which kernel it is."""
+    module = _load(device, _refused, 3)
+    assert _launched(device, module) == 9
+    jobs.pop().run()
+    assert _launched(device, module) == 9
+    assert "scale" in caplog.text
+    module.unload()
+
+
+def test_nothing_is_optimised_for_nobody(device: Device, jobs: list[OptimiserJob]) -> None:
+    """A postponed module waits until it is asked for a kernel; one that is gone never is."""
+    module = _load(device, partial(pytest.fail, "optimised for nobody"), 1)
+    module.kernel("scale")
+    (job,) = jobs
+    module.postpone()
+    assert not jobs
+    module.kernel("scale")
+    assert jobs == [job]
+    module.unload()
+    del module
+    gc.collect()
+    job.run()
+
+
+@pytest.mark.parametrize("name", ["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])
+def test_a_device_may_be_closed_before(name: str, jobs: list[OptimiserJob]) -> None:
+    """What is left to do is not done any more."""
+    device = open_device(name)
+    module = _load(device, partial(_times, 4))
+    module.kernel("scale")
+    device.close()
+    if name != "host":  # a host kernel outlives its device
+        jobs.pop().run()
+
+
+def test_the_newest_job_comes_first() -> None:
+    """A person who edits a kernel waits for the last version of it."""
+    queue, done = OptimiserQueue(0), list[int]()
+    made = [OptimiserJob(partial(done.append, number)) for number in range(4)]
+    for job in (*made, made[0]):
+        queue.add(job)
+    queue.discard(made[2])
+    queue.discard(made[2])
+    while (job := queue._next()) is not None:
+        job.run()
+    assert done == [3, 1, 0]
+    queue.add(made[2])
+    assert queue._next() is made[2]
