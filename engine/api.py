@@ -24,7 +24,7 @@ from engine.kernel_sources.sources import (
     PythonKernel,
     PythonOptions,
 )
-from engine.libraries import blas, fft
+from engine.libraries import blas, dnn, fft
 from engine.ops import GraphBuilder, OpGraph, graph_from_json
 from engine.patch.composite import Composite
 from engine.patch.composite_builder import CompositeBuilder
@@ -85,6 +85,7 @@ __all__ = [
     "describe_for",
     "describe_if",
     "describe_while",
+    "dnn",
     "dtype_of",
     "expression_interface",
     "fft",

@@ -48,6 +48,7 @@ CATEGORIES = {
     "io": "mdi6.swap-horizontal",
     "linalg": "mdi6.matrix",
     "math": "mdi6.function-variant",
+    "neural": "mdi6.graph-outline",
     "particles": "mdi6.dots-hexagon",
     "reduce": "mdi6.sigma",
     "signal": "mdi6.waveform",
