@@ -50,6 +50,7 @@ CATEGORIES = {
     "math": "mdi6.function-variant",
     "neural": "mdi6.graph-outline",
     "particles": "mdi6.dots-hexagon",
+    "random": "mdi6.dice-5-outline",
     "reduce": "mdi6.sigma",
     "signal": "mdi6.waveform",
     "values": "mdi6.sine-wave",

@@ -12,7 +12,7 @@ class Random(ValueBlock, id="value.random", tags=("noise", "chance", "seed", "wa
 
     The same seed gives the same number at the same frame (or, with an interval, at the same time), however often the
     patch is run. Between two picks the value is held, or interpolated smoothly. All numbers of the range are
-    equally likely.
+    equally likely. A whole buffer of them is made by Uniform Numbers.
     """
 
     value: Value[float] = value_port(doc="The number picked; on its way to the next one when smooth.")

@@ -1,0 +1,1 @@
+"""Buffers of random numbers, the same on every device."""

@@ -1,0 +1,19 @@
+"""What the blocks that make random numbers have in common."""
+
+from blocks.buffer.shape_text import shape_rule
+from engine.api import Block, BlockBuilder, BufferHandle, Kernel, param
+
+
+class Distribution(Block, abstract=True):
+    """Random numbers by Philox4x32-10, of which a thread makes some at a time."""
+
+    shape: str = param("1024", doc='Sizes of the axes, the slowest first, such as "1080, 1920".')
+    changing: bool = param(True, doc="New numbers in every frame; otherwise the same again.")
+    seed: int = param(1, min=0, max=2**31 - 1, doc="Another seed gives other numbers.")
+
+    def launch(self, build: BlockBuilder, entry: str, at_a_time: int, out: BufferHandle, *range_: object) -> None:
+        """Fill `out`, whose shape the parameter says."""
+        build.define(out, shape=shape_rule("shape", self.shape))
+        arguments = (out, build.frame, self.changing, self.seed, *range_, out.size)
+        threads = (out.size + at_a_time - 1) // at_a_time
+        build.launch(Kernel("random.cu", entry=entry), num_threads=threads, args=arguments)

@@ -1,0 +1,19 @@
+from blocks.random.distribution import Distribution
+from engine.api import BlockBuilder, Out, f32, param, port
+
+
+class Uniform(Distribution, id="random.uniform", title="Uniform Numbers", tags=("random", "rand", "noise", "white")):
+    """Fill a buffer with random numbers between `low` and `high`, all equally likely.
+
+    The same seed gives the same numbers on every device, and the same at the same frame of every run; without
+    `changing`, in every frame. Blocks that must not follow each other need seeds of their own. For one number that
+    drives a parameter, there is Random. By Philox4x32-10.
+    """
+
+    out: Out[f32] = port(shape="[1]", doc="The numbers, from low on; high itself only by rounding.")
+    low: float = param(0.0, min=-1e9, max=1e9, doc="The smallest number.")
+    high: float = param(1.0, min=-1e9, max=1e9, doc="All numbers are below this one.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One thread for four numbers."""
+        self.launch(build, "uniform_numbers", 4, self.out, self.low, self.high)
