@@ -9,7 +9,7 @@ PARTS, LEAST = 1024, 4096
 
 
 @cache
-def _graph(operation: str, x: str, reads: str, out: str, dtype: str) -> OpGraphSource:
+def reduction(operation: str, x: str, reads: str, out: str, dtype: str) -> OpGraphSource:
     """Return the kernel of thread blocks that each reduce their share of `x` to one element of `out`."""
     graph = GraphBuilder()
     value = graph.add("op.input", x, type=reads)["value"]
@@ -26,5 +26,5 @@ def describe_reduction(
     """
     kind, result = (f64, f32) if reads == "number" else (u32, u32)
     parts = build.buffer("parts", kind, f"[min({PARTS}, ceil({x.name}.size / {LEAST}))]")
-    build.compute(_graph(operation, x.name, reads, "parts", str(kind)), over=x, thread_blocks=parts.size)
-    build.compute(_graph(operation, "parts", str(kind), out.name, str(result)), over=parts, thread_blocks=1)
+    build.compute(reduction(operation, x.name, reads, "parts", str(kind)), over=x, thread_blocks=parts.size)
+    build.compute(reduction(operation, "parts", str(kind), out.name, str(result)), over=parts, thread_blocks=1)

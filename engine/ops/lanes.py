@@ -121,12 +121,12 @@ def emit_shares(
 ) -> None:
     """Write a kernel whose thread blocks each have a share of the elements; `body` is as for `emit_lanes`."""
     builder, one, width = emission.builder, ir.Constant(I32, 1), ir.Constant(I32, SHARE_THREADS)
+    thread, at_once = emission.special("tid.x"), ir.Constant(I32, SHARE_LANES * SHARE_THREADS)
     size, blocks, block = emission.extent("size"), emission.special("nctaid.x"), emission.special("ctaid.x")
     # Counted without a sign, since threads beyond the end may pass 2^31.
     share = builder.udiv(builder.sub(builder.add(size, blocks), one), blocks)
-    start = builder.mul(block, share)
+    start = emission.call("llvm.umin.i32", I32, [size, builder.mul(block, share)])
     end = emission.call("llvm.umin.i32", I32, [size, builder.add(start, share)])
-    first = builder.add(start, emission.special("tid.x"))
 
     def combined(held: list[ir.Value]) -> list[ir.Value]:
         """Return what a lane holds after the present element."""
@@ -134,10 +134,12 @@ def emit_shares(
         taken = [emission.aggregated[aggregate.buffer.pointer.name].parts[0] for aggregate in aggregates]
         return _both(aggregates, held, taken)
 
-    def is_full(index: ir.Value) -> ir.Value:
-        return builder.icmp_unsigned("<", builder.add(index, ir.Constant(I32, (SHARE_LANES - 1) * SHARE_THREADS)), end)
+    def is_full(first: ir.Value) -> ir.Value:
+        """Whether all lanes of all threads have an element: the same for the whole thread block."""
+        return builder.icmp_unsigned(">=", builder.sub(end, first), at_once)
 
-    def all_lanes(index: ir.Value, held: _Held) -> tuple[ir.Value, _Held]:
+    def all_lanes(first: ir.Value, held: _Held) -> tuple[ir.Value, _Held]:
+        index = builder.add(first, thread)
         places = [builder.add(index, ir.Constant(I32, lane * SHARE_THREADS)) for lane in range(SHARE_LANES)]
         loaded = {buffer.pointer.name: memory.load_each(emission, buffer, places) for buffer in inputs}
         changed = []
@@ -146,7 +148,7 @@ def emit_shares(
             emission.own = {name: values[lane] for name, values in loaded.items()}
             changed.append(combined(held[lane]))
         emission.own = {}
-        return builder.add(places[-1], width), changed
+        return builder.add(first, at_once), changed
 
     def is_inside(index: ir.Value) -> ir.Value:
         return builder.icmp_unsigned("<", index, end)
@@ -157,8 +159,8 @@ def emit_shares(
         return builder.add(index, width), [*held[1:], combined(held[0])]
 
     none = [[aggregate.none for aggregate in aggregates] for _ in range(SHARE_LANES)]
-    index, held = _loop(emission, is_full, all_lanes, first, none)
-    _, held = _loop(emission, is_inside, first_lane, index, held)
+    rest, held = _loop(emission, is_full, all_lanes, start, none)
+    _, held = _loop(emission, is_inside, first_lane, builder.add(rest, thread), held)
     while len(held) > 1:
         held = [_both(aggregates, a, b) for a, b in zip(held[::2], held[1::2], strict=True)]
     for aggregate, value in zip(aggregates, held[0], strict=True):

@@ -5,6 +5,10 @@ import random
 import numpy as np
 import pytest
 
+from engine.device.host.translate.analysis.provenance import provenance
+from engine.device.host.translate.memory_layout import MemoryLayout
+from engine.ptx import parse
+from engine.ptx.tree import Register
 from tests.fuzzing import seeds
 
 HEAD = ".version 8.0\n.target sm_75\n.address_size 64\n"
@@ -183,3 +187,36 @@ def test_random_indices_are_those_of_a_reference(run, threads, turns):
     for item in kernels:
         found = run(source, item.name, blocks, threads, data, np.zeros(blocks * threads, np.int32), 37)[1]
         assert np.array_equal(found, item.sum), item.text()
+
+
+ROOTS = (
+    HEAD
+    + """.visible .entry roots(.param .u64 x, .param .u64 y, .param .u32 n) {
+  .reg .b32 %r<9>; .reg .b64 %rd<9>;
+  ld.param.u64 %rd1, [x];
+  ld.param.u32 %r1, [n];
+  mov.u32 %r2, %tid.x;
+  min.u32 %r3, %r1, %r2;
+  mul.wide.u32 %rd2, %r3, 4;
+  add.s64 %rd3, %rd1, %rd2;
+  ld.global.u32 %r4, [%rd3];
+  ld.param.u32 %r5, [y];
+  ld.param.u32 %r6, [y+4];
+  mov.b64 %rd4, {%r5, %r6};
+  add.s64 %rd5, %rd4, %rd2;
+  add.s64 %rd6, %rd1, %rd4;
+  st.global.u32 [%rd5], %r4;
+  ret;
+}"""
+)
+
+
+def test_an_address_belongs_to_the_one_pointer_that_it_is_made_from(run):
+    """A count in its index is none; halves of 64 bits may be one, so what they are added to is not known."""
+    layout = MemoryLayout({}, {}, {}, parameters={"x": 0, "y": 8, "n": 16})
+    known = provenance(parse(ROOTS).functions["roots"], layout)
+    assert known.root(Register("%rd3")) == ("param", 0)
+    assert known.root(Register("%rd5")) is None and known.root(Register("%rd6")) is None
+    x, y = np.arange(1, 33, dtype=np.uint32), np.zeros(32, np.uint32)
+    _, found = run(ROOTS, "roots", 1, 32, x, y, 40)
+    np.testing.assert_array_equal(found, x)

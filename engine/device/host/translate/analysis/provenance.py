@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from engine.device.host.translate.analysis.control_flow import defined, registers
 from engine.device.host.translate.memory_layout import MemoryLayout
 from engine.device.host.translate.types import TYPES
-from engine.ptx.tree import Address, Float, Function, Instruction, Integer, Operand, Register, Symbol
+from engine.ptx.tree import Address, Float, Function, Instruction, Integer, Operand, Register, Symbol, Vector
 
 Root = tuple[str, int]
 """("param", offset in the argument block) or ("symbol name", 0)."""
@@ -82,6 +82,8 @@ def _computed(
     opcode, modifiers = instruction.opcode, instruction.modifiers
     if opcode in ("atom", "shfl", "call"):
         return _UNKNOWN
+    if opcode == "mov" and "b64" in modifiers and isinstance(instruction.operands[1], Vector):
+        return _UNKNOWN  # the halves of a pointer, perhaps
     if opcode == "cvta" and "to" not in modifiers and "global" not in modifiers:
         return _UNKNOWN  # shared, local, constant or parameter memory
     for operand in instruction.operands[1:]:
@@ -104,10 +106,11 @@ def _computed(
 
 def _loaded(instruction: Instruction, parameters: dict[str, int], pointers: set[int] | None) -> Root | None:
     operand = instruction.operands[1]
+    if not any(TYPES.get(item) == 64 for item in instruction.modifiers):
+        return None
     if "param" not in instruction.modifiers:
         # If any 64-bit argument may be an offset, a loaded value may be the pointer that the offset is added to.
-        is_wide = any(TYPES.get(item) == 64 for item in instruction.modifiers)
-        return _UNKNOWN if pointers is None and is_wide else None
+        return _UNKNOWN if pointers is None else None
     if isinstance(operand, Address) and isinstance(operand.base, Symbol):
         offset = parameters.get(operand.base.name)
         if offset is None:
