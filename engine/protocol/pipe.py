@@ -16,6 +16,7 @@ import msgspec
 
 from engine.blocktypes.block import block_types
 from engine.catalogue.block_folders import block_folders
+from engine.catalogue.saved_files import SavedFiles
 from engine.device.device import DeviceInfo
 from engine.diagnostics import DeviceError, KernelError, PatchError, WarploomError, error
 from engine.patch.document import Patch
@@ -24,7 +25,7 @@ from engine.protocol.client import Client
 from engine.protocol.encoding import Answered, Asked, Failed, FromEngine, Refused, UseFiles, encode, make_decoder
 from engine.protocol.messages import EngineStatistics, FrameReport, Message, Preview, UpdateLevel
 from engine.protocol.outbox import Outbox
-from engine.protocol.questions import Answer, Close, Open, Question
+from engine.protocol.questions import Answer, Close, Open, Question, WatchFiles
 
 _log = logging.getLogger(__name__)
 #: How long closing waits for the process before it is killed.
@@ -116,6 +117,7 @@ class PipeTransport:
         for thread in self._threads:
             thread.start()
         self._forget_types = block_types.subscribe(lambda _: self._tell_files())
+        self._saved_files: SavedFiles | None = None
         self._tell_files()
 
     def post(self, message: Message, /) -> None:
@@ -134,6 +136,9 @@ class PipeTransport:
         """Return the answer; WarploomError when the engine refuses, DeviceError when its process has ended."""
         if self._is_closed:
             raise WarploomError("engine must be open, got one that was closed")
+        if isinstance(question, WatchFiles) and self._saved_files is None:
+            # The process follows its kernels; the patch here gets the ports and parameters of saved files by this.
+            self._saved_files = SavedFiles(self._patch.catalogue, lambda _: None)
         answer: Answer = _answer_decoder(type(question)).decode(self._send(question).result())
         return answer
 
@@ -143,6 +148,8 @@ class PipeTransport:
             return
         self._is_closed = True
         self._forget_types()
+        if self._saved_files is not None:
+            self._saved_files.close()
         try:
             if self._failure is None:
                 self._send(Close()).result(PATIENCE_S)

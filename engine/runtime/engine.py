@@ -3,22 +3,18 @@
 import logging
 import shlex
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from engine.blocktypes.adaptive import follow_files, refresh
 from engine.blocktypes.block import block_types
-from engine.catalogue.block_folders import block_folders
+from engine.catalogue.saved_files import SavedFiles
 from engine.descriptions.checks import shown
 from engine.device.device import Device, DeviceInfo
 from engine.device.open import check_name, open_device
-from engine.diagnostics import DeviceError, KernelError, PatchError, WarploomError
-from engine.kernel_sources.image import KERNELS_FOLDER
-from engine.kernel_sources.watcher import SourceWatcher
+from engine.diagnostics import DeviceError, PatchError, WarploomError
 from engine.patch.changes import BlockTypesChanged
 from engine.patch.document import Patch
 from engine.patch.trust import SavePlace
@@ -118,10 +114,9 @@ class LocalEngine:
         #: Held during each frame.
         self.lock = threading.RLock()
         self._loop: EngineLoop | None = None
-        self._watcher: SourceWatcher | None = None
+        self._saved_files: SavedFiles | None = None
         self._closed = False
-        self._forget_types = block_types.subscribe(self._follow_types)
-        self._forget_files: Callable[[], None] = lambda: None
+        self._forget_types = block_types.subscribe(lambda types: self.post(BlockTypesChanged(types)))
 
     def ask(self, question: Question[Answer], /) -> Answer:
         """Answer a question; WarploomError when it can't be, or the engine is closed."""
@@ -181,15 +176,12 @@ class LocalEngine:
             return saved
 
     def _watch(self, question: questions.WatchFiles) -> None:
-        if self._watcher is None:
-            self._watcher = SourceWatcher(self._on_saved)
+        if self._saved_files is None:
+            self._saved_files = SavedFiles(self._patch.catalogue, lambda files: self.post(KernelFilesChanged(files)))
             # Somebody is going to save kernels.
             host = ("engine.device.host.modules.build",) if self.info.name == "host" else ()
             warm_up("engine.kernel_sources.nvrtc", *host)
-            self._forget_files = follow_files(self._watch_files)
-        self._watch_sources(self._watcher)
-        for folder in question.folders:
-            self._watcher.watch(folder)
+        self._saved_files.watch(question.folders)
 
     def _cost_of(self, question: questions.CostOf) -> EditCost:
         return cost_of(question.changes, self._patch, self.engine.updates.published)
@@ -200,9 +192,8 @@ class LocalEngine:
             return
         self._closed = True
         self._forget_types()
-        self._forget_files()
-        if self._watcher is not None:
-            self._watcher.close()
+        if self._saved_files is not None:
+            self._saved_files.close()
         self.engine.cancel()
         try:
             with self._impatience():
@@ -212,44 +203,6 @@ class LocalEngine:
         finally:
             if self._own_device is not None:
                 self._own_device.close()
-
-    def _follow_types(self, types: frozenset[str]) -> None:
-        """Hear of changed block types, on the thread that loads block files."""
-        self.post(BlockTypesChanged(types))
-        if self._watcher is not None:
-            self._watch_sources(self._watcher)
-
-    def _watch_files(self, files: Collection[Path]) -> None:
-        """Follow the files that blocks get their ports from, on any thread."""
-        assert self._watcher is not None
-        try:
-            self._watcher.watch_files(files)
-        except (KernelError, OSError) as problem:  # as below
-            _log.warning("%s", problem)
-
-    def _watch_sources(self, watcher: SourceWatcher) -> None:
-        is_more = False
-        for folder in self._source_folders():
-            try:
-                is_more |= watcher.watch(folder)
-            except KernelError as problem:  # without it saves are not followed, and all else is as it should be
-                _log.warning("%s", problem)
-        if is_more:
-            block_folders.catch_up()  # with what was saved since it was loaded, while nobody watched
-
-    def _source_folders(self) -> set[Path]:
-        used = {block.source_folder() for block in self._patch.catalogue.all()}
-        return {KERNELS_FOLDER, *(f for f in (*block_folders.paths, *used) if f is not None and f.is_dir())}
-
-    def _on_saved(self, files: frozenset[Path]) -> None:
-        if adapted := refresh(files):
-            block_types.tell(adapted)
-        blocks = frozenset(path for path in files if path.suffix == ".py")
-        if not blocks:
-            self.post(KernelFilesChanged(files))
-            return
-        # A kernel that is saved with its block goes by the block's new description. A `.py` may hold kernels too.
-        block_folders.reload(blocks).add_done_callback(lambda _: self.post(KernelFilesChanged(files)))
 
     @contextmanager
     def _impatience(self) -> Iterator[None]:

@@ -4,15 +4,16 @@ import os
 import signal
 from pathlib import Path
 
+import numpy as np
 from pytestqt.qtbot import QtBot
 
 from app.window.main_window import MainWindow
 from engine import Patch, ProfilingLevel
 from engine.diagnostics import Diagnostic
-from engine.patch.changes import NodeRemoved
+from engine.patch.changes import NodeRemoved, PortRef
 from engine.patch.files import EXAMPLES_FOLDER
 from engine.protocol.client import Client
-from engine.protocol.messages import Preview, UpdateLevel
+from engine.protocol.messages import FrameReport, NodeState, Preview, UpdateLevel
 from engine.protocol.pipe import connect
 from tests.app.conftest import Asked
 from tests.protocol.engine_process import COMMAND, the_child
@@ -50,5 +51,43 @@ def test_pictures_come_and_a_process_that_dies_can_be_started_again(qtbot: QtBot
         window.session.restart_engine()
         qtbot.waitUntil(lambda: bool(pictures or problems))
         assert not problems
+    finally:
+        window.close()
+
+
+def test_a_saved_kernel_file_changes_the_ports_on_the_canvas(qtbot: QtBot, tmp_path: Path, asked: Asked) -> None:
+    """The patch in the editor follows the file, as the engine's process does, and both go on together."""
+
+    def make_engine(patch: Patch, profiling: ProfilingLevel) -> Client:
+        return connect(patch, COMMAND, "host", profiling=profiling)
+
+    file = tmp_path / "gain.cu"
+    head = (
+        'extern "C" __global__ void gain(const float* x, float* out, {}int n) {{ if (threadIdx.x < n) out[0] = {}; }}'
+    )
+    file.write_text(head.format("", "x[0]"))
+    window = MainWindow(make_engine, tmp_path / "state")
+    window.show()
+    try:
+        window.files.new()
+        patch = window.session.patch
+        assert patch is not None
+        source = patch.add("io.array", data=np.ones(4, np.float32))
+        node = patch.add("kernel.file", file=str(file), position=(240, 0)).id
+        patch.connect(source["out"], PortRef(node, "x"))
+        reports: list[FrameReport] = []
+        window.bridge.report.connect(reports.append)
+
+        def runs() -> bool:
+            found = reports[-1].nodes.get(node) if reports and not reports[-1].preparing else None
+            return found is not None and found.state is NodeState.OK
+
+        qtbot.waitUntil(runs)
+        file.write_text(head.format("const float* y, ", "x[0] + y[0]"))
+        qtbot.waitUntil(lambda: ("y", True) in window.canvas.scene.nodes[node].ports)
+        patch.connect(source["out"], PortRef(node, "y"))
+        engine = window.session.engine
+        assert engine is not None
+        qtbot.waitUntil(lambda: runs() and engine.read(PortRef(node, "out"))[0] == 2)
     finally:
         window.close()
