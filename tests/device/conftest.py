@@ -1,6 +1,7 @@
 """A host device, and CUDA C++ compiled to PTX for it."""
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -8,10 +9,11 @@ import pytest
 from cuda.bindings import nvrtc
 
 from engine.device.host import HostDevice
-from engine.device.host.modules import cache
+from engine.device.host.modules import cache as kernel_cache
 from tests.fuzzing import FACTOR
 
 
+@cache
 def compile_cuda(source: str, architecture: str = "compute_75", *options: str) -> str:
     """Return the PTX of CUDA C++."""
     error, program = nvrtc.nvrtcCreateProgram(source.encode(), b"test.cu", 0, [], [])
@@ -41,13 +43,13 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep the kernels that tests compile out of the user's cache."""
     folder = tmp_path_factory.mktemp("host-kernels")
     patch = pytest.MonkeyPatch()
-    patch.setattr(cache, "folder", lambda: folder)
+    patch.setattr(kernel_cache, "folder", lambda: folder)
     yield
     patch.undo()
 
 
 @pytest.fixture(scope="session")
-def host() -> Iterator[HostDevice]:
+def optimised_host() -> Iterator[HostDevice]:
     """A host device with two workers, whatever the computer has, which runs optimised kernels only."""
     device = HostDevice(cores=2, quick_first=False)
     yield device
@@ -55,8 +57,14 @@ def host() -> Iterator[HostDevice]:
 
 
 @pytest.fixture(scope="session")
+def host(optimised_host: HostDevice) -> HostDevice:
+    """The device of `run` and `apply`; some files and folders choose `quick_host` instead."""
+    return optimised_host
+
+
+@pytest.fixture(scope="session")
 def quick_host() -> Iterator[HostDevice]:
-    """The same with quickly compiled code, which takes a sixth of the time to make; in `make fuzz` it is optimised.
+    """The same with quickly compiled code, which takes a ninth of the time to make; in `make fuzz` it is optimised.
 
     `test_recorded_gpu_values` has every form in optimised code, and `test_quick` compares both.
     """
@@ -118,7 +126,16 @@ def run(host: HostDevice) -> Run:
 
     `source` is CUDA C++, or PTX when it starts with `.version`; array arguments become buffers.
     """
+    return _runner(host)
 
+
+@pytest.fixture
+def run_optimised(optimised_host: HostDevice) -> Run:
+    """Do the same with optimised code, whatever `host` is."""
+    return _runner(optimised_host)
+
+
+def _runner(host: HostDevice) -> Run:
     def call(
         source: str,
         name: str,

@@ -1,6 +1,7 @@
 """Kernels, and a small way to build graphs with bodies, for the tests of graphs on every device."""
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -53,13 +54,18 @@ extern "C" __global__ void found(unsigned long long condition, const int* values
 ONE = LaunchConfig((1, 1, 1), (1, 1, 1))
 
 
+@cache
+def _compiled(source: str, architecture: str) -> bytes | str:
+    compiled = compile_cuda(source, Path("graphs.cu"), architecture, [])
+    return compiled.cubin or compiled.ptx
+
+
 class Kernels:
     """The kernels above on a device, and how to put them into graphs."""
 
     def __init__(self, device: Device, source: str = SOURCE) -> None:
-        compiled = compile_cuda(source, Path("graphs.cu"), device.info.architecture, [])
         self.device = device
-        self.module = device.load_module(compiled.cubin or compiled.ptx)
+        self.module = device.load_module(_compiled(source, device.info.architecture))
         self.stream = device.create_stream()
 
     def arguments(self, name: str, *values: object) -> KernelArguments:

@@ -96,7 +96,7 @@ def test_the_time_limit_counts_for_each_outermost_loop(monkeypatch: pytest.Monke
     """Consecutive loops, each within the limit, may together take longer than it."""
     # Processor time stands in for the wall clock, so that a busy machine makes no loop longer.
     monkeypatch.setattr(host_executable, "time", SimpleNamespace(perf_counter_ns=time.process_time_ns))
-    device = HostDevice(cores=2, time_limit_s=2, quick_first=False)
+    device = HostDevice(cores=2, time_limit_s=0.5, quick_first=False)
     kernels = Kernels(device, SOURCE + MORE)
     graph, after = device.create_graph(), list[GraphNode]()
     spend, ignored, times = kernels.module.kernel("spend"), kernels.number(0), []
@@ -104,15 +104,15 @@ def test_the_time_limit_counts_for_each_outermost_loop(monkeypatch: pytest.Monke
         begin = time.process_time()
         device.launch(spend, (1,), (1,), [kernels.number(1_000_000), ignored])
         times.append(time.process_time() - begin)
-    rounds = kernels.number(int(1_000_000 * 0.003 / min(times)))
+    rounds = kernels.number(int(1_000_000 * 0.001 / min(times)))
     counters = [kernels.number(0) for _ in range(8)]
     for counter in counters:
         condition = graph.create_condition(1)
         node, (body,) = graph.add_conditional(ConditionalKind.WHILE, condition, after)
         first = kernels.add(body, "spend", rounds, ignored)
-        kernels.add(body, "count_to", condition, counter, 100, after=[first])  # 100 turns of 3 ms
+        kernels.add(body, "count_to", condition, counter, 75, after=[first])  # 75 turns of 1 ms
         after = [node]
-    assert kernels.run(graph, *counters) == [100] * 8
+    assert kernels.run(graph, *counters) == [75] * 8
     device.close()
 
 

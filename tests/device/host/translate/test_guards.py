@@ -9,10 +9,19 @@ import random
 import numpy as np
 import pytest
 
+from engine.device.host import HostDevice
 from engine.diagnostics import KernelFault
 from tests.fuzzing import seeds
 
 HEAD = ".version 8.0\n.target sm_75\n.address_size 64\n"
+
+
+@pytest.fixture
+def host(quick_host: HostDevice) -> HostDevice:
+    """Run quickly compiled code."""
+    return quick_host
+
+
 BLOCKS = ((32,), (256,), (100,), (7,), (16, 16), (18, 5), (64, 2))
 ORDERS = {
     "lt": np.less,
@@ -187,10 +196,9 @@ class Program:
         st.global.s32 [%o], %acc; ret; }}"""
 
 
-@pytest.mark.parametrize("thread_block", BLOCKS)
-def test_random_guards_let_the_right_threads_through(run, thread_block):
-    """Stores, loads and registers under comparisons that hold in rows, in intervals, in one thread, or anywhere."""
-    programs = [Program(seed, thread_block) for seed in seeds(4)]
+def check(run, thread_block, numbers):
+    """Compare the programs of some seeds with numpy."""
+    programs = [Program(seed, thread_block) for seed in numbers]
     source = HEAD + "\n".join(program.text(f"k{index}") for index, program in enumerate(programs))
     for index, program in enumerate(programs):
         empty = np.zeros(program.arrays.shape, np.int32)
@@ -198,6 +206,18 @@ def test_random_guards_let_the_right_threads_through(run, thread_block):
         arrays, last = run(source, f"k{index}", 2, thread_block, empty, np.zeros(len(program.acc), np.int32), p)[:2]
         assert np.array_equal(last, program.acc), program.text("k")
         assert np.array_equal(arrays, program.arrays), program.text("k")
+
+
+@pytest.mark.parametrize("thread_block", BLOCKS)
+def test_random_guards_let_the_right_threads_through(run, thread_block):
+    """Stores, loads and registers under comparisons that hold in rows, in intervals, in one thread, or anywhere."""
+    check(run, thread_block, seeds(4))
+
+
+@pytest.mark.parametrize("thread_block", [(100,), (18, 5)])
+def test_optimised_code_of_random_guards_does_the_same(run_optimised, thread_block):
+    """The optimiser may vectorise the loops that guards bound."""
+    check(run_optimised, thread_block, seeds(2))
 
 
 class Access(Program):

@@ -5,11 +5,19 @@ import random
 import numpy as np
 import pytest
 
+from engine.device.host import HostDevice
 from engine.device.host.translate.analysis.provenance import provenance
 from engine.device.host.translate.memory_layout import MemoryLayout
 from engine.ptx import parse
 from engine.ptx.tree import Register
 from tests.fuzzing import seeds
+
+
+@pytest.fixture
+def host(quick_host: HostDevice) -> HostDevice:
+    """Run quickly compiled code."""
+    return quick_host
+
 
 HEAD = ".version 8.0\n.target sm_75\n.address_size 64\n"
 SIZE = 2000
@@ -176,17 +184,27 @@ class Kernel:
         st.global.s32 [%o], %sum; ret; }}"""
 
 
-@pytest.mark.parametrize("threads", [32, 100])
-@pytest.mark.parametrize("turns", [1, 3])
-def test_random_indices_are_those_of_a_reference(run, threads, turns):
-    """What all threads have in common, each thread's own and the turn of a loop, through every operation."""
+def check(run, threads, turns, numbers):
+    """Compare the kernels of some seeds with the reference."""
     blocks = 3
-    kernels = [Kernel(seed, blocks, threads, turns, f"k{seed}") for seed in seeds(8)]
+    kernels = [Kernel(seed, blocks, threads, turns, f"k{seed}") for seed in numbers]
     source = HEAD + "\n".join(item.text() for item in kernels)
     data = np.arange(SIZE, dtype=np.int32) * 7 + 3
     for item in kernels:
         found = run(source, item.name, blocks, threads, data, np.zeros(blocks * threads, np.int32), 37)[1]
         assert np.array_equal(found, item.sum), item.text()
+
+
+@pytest.mark.parametrize("threads", [32, 100])
+@pytest.mark.parametrize("turns", [1, 3])
+def test_random_indices_are_those_of_a_reference(run, threads, turns):
+    """What all threads have in common, each thread's own and the turn of a loop, through every operation."""
+    check(run, threads, turns, seeds(8))
+
+
+def test_optimised_code_of_random_indices_does_the_same(run_optimised):
+    """The optimiser may assume what the translator says of indices."""
+    check(run_optimised, 100, 3, seeds(3))
 
 
 ROOTS = (

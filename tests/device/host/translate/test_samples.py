@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from engine.device.host import HostDevice
 from engine.kernel_sources import nvrtc
 
 GROUPS = """#include <cooperative_groups.h>
@@ -69,6 +70,12 @@ extern "C" __global__ void async(const float* x, float* out) {
   block.sync();
   out[threadIdx.x] = s[63 - threadIdx.x] + 10 * p[threadIdx.x ^ 1];
 }"""
+
+
+@pytest.fixture
+def host(quick_host: HostDevice) -> HostDevice:
+    """Run quickly compiled code: these kernels are large."""
+    return quick_host
 
 
 @pytest.fixture(scope="module")

@@ -16,10 +16,10 @@ extern "C" __global__ void reduce(const float* x, float* out, int n) {
 }"""
 
 
-def test_block_reduction_with_a_barrier_in_a_loop(run, dialect):
+def test_block_reduction_with_a_barrier_in_a_loop(run_optimised, dialect):
     """A tree reduction in shared memory gives the sum of each thread block."""
     x = np.arange(1000, dtype=np.float32)
-    out = run(REDUCE, "reduce", 4, 256, x, np.zeros(4, np.float32), 1000, dialect=dialect)[1]
+    out = run_optimised(REDUCE, "reduce", 4, 256, x, np.zeros(4, np.float32), 1000, dialect=dialect)[1]
     assert np.array_equal(out, np.pad(x, (0, 24)).reshape(4, 256).sum(1))
 
 
@@ -39,11 +39,11 @@ extern "C" __global__ void matmul(const float* a, const float* b, float* c, int 
 }"""
 
 
-def test_tiled_matrix_product(run, dialect):
+def test_tiled_matrix_product(run_optimised, dialect):
     """A tiled product in shared memory agrees with numpy on a size that is no multiple of the tile."""
     n = 37
     a, b = (np.random.default_rng(seed).random((n, n), np.float32) for seed in (1, 2))
-    c = run(MATMUL, "matmul", (3, 3), (16, 16), a, b, np.zeros_like(a), n, dialect=dialect)[2]
+    c = run_optimised(MATMUL, "matmul", (3, 3), (16, 16), a, b, np.zeros_like(a), n, dialect=dialect)[2]
     np.testing.assert_allclose(c, a @ b, rtol=1e-5)
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from engine.device.host import HostDevice
 from engine.device.host.translate.analysis.control_flow import control_flow
 from engine.device.host.translate.analysis.suspension_points import is_suspension_point
 from engine.device.host.translate.analysis.uniformity import uniformity
@@ -12,10 +13,15 @@ from tests.device.host.translate.control_programs import Program
 from tests.fuzzing import seeds
 
 
-@pytest.mark.parametrize("group", seeds(3))
-def test_random_control_flow_is_what_a_reference_says(run, host, cuda_ptx, group):
-    """Nested loops, branches, barriers and shuffles give the results of threads in lockstep, at odd sizes."""
-    programs = [Program(seed) for seed in range(10 * group, 10 * group + 10)]
+@pytest.fixture
+def host(optimised_host: HostDevice) -> HostDevice:
+    """Run optimised code."""
+    return optimised_host
+
+
+def check(host, cuda_ptx, group, count):
+    """Compare some programs of a group with the reference."""
+    programs = [Program(seed) for seed in range(10 * group, 10 * group + count)]
     module = host.load_module(
         cuda_ptx("".join(item.source for item in programs), ("compute_75", "compute_100")[group % 2])
     )
@@ -26,6 +32,18 @@ def test_random_control_flow_is_what_a_reference_says(run, host, cuda_ptx, group
             host.launch(module.kernel(item.name), (blocks,), (threads,), [*given, p, q])
             expected = item.run(x, blocks, p, q)
             assert np.array_equal(given[1].download(), expected), f"{item.source} with {blocks=} {threads=} {p=} {q=}"
+
+
+@pytest.mark.parametrize("group", seeds(3))
+def test_random_control_flow_is_what_a_reference_says(quick_host, cuda_ptx, group):
+    """Nested loops, branches, barriers and shuffles give the results of threads in lockstep, at odd sizes."""
+    check(quick_host, cuda_ptx, group, 10)
+
+
+@pytest.mark.parametrize("group", [0, 1])
+def test_optimised_code_of_random_control_flow_does_the_same(optimised_host, cuda_ptx, group):
+    """The optimiser may rewrite the loops that take threads in lockstep."""
+    check(optimised_host, cuda_ptx, group, 3)
 
 
 STRIDED = """

@@ -124,12 +124,23 @@ class Program:
 BLOCKS = ((32,), (64,), (256,), (40,), (100,), (16, 8), (8, 8), (48, 2), (4, 10))
 
 
-@pytest.mark.parametrize("thread_block", BLOCKS)
-def test_random_shuffles_are_what_a_reference_says(run, thread_block):
-    """Every mode, segment and kind of distance, in loops and in branches of whole warps, between barriers."""
+def check(run, thread_block, numbers):
+    """Compare the programs of some seeds with the reference."""
     threads = int(np.prod(thread_block))
-    programs = [Program(seed, threads) for seed in seeds(5)]
+    programs = [Program(seed, threads) for seed in numbers]
     source = HEAD + "\n".join(program.text(f"k{index}") for index, program in enumerate(programs))
     for index, program in enumerate(programs):
         (found,) = run(source, f"k{index}", 1, thread_block, np.zeros(threads, np.uint32), 0)[:1]
         assert np.array_equal(found, program.x), "\n".join(program.lines)
+
+
+@pytest.mark.parametrize("thread_block", BLOCKS)
+def test_random_shuffles_are_what_a_reference_says(run, thread_block):
+    """Every mode, segment and kind of distance, in loops and in branches of whole warps, between barriers."""
+    check(run, thread_block, seeds(5))
+
+
+@pytest.mark.parametrize("thread_block", [(64,), (4, 10)])
+def test_optimised_code_of_random_shuffles_does_the_same(run_optimised, thread_block):
+    """Shuffles in a row become vector operations."""
+    check(run_optimised, thread_block, seeds(2))

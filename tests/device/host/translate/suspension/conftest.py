@@ -1,0 +1,11 @@
+"""Kernels that wait run in quickly compiled code here, except where a test asks for optimised code."""
+
+import pytest
+
+from engine.device.host import HostDevice
+
+
+@pytest.fixture
+def host(quick_host: HostDevice) -> HostDevice:
+    """The device of the tests in this folder."""
+    return quick_host
