@@ -24,7 +24,7 @@ from engine.kernel_sources.sources import (
     PythonKernel,
     PythonOptions,
 )
-from engine.libraries import blas, dnn, fft
+from engine.libraries import blas, dnn, fft, sparse
 from engine.ops import GraphBuilder, OpGraph, graph_from_json
 from engine.patch.composite import Composite
 from engine.patch.composite_builder import CompositeBuilder
@@ -99,6 +99,7 @@ __all__ = [
     "osc_name",
     "param",
     "port",
+    "sparse",
     "to_bf16",
     "value_port",
 ]

@@ -1,0 +1,85 @@
+"""Sparse products by cuSPARSE."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from weakref import finalize
+
+import numpy as np
+from nvmath.bindings import cusparse
+
+from engine.libraries.call import LibraryCall
+from engine.libraries.cuda.plan import DATA_TYPES, Addresses, Handles, Numbers, PlanMaker, number_dtype
+from engine.libraries.sparse import SparseProduct
+from engine.types.layout import Layout
+
+_INDEX_32, _ROW_MAJOR = 2, 2  # cusparseIndexType_t, cusparseOrder_t
+_HOST, _DEVICE = 0, 1  # cusparsePointerMode_t
+#: Algorithms: those that add in one order give the same bits in every frame, but take no transposed matrix.
+_ANY, _VECTOR_IN_ORDER, _MATRIX_IN_ORDER = 0, 3, 12
+#: Stands for addresses where only sizes are asked for.
+_SOMEWHERE = 256
+
+
+class SparsePlan:
+    """A product, with cuSPARSE's descriptors of its operands."""
+
+    def __init__(self, call: SparseProduct, layouts: Mapping[str, Layout], handles: Handles) -> None:
+        self._handles = handles
+        x, out = layouts["x"], layouts["out"]
+        self._dtype, self._is_vector = x.dtype, len(x.shape) == 1
+        kind = self._kind = DATA_TYPES[x.dtype]
+        rows, entries = layouts["offsets"].shape[0] - 1, layouts["values"].shape[0]
+        width = call.width if call.transpose else x.shape[0]
+        at = _SOMEWHERE
+        types = _INDEX_32, _INDEX_32, 0, kind
+        self._matrix = cusparse.create_csr(rows, width, entries, at, at, at, *types)
+        finalize(self, cusparse.destroy_sp_mat, self._matrix).atexit = False
+        if self._is_vector:
+            self._x, self._out = (cusparse.create_dn_vec(layout.shape[0], at, kind) for layout in (x, out))
+            destroy = cusparse.destroy_dn_vec
+            in_order = _VECTOR_IN_ORDER
+        else:
+            self._x, self._out = (
+                cusparse.create_dn_mat(*layout.shape, layout.shape[1], at, kind, _ROW_MAJOR) for layout in (x, out)
+            )
+            destroy = cusparse.destroy_dn_mat
+            in_order = _MATRIX_IN_ORDER
+        for made in (self._x, self._out):
+            finalize(self, destroy, made).atexit = False
+        self._operation = int(call.transpose)
+        self._algorithm = _ANY if call.transpose else in_order
+        one = np.ones(1, number_dtype(self._dtype))
+        handle = self._handle()
+        cusparse.set_pointer_mode(handle, _HOST)
+        ask = cusparse.sp_mv_buffer_size if self._is_vector else cusparse.sp_mm_buffer_size
+        self.workspace_bytes = int(ask(*self._call(handle, one.ctypes.data, one.ctypes.data)))
+
+    def issue(self, stream: int, at: Addresses) -> None:
+        """Multiply."""
+        handle, numbers = self._handle(), Numbers(at, number_dtype(self._dtype))
+        nothing = np.zeros(1, number_dtype(self._dtype))
+        cusparse.set_stream(handle, stream)
+        cusparse.set_pointer_mode(handle, _DEVICE if at.numbers_on_device else _HOST)
+        beta = self._handles.zero if at.numbers_on_device else int(nothing.ctypes.data)
+        of = at.operands
+        cusparse.csr_set_pointers(self._matrix, of["offsets"], of["columns"], of["values"])
+        place = cusparse.dn_vec_set_values if self._is_vector else cusparse.dn_mat_set_values
+        place(self._x, of["x"])
+        place(self._out, of["out"])
+        multiply = cusparse.sp_mv if self._is_vector else cusparse.sp_mm
+        multiply(*self._call(handle, numbers.address("alpha"), beta), at.workspace)
+
+    def _handle(self) -> int:
+        handle: int = self._handles.get(cusparse.create, cusparse.destroy)
+        return handle
+
+    def _call(self, handle: int, alpha: int, beta: int) -> tuple[Any, ...]:
+        """Return what both functions take, for vectors and for matrices."""
+        operations = (self._operation,) if self._is_vector else (self._operation, 0)
+        rest = alpha, self._matrix, self._x, beta, self._out, self._kind, self._algorithm
+        return (handle, *operations, *rest)
+
+
+PLANS: Mapping[type[LibraryCall], PlanMaker] = {SparseProduct: SparsePlan}

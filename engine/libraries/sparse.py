@@ -1,0 +1,51 @@
+"""Products with sparse matrices in CSR form: `offsets` says where each row begins among `columns` and `values`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine.libraries.call import LibraryCall, OperandError
+from engine.libraries.matrices import common_type
+from engine.types import f32, f64, s32
+from engine.types.layout import Layout
+
+
+@dataclass(frozen=True)
+class SparseProduct(LibraryCall):
+    """out = alpha A x, with A in CSR form of m rows: offsets [m + 1] and columns [nnz] of s32, values [nnz].
+
+    Values are f32 or f64. x is a vector [n] or a matrix [n, k], and out [m] or [m, k]. With `transpose`, x has m rows
+    and out `width`, which is how many columns A has. `columns` must lie below the number of A's columns.
+    """
+
+    transpose: bool = False
+    width: int = 0
+
+    library = "sparse"
+    inputs = ("offsets", "columns", "values", "x")
+    outputs = ("out",)
+    numbers = {"alpha": 1.0}  # noqa: RUF012 - never changed
+
+    def results(self, inputs: Mapping[str, Layout]) -> dict[str, Layout]:
+        """Return the product's layout."""
+        dtype = common_type(inputs, ("values", "x"), (f32, f64))
+        for slot in ("offsets", "columns", "values"):
+            layout = inputs[slot]
+            if len(layout.shape) != 1 or layout.strides is not None:
+                raise OperandError(slot, f"input must have one dimension without gaps, got {layout}")
+            if slot != "values" and layout.dtype != s32:
+                raise OperandError(slot, f"elements must be s32, got {layout.dtype}")
+        if inputs["columns"].shape != inputs["values"].shape:
+            wanted, found = inputs["columns"].shape[0], inputs["values"].shape[0]
+            raise OperandError("values", f"input must have {wanted} elements as columns, got {found}")
+        x, rows = inputs["x"], inputs["offsets"].shape[0] - 1
+        if len(x.shape) not in (1, 2) or x.strides is not None:
+            raise OperandError("x", f"input must be a vector or a matrix without gaps, got {x}")
+        if rows < 1:
+            raise OperandError("offsets", "input must have two elements or more, got one")
+        if self.transpose and x.shape[0] != rows:
+            raise OperandError("x", f"input must have {rows} rows, as the matrix has, got {x.shape[0]}")
+        if self.transpose and self.width < 1:
+            raise OperandError("x", f"width of a transposed matrix must be 1 or more, got {self.width}")
+        return {"out": Layout(dtype, (self.width if self.transpose else rows, *x.shape[1:]))}

@@ -1,0 +1,92 @@
+"""Sparse products against dense ones in f64, on every device."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import random_array
+
+from engine.diagnostics import DeviceError
+from engine.libraries.call import OperandError
+from engine.libraries.sparse import SparseProduct
+from engine.types import f32, f64, s32
+from engine.types.layout import Layout
+from tests.libraries.calls import Caller
+
+Array = np.ndarray[Any, Any]
+
+
+def csr(rows: int, columns: int, dtype: str, seed: int, density: float = 0.2) -> tuple[dict[str, Array], Array]:
+    """Return a sparse matrix as operands, some of its rows empty, and dense in f64."""
+    made = random_array((rows, columns), density=density, format="csr", rng=np.random.default_rng(seed), dtype=dtype)
+    parts = {
+        "offsets": made.indptr.astype(np.int32),
+        "columns": made.indices.astype(np.int32),
+        "values": made.data.astype(dtype),
+    }
+    return parts, made.toarray().astype(np.float64)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (7, 5), (65, 129), (1023, 1027)])
+@pytest.mark.parametrize("k", [None, 1, 7])
+def test_a_product_is_the_dense_one(caller: Caller, dtype: str, rows: int, columns: int, k: int | None) -> None:
+    """With a vector and with matrices, also transposed; alpha known or in device memory."""
+    parts, dense = csr(rows, columns, dtype, rows + columns, 1.0 if rows == 1 else 0.05)
+    rng, tolerance = np.random.default_rng(k or 0), 1e-5 if dtype == "float32" else 1e-13
+    for transpose in (False, True):
+        shape = (rows if transpose else columns, *([] if k is None else [k]))
+        x = rng.standard_normal(shape).astype(dtype)
+        call = SparseProduct(transpose, columns if transpose else 0)
+        found = caller(call, {**parts, "x": x}, numbers={"alpha": -1.5}, on_device=transpose)["out"]
+        expected = -1.5 * (dense.T if transpose else dense) @ x
+        assert np.allclose(found, expected, rtol=tolerance, atol=tolerance)
+
+
+def test_nan_and_infinity_pass_through_where_there_are_entries(caller: Caller) -> None:
+    """A row without an entry in that column does not see them."""
+    parts = {
+        "offsets": np.array([0, 1, 2, 2], np.int32),
+        "columns": np.array([0, 1], np.int32),
+        "values": np.array([2, 3], np.float32),
+    }
+    found = caller(SparseProduct(), {**parts, "x": np.array([np.nan, np.inf], np.float32)})["out"]
+    assert np.isnan(found[0]) and np.isposinf(found[1]) and found[2] == 0
+
+
+def test_operands_that_dont_fit_are_refused() -> None:
+    """Each at its slot."""
+    good = {"offsets": Layout(s32, (4,)), "columns": Layout(s32, (5,)), "values": Layout(f32, (5,))}
+    for slot, layout, words in (
+        ("offsets", Layout(f32, (4,)), "elements must be s32"),
+        ("offsets", Layout(s32, (1,)), "two elements or more"),
+        ("columns", Layout(s32, (5,), (2,)), "one dimension without gaps"),
+        ("values", Layout(f32, (4,)), "must have 5 elements as columns"),
+        ("x", Layout(f64, (3,)), "elements must be f32 as in values"),
+        ("x", Layout(f32, (3, 3, 3)), "a vector or a matrix"),
+    ):
+        with pytest.raises(OperandError, match=words) as refused:
+            SparseProduct().results({**good, "x": Layout(f32, (3,)), slot: layout})
+        assert refused.value.slot == slot
+    with pytest.raises(OperandError, match="must have 3 rows, as the matrix has, got 5"):
+        SparseProduct(True, 9).results({**good, "x": Layout(f32, (5,))})
+    with pytest.raises(OperandError, match="width of a transposed matrix"):
+        SparseProduct(True).results({**good, "x": Layout(f32, (3,))})
+
+
+@pytest.mark.parametrize(
+    ("offsets", "columns", "words"),
+    [
+        ([0, 1, 2], [0, 3], "columns must be from 0 to 2, got 0 to 3"),
+        ([0, 3, 2], [0, 1], "offsets must rise from 0 to 2"),
+    ],
+)
+def test_the_host_reads_no_column_that_is_not_there(offsets: list[int], columns: list[int], words: str) -> None:
+    """As a kernel that reads out of bounds is stopped."""
+    from engine.device.host import HostDevice
+
+    device = HostDevice(cores=1)
+    parts = {"offsets": np.array(offsets, np.int32), "columns": np.array(columns, np.int32)}
+    with pytest.raises(DeviceError, match=words):
+        Caller(device)(SparseProduct(), {**parts, "values": np.ones(2, "f4"), "x": np.ones(3, "f4")})
+    device.close()
