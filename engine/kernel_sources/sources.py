@@ -15,7 +15,9 @@ from typing import Any, Literal
 import msgspec
 
 from engine.diagnostics import KernelError
-from engine.ops import OpGraph, OpKernel, compile_graph, graph_from_json, graph_to_json, parse_expression
+from engine.ops import OpGraph, OpKernel, graph_from_json, graph_to_json, parse_expression
+from engine.ops.analysis import Analysis, analyse
+from engine.ops.kernel import lower
 from engine.types import DType
 
 #: What a macro may stand for: text as it is written in CUDA C++, or a number.
@@ -174,8 +176,13 @@ class OpGraphSource(msgspec.Struct, frozen=True, tag_field="kind", tag="op graph
 
 @lru_cache(maxsize=512)
 def _compiled(source: OpGraphSource, elements_per_thread: Literal[1, 4], is_quick: bool) -> OpKernel:
-    graph = source.parsed()
-    return compile_graph(graph, entry=GRAPH_ENTRY, elements_per_thread=elements_per_thread, is_quick=is_quick)
+    return lower(_analysed(source), GRAPH_ENTRY, elements_per_thread=elements_per_thread, is_quick=is_quick)
+
+
+@lru_cache(maxsize=16)
+def _analysed(source: OpGraphSource) -> Analysis:
+    """Return what is known of a graph; an edit needs it for more than one kernel."""
+    return analyse(source.parsed())
 
 
 #: The entry point of a kernel drawn from ops.

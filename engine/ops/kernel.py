@@ -130,7 +130,18 @@ def compile_graph(
     its `elements_per_thread` says. The same graph gives the same PTX, and any number of elements the same bits. A quick
     kernel takes less time to compile and is launched alike: its threads compute one element after the other.
     """
-    analysis = analyse(graph)
+    return lower(analyse(graph), entry, rank, elements_per_thread, is_quick=is_quick)
+
+
+def lower(
+    analysis: Analysis,
+    entry: str = "kernel",
+    rank: int = 0,
+    elements_per_thread: Literal[1, 2, 4] = 1,
+    *,
+    is_quick: bool = False,
+) -> OpKernel:
+    """Return the kernel of a graph that was analysed, as `compile_graph` does."""
     errors = [problem for problem in analysis.diagnostics if problem.severity is Severity.ERROR]
     if errors:
         raise OpError(errors)

@@ -25,13 +25,22 @@ def bits(value: Any) -> object:
     if kind is tuple or kind is list:
         return kind, *map(bits, value)
     if kind is dict:
-        return kind, *((key, bits(item)) for key, item in value.items())
+        return kind, *zip(value, map(bits, value.values()), strict=True)
     return kind, value
 
 
 def same(a: Any, b: Any) -> bool:
     """Return whether two values are the same, so that neither a kernel nor a file can tell them apart."""
-    return a is b or (type(a) is type(b) and bool(bits(a) == bits(b)))
+    if a is b:
+        return True
+    kind = type(a)
+    if kind is not type(b):
+        return False
+    if kind is dict:  # those that differ mostly differ in one item of many
+        return len(a) == len(b) and all(x == y and same(a[x], b[y]) for x, y in zip(a, b, strict=True))
+    if kind is tuple or kind is list:
+        return len(a) == len(b) and all(map(same, a, b))
+    return bool(bits(a) == bits(b))
 
 
 def same_value(a: Any, b: Any) -> bool:

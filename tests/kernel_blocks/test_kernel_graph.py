@@ -5,6 +5,7 @@ import pytest
 
 from engine import Engine, Patch, UpdateLevel
 from engine.api import Block, BlockBuilder, GraphBuilder, In, OpGraph, Out, f32, param, port
+from engine.device import optimiser
 from engine.device.device import Device
 from engine.ops import graph_to_json
 from engine.patch.changes import ParameterChanged, PortRef
@@ -132,3 +133,31 @@ def test_any_block_may_compute_a_graph(device: Device) -> None:
     with Engine(patch, device=device) as engine:
         assert engine.step().diagnostics == ()
         np.testing.assert_array_equal(engine.read(node["out"]), np.full((3, 5), 5.0))
+
+
+def _waves(offset: float) -> OpGraph:
+    """Return the sine of each index and an offset."""
+    g = GraphBuilder()
+    moved = g.add("op.add", a=g.add("op.index", "at")["index"], b=offset)
+    g.add("op.output", "out", value=g.add("op.sin", x=moved["out"])["out"])
+    return g.graph()
+
+
+def test_the_last_of_several_edits_is_optimised_first(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The code that comes in then gives the same bits; of older versions, that before may be left."""
+    queue = optimiser.OptimiserQueue(0)
+    monkeypatch.setattr(optimiser, "QUEUE", queue)
+    patch = Patch()
+    node = patch.add("kernel.graph", graph=graph_to_json(_waves(0.5)), size=1027)
+    with Engine(patch, device=device) as engine:
+        engine.step()
+        for offset in (1.5, 7.5, 1e4 + 0.5, 1e6 + 0.5):
+            patch.set(node, graph=graph_to_json(_waves(offset)))
+            assert engine.step().update_level is UpdateLevel.CODE
+        before = engine.read(node["out"])
+        angles = np.arange(1027, dtype=np.float32) + np.float32(1e6 + 0.5)
+        np.testing.assert_allclose(before, np.sin(angles.astype(np.float64)), rtol=0, atol=1e-6)
+        assert len(queue._jobs) <= 2
+        queue._jobs[-1].run()
+        engine.step()
+        assert engine.read(node["out"]).tobytes() == before.tobytes()
