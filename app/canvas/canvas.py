@@ -19,8 +19,10 @@ from app.canvas.selection_edits import SelectionEdits
 from app.edits import nodes as node_edits
 from app.edits import regions
 from app.edits.dropped_files import place_files
+from app.edits.interfaces import drop_work
 from app.edits.regions import NodeDrop
 from app.edits.remedies import Remedy
+from app.qt.beside import Run, at_once
 from app.qt.safe_overrides import safe_overrides
 from app.view_models.tooltips import Hit, tooltip
 from engine.diagnostics import PatchError
@@ -48,6 +50,8 @@ class Canvas(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._patch: Patch | None = None
+        #: How slow work is done.
+        self.beside: Run = at_once
         self._mirror: Mirror | None = None
         self._selected: list[str] = []
         self.scene = GraphScene(self)
@@ -175,11 +179,17 @@ class Canvas(QWidget):
         if opened is not None:
             self.patch_dropped.emit(opened)
         elif self._patch is not None:
-            try:
-                place = node_edits.snapped(point.x(), point.y())
-                self.select(place_files(self._patch, paths, place, self.scene.regions.scope_at(point)))
-            except PatchError as problem:
-                self._refuse(str(problem))
+            patch, names = self._patch, ", ".join(path.name for path in paths)
+            self.beside(f"Reading {names} …", drop_work(patch, paths), lambda: self._place_read(patch, paths, point))
+
+    def _place_read(self, patch: Patch, paths: list[Path], point: QPointF) -> None:
+        if patch is not self._patch:
+            return  # another one is shown by now
+        try:
+            place = node_edits.snapped(point.x(), point.y())
+            self.select(place_files(patch, paths, place, self.scene.regions.scope_at(point)))
+        except PatchError as problem:
+            self._refuse(str(problem))
 
     def _move_refusal(self, nodes: Sequence[str], scope: str) -> str | None:
         return regions.move_refusal(self._patch, nodes, scope) if self._patch is not None else None

@@ -34,16 +34,16 @@ def place_files(patch: Patch, paths: Iterable[Path], position: Position, scope: 
     with patch.edit(f"Add {', '.join(path.name for path in usable)}"):
         for path in usable:
             file = relative_to(path, patch.path.parent if patch.path else None)
-            for type_id, values in _blocks(path):
+            for type_id, values in kernel_blocks(path) or [("io.load_image", {})]:
                 place = (position[0], position[1] + len(made) * _APART)
                 made.append(patch.add(type_id, position=place, region=scope, file=file, **values).id)
     return made
 
 
-def _blocks(path: Path) -> list[tuple[str, dict[str, str]]]:
-    """Return the types of the blocks for a file, each with values."""
+def kernel_blocks(path: Path) -> list[tuple[str, dict[str, str]]]:
+    """Return the types of the blocks for a kernel file, each with values; nothing for other files."""
     if path.suffix not in SUFFIXES:
-        return [("io.load_image", {})]
+        return []
     try:
         entries = list(load_image(path, HOST_ARCHITECTURE).signatures)
     except KernelError:

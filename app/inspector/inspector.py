@@ -16,12 +16,14 @@ from PySide6.QtWidgets import (
 
 from app.edits import nodes as node_edits
 from app.edits.drive import NodeSize
+from app.edits.interfaces import setting_work
 from app.edits.remedies import Remedy, remedies
 from app.inspector.code_editor import CodeEditor
 from app.inspector.node_info import NodeHeader, NodeStatus, SectionHeading
 from app.inspector.parameter_drives import ParameterDrives
 from app.inspector.parameter_editors import ParameterEditor, align_numbers, make_editor
 from app.inspector.parameter_row import ParameterRow
+from app.qt.beside import Run, at_once
 from app.widgets.empty_state import EmptyState
 from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
@@ -57,6 +59,8 @@ class Inspector(EmptyState):
         self._known: frozenset[str] = frozenset()
         self._forget_stale()
         self._unsubscribe: Callable[[], None] = lambda: None
+        #: How slow work is done.
+        self.beside: Run = at_once
         #: Titles of the sections that are folded, of whatever block.
         self.folded: set[str] = set()
         self.rows: dict[str, ParameterRow] = {}
@@ -209,8 +213,20 @@ class Inspector(EmptyState):
             self._gesture = object()
         if not self._dragging:
             self._idle.start()
-        gesture = (self._gesture, name)
-        self._do(name, lambda patch: node_edits.set_parameter(patch, self._nodes, name, value, gesture=gesture))
+        assert self._patch is not None
+        patch, nodes, gesture = self._patch, self._nodes, (self._gesture, name)
+        work = setting_work(patch, nodes, name, value)
+        if work is None:
+            self._do(name, lambda patch: node_edits.set_parameter(patch, nodes, name, value, gesture=gesture))
+        else:
+            self.beside(
+                f"Compiling {patch.title(nodes[0])} …", work, lambda: self._set_compiled(patch, nodes, name, value)
+            )
+
+    def _set_compiled(self, patch: Patch, nodes: Sequence[str], name: str, value: Any) -> None:
+        """Set what was compiled, if the nodes are still there."""
+        if patch is self._patch and all(node in patch.nodes for node in nodes):
+            self._do(name, lambda patch: node_edits.set_parameter(patch, nodes, name, value))
 
     def _reset(self, name: str) -> None:
         self._do(name, lambda patch: node_edits.reset_parameter(patch, self._nodes, name))
@@ -225,7 +241,8 @@ class Inspector(EmptyState):
             edit(self._patch)
         except PatchError as problem:
             self.refused.emit(str(problem))
-            self._refresh(self.rows[parameter])
+            if parameter in self.rows:
+                self._refresh(self.rows[parameter])
 
     def _begin_drag(self) -> None:
         self._idle.stop()

@@ -28,6 +28,7 @@ from app.documents.session import MakeEngine, Session
 from app.documents.trust import TrustedPaths
 from app.edits.remedies import Remedy
 from app.inspector.inspector import Inspector
+from app.qt.beside import Beside
 from app.qt.gc_timer import GcTimer
 from app.qt.safe_overrides import safe_overrides
 from app.theme.apply import apply_theme
@@ -62,6 +63,8 @@ class MainWindow(QMainWindow):
         self._is_sized = False
         self.state = load_state(folder)
         self.gc_timer = GcTimer(self)
+        self.beside = Beside(self)
+        self.beside.told.connect(lambda text: self.statusBar().showMessage(text))
         self.session = Session(make_engine, self)
         self._recovery = RecoverySlot(folder / "recovery")
         self.files = FileCommands(self.session, self.state, self._recovery, TrustedPaths(folder), self)
@@ -221,6 +224,7 @@ class MainWindow(QMainWindow):
         remember(self, self.docks, self.state, arranged=self._is_sized)
         self.session.close()
         self.gc_timer.close()
+        self.beside.close()
         self._recovery.close()
         try:
             save_state(self.state, self._folder)
@@ -230,6 +234,7 @@ class MainWindow(QMainWindow):
 
     def _wire(self) -> None:
         session, bridge, canvas = self.session, self.bridge, self.canvas
+        canvas.beside = self.inspector.beside = self.beside.run
         session.replaced.connect(self._on_replaced)
         session.engine_changed.connect(self._on_engine_changed)
         session.changed.connect(self._show_title)

@@ -147,6 +147,6 @@ def test_the_button_of_a_missing_file_asks_for_it(
     qtbot.waitUntil(lambda: "Choose a file …" in buttons(window.problems))
     click(buttons(window.problems)["Choose a file …"])
     assert "*.cu" in asked[0]
-    assert patch.value("new", "file") == str(file)
+    qtbot.waitUntil(lambda: patch.value("new", "file") == str(file))
     assert window.canvas.selected() == ["new"]
     qtbot.waitUntil(lambda: ("x", True) in window.canvas.scene.nodes["new"].ports)

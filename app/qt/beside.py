@@ -1,0 +1,64 @@
+"""`Beside`: slow work on a thread of its own, and what follows from it in the UI's thread."""
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
+
+_log = logging.getLogger(__name__)
+#: Work that takes longer is told.
+_TOLD_AFTER_MS = 200
+#: Does `work`, which `what` says in a few words, and then `then`.
+Run = Callable[[str, Callable[[], object], Callable[[], None]], None]
+
+
+def at_once(what: str, work: Callable[[], object], then: Callable[[], None]) -> None:
+    """Do both in the caller's thread, where no window would stand still."""
+    work()
+    then()
+
+
+class Beside(QObject):
+    """Does one piece of work after the other; what follows from each is done in the same order."""
+
+    #: What takes long; "" when it is done.
+    told = Signal(str)
+    _done = Signal(object)
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self._thread = ThreadPoolExecutor(1, "warploom-beside")
+        self._waiting: list[str] = []
+        self._timer = QTimer(self, singleShot=True, interval=_TOLD_AFTER_MS)
+        self._timer.timeout.connect(self._tell)
+        self._done.connect(self._follow, Qt.ConnectionType.QueuedConnection)
+
+    def run(self, what: str, work: Callable[[], object], then: Callable[[], None]) -> None:
+        """Do `work` on the thread, and `then` in the UI's thread, also when the work has failed."""
+        self._waiting.append(what)
+        self._timer.start()
+        self._thread.submit(self._work, work, then)
+
+    def close(self) -> None:
+        """Forget what has not begun, and wait for what has."""
+        self._thread.shutdown(cancel_futures=True)
+
+    def _work(self, work: Callable[[], object], then: Callable[[], None]) -> None:
+        try:
+            work()
+        except Exception:  # noqa: BLE001 - what follows says so itself, since it needs what the work should have given
+            _log.exception("work beside the UI failed")
+        finally:
+            self._done.emit(then)
+
+    def _follow(self, then: Any) -> None:
+        self._waiting.pop(0)
+        if not self._waiting:
+            self._timer.stop()
+            self.told.emit("")
+        then()
+
+    def _tell(self) -> None:
+        self.told.emit(self._waiting[0])

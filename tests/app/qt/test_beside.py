@@ -1,0 +1,50 @@
+"""Slow work doesn't hold the UI."""
+
+import threading
+
+import pytest
+from PySide6.QtCore import QObject
+from pytestqt.qtbot import QtBot
+
+from app.qt.beside import Beside
+
+
+def test_what_follows_is_done_in_the_ui_thread_and_in_order(qtbot: QtBot) -> None:
+    """Also after work that failed, and the UI goes on meanwhile."""
+    parent = QObject()
+    beside = Beside(parent)
+    may_end, done, told = threading.Event(), list[tuple[str, bool]](), list[str]()
+    ui = threading.current_thread()
+    beside.told.connect(told.append)
+
+    def follow(name: str) -> None:
+        done.append((name, threading.current_thread() is ui))
+
+    beside.run("first", may_end.wait, lambda: follow("first"))
+    beside.run("second", lambda: 1 / 0, lambda: follow("second"))
+    qtbot.waitUntil(lambda: told == ["first"])
+    assert not done
+    may_end.set()
+    qtbot.waitUntil(lambda: len(done) == 2)
+    assert done == [("first", True), ("second", True)]
+    assert told == ["first", ""]
+    beside.close()
+
+
+def test_work_that_has_not_begun_is_forgotten_at_the_end(qtbot: QtBot) -> None:
+    """Closing waits only for what is under way."""
+    parent = QObject()
+    beside = Beside(parent)
+    has_begun, may_end = threading.Event(), threading.Event()
+
+    def work() -> None:
+        has_begun.set()
+        may_end.wait()
+
+    beside.run("first", work, lambda: None)
+    beside.run("second", lambda: pytest.fail("it ran"), lambda: pytest.fail("it followed"))
+    has_begun.wait()
+    closing = threading.Thread(target=beside.close)
+    closing.start()
+    may_end.set()
+    closing.join()

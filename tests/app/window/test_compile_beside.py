@@ -1,0 +1,70 @@
+"""Kernels are compiled beside the window, which does not stand still."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPointF
+from pytestqt.qtbot import QtBot
+
+from app.window.main_window import MainWindow
+from blocks.kernel.cuda import CudaKernel
+from engine.kernel_blocks.kernel_block import KernelBlock
+from tests.app.window.window_support import patch_of
+
+CODE = 'extern "C" __global__ void blend(const float* {}, float* out, int n) {{ out[0] = {}[0]; }}\n'
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Compilations wait for this event, except in the UI's thread, where they would fail."""
+    may_end, ui = threading.Event(), threading.current_thread()
+    interface = vars(KernelBlock)["interface"].__func__
+
+    def slow(cls: Any, values: Any) -> Any:
+        assert threading.current_thread() is not ui, "a kernel must not be compiled in the UI's thread"
+        may_end.wait()
+        return interface(cls, values)
+
+    monkeypatch.setattr(KernelBlock, "interface", classmethod(slow))
+    yield may_end
+    may_end.set()
+
+
+def test_a_dropped_kernel_is_compiled_beside_the_window(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path, held: threading.Event
+) -> None:
+    """The status bar says so, and the block comes when it is done."""
+    file = tmp_path / "blend.cu"
+    file.write_text(CODE.format("first", "first"))
+    window.files.new()
+    window.canvas.view.files_dropped.emit([file], QPointF(0, 0))
+    assert not patch_of(window).nodes
+    qtbot.waitUntil(lambda: window.statusBar().currentMessage() == "Reading blend.cu …")
+    held.set()
+    qtbot.waitUntil(lambda: bool(patch_of(window).nodes))
+    (node,) = patch_of(window).nodes
+    assert ("first", True) in window.canvas.scene.nodes[node].ports
+    assert window.canvas.selected() == [node]
+    assert window.statusBar().currentMessage() == ""
+
+
+def test_code_that_is_entered_is_compiled_beside_the_window(window: MainWindow, qtbot: QtBot) -> None:
+    """The node keeps its ports until then; code for a block that is gone by then is dropped."""
+    window.files.new()
+    patch = patch_of(window)
+    node = patch.add("kernel.cuda").id
+    window.canvas.select([node])
+    code = CODE.format("second", "second")
+    window.inspector.editor("code").edited.emit(code)
+    assert patch.value(node, "code") == CudaKernel.parameters["code"].default
+    qtbot.waitUntil(lambda: patch.value(node, "code") == code)
+    assert ("second", True) in window.canvas.scene.nodes[node].ports
+    window.inspector.editor("code").edited.emit(CODE.format("third", "third"))
+    patch.remove(node)
+    done: list[None] = []
+    window.beside.run("", lambda: None, lambda: done.append(None))
+    qtbot.waitUntil(lambda: bool(done))
+    assert not patch.nodes
