@@ -1,11 +1,13 @@
 """Directions, names and types of a kernel's parameters are read from its code, and never guessed."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+from engine.device.device import HOST_ARCHITECTURE
 from engine.kernel_sources.describe import describe_kernels, source_parameter_names
-from engine.kernel_sources.image import KernelManifest, read_manifest, write_manifest
+from engine.kernel_sources.image import KERNELS_FOLDER, KernelManifest, read_manifest, write_manifest
 from engine.kernel_sources.loader import load_image
 from engine.kernel_sources.nvrtc import CompileCache
 
@@ -41,6 +43,21 @@ def test_directions_follow_loads_stores_and_atomics(tmp_path: Path, architecture
     assert directions(manifest) == {"x": "in", "y": "inout", "z": "out", "counter": "inout", "n": "in", "stride": "in"}
     assert [p.is_pointer for p in manifest.parameters] == [True, True, True, True, False, False]
     assert manifest.needs_review is False
+
+
+@pytest.mark.parametrize("path", sorted(KERNELS_FOLDER.glob("*.cu")), ids=lambda path: path.stem)
+def test_what_the_library_declares_const_is_read_and_all_else_is_written(path: Path) -> None:
+    """Its kernels are declared as they are used."""
+    found = {manifest.name: manifest for manifest in describe_kernels(load_image(path, HOST_ARCHITECTURE))}
+    for name, text in re.findall(r"__global__[^;{]*?\b(\w+)\(([^)]*)\)\s*{", path.read_text()):
+        declared = [parameter.split("//")[0].strip() for parameter in re.split(r",(?:\s*//.*)?", text)]
+        told = found.pop(name).parameters
+        assert len(told) == len(declared)
+        for parameter, said in zip(told, declared, strict=True):
+            assert bool(parameter.is_pointer) is ("*" in said), said
+            expected = ("in",) if said.startswith("const ") else ("out", "inout")
+            assert "*" not in said or parameter.direction in expected, said
+    assert not found
 
 
 def test_a_pointer_chosen_at_run_time_counts_for_both(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from engine import Engine, Patch
 from engine.api import Block, BlockBuilder, CudaFile, CudaOptions, CudaText, In, Kernel, Out, f32, param, port
 from engine.kernel_sources.python.trust import trusted_folders
 from engine.patch.changes import PortRef
-from engine.protocol.messages import NodeState
+from engine.protocol.messages import FrameReport, NodeState
 from tests.fuzzing import FACTOR, seeds
 from tests.waiting import until
 
@@ -60,6 +60,8 @@ def run(x: "*fp32", out: "*fp32", n: "i32"):
     i = tl.program_id(0) * 256 + tl.arange(0, 256)
     tl.store(out + i, tl.load(x + i, mask=i < n) * %s, mask=i < n)
 """
+#: The file that is saved when a storm is over.
+LAST = "end.cu"
 WITH_HEADER = f'#include "factor.cuh"\n{CUDA % "FACTOR"}'
 
 
@@ -125,6 +127,9 @@ class Storm:
             self.patch.add("test_storm.file", node_id=kind, file=str(file))
         self.patch.add("test_storm.file", node_id="constant", file=str(folder / "constant.cu"), factor=1)
         (folder / "constant.cu").write_text(CUDA % "FACTOR")
+        (folder / LAST).write_text(CUDA % "0.0f")
+        self.patch.add("test_storm.file", node_id="end", file=str(folder / LAST))
+        self.patch.connect(data["out"], self.patch["end"]["x"])
         self.patch.add("test_storm.text", node_id="text", text=CUDA % "1.0f")
         self.patch.add("kernel.expression", node_id="formula", expression="x * 1")
         self.last |= {"constant": 1, "text": 1, "formula": 1}
@@ -163,15 +168,35 @@ class Storm:
                     file.flush()
                     file.write(data[10:])
 
-    def is_followed(self, engine: Engine) -> bool:
-        """True when each node with a mistake is in error and all others have the newest result."""
-        report = engine.take_report()
-        if report is None or any(
-            (report.nodes[kind].state is NodeState.ERROR) is not (number is None) for kind, number in self.last.items()
-        ):
-            return False
-        found = {kind: engine.read(PortRef(kind, "out")) for kind, number in self.last.items() if number is not None}
-        return all(np.array_equal(found[kind], X * np.float32(self.last[kind])) for kind in found)
+    def wrong(self, report: FrameReport, engine: Engine) -> list[str]:
+        """Return the nodes with a mistake that are not in error, and those that have not the newest result."""
+        found = []
+        for kind, number in self.last.items():
+            state = report.nodes[kind].state
+            if (state is NodeState.ERROR) is not (number is None):
+                found.append(f"{kind} {number}: {state}, {report.nodes[kind].message}")
+            elif number is not None and not self._is_computed(engine, kind, number):
+                found.append(f"{kind} {number}: {engine.read(PortRef(kind, 'out'))}")
+        return found
+
+    def _is_computed(self, engine: Engine, kind: str, number: int) -> bool:
+        return np.array_equal(engine.read(PortRef(kind, "out")), X * np.float32(number))
+
+    def settle(self, engine: Engine) -> FrameReport:
+        """Have everything that was saved reported and followed; return the report of the frame after that.
+
+        Files are reported in the order of their saves, so that of the last one is the last: once its kernel runs, the
+        watcher knows of all others, and once a second one runs, it has told of all others.
+        """
+        watcher = engine._local._watcher
+        assert watcher is not None
+        for _ in range(2):
+            self.count += 1
+            (self.folder / LAST).write_text(CUDA % f"{self.count}.0f")
+            until(lambda: self._is_computed(engine, "end", self.count))
+            until(lambda: not watcher._due_s)
+        engine.stop()
+        return engine.step()  # which finishes what is under way
 
 
 @pytest.mark.parametrize("seed", seeds(1)[:1])
@@ -180,17 +205,18 @@ def test_a_storm_of_saves_leaves_no_kernel_behind(tmp_path: Path, seed: int) -> 
     trusted_folders.add(tmp_path)
     try:
         storm = Storm(tmp_path, seed)
+        kinds = sorted(storm.last)
         with Engine(storm.patch, device="host") as engine:
             engine.watch_files([tmp_path])
+            assert storm.wrong(engine.step(), engine) == []
             engine.start(rate=200)
-            until(lambda: storm.is_followed(engine))
-            kinds = sorted(storm.last)
             for _ in range(SAVES):
                 storm.save(storm.random.choice(kinds), is_broken=storm.random.random() < 0.5)
                 time.sleep(PAUSE_S)
-            until(lambda: storm.is_followed(engine))
+            assert storm.wrong(storm.settle(engine), engine) == []
+            engine.start(rate=200)
             for kind in kinds:
                 storm.save(kind, is_broken=False)
-            until(lambda: storm.is_followed(engine))
+            assert storm.wrong(storm.settle(engine), engine) == []
     finally:
         trusted_folders.discard(tmp_path)
