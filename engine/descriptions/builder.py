@@ -44,7 +44,7 @@ from engine.descriptions.ports import PortSpec, count_name, counter_name
 from engine.descriptions.shape_rules import check_rule
 from engine.device.external import ExternalArray, describe_external
 from engine.kernel_sources.sources import OpGraphSource
-from engine.libraries.call import CallOn
+from engine.libraries.call import CallOn, LibraryCall
 from engine.ops import OpGraph
 from engine.types import NAMED, DType, any_type, c128, u8, u32
 
@@ -192,6 +192,8 @@ class BlockBuilder:
             is_output = slot in call.outputs
             given = self._access(handle, reads=not is_output or slot in call.changed, writes=is_output)
             operands.append((slot, given))
+        if "info" in call.outputs and "info" not in made.buffers:
+            operands.append(("info", self._info(call, operands)))
         arguments = [self.argument(number) for number in made.numbers.values()]
         numbers = tuple([(name, _number(argument)) for name, argument in zip(made.numbers, arguments, strict=True)])
         for kind in (ValueArgument, BufferArgument):
@@ -205,6 +207,14 @@ class BlockBuilder:
             KernelEntry(_STORE, (1,), (1, 1, 1), (stored, ElementArgument(operands[0][1].name), *values))
         )
         return CapturedCall(call, tuple(operands), numbers, stored)
+
+    def _info(self, call: LibraryCall, operands: Sequence[tuple[str, BufferArgument]]) -> BufferArgument:
+        """Make the word in which a call says whether it failed, which is read back after each frame."""
+        word = self._own(f"info{self._count(CaptureEntry)}_{len(self._statuses)}", u32)
+        written = [given.name for slot, given in operands if slot in call.outputs and given.name in self._ports]
+        outputs = [spec.name for spec in self._ports.values() if not spec.is_input]
+        self._statuses.append(Status(word.name, StatusKind.INFO, (written or outputs)[0], call=call))
+        return BufferArgument(word.name, reads=False, writes=True)
 
     def _own(self, name: str, dtype: DType, size: int = 1) -> BufferArgument:
         """Make an internal buffer, and return it as an argument that is written and read."""

@@ -253,16 +253,21 @@ class StatusKind(StrEnum):
 
     APPENDED = "appended"  # how many elements were appended, including those beyond the capacity
     STOPPED = "stopped"  # not 0 when a loop was ended by its limit
+    INFO = "info"  # not 0 when a library call failed for what its operands hold
 
 
 @dataclass(frozen=True)
 class Status:
-    """A word (u32) of an internal buffer that is read back after each frame and compared with `capacity`."""
+    """A word (u32) of an internal buffer that is read back after each frame.
+
+    It is compared with `capacity`, or means what the library call that wrote it says.
+    """
 
     buffer: str
     kind: StatusKind
     port: str
-    capacity: ExtentArgument | ParameterArgument
+    capacity: ExtentArgument | ParameterArgument | None = None
+    call: LibraryCall | None = None
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,10 @@ class LibraryCall:
         """
         raise NotImplementedError
 
+    def problem(self, word: int) -> tuple[str, str]:
+        """Return what a word above 0 in the slot `info` says of the operands, and the remedy."""
+        raise NotImplementedError
+
     def on(self, **operands: Any) -> CallOn:
         """Return the call on ports or buffers of a block by slot, with numbers or live parameters by name."""
         slots = (*self.inputs, *self.outputs)

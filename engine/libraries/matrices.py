@@ -87,6 +87,26 @@ def flat_of(layout: Layout) -> Vectors:
     return vectors_of(layout)
 
 
+@dataclass(frozen=True)
+class Stack:
+    """`count` matrices of `rows` x `columns`, with the distances in elements of matrices, rows and columns."""
+
+    count: int
+    rows: int
+    columns: int
+    steps: tuple[int, int, int]
+
+
+def stack_of(layout: Layout, *, vectors: bool = False) -> Stack:
+    """Return the matrices of the last two axes, or the vectors of the last one as columns; ValueError as `pieces`."""
+    shape, strides = layout.shape, layout.element_strides
+    if vectors:
+        shape, strides = (*shape, 1), (*strides, 1)
+    *axes, rows, columns = shape
+    count, distance = pieces("matrices", axes, strides[:-2])
+    return Stack(count, rows, columns, (distance, strides[-2], strides[-1]))
+
+
 def check_matrix(slot: str, layout: Layout) -> None:
     """Raise OperandError unless the last two axes are a matrix that BLAS can work on."""
     check_axes(slot, layout)

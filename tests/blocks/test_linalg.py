@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from engine import Engine, Patch, UpdateLevel
+from engine.diagnostics import Severity
 from tests.blocks.running import apply, problems, run
 
 Array = np.ndarray[Any, Any]
@@ -65,6 +66,60 @@ def test_factors_may_be_worked_out_on_the_device(dtype: str) -> None:
     assert np.allclose(multiple, (x @ y) * y, atol=1e-5)
 
 
+def test_systems_are_solved_and_matrices_factored() -> None:
+    """Each block with all its ports."""
+    a, b = RNG.normal(size=(5, 5)) + 5 * np.eye(5), RNG.normal(size=(5, 2))
+    h = a @ a.T
+    assert np.allclose(apply("linalg.solve", {"a": a, "b": b}, port="x"), np.linalg.solve(a, b))
+    positive = apply("linalg.solve", {"a": h, "b": b}, port="x", matrix="positive definite")
+    assert np.allclose(positive, np.linalg.solve(h, b))
+    tall, side = RNG.normal(size=(9, 4)), RNG.normal(size=9)
+    found = apply("linalg.least_squares", {"a": tall, "b": side}, port="x")
+    assert np.allclose(found, np.linalg.lstsq(tall, side)[0])
+    assert np.allclose(apply("linalg.inverse", {"a": a}), np.linalg.inv(a))
+    assert np.allclose(apply("linalg.cholesky", {"a": h}), np.linalg.cholesky(h))
+    patch = Patch()
+    made = {name: placed(patch, f"linalg.{name}", {"a": h}) for name in ("lu", "qr", "eigen", "svd")}
+    ports = ["lu.lower", "lu.upper", "lu.order", "qr.q", "qr.r", "eigen.eigenvalues", "eigen.vectors", "svd.u", "svd.s"]
+    places = [made[name][port] for name, port in (text.split(".") for text in ports)]
+    lower, upper, order, q, r, values, vectors, u, s = run(patch, *places)
+    assert np.allclose(lower @ upper, h[order]) and np.allclose(q @ r, h)
+    assert np.allclose(h @ vectors, vectors * values) and np.allclose(np.abs(u.T @ u), np.eye(5))
+    assert np.allclose(s, values[::-1])
+
+
+def test_a_matrix_that_cant_be_solved_gives_a_warning_while_it_is_there() -> None:
+    """At the port of the result, with the column at fault."""
+    flat = np.eye(3, dtype=np.float32)
+    flat[:, 1] = 0
+    patch = Patch()
+    source = patch.add("io.array", data=flat)
+    copied = patch.add("math.scale_offset")
+    solve = placed(patch, "linalg.solve", {"b": np.ones(3, np.float32)})
+    patch.connect(source["out"], copied["x"])
+    patch.connect(copied["out"], solve["a"])
+    with Engine(patch, device="host") as engine:
+        (told,) = engine.step().diagnostics
+        assert (told.severity, told.node, told.port) == (Severity.WARNING, solve.id, "x")
+        assert told.message == "matrix must be invertible, got column 1 as a combination of those before it"
+        patch.set(source, data=np.eye(3, dtype=np.float32))
+        assert not engine.step().diagnostics
+        assert np.array_equal(engine.read(solve["x"]), np.ones(3))
+
+
+def test_a_call_in_a_region_that_did_not_run_warns_of_nothing() -> None:
+    """Its word is cleared in every frame."""
+    patch = Patch()
+    condition = patch.add("buffer.constant", shape="1", value=1.0)
+    branch = patch.add("control.if")
+    patch.connect(condition["out"], branch["condition"])
+    inverse = placed(patch, "linalg.inverse", {"a": np.zeros((2, 2), np.float32)}, region=branch.body)
+    with Engine(patch, device="host") as engine:
+        assert [item.node for item in engine.step().diagnostics] == [inverse.id]
+        patch.set(condition, value=0.0)
+        assert not engine.step().diagnostics
+
+
 @pytest.mark.parametrize(
     ("block", "shapes", "port", "words"),
     [
@@ -72,6 +127,8 @@ def test_factors_may_be_worked_out_on_the_device(dtype: str) -> None:
         ("add_matrices", {"a": (3, 4), "b": (4, 3)}, "b", "must be of shape [3, 4]"),
         ("dot", {"x": (3,), "y": (4,)}, "y", "must be of shape [3]"),
         ("multiply", {"a": (3, 4), "b": (4, 2), "bias": (4,)}, "bias", "must be of shape [2] without gaps"),
+        ("solve", {"a": (3, 3), "b": (4,)}, "b", "right side must have 3 rows"),
+        ("eigen", {"a": (3, 4)}, "a", "matrix must be square"),
         ("add_scaled", {"x": (3,), "y": (3,), "factor": (2,)}, "factor", "[1]"),
     ],
 )

@@ -9,7 +9,9 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from engine.device.device import Device
-from engine.device.protocol import Memory
+from engine.device.protocol import LoadedKernel, Memory, Module
+from engine.kernel_sources.image import KERNELS_FOLDER
+from engine.kernel_sources.loader import load_image
 from engine.types import DType, bf16, c64, c128, f16, f32, f64
 from engine.types.layout import Layout
 
@@ -53,6 +55,7 @@ class Handles:
         self.info = device.info
         self._device = device
         self._zero: Memory | None = None
+        self._module: Module | None = None
         self._made: dict[object, tuple[Any, Callable[[Any], None]]] = {}
 
     def get(self, create: Callable[[], Handle], destroy: Callable[[Handle], None]) -> Handle:
@@ -70,8 +73,18 @@ class Handles:
             self._device.fill(self._zero, 0)
         return self._zero.pointer
 
+    def kernel(self, entry: str) -> LoadedKernel:
+        """Return one of our own kernels in `kernels/lapack.cu`."""
+        if self._module is None:
+            image = load_image(KERNELS_FOLDER / "lapack.cu", self.info.architecture)
+            self._module = self._device.load_module(image.payload(self.info.architecture))
+        return self._module.kernel(entry)
+
     def close(self) -> None:
         """Give all of them back."""
+        if self._module is not None:
+            self._module.unload()
+            self._module = None
         if self._zero is not None:
             self._zero.free()
             self._zero = None

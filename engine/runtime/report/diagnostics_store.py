@@ -80,7 +80,7 @@ class DiagnosticsStore:
 def status_diagnostics(
     plan: Plan, words: Mapping[PortRef, int], values: Mapping[str, Mapping[str, object]]
 ) -> list[Diagnostic]:
-    """Return a warning for each append buffer that is nearly full or overflowed and each loop ended by its limit.
+    """Return warnings: for append buffers that are nearly full, loops ended by their limit, library calls that failed.
 
     `words` are the status words by buffer; `values` the parameter values of the patch's nodes.
     """
@@ -89,12 +89,17 @@ def status_diagnostics(
         word = words[PortRef(node, status.buffer)]
         if not word:
             continue
+        if status.call is not None:
+            text, remedy = status.call.problem(word)
+            found.append(warning(text, node=node, port=status.port, remedy=remedy))
+            continue
         if isinstance(status.capacity, ParameterArgument):
             number: Any = plan.inlined.all_values(values).get(node, {}).get(status.capacity.name)
             if number is None:  # of a block that runs on although it was removed
                 continue
             capacity = int(number)
         else:
+            assert status.capacity is not None
             capacity = status.capacity.extent.evaluate(plan.checked.nodes[node].context)
         if status.kind is StatusKind.STOPPED:
             text = f"loop must end by itself, got more than {capacity:,} turns, where it was stopped"

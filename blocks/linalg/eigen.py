@@ -1,0 +1,22 @@
+from engine.api import Block, BlockBuilder, In, Out, any_type, lapack, port
+
+
+class Eigen(
+    Block, id="linalg.eigen", tags=("eigenvalues", "eigenvectors", "pca", "spectrum", "modes", "syev", "lapack")
+):
+    """Find the eigenvalues and eigenvectors of a symmetric matrix.
+
+    a vectors[:, i] = eigenvalues[i] vectors[:, i], with a [n, n] symmetric, or Hermitian for complex numbers: the axes
+    and variances of a covariance, the modes of a structure. Only the lower half of a is read. Eigenvalues ascend;
+    vectors have length one and are orthogonal, and their signs are not determined. Leading axes repeat it.
+
+    On CUDA, n is at most 512. Elements are f32, f64, c64 or c128.
+    """
+
+    a: In[any_type] = port(strided=True, doc="Symmetric or Hermitian matrix [..., n, n].")
+    eigenvalues: Out[any_type] = port(dtype="captured", shape="captured", doc="Eigenvalues [..., n], real, ascending.")
+    vectors: Out[any_type] = port(dtype="captured", shape="captured", doc="Eigenvectors [..., n, n], as columns.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One call of LAPACK, captured."""
+        build.capture(lapack.Eigh().on(a=self.a, values=self.eigenvalues, vectors=self.vectors))

@@ -1,0 +1,22 @@
+from engine.api import Block, BlockBuilder, In, Out, any_type, lapack, port
+
+
+class Svd(Block, id="linalg.svd", tags=("singular", "values", "pca", "rank", "pseudoinverse", "compression", "lapack")):
+    """Find the singular values of a matrix, and its singular vectors.
+
+    u diag(s) vh = a, with a [m, n] and k = min(m, n): the columns of u [m, k] and the rows of vh [k, n] have length one
+    and are orthogonal, and s [k] descends. The first few terms are the best approximation of a with so few: use it for
+    principal components, ranks and compression. The signs of vectors are not determined. Leading axes repeat it.
+
+    On CUDA, k is at most 512; there, beyond 32 rows or columns, vectors of values near 0 in relation to the largest are
+    less exact. Elements are f32, f64, c64 or c128.
+    """
+
+    a: In[any_type] = port(strided=True, doc="Matrix [..., m, n].")
+    u: Out[any_type] = port(dtype="captured", shape="captured", doc="Left vectors [..., m, k], as columns.")
+    s: Out[any_type] = port(dtype="captured", shape="captured", doc="Singular values [..., k], real, descending.")
+    vh: Out[any_type] = port(dtype="captured", shape="captured", doc="Right vectors [..., k, n], as rows, conjugate.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One call of LAPACK, captured."""
+        build.capture(lapack.Svd().on(a=self.a, u=self.u, s=self.s, vh=self.vh))

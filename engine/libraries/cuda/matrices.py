@@ -1,0 +1,110 @@
+"""Matrices in scratch memory, column by column as LAPACK's routines want them, and the kernels that put them there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from ctypes import c_int, c_longlong, c_ulonglong, c_void_p
+from enum import IntEnum
+from typing import Any
+
+from cuda.bindings import driver
+
+from engine.device.cuda.errors import check
+from engine.device.cuda.module import own_kernel
+from engine.libraries.cuda.plan import Handles
+from engine.libraries.lapack import CODE_BITS
+from engine.libraries.matrices import Stack
+from engine.types import DType, c64, c128, f32, f64
+from engine.types.layout import ALLOCATION_ALIGNMENT
+
+#: Element types as `kernels/lapack.cu` numbers them.
+_TYPES: Mapping[DType, int] = {f32: 0, f64: 1, c64: 2, c128: 3}
+_THREADS, _MOST_BLOCKS = 256, 65535
+
+
+class Part(IntEnum):
+    """What is copied of a matrix; the rest is zero. `UNIT_LOWER` has ones in its diagonal."""
+
+    ALL = 0
+    LOWER = 1
+    UPPER = 2
+    UNIT_LOWER = 3
+    IDENTITY = 4
+
+
+def by_columns(count: int, rows: int, columns: int) -> Stack:
+    """Return matrices that lie one after another, each column by column."""
+    return Stack(count, rows, columns, (rows * columns, 1, rows))
+
+
+def transposed(stack: Stack) -> Stack:
+    """Return the same memory with rows as columns."""
+    matrix, row, column = stack.steps
+    return Stack(stack.count, stack.columns, stack.rows, (matrix, column, row))
+
+
+class Scratch:
+    """Parts of a plan's scratch memory, by their distance from its start."""
+
+    def __init__(self) -> None:
+        self.size_bytes = 0
+
+    def take(self, size_bytes: int) -> int:
+        """Return the place of a new part."""
+        place = self.size_bytes
+        self.size_bytes = place + -(-max(size_bytes, 1) // ALLOCATION_ALIGNMENT) * ALLOCATION_ALIGNMENT
+        return place
+
+
+class MatrixKernels:
+    """The kernels of `kernels/lapack.cu`, launched on a stream."""
+
+    def __init__(self, handles: Handles, dtype: DType) -> None:
+        self._handles, self._type = handles, _TYPES[dtype]
+        handles.kernel("copy_matrices")  # compiled before anything is captured
+
+    def copy(
+        self,
+        stream: int,
+        target: tuple[int, Stack],
+        source: tuple[int, Stack],
+        part: Part = Part.ALL,
+        *,
+        conjugate: bool = False,
+    ) -> None:
+        """Copy matrices of the target's sizes from address and stack to address and stack."""
+        to, of = target[1], source[1]
+        total = to.count * to.rows * to.columns
+        sizes = [(total, c_longlong), (to.rows, c_int), (to.columns, c_int)]
+        steps = [(step, c_longlong) for step in (*to.steps, *of.steps)]
+        rest = [(self._type, c_int), (int(part), c_int), (int(conjugate), c_int)]
+        addresses = [(target[0], c_void_p), (source[0], c_void_p)]
+        self._launch("copy_matrices", total, stream, *addresses, *sizes, *steps, *rest)
+
+    def addresses(self, stream: int, target: int, first: int, distance_bytes: int, count: int) -> None:
+        """Write the addresses of matrices."""
+        rest = (first, c_ulonglong), (distance_bytes, c_longlong), (count, c_int)
+        self._launch("matrix_addresses", count, stream, (target, c_void_p), *rest)
+
+    def first_code(self, stream: int, word: int, codes: int, count: int) -> None:
+        """Put LAPACK's codes into one word, as `info_word` does."""
+        rest = (count, c_int), (CODE_BITS, c_int)
+        self._launch("first_code", _THREADS, stream, (word, c_void_p), (codes, c_void_p), *rest)
+
+    def dependent_columns(self, stream: int, codes: int, r: tuple[int, Stack]) -> None:
+        """Write a code for each matrix of R's, by columns: which diagonal element is lost in rounding."""
+        address, stack = r
+        sizes = (stack.rows, c_int), (stack.columns, c_int), (stack.count, c_int), (self._type, c_int)
+        self._launch("dependent_columns", stack.count, stream, (codes, c_void_p), (address, c_void_p), *sizes)
+
+    def row_order(self, stream: int, order: int, pivots: int, sizes: tuple[int, int, int]) -> None:
+        """Turn pivots into the order of rows; sizes are rows, pivots and matrices."""
+        numbers = [(size, c_int) for size in sizes]
+        self._launch("row_order", sizes[2], stream, (order, c_void_p), (pivots, c_void_p), *numbers)
+
+    def _launch(self, entry: str, threads: int, stream: int, *arguments: tuple[int, Any]) -> None:
+        values, types = zip(*arguments, strict=True)
+        blocks = min(-(-threads // _THREADS), _MOST_BLOCKS)
+        kernel = own_kernel(self._handles.kernel(entry)).handle
+        where = blocks, 1, 1, _THREADS, 1, 1, 0, stream
+        check(driver.cuLaunchKernel(kernel, *where, (values, types), 0), f"launching {entry}")
