@@ -1,4 +1,4 @@
-"""What becomes of files that are dropped on the canvas: a block for each kernel and each image."""
+"""What becomes of files that are dropped on the canvas: a block for each kernel, each image and each sound."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,30 +11,34 @@ from engine.patch.changes import Position
 from engine.patch.document import Patch
 from engine.patch.files import SUFFIX
 
-_IMAGES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff"})
+#: The blocks that load other files than kernels, by how these end.
+_LOADERS = {
+    **dict.fromkeys((".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff"), "io.load_image"),
+    ".wav": "io.load_audio",
+}
 #: Between the blocks of one drop.
 _APART = 120.0
 
 
 def is_usable(path: Path) -> bool:
-    """True for a file that can be dropped: a kernel, an image or a patch."""
-    return path.suffix.lower() in _IMAGES or path.suffix in SUFFIXES or path.suffix == SUFFIX
+    """True for a file that can be dropped: a kernel, an image, a sound or a patch."""
+    return path.suffix.lower() in _LOADERS or path.suffix in SUFFIXES or path.suffix == SUFFIX
 
 
 def place_files(patch: Patch, paths: Iterable[Path], position: Position, scope: str) -> list[str]:
-    """Add a block for each entry point of each kernel file, and for each image; return the ids of the new nodes.
+    """Add a block for each entry point of each kernel file, each image and sound; return the ids of the new nodes.
 
-    PatchError when none of the files is a kernel or an image. A kernel with mistakes gets its block, which says so.
+    PatchError when none of the files is one of these. A kernel with mistakes gets its block, which says so.
     """
     usable = [path for path in paths if is_usable(path) and path.suffix != SUFFIX]
     if not usable:
-        kinds = ", ".join(sorted({*SUFFIXES, *_IMAGES}))
+        kinds = ", ".join(sorted({*SUFFIXES, *_LOADERS}))
         raise PatchError(f"a dropped file must end in one of {kinds}")
     made: list[str] = []
     with patch.edit(f"Add {', '.join(path.name for path in usable)}"):
         for path in usable:
             file = relative_to(path, patch.path.parent if patch.path else None)
-            for type_id, values in kernel_blocks(path) or [("io.load_image", {})]:
+            for type_id, values in kernel_blocks(path) or [(_LOADERS[path.suffix.lower()], {})]:
                 place = (position[0], position[1] + len(made) * _APART)
                 made.append(patch.add(type_id, position=place, region=scope, file=file, **values).id)
     return made

@@ -227,6 +227,7 @@ class PathEditor(TextEditor):
     _FILTERS: ClassVar[dict[str, str]] = {
         "image": "Images (*.png *.jpg *.jpeg *.bmp *.webp *.tif *.tiff);;All files (*)",
         "kernel": "Kernels (*.cu *.ptx *.py);;All files (*)",
+        "sound": "Sounds (*.wav);;All files (*)",
     }
 
     def __init__(self, spec: ParameterSpec, folder: Callable[[], Path | None]) -> None:

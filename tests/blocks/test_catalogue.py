@@ -15,14 +15,16 @@ from engine.kernel_sources.loader import find_source, load_image
 
 BLOCKS = [block for block in default_catalogue().all() if block.__module__.startswith("blocks.")]
 IDS = [block.id for block in BLOCKS]
-PHOTO = Path(__file__).parents[2] / "resources" / "media" / "still_life.jpg"
+MEDIA = Path(__file__).parents[2] / "resources" / "media"
+#: A file for parameters that name one, by what they are for.
+FILES = {"open sound": MEDIA / "dawn.wav"}
 
 
 def _placed(block_type: type[Block]) -> Block:
     values: dict[str, Any] = {}
     for name, spec in block_type.parameters.items():
         if spec.files.startswith("open"):
-            values[name] = PHOTO
+            values[name] = FILES.get(spec.files, MEDIA / "still_life.jpg")
         if spec.type == "external":
             values[name] = np.ones(3, np.float32)
     return block_type("node", values)

@@ -13,11 +13,13 @@ from engine import Engine, UpdateLevel
 from engine.device.device import Device
 from engine.patch.files import dump_patch, load_patch
 from engine.protocol.messages import Reset, SetInput
-from tests.blocks.control_checks import CHECKS, EXAMPLES, example
+from tests.blocks import control_checks, signal_checks
+from tests.blocks.control_checks import EXAMPLES, example
 
 PHOTO = Path(__file__).parents[2] / "resources" / "media" / "still_life.jpg"
 #: Frames of a whole example take longer than optimising its kernels.
 pytestmark = pytest.mark.usefixtures("optimiser")
+CHECKS = [*control_checks.CHECKS, *signal_checks.CHECKS]
 CHECKED = [check.__name__.removeprefix("check_") for check in CHECKS]
 
 

@@ -8,10 +8,11 @@ import pytest
 
 from engine.device.device import Device
 from engine.patch.document import Patch
-from tests.blocks.control_checks import CHECKS
+from tests.blocks import control_checks, signal_checks
 from tests.blocks.running import run
 
 pytestmark = pytest.mark.gpu
+CHECKS = [*control_checks.CHECKS, *signal_checks.CHECKS]
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=[check.__name__.removeprefix("check_") for check in CHECKS])

@@ -207,7 +207,8 @@ def read_port(
         memory = {**compiled.memory, **private}
         running = {node.operation: node.kernel for node in compiled.kernels}
         kernels = running if plan is fused else PlanKernels(plan, services.modules)
-        resources = Resources(memory, kernels, plan.inlined.all_values(values), services.frame)
+        numbers = plan.inlined.all_values(values)
+        resources = Resources(memory, kernels, numbers, services.frame, libraries=services.libraries)
         built = build_graph(plan, services.device, resources, {}, only=again)
         try:
             executable = built.graph.instantiate()

@@ -51,14 +51,17 @@ def test_a_kernel_with_a_mistake_gets_its_block(canvas: Canvas, patch: Patch, tm
     assert patch.nodes[node].parameters == {"file": str(file)}
 
 
-def test_a_picture_becomes_a_block_that_loads_it(canvas: Canvas, patch: Patch, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "block"), [("flower.png", "io.load_image"), ("Rain.WAV", "io.load_audio")])
+def test_pictures_and_sounds_become_blocks_that_load_them(
+    canvas: Canvas, patch: Patch, tmp_path: Path, name: str, block: str
+) -> None:
     """Files beside the patch are named relative to it."""
     patch.path = tmp_path / "a.loom"
-    file = tmp_path / "flower.png"
+    file = tmp_path / name
     file.write_bytes(b"")
     assert _drop(canvas, [file], QPointF(0, 200))
     (node,) = canvas.selected()
-    assert (patch.nodes[node].type, patch.value(node, "file")) == ("io.load_image", "flower.png")
+    assert (patch.nodes[node].type, patch.value(node, "file")) == (block, name)
 
 
 def test_a_patch_is_opened(canvas: Canvas, tmp_path: Path) -> None:
