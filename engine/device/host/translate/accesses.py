@@ -23,6 +23,8 @@ from engine.ptx.tree import Address, Instruction, Integer, Operand, Register, Sy
 
 SPACES = ("global", "shared", "local", "const", "param")
 _KINDS = {"shared": abi.BAD_SHARED, "local": abi.BAD_LOCAL, "param": abi.BAD_PARAMETER}
+#: Bytes that a processor fetches at once.
+CACHE_LINE = 64
 SITE_BITS = 6
 LAST_SITE = (1 << SITE_BITS) - 1
 
@@ -78,6 +80,9 @@ class Accesses:
         self._row_pointers: dict[tuple[Root | str | None, Operand], tuple[str, int] | None] = {}
         #: Whether the loop over threads runs whole warps, whose threads are together.
         self.in_warps = False
+        self._next_block: Ranges | None = None
+        #: What each row of the next thread block will access, as pointers, with the bytes from thread to thread.
+        self.ahead: list[tuple[str, int]] = []
         self._fold = "%fault.thread" if branch_free else ""
         self.sites: list[tuple[int, int]] = []  # PTX line, kind of fault
         self.suffix = ", !llvm.access.group !1" if branch_free else ""
@@ -110,6 +115,19 @@ class Accesses:
         """What is computed once for each row."""
         return self.rows.lines if "rows" in vars(self) else []
 
+    def look_ahead(self) -> None:
+        """Note what the next thread block will access, as far as that follows from its number."""
+        body = self._body
+        self._next_block = Ranges(
+            body.function, body.layout, PhaseValues(), row=True, width=self.row_width, block_x="%ctaid.next"
+        )
+
+    def ahead_lines(self) -> list[str]:
+        """Return the lines that compute the pointers `ahead` in each row."""
+        if self._next_block is None or not self.ahead:
+            return []
+        return ["  %ctaid.next = add i32 %ctaid.x, 1", *self._next_block.lines]
+
     def join(self, other: "Accesses") -> None:
         """Check accesses together with those of another body of the same threads."""
         if other._ranges_of_threads is not None:
@@ -130,6 +148,7 @@ class Accesses:
                 return
         address = self._body.address(operand)
         if self._is_hoisted(instruction, operand, size, space):
+            self._note_next(operand, space)
             yield self._hoisted_pointer(operand, address, size, space)
             return
         check, address, pointer = self._checks.check(instruction, operand, address, size, space)
@@ -236,6 +255,18 @@ class Accesses:
             step = code.value(f"mul nuw nsw i64 %tid.x.wide, {slope}" if slope > 0 else f"mul i64 %tid.x.wide, {slope}")
             pointer = code.value(f"getelementptr i8, ptr {pointer}, i64 {step}")
         return code.value(f"getelementptr i8, ptr {pointer}, i64 {operand.offset}") if operand.offset else pointer
+
+    def _note_next(self, operand: Operand, space: str) -> None:
+        """Note what the next thread block will access by this base, unless it is noted already."""
+        assert isinstance(operand, Address)
+        following, place = self._next_block, self._provenance.root(operand)
+        if following is None or space != "global" or place is None or (place, operand.base) in self._row_pointers:
+            return
+        row = following.of(Address(operand.base, 0))
+        if row is not None and row.slope is not None and 0 < row.slope <= CACHE_LINE:
+            base, _, start = self._checks.limit(place, 1)
+            distance = following.value(f"sub i64 {row.low}, {base}")
+            self.ahead.append((following.value(f"getelementptr i8, ptr {start}, i64 {distance}"), row.slope))
 
     def _for_one_thread(self, pointer: str, slope: int, size: int) -> tuple[str, int]:
         """Return a row's pointer and slope, changed where only one thread of the row gets there.

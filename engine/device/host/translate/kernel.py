@@ -20,12 +20,13 @@ from engine.device.host.translate.opcodes.calls import FRAME, LINKED, function_n
 from engine.device.host.translate.passes.inlining import inline_suspending
 from engine.device.host.translate.passes.lockstep_loops import with_lockstep_loops
 from engine.device.host.translate.passes.plain_divisions import with_plain_divisions
+from engine.device.host.translate.passes.recomputing import with_recomputed_registers
 from engine.device.host.translate.passes.web_splitting import (
     split_webs,
     with_immediate_operands,
     without_redundant_moves,
 )
-from engine.device.host.translate.phases.phase import translate_waiting
+from engine.device.host.translate.phases.translation import translate_waiting
 from engine.device.host.translate.row_parts import RowParts
 from engine.device.host.translate.runtime.thread_loops import (
     RUN,
@@ -58,12 +59,18 @@ class TranslatedKernel:
 
 
 def translate_kernel(
-    module: PtxModule, signature: KernelSignature, addresses: Mapping[str, int], *, flushes: bool, quickly: bool
+    module: PtxModule,
+    signature: KernelSignature,
+    addresses: Mapping[str, int],
+    *,
+    flushes: bool,
+    scatters: bool,
+    quickly: bool,
 ) -> TranslatedKernel:
     """Return the LLVM text of a kernel: `run.NAME` and the device functions it calls.
 
-    `flushes`: the processor flushes subnormal f32 while the kernel runs. `quickly`: a kernel without loops, calls and
-    local memory is translated for one thread after the other, which takes half the time.
+    `flushes` and `scatters` say what the processor does, as in MemoryLayout. `quickly`: a kernel without loops, calls
+    and local memory is translated for one thread after the other, which takes half the time.
     """
     kernel, functions = inline_suspending(module.functions[signature.name], module.functions)
     used = [item for item in reachable(kernel, functions, module.variables) if item.name != kernel.name]
@@ -71,7 +78,7 @@ def translate_kernel(
     shared = shared_layout(shared_variables(kernel, functions, module.variables))[0]
     visible = {name: item for name, item in module.variables.items() if item.space != "shared"}
     numbers = {item.name: addresses[item.name] for item in used}
-    layout = MemoryLayout(shared, visible, numbers, flushes=flushes)
+    layout = MemoryLayout(shared, visible, numbers, flushes=flushes, scatters=scatters)
     layout.parameters = {parameter.name: parameter.offset for parameter in signature.parameters}
     layout.parameter_bytes = max((item.offset + item.size_bytes for item in signature.parameters), default=0)
     callees = linked | {item.name: item for item in used}
@@ -92,6 +99,9 @@ def translate_kernel(
     kernel = with_plain_divisions(split_webs(kernel, control_flow(kernel, is_suspension_point)))
     kernel = _with_lockstep_loops(with_immediate_operands(kernel, is_suspension_point), layout)
     flow = control_flow(kernel, is_suspension_point)
+    again = with_recomputed_registers(kernel, flow)
+    if again is not kernel:
+        kernel, flow = again, control_flow(again, is_suspension_point)
     if any(block.suspends for block in flow.blocks):
         body, scratch_bytes = translate_waiting(kernel, layout, callees, flow)
     else:
@@ -162,9 +172,9 @@ def _parallel(kernel: Function, layout: MemoryLayout, known: Provenance, flow: C
     if width:
         ranges.require_whole_rows(width, are_warps=False)
     body.accesses.hoist(ranges, guards.of_blocks(), values, width)
-    rows = RowParts(body, flow, pieces, ranges, guards)
+    rows = RowParts(body, flow, ranges, guards)
     parts: list[Part] = []
-    for version in rows.versions((), may_skip=True, may_repeat=True, is_vector=True):
+    for version in rows.versions(pieces, (), may_skip=True, may_repeat=True, is_vector=True):
         own = body
         if parts:
             own = Body(kernel, layout, kernel.name, known, branch_free=True)

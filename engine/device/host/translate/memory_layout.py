@@ -13,7 +13,8 @@ class MemoryLayout:
     maps a kernel's parameters to offsets in the argument block. `functions` maps the names of functions whose address
     is taken to the numbers that stand for their addresses. `static_shared` is where dynamic shared memory begins;
     `fixed_shared` is all shared memory of a kernel that has no dynamic part. `flushes`: the processor flushes
-    subnormal f32 while the kernel runs.
+    subnormal f32 while the kernel runs. `scatters`: it loads and stores the elements of a vector at places that are
+    apart faster than one after the other.
     """
 
     shared: dict[str, int]
@@ -24,6 +25,7 @@ class MemoryLayout:
     static_shared: int = 0
     fixed_shared: int | None = None
     flushes: bool = False
+    scatters: bool = False
 
     def formal(self, parameters: str) -> str:
         """Return the parameters of an LLVM function, with the size of the kernel's arguments as an attribute.

@@ -53,9 +53,11 @@ def translate_module(
     module = _with_grid_barrier(replace(module, functions=lowered(module.functions)))
     addresses = {name: FIRST_FUNCTION + index * FUNCTION_STEP for index, name in enumerate(module.functions)}
     flushes = canonical_floats.flushes_in_hardware(module.functions.values(), triple)
+    scatters = "+avx512f" in features and not cpu.startswith("znver")
     signatures = module.signatures.values()
     kernels = [
-        translate_kernel(module, signature, addresses, flushes=flushes, quickly=quickly) for signature in signatures
+        translate_kernel(module, signature, addresses, flushes=flushes, scatters=scatters, quickly=quickly)
+        for signature in signatures
     ]
     variables = {name: item for name, item in module.variables.items() if item.space in ("global", "const")}
     globals_ = [_variable(item, variables, addresses) for item in variables.values()]
@@ -119,7 +121,8 @@ def _metadata(features: str) -> str:
 
     0: loads of constants; 1: accesses of different threads, which do not depend on each other; 2, 3: rare paths; 10:
     the loop over threads that run at once, sixteen of them, so that a row of sixteen fills the loop once; 20: the loop
-    over threads that run one after the other. No vector width is requested: LLVM would print a remark for each loop
+    over threads that run one after the other; 30 and 40: the loop over the lanes of a warp, all at once, whose widest
+    elements have 32 or 64 bits. No vector width is requested: LLVM would print a remark for each loop
     that it does not vectorise.
     """
     vectors = 1 if "+avx512f" in features else 2
@@ -133,6 +136,10 @@ def _metadata(features: str) -> str:
 !12 = !{{!"llvm.loop.interleave.count", i32 {vectors}}}
 !20 = distinct !{{!20, !21}}
 !21 = !{{!"llvm.loop.unroll.count", i32 4}}
+!30 = distinct !{{!30, !11, !31}}
+!31 = !{{!"llvm.loop.interleave.count", i32 {2 * vectors}}}
+!40 = distinct !{{!40, !11, !41}}
+!41 = !{{!"llvm.loop.interleave.count", i32 {4 * vectors}}}
 """
 
 

@@ -4,7 +4,7 @@ A branch-free piece cannot leave its loop over threads when an access fails. Eac
 one number, the loop folds those of all threads, and after it the smallest says who failed first, where and how.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from engine.device.host.translate.accesses import LAST_SITE, space_of
@@ -144,6 +144,8 @@ judge.report:
 
 #: Metadata of loops over threads: many at once, and a few one after the other.
 VECTORS, UNROLLED = ", !llvm.loop !10", ", !llvm.loop !20"
+#: The same of loops over the 32 lanes of a warp, by the bits of the widest element that they load or store.
+LANES = {32: ", !llvm.loop !30", 64: ", !llvm.loop !40"}
 
 
 def twin(*, is_parallel: bool) -> str:
@@ -176,6 +178,31 @@ def choice(body: Body, slow: str, done: str) -> str:
         + f"slow:\n  %slow.common = call i32 {slow}({FRAME})\n  store i32 %slow.common, ptr %common\n"
         + f"  br label %{done}\nfast:\n"
     )
+
+
+#: What an access of a vector to places that only the data say takes, as instructions of one thread.
+_SCATTERED = 12
+
+
+def is_worthwhile(
+    function: Function,
+    layout: MemoryLayout,
+    flow: ControlFlow,
+    pieces: Sequence[int],
+    values: Callable[[], PhaseValues],
+) -> bool:
+    """Whether blocks that may run for many threads at once are quicker so.
+
+    Most processors scatter the elements of a vector one by one, so nothing is gained where threads do little but store
+    to places that only the data say.
+    """
+    items = [item for index in pieces for item in _own(flow.blocks[index])]
+    accesses = [item for item in items if item.opcode in ("ld", "st") and space_of(item) != "param"]
+    if layout.scatters or not any(item.opcode == "st" and space_of(item) != "shared" for item in accesses):
+        return True
+    ranges = Ranges(function, layout, values())
+    scattered = [item for item in accesses if ranges.of(item.operands[0 if item.opcode == "st" else 1]) is None]
+    return all(item.opcode == "ld" for item in scattered) or len(items) > (_SCATTERED + 1) * len(scattered)
 
 
 #: Widths of rows: less would not fill a vector, more would hold several warps.

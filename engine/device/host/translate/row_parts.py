@@ -9,13 +9,13 @@ if all did it, and much more for stores. Three kinds of guards need no masks:
 - If a guard holds in a whole row or in an interval of it, these threads run one version, the others another.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from engine.device.host.translate.accesses import space_of
 from engine.device.host.translate.analysis.control_flow import ControlFlow, defined, used
-from engine.device.host.translate.analysis.guards import Comparison, Guards
+from engine.device.host.translate.analysis.guards import Comparison, Guards, opposite
 from engine.device.host.translate.analysis.ranges import Ranges
 from engine.device.host.translate.analysis.suspension_points import is_suspension_point
 from engine.device.host.translate.analysis.uniformity import PURE
@@ -39,7 +39,7 @@ class Version:
 
     Blocks that `never` run are not written. Those in `skips` are left out, with the blocks that come after them.
     Where `acts` is not None, only these blocks store. `condition`, `first` and `end` say which threads of a row run it,
-    as in `thread_loops.Part`.
+    as in `thread_loops.Part`. Threads of a version that `is_serial` run one after the other, each to its end.
     """
 
     holds: tuple[Comparison, ...] = ()
@@ -51,6 +51,7 @@ class Version:
     end: str = ""
     is_outside: bool = False
     is_single: bool = False
+    is_serial: bool = False
 
     def limit(self, body: Body, guards: Guards | None) -> None:
         """Have a body leave out what the version does."""
@@ -76,23 +77,27 @@ class _Region:
 
 
 class RowParts:
-    """Finds the parts for a body without loops, before it is written; `bounds` computes in each row what they say."""
+    """Finds the parts for bodies, before they are written; `bounds` computes in each row what they say."""
 
-    def __init__(self, body: Body, flow: ControlFlow, pieces: Sequence[int], ranges: Ranges, guards: Guards) -> None:
-        self._flow, self._pieces = flow, sorted(pieces)
+    def __init__(self, body: Body, flow: ControlFlow, ranges: Ranges, guards: Guards) -> None:
+        self._flow, self._pieces = flow, list[int]()
         self._rows, self._ranges = body.accesses.rows, ranges
         self._known = guards.of_blocks()
         self._decided: dict[Comparison, bool] = {}
         self.bounds = ""
         self._count = 0
+        self._passed: Collection[int] = ()
 
-    def versions(self, outputs: Collection[str], *, may_skip: bool, may_repeat: bool, is_vector: bool) -> list[Version]:
-        """Return the versions, one at least.
+    def versions(
+        self, pieces: Iterable[int], outputs: Collection[str], *, may_skip: bool, may_repeat: bool, is_vector: bool
+    ) -> list[Version]:
+        """Return the versions of the body that runs the blocks `pieces`, one at least.
 
         `outputs` are the registers that are read after the body. `may_skip`: threads for which nothing is left to do
         need not run. `may_repeat`: threads may run the body twice, except for its stores. `is_vector`: the optimiser
         runs many threads at once.
         """
+        self._pieces = sorted(pieces)
         if may_skip:
             common = self._common([index for index in self._pieces if self._acts(index)])
             first, end, held = self._interval(common)
@@ -109,6 +114,80 @@ class RowParts:
             single = any(item[1] == "eq" and not self._is_common(item) for item in held)
             found.append(Version(held, frozenset(), others, region.blocks, "", first, end, is_single=single))
         return found
+
+    def apart(
+        self, pieces: Iterable[int], outputs: Collection[str], lost: Collection[str], passed: Collection[int]
+    ) -> list[Version]:
+        """Return two versions of a body with loops: one without them, for all, and one for the thread that runs them.
+
+        None when threads can't run the body in this way. `outputs` are as for `versions`; the registers `lost` have
+        other values when a thread runs the body again. The body goes on past the points of the blocks `passed`.
+        """
+        self._pieces, self._passed = sorted(pieces), passed
+        looping = self._looping()
+        common = self._known[looping[0]] if looping else ()
+        for comparison in common:
+            is_one = comparison[1] == "eq" and self._is_decidable(comparison) and not self._is_common(comparison)
+            if not is_one or not all(comparison in self._known[index] for index in looping):
+                continue
+            region = self._region_of((comparison,), set(self._pieces), outputs)
+            if region is None or not self._may_come_last(region, lost):
+                continue
+            first, end, held = self._interval(region.guard)
+            skips = dict.fromkeys(region.blocks, region.after)
+            alone = Version(held, acts=region.blocks, first=first, end=end, is_single=True, is_serial=True)
+            return [Version(skips=skips), alone]
+        return []
+
+    def _looping(self) -> list[int]:
+        """Return the blocks that are in loops, or between them."""
+        left = {index: {*self._flow.blocks[index].successors} & {*self._pieces} for index in self._pieces}
+        for ended in [True, False]:
+            while True:
+                gone = {
+                    index
+                    for index, following in left.items()
+                    if not (following if ended else {item for item, after in left.items() if index in after})
+                }
+                if not gone:
+                    break
+                left = {index: following - gone for index, following in left.items() if index not in gone}
+        return sorted(left)
+
+    def _may_come_last(self, region: _Region, lost: Collection[str]) -> bool:
+        """Whether one thread may run a region after all others, and for that the rest of the body again."""
+        rest = [index for index in self._pieces if index not in region.blocks]
+        if any(self._acts(index) and index > min(region.blocks) for index in rest):
+            return False
+        stored = {space for index in rest for space in self._spaces(index, "st")}
+        loaded = {space for index in rest for space in self._spaces(index, "ld")}
+        if stored and (stored & loaded or "generic" in stored | loaded):
+            return False
+        own = [item for index in region.blocks for item in self._flow.blocks[index].instructions]
+        needed = {name for item in own for name in used(item)}
+        others = [item for index in rest for item in self._flow.blocks[index].instructions]
+        needed |= {item.guard.register.name for item in others if item.guard is not None}
+        while more := {name for item in others if defined(item) & needed for name in used(item)} - needed:
+            needed |= more
+        return not needed & set(lost)
+
+    def gate(self, way: Sequence[Comparison], others: Sequence[Sequence[Comparison]]) -> str:
+        """Return the i1 that says which rows take a way; "" when no comparison decides that for whole rows.
+
+        `way` are the comparisons that hold on it, and `others` those that hold on each other way.
+        """
+        for comparison in way:
+            excluded = opposite(comparison)
+            if (
+                self._is_decidable(comparison)
+                and self._is_common(comparison)
+                and all(excluded in known for known in others)
+            ):
+                first, end, _ = self._interval([comparison])
+                gate = f"%row.gate.{self._count}"
+                self.bounds += f"  {gate} = icmp slt i32 {first}, {end}\n"
+                return gate
+        return ""
 
     # -- what is done last -----------------------------------------------------------------------------------------
 
@@ -139,8 +218,15 @@ class RowParts:
         busy = [item for item in left if self._acts(item)]
         common = self._common(busy) if len(busy) > 1 else ()
         guard = tuple(item for item in self._known[index] if item not in common and self._is_decidable(item))
+        region = self._region_of(guard, left, outputs)
+        if region is not None and any(item not in region.blocks and item > min(region.blocks) for item in busy):
+            return None
+        return region
+
+    def _region_of(self, guard: tuple[Comparison, ...], left: set[int], outputs: Collection[str]) -> _Region | None:
+        """Return the blocks in which a guard holds, if they leave no register behind and lead to one other block."""
         blocks = frozenset(item for item in left if set(guard) <= set(self._known[item]))
-        if not guard or min(blocks) <= max((item for item in busy if item not in blocks), default=-1):
+        if not guard or not blocks:
             return None
         flow = self._flow.blocks
         after = {following for item in blocks for following in flow[item].successors if following not in blocks}
@@ -148,11 +234,11 @@ class RowParts:
         others = [flow[item] for item in self._pieces if item not in blocks]
         read = {name for block in others for instruction in block.instructions for name in used(instruction)}
         leaves = any(
-            flow[item].suspends or instruction.opcode in ("ret", "exit")
+            (flow[item].suspends and item not in self._passed) or instruction.opcode in ("ret", "exit")
             for item in blocks
             for instruction in flow[item].instructions
         )
-        if leaves or len(after) != 1 or not after <= set(self._pieces) or made & (read | outputs):
+        if leaves or len(after) != 1 or not after <= set(self._pieces) or made & (read | set(outputs)):
             return None
         return _Region(guard, blocks, after.pop())
 

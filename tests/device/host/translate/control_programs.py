@@ -2,9 +2,9 @@
 
 A program works on the integers a, b, c, d of each thread; d is only assigned values that all threads share. Its
 conditions are uniform (from the parameters p and q and loop indices) or differ between threads. Threads wait and
-exchange values, through shared memory or within a warp, only where all threads of the thread block arrive. The
-reference runs all threads of a thread block in step, in numpy, with a mask of those that take part, as a GPU without
-independent threads would.
+exchange values, through shared memory or within a warp, only where all threads of the thread block arrive. Sums and
+products are of unsigned numbers, so that no overflow is undefined. The reference runs all threads of a thread block in
+step, in numpy, with a mask of those that take part, as a GPU without independent threads would.
 """
 
 import random
@@ -157,7 +157,7 @@ extern "C" __global__ void {self.name}(const int* x, int* out, int p, int q) {{
         index, extra = self._new("j"), self._random.randint(0, 99)
         self._emit(f"for (int {index} = t; {index} < p + {extra}; {index} += m) {{")
         name = self._random.choice("abc")
-        self._emit(f"  {name} = {name} * 3 + {index};")
+        self._emit(f"  {name} = {name} * 3u + {index};")
         self._depth += 1
         body = self._block(uniform=False)
         self._depth -= 1
@@ -178,7 +178,7 @@ extern "C" __global__ void {self.name}(const int* x, int* out, int p, int q) {{
         index, (text, value) = self._new("r"), self._expression()
         self._emit(f"for (int {index} = 0; {index} < (({text}) & 5); {index}++) {{")
         name = self._random.choice(_VARIABLES)
-        self._emit(f"  {name} = {name} * 5 + {index} + 1;")
+        self._emit(f"  {name} = {name} * 5u + {index} + 1;")
         self._emit("}")
 
         def run(state: State, mask: Array) -> None:
@@ -200,7 +200,7 @@ extern "C" __global__ void {self.name}(const int* x, int* out, int p, int q) {{
             f"for (int {index} = {start}, e = {end}, w = {step}, n = 0; {index} {order} e && n < {rounds}; n++) {{"
         )
         self._emit(f"  if ({index} >= 0 && {index} < m) {name} += x[{index}] ^ {index};")
-        self._emit(f"  {name} = {name} * 3 + {index}; {index} += w;")
+        self._emit(f"  {name} = {name} * 3u + {index}; {index} += unsigned(w);")
         self._emit("}")
 
         def run(state: State, mask: Array) -> None:
@@ -286,7 +286,9 @@ extern "C" __global__ void {self.name}(const int* x, int* out, int p, int q) {{
             "&": np.bitwise_and,
             "|": np.bitwise_or,
         }
-        return f"({left} {sign} {right})", lambda state: functions[sign](left_value(state), right_value(state))
+        return f"int(unsigned({left}) {sign} {right})", lambda state: functions[sign](
+            left_value(state), right_value(state)
+        )
 
     def _condition(self) -> Expression:
         if self._random.random() < 0.5:

@@ -19,10 +19,17 @@ MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "n
 _UNSIGNED = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 
 
+def opposite(comparison: Comparison) -> Comparison:
+    """Return the comparison that holds where another does not."""
+    register, order, other, is_unsigned = comparison
+    return register, _OPPOSITE[order], other, is_unsigned
+
+
 class Guards:
     """The comparisons that hold in the blocks `pieces` of a kernel, which run from block `start`.
 
-    `is_fresh` says whether a register that an instruction compares still has its known value there.
+    `is_fresh` says whether a register that an instruction compares still has its known value there. The pieces go on
+    past the points at the ends of the blocks `passed`.
     """
 
     def __init__(
@@ -32,32 +39,34 @@ class Guards:
         start: int,
         pieces: Iterable[int],
         is_fresh: Callable[[Register, Instruction], bool],
+        passed: Collection[int] = (),
     ) -> None:
         self._flow, self._start, self._is_fresh = flow, start, is_fresh
         self._setters = _setters(function)
         self._before: dict[int, set[int]] = {index: set() for index in pieces}
         for index in self._before:
-            if not flow.blocks[index].suspends:
+            if not flow.blocks[index].suspends or index in passed:
                 for following in flow.blocks[index].successors:
                     if following in self._before:
                         self._before[following].add(index)
 
     def of_blocks(self) -> dict[int, tuple[Comparison, ...]]:
         """Return the comparisons that hold in each piece: those that hold on every way to it."""
-        found: dict[int, tuple[Comparison, ...]] = {}
-
-        def known(index: int, depth: int = 0) -> tuple[Comparison, ...]:
-            if index not in found:
-                found[index] = ()
-                if index != self._start and self._before[index] and depth < 50:
-                    first, *others = (
-                        known(source, depth + 1) + self._edge(self._flow.blocks[source], index)
-                        for source in sorted(self._before[index])
-                    )
-                    found[index] = tuple(item for item in first if all(item in other for other in others))
-            return found[index]
-
-        return {index: known(index) for index in self._before}
+        found: dict[int, tuple[Comparison, ...]] = {self._start: ()}
+        changed = True
+        while changed:  # what is not found yet contradicts nothing
+            changed = False
+            for index in sorted(self._before.keys() - {self._start}):
+                ways = [
+                    found[source] + self._edge(self._flow.blocks[source], index)
+                    for source in sorted(self._before[index])
+                    if source in found
+                ]
+                if ways:
+                    known = tuple(item for item in ways[0] if all(item in other for other in ways[1:]))
+                    changed |= found.get(index) != known
+                    found[index] = known
+        return {index: found.get(index, ()) for index in self._before}
 
     def comparison(self, taken: Guard) -> Comparison | None:
         """Return a comparison that holds when an instruction with this guard runs; None if none is known."""

@@ -10,12 +10,21 @@ and use it behind several barriers. There it is reloaded, but it follows from th
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from engine.device.host.translate.analysis.control_flow import ControlFlow, defined, predecessors, used, writes
+from engine.device.host.translate.analysis.control_flow import (
+    ControlFlow,
+    control_flow,
+    defined,
+    fact,
+    predecessors,
+    used,
+    writes,
+)
 from engine.device.host.translate.analysis.reachability import members
-from engine.device.host.translate.analysis.rematerialise import PURE, is_pure, rematerialisable
+from engine.device.host.translate.analysis.rematerialise import is_pure, rematerialisable
 from engine.device.host.translate.analysis.suspension_points import is_suspension_point
+from engine.device.host.translate.analysis.uniformity import may_change_shared, reads_shared_variable
 from engine.device.host.translate.special_registers import SPECIAL
-from engine.ptx.tree import Address, Function, Instruction, Register, Symbol
+from engine.ptx.tree import Function, Instruction, Register
 
 #: How many steps an address may be away from what is known.
 _DEPTH = 20
@@ -55,12 +64,14 @@ def phase_values(
     start: int,
     restored: dict[str, Restored],
     available: Mapping[str, Instruction],
+    passed: Collection[int] = (),
 ) -> PhaseValues:
     """Return what is known in the phase that runs the blocks `pieces` from block `start`.
 
-    `available` are the registers that the phase might compute again at its start.
+    `available` are the registers that the phase might compute again at its start. A chain of phases goes on past the
+    points at the ends of the blocks `passed`.
     """
-    stale = _stale(flow, pieces, restored)
+    stale = _stale(flow, pieces, restored, passed)
     known = rematerialisable(function)
     written = writes(function)
     derived: dict[str, Instruction] = {}
@@ -84,7 +95,7 @@ def phase_values(
 
     for name in before:
         derives(name)
-    keeps_shared = not any(_may_change_shared(item) for index in pieces for item in flow.blocks[index].instructions)
+    keeps_shared = not any(may_change_shared(item) for index in pieces for item in flow.blocks[index].instructions)
     for index in pieces:
         for item in flow.blocks[index].instructions:
             target = item.operands[0] if item.operands else None
@@ -94,7 +105,7 @@ def phase_values(
                 and len(written.get(target.name, ())) == 1
                 and target.name not in known
                 and target.name not in before
-                and (is_pure(function, item) or (keeps_shared and _reads_shared_variable(item)))
+                and (is_pure(function, item) or (keeps_shared and reads_shared_variable(item)))
                 and all(
                     name in known
                     or name in derived
@@ -107,29 +118,9 @@ def phase_values(
     return PhaseValues(restored, derived, stale)
 
 
-def _may_change_shared(instruction: Instruction) -> bool:
-    """Whether an instruction of a phase may write to shared memory."""
-    if instruction.opcode in PURE or instruction.opcode in ("ld", "bra", "ret", "exit"):
-        return False
-    if is_suspension_point(instruction):  # where the phase ends
-        return False
-    return instruction.opcode != "st" or "global" not in instruction.modifiers
-
-
-def _reads_shared_variable(instruction: Instruction) -> bool:
-    """Whether an instruction loads 32 or 64 bits from a place in shared memory that is the same for all threads.
-
-    In a phase that does not write there, all get the same.
-    """
-    return (
-        instruction.opcode == "ld"
-        and instruction.modifiers in (("shared", "u32"), ("shared", "s32"), ("shared", "b32"), ("shared", "u64"))
-        and isinstance(instruction.operands[1], Address)
-        and isinstance(instruction.operands[1].base, Symbol)
-    )
-
-
-def _stale(flow: ControlFlow, pieces: Sequence[int], restored: Collection[str]) -> dict[int, frozenset[str]]:
+def _stale(
+    flow: ControlFlow, pieces: Sequence[int], restored: Collection[str], passed: Collection[int]
+) -> dict[int, frozenset[str]]:
     """Return the restored registers that may have been written again before each instruction."""
     at_start: dict[int, frozenset[str]] = {index: frozenset() for index in pieces}
     changed = True
@@ -142,7 +133,7 @@ def _stale(flow: ControlFlow, pieces: Sequence[int], restored: Collection[str]) 
                 found[id(item)] = written
                 again = {name for name in defined(item) if name in restored}
                 written = written | again if again else written
-            if flow.blocks[index].suspends:
+            if flow.blocks[index].suspends and index not in passed:
                 continue
             for following in flow.blocks[index].successors:
                 if following in at_start and not written <= at_start[following]:
@@ -151,11 +142,13 @@ def _stale(flow: ControlFlow, pieces: Sequence[int], restored: Collection[str]) 
     return found
 
 
-def availability(function: Function, flow: ControlFlow) -> Callable[[int], dict[str, Instruction]]:
+@fact
+def availability(function: Function) -> Callable[[int], dict[str, Instruction]]:
     """Return a function that gives the registers available at the start of a block, each with its instruction.
 
-    They come in the order in which the function computes them.
+    They come in the order in which the function computes them. Blocks end at suspension points.
     """
+    flow = control_flow(function, is_suspension_point)
     candidates = [
         item
         for name, items in writes(function).items()

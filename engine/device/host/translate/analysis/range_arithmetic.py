@@ -42,12 +42,13 @@ class RangeArithmetic:
     `conditions` are the i64 values that must not be negative for the ranges to hold. For a `row`, ranges are the single
     values that the threads with one `%tid.y` and `%tid.z` would have if `%tid.x` were 0. With a `width`, a power of
     two, a row has at most so many threads, from `%row.first` on: a lane, as it follows from the low bits of `%tid.x`,
-    then grows with it, and a warp's number is one value.
+    then grows with it, and a warp's number is one value. The names of all values begin with `prefix`.
     """
 
-    def __init__(self, *, row: bool, width: int) -> None:
+    def __init__(self, *, row: bool, width: int, prefix: str) -> None:
         self._row = row
         self.width = width
+        self._prefix = prefix
         self.lines: list[str] = []
         self.conditions: list[str] = []
         self.guesses = False
@@ -57,7 +58,7 @@ class RangeArithmetic:
         """Write an instruction that yields a value, unless the same is there already, and return the value."""
         name = self._values_of.get(text)
         if name is None:
-            name = self._values_of[text] = f"%{'row' if self._row else 'range'}.v{len(self.lines)}"
+            name = self._values_of[text] = f"%{self._prefix}.v{len(self.lines)}"
             self.lines.append(f"  {name} = {text}")
         return name
 
@@ -94,6 +95,23 @@ class RangeArithmetic:
         """Require that a range has no negative numbers."""
         if item.low != "0":
             self.require(f"add i64 {item.low}, 0")
+
+    def require_whole_rows(self, width: int, *, are_warps: bool) -> None:
+        """Require that the threads that run are whole rows of a width; warps must also be together."""
+        edges = self.value("or i32 %x0, %x1")
+        if are_warps:
+            edges = self.value(f"or i32 {edges}, %nx")
+            self.require(f"sub i64 {self.value('zext i1 %together to i64')}, 1")
+        rest = self.value(f"zext i32 {self.value(f'and i32 {edges}, {width - 1}')} to i64")
+        self.require(f"sub i64 0, {rest}")
+        self.guesses = True
+
+    def require_one_row(self) -> None:
+        """Require that the threads that run are all of a thread block with one row: nobody else can be waited for."""
+        missing = self.value(f"sub i32 {self.value('sub i32 %x1, %x0')}, %nx")
+        self.require(f"sext i32 {missing} to i64")
+        rows = self.value(f"sub i32 1, {self.value('mul i32 %ny, %nz')}")
+        self.require(f"sext i32 {rows} to i64")
 
     def apply(self, opcode: str, values: list[Range]) -> Range | None:
         """Return the range of an instruction's result, from those of its operands; None when it is unknown."""
@@ -142,10 +160,22 @@ class RangeArithmetic:
             for item in values:
                 self.at_least_zero(item)
             if not all(item.is_single and item.slope == 0 for item in values):
-                return None
+                return self._joined(values[0], values[1])
             single = self.value(f"or i64 {values[0].low}, {values[1].low}")
             return Range(single, single, ANY)
         return None
+
+    def _joined(self, a: Range, b: Range) -> Range | None:
+        """Return the range of high bits joined with low ones: a sum, if no bit is in both."""
+        if not self._row:
+            if a.is_single or (not b.is_single and b.granule > a.granule):
+                a, b = b, a
+            if a.granule == 1:
+                return None
+            self.guesses = True
+            self.require(f"sub i64 0, {self.value(f'and i64 {a.low}, {a.granule - 1}')}")
+            self.require(f"sub i64 {a.granule - 1}, {b.high}")
+        return self.sum(a, b)
 
     def sum(self, a: Range, b: Range) -> Range:
         """Return the range of a sum."""

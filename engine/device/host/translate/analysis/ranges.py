@@ -7,7 +7,7 @@ threads need not check theirs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from engine.device.host.translate import abi
 from engine.device.host.translate.analysis.control_flow import unwritten
@@ -27,13 +27,21 @@ class Ranges(RangeArithmetic):
     """Ranges of the registers of one kernel.
 
     They are computed from `%params`, `%nx` to `%nz`, `%ctaid.x` to `%ctaid.z`, and the threads that run: `%x0` up to
-    `%x1` and so on.
+    `%x1` and so on. With `block_x`, the name of an i32, they are those of the thread block of that number along x.
     """
 
     def __init__(
-        self, function: Function, layout: MemoryLayout, values: PhaseValues, *, row: bool = False, width: int = 0
+        self,
+        function: Function,
+        layout: MemoryLayout,
+        values: PhaseValues,
+        *,
+        row: bool = False,
+        width: int = 0,
+        block_x: str = "",
     ) -> None:
-        super().__init__(row=row, width=width)
+        super().__init__(row=row, width=width, prefix=("row" if row else "range") if not block_x else block_x[1:])
+        self._block_x = block_x
         self._function, self._layout = function, layout
         self._values = values
         self._unwritten = unwritten(function)
@@ -98,10 +106,11 @@ class Ranges(RangeArithmetic):
         self, found: Ranges, register: Register, comparison: str, other: Operand, is_unsigned: bool
     ) -> Range | None:
         """Return a register's range cut off where a comparison does not hold."""
-        conditions = len(self.conditions)
+        conditions, known, known_here = len(self.conditions), set(found._found), set(self._found)
         have, bound = found.of(register), self.of(other)
         if have is None or bound is None or not bound.is_single or have.is_single:
-            del self.conditions[conditions:]
+            found._forget(conditions, known)
+            self._forget(conditions, known_here)
             return None
         low, high = have.low, have.high
         if comparison == "ne":
@@ -143,16 +152,6 @@ class Ranges(RangeArithmetic):
             below = self.value(f"sub i64 {below}, 1")
         self.require(f"and i64 {above}, {below}")
         return self.value(f"icmp sge i64 {above}, 0")
-
-    def require_whole_rows(self, width: int, *, are_warps: bool) -> None:
-        """Require that the threads that run are whole rows of a width; warps must also be together."""
-        edges = self.value("or i32 %x0, %x1")
-        if are_warps:
-            edges = self.value(f"or i32 {edges}, %nx")
-            self.require(f"sub i64 {self.value('zext i1 %together to i64')}, 1")
-        rest = self.value(f"zext i32 {self.value(f'and i32 {edges}, {width - 1}')} to i64")
-        self.require(f"sub i64 0, {rest}")
-        self.guesses = True
 
     def order(self, comparison: Comparison) -> bool:
         """Require that both sides of a comparison are as computed, and unsigned ones not negative; False if unknown."""
@@ -206,11 +205,15 @@ class Ranges(RangeArithmetic):
         """Return the range of an address or register; None when it is unknown."""
         conditions, known = len(self.conditions), set(self._found)
         result = self._of(operand)
-        if result is None:  # its conditions must not apply to others
-            del self.conditions[conditions:]
-            for name in set(self._found) - known:
-                del self._found[name]
+        if result is None:
+            self._forget(conditions, known)
         return result
+
+    def _forget(self, conditions: int, known: Collection[str]) -> None:
+        """Forget the conditions from a number on, and the registers whose ranges need them: all but the known ones."""
+        del self.conditions[conditions:]
+        for name in self._found.keys() - known:
+            del self._found[name]
 
     def _of(self, operand: Operand) -> Range | None:
         if isinstance(operand, Address):
@@ -268,7 +271,8 @@ class Ranges(RangeArithmetic):
         if kind == "ntid":
             single = self.value(f"zext i32 %n{axis} to i64")
         elif kind == "ctaid":
-            single = self.value(f"zext i32 %ctaid.{axis} to i64")
+            number = self._block_x if axis == "x" and self._block_x else f"%ctaid.{axis}"
+            single = self.value(f"zext i32 {number} to i64")
         elif kind == "nctaid":
             place = self.value(f"getelementptr i64, ptr %launch, i64 {abi.GRID['xyz'.index(axis)]}")
             single = self.value(f"load i64, ptr {place}")

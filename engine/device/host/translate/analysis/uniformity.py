@@ -11,11 +11,12 @@ their spilled values before it runs several of them as one.
 
 from dataclasses import dataclass
 
-from engine.device.host.translate.analysis.control_flow import ControlFlow, defined, registers, used
+from engine.device.host.translate.analysis.control_flow import ControlFlow, control_flow, defined, fact, registers, used
 from engine.device.host.translate.analysis.reachability import Reachability, members
 from engine.device.host.translate.analysis.rematerialise import reads_parameter, rematerialisable
+from engine.device.host.translate.analysis.suspension_points import is_suspension_point
 from engine.device.host.translate.types import TYPES
-from engine.ptx.tree import Function, Instruction, Integer, Operand, Register, Symbol
+from engine.ptx.tree import Address, Function, Instruction, Integer, Operand, Register, Symbol
 
 #: Opcodes that do nothing but compute registers from registers.
 PURE = frozenset(
@@ -42,9 +43,10 @@ VARYING: _Kind = None
 _UNDECIDED = Uniform("?")
 
 
-def uniformity(function: Function, flow: ControlFlow) -> dict[str, Uniform]:
+@fact
+def uniformity(function: Function) -> dict[str, Uniform]:
     """Return each register that is uniform or drifts."""
-    return _Analysis(function, flow).kinds()
+    return _Analysis(function, control_flow(function, is_suspension_point)).kinds()
 
 
 class _Analysis:
@@ -59,6 +61,7 @@ class _Analysis:
                     self._writes.setdefault(name, []).append((block.index, instruction))
         self._reachability = Reachability([[] if block.suspends else block.successors for block in flow.blocks])
         self._kinds: dict[str, _Kind] = {}
+        self._unshared = _blocks_that_keep_shared(flow, self._reachability)
 
     def kinds(self) -> dict[str, Uniform]:
         """Start with every register uniform, and drop what contradicts its writes until nothing does."""
@@ -78,7 +81,7 @@ class _Analysis:
                     continue
                 now: _Kind = _UNDECIDED
                 for index, instruction in writes:
-                    kind = VARYING if index in skipped else self._kind(name, instruction)
+                    kind = VARYING if index in skipped else self._kind(name, instruction, index)
                     now = kind if now == _UNDECIDED else now if kind in (now, _UNDECIDED) else VARYING
                 if now != before:
                     self._kinds[name], changed = now, True
@@ -94,11 +97,13 @@ class _Analysis:
             return Uniform() if name.startswith(_COMMON) else VARYING
         return VARYING
 
-    def _kind(self, name: str, instruction: Instruction) -> _Kind:
-        """Return what is uniform in the value that one write gives."""
+    def _kind(self, name: str, instruction: Instruction, index: int) -> _Kind:
+        """Return what is uniform in the value that one write in a block gives."""
         if instruction.guard is not None and self._of(instruction.guard.register.name) not in (Uniform(), _UNDECIDED):
             return VARYING
         kind = self._value(instruction)
+        if index in self._unshared and reads_shared_variable(instruction):
+            kind = Uniform()
         if kind is VARYING and name in self._rematerialisable and self._function.registers[name] != "pred":
             return Uniform(name)
         return kind
@@ -151,6 +156,41 @@ class _Analysis:
         if isinstance(operand, Register):
             return TYPES.get(self._function.registers.get(operand.name, "")) == bits
         return isinstance(operand, Integer | Symbol)
+
+
+def _blocks_that_keep_shared(flow: ControlFlow, reachability: Reachability) -> set[int]:
+    """Return the blocks that run only between points between which no thread writes to shared memory."""
+    changing = sum(
+        1 << block.index for block in flow.blocks if any(may_change_shared(item) for item in block.instructions)
+    )
+    starts = (0, *(block.index + 1 for block in flow.blocks if block.suspends and block.index + 1 < len(flow.blocks)))
+    lost = 0
+    for start in starts:
+        run = reachability.reachable(start)
+        lost |= run if run & changing else 0
+    return {block.index for block in flow.blocks if not lost >> block.index & 1}
+
+
+def may_change_shared(instruction: Instruction) -> bool:
+    """Whether an instruction may write to shared memory; at a suspension point others may."""
+    if instruction.opcode in PURE or instruction.opcode in ("ld", "bra", "ret", "exit"):
+        return False
+    if is_suspension_point(instruction):
+        return False
+    return instruction.opcode != "st" or "global" not in instruction.modifiers
+
+
+def reads_shared_variable(instruction: Instruction) -> bool:
+    """Whether an instruction loads 32 or 64 bits from a place in shared memory that is the same for all threads.
+
+    Between points where no thread writes there, all get the same.
+    """
+    return (
+        instruction.opcode == "ld"
+        and instruction.modifiers in (("shared", "u32"), ("shared", "s32"), ("shared", "b32"), ("shared", "u64"))
+        and isinstance(instruction.operands[1], Address)
+        and isinstance(instruction.operands[1].base, Symbol)
+    )
 
 
 def _skipped(flow: ControlFlow, reachability: Reachability, parting: set[int]) -> set[int]:

@@ -90,7 +90,8 @@ def _extreme(body: Body, instruction: Instruction, kind: str, values: list[str])
         values = [code.value(f"call {llvm} @llvm.fabs.{computed}({llvm} {item})") for item in values]
     value = values[0]
     for other in values[1:]:
-        value = extreme(body, instruction.opcode, computed, value, other, propagate="NaN" in modifiers)
+        propagate, any_nan = "NaN" in modifiers, kind == "f32"  # `put` makes NaNs of f32 canonical where that matters
+        value = extreme(body, instruction.opcode, computed, value, other, propagate=propagate, any_nan=any_nan)
     if signs:
         sign = code.value(f"bitcast {raw} {code.value(f'xor {raw} {signs[0]}, {signs[1]}')} to {llvm}")
         signed = code.value(f"call {llvm} @llvm.copysign.{computed}({llvm} {value}, {llvm} {sign})")
@@ -99,10 +100,11 @@ def _extreme(body: Body, instruction: Instruction, kind: str, values: list[str])
     return value
 
 
-def extreme(body: Body, name: str, kind: str, a: str, b: str, *, propagate: bool = False) -> str:
+def extreme(body: Body, name: str, kind: str, a: str, b: str, *, propagate: bool = False, any_nan: bool = False) -> str:
     """Return the minimum or maximum of two f32 or f64.
 
-    Of a number and a NaN it is the number, or the NaN when `propagate`; -0 is below +0.
+    Of a number and a NaN it is the number, or the NaN when `propagate`; -0 is below +0. A NaN is the GPU's, unless
+    `any_nan` will do.
     """
     code, llvm = body.code, llvm_type(kind)
     less = code.value(f"fcmp {'olt' if name == 'min' else 'ogt'} {llvm} {a}, {b}")
@@ -118,6 +120,8 @@ def extreme(body: Body, name: str, kind: str, a: str, b: str, *, propagate: bool
         is_nan = code.value(f"fcmp uno {llvm} {a}, {b}")
     else:
         value = code.value(f"select i1 {code.value(f'fcmp uno {llvm} {b}, {b}')}, {llvm} {a}, {llvm} {value}")
+        if any_nan:
+            return value
         is_nan = code.value(f"fcmp uno {llvm} {value}, {value}")
     return code.value(f"select i1 {is_nan}, {llvm} {QUIET_NAN[kind]}, {llvm} {value}")
 

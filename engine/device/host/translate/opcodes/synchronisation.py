@@ -101,3 +101,9 @@ def _arrive_at_barrier(body: Body, instruction: Instruction) -> None:
 def _trap(body: Body, instruction: Instruction) -> None:
     report(body, abi.TRAP, instruction.line, "0")
     body.code.jump(body.exit_label)
+
+
+@opcode("wl")
+def _yield(body: Body, _instruction: Instruction) -> None:
+    """Let other thread blocks run, from a thread for which the rest of its own thread block waits."""
+    body.code.do("call i32 @sched_yield()")

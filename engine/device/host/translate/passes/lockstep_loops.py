@@ -114,7 +114,7 @@ class _Choice:
         self._is_simple = is_simple
         self._flow = control_flow(kernel, is_suspension_point)
         self._loops = loops(self._flow)
-        self._kinds = uniformity(kernel, self._flow)
+        self._kinds = uniformity(kernel)
         self._writes = writes(kernel)
 
     def kept(self, chosen: set[_Key]) -> set[_Key]:

@@ -5,7 +5,7 @@ instead. So most registers are written once, and one instruction tells what they
 index, or a pointer before the loop advances it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from engine.device.host.translate.analysis.control_flow import (
@@ -182,6 +182,16 @@ def _instruction(
     item: Instruction, names: dict[str, str], fresh: tuple[Instruction, str] | None, registers: dict[str, str]
 ) -> list[Instruction]:
     """Return what replaces an instruction that reads registers by other names and whose result may have a fresh one."""
+    item = with_other_sources(item, names)
+    if fresh is None:
+        return [item]
+    target, result = item.operands[0], Register(fresh[1])
+    copy = Instruction("mov", (registers[result.name],), (target, result), None, item.line, item.source)
+    return [replace(item, operands=(result, *item.operands[1:])), copy]
+
+
+def with_other_sources(item: Instruction, names: Mapping[str, str]) -> Instruction:
+    """Return an instruction that reads registers by other names; its vectors keep theirs."""
     written = defined(item)
     operands = tuple(
         operand if index == 0 and written else _read(operand, names) for index, operand in enumerate(item.operands)
@@ -190,15 +200,11 @@ def _instruction(
     if guard is not None and guard.register.name in names:
         guard = Guard(Register(names[guard.register.name]), guard.negated)
     if operands != item.operands or guard != item.guard:
-        item = replace(item, operands=operands, guard=guard)
-    if fresh is None:
-        return [item]
-    target, result = item.operands[0], Register(fresh[1])
-    copy = Instruction("mov", (registers[result.name],), (target, result), None, item.line, item.source)
-    return [replace(item, operands=(result, *item.operands[1:])), copy]
+        return replace(item, operands=operands, guard=guard)
+    return item
 
 
-def _read(operand: Operand, names: dict[str, str]) -> Operand:
+def _read(operand: Operand, names: Mapping[str, str]) -> Operand:
     """Return an operand with its registers renamed; vectors, which address code does not use, stay as they are."""
     if isinstance(operand, Register):
         return Register(names.get(operand.name, operand.name))

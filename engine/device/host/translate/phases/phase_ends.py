@@ -1,6 +1,6 @@
 """Where the threads of a phase stop, and what they write there: operands, spills and their state."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from engine.device.host.translate import abi, blocks
 from engine.device.host.translate.analysis.control_flow import BasicBlock, ControlFlow, defined, used
@@ -11,7 +11,8 @@ from engine.device.host.translate.analysis.suspension_points import (
     is_suspension_point,
 )
 from engine.device.host.translate.body import Body
-from engine.device.host.translate.phases.spills import Spills, element
+from engine.device.host.translate.phases.spills import Spills
+from engine.device.host.translate.phases.warp_values import WarpValues, is_direct
 from engine.ptx.tree import Instruction, Integer
 
 _LEAVING = ("ret", "exit", "trap", "call", "brx")
@@ -21,7 +22,8 @@ class PhaseEnds:
     """The ends of the phase that starts at block `start`, where the registers `restored` have been restored.
 
     `pieces` are the blocks that it runs, `sites` those of them at which it ends: at a suspension point, or at a branch
-    that leads straight to two of them. `is_single`: all threads reach the same site. `is_last`: all threads end here.
+    that leads straight to two of them. Threads go on past the points at the ends of the blocks `passed`. In the blocks
+    `leaving` a thread may end. `is_single`: all threads reach the same site. `is_last`: all threads end here.
     """
 
     def __init__(
@@ -31,11 +33,13 @@ class PhaseEnds:
         spills: Spills,
         start: int,
         restored: frozenset[str],
+        passed: Collection[int] = (),
     ) -> None:
-        self._flow, self._points, self._spills = flow, points, spills
+        self._flow, self._points, self._spills, self._passed = flow, points, spills, passed
         self.pieces = blocks.reachable(flow, start, self.is_site)
         self.sites = [flow.blocks[index] for index in self.pieces if self.is_site(flow.blocks[index])]
-        self.is_single = len(self.sites) == 1 and not any(self._may_leave(index) for index in self.pieces)
+        self.leaving = frozenset(index for index in self.pieces if self._may_leave(index))
+        self.is_single = len(self.sites) == 1 and not self.leaving
         own = [
             item for index in self.pieces for item in flow.blocks[index].instructions if not is_suspension_point(item)
         ]
@@ -47,7 +51,7 @@ class PhaseEnds:
 
     def is_site(self, block: BasicBlock) -> bool:
         """Whether threads that run a block stop at its end."""
-        return block.suspends or bool(self._joined(block))
+        return (block.suspends and block.index not in self._passed) or bool(self._joined(block))
 
     def _joined(self, block: BasicBlock) -> tuple[BasicBlock, ...]:
         """Return the two suspension points that a block branches to, when their blocks hold nothing else."""
@@ -76,12 +80,15 @@ class PhaseEnds:
         """Return the branch that a site with two points ends with."""
         return site.instructions[-1] if self._joined(site) else None
 
-    def spilled(self, site: BasicBlock) -> list[str]:
-        """Return the registers that are spilled at a site."""
+    def spilled(self, site: BasicBlock, own: Collection[str] = ()) -> list[str]:
+        """Return the registers that are spilled at a site.
+
+        The spilled values of those in `own` are out of date, though the phase does not write them.
+        """
         live: set[str] = set()
         for block in self.points(site):
             live |= self._flow.live_in(block.index + 1) - self._points[block.index].registers
-        return [name for name in self._spills.kept(live) if name not in self._unchanged]
+        return [name for name in self._spills.kept(live) if name not in self._unchanged or name in own]
 
     def outputs(self) -> set[str]:
         """Return the registers that are read at the ends or after them."""
@@ -90,10 +97,18 @@ class PhaseEnds:
             found |= self._flow.live_in(block.index + 1) | used(block.instructions[-1])
         return found
 
-    def is_repeatable(self) -> bool:
-        """Whether a thread may run the phase twice: it spills no register that it reads from its element."""
+    def overwritten(self, own: Collection[str] = ()) -> set[str]:
+        """Return the registers that a thread reads from its elements and spills there: a second time they differ.
+
+        It also reads the registers `own` from its elements.
+        """
         spilled = {name for site in self.sites for name in self.spilled(site)}
-        return not any(name in self._restored and not self._spills.is_uniform(name) for name in spilled)
+        return {name for name in spilled & self._restored if name in own or not self._spills.is_uniform(name)}
+
+    def written(self) -> frozenset[str]:
+        """Return the registers that the phase writes, also at the points where it ends."""
+        blocks_ = (self._flow.blocks[index] for index in self.pieces)
+        return frozenset(name for block in blocks_ for item in block.instructions for name in defined(item))
 
     def shared(self) -> list[str]:
         """Return the spilled registers that are uniform, over all sites."""
@@ -105,11 +120,22 @@ class PhaseEndWriter:
     """Writes the ends of a phase in one body.
 
     At the single end of a phase uniform values are spilled once, by the text `after`, which runs after all threads.
-    `notes_states`: each thread writes its state; False where the phase returns the point that all have reached.
+    `notes_states`: each thread writes its state; False where the phase returns the point that all have reached. In a
+    chain each thread spills its own values, those that phases before this one have written, `own`, at the end of the
+    chain; inside it they are kept in `warp`.
     """
 
-    def __init__(self, ends: PhaseEnds, body: Body, spills: Spills, points: Mapping[int, SuspensionPoint]) -> None:
+    def __init__(
+        self,
+        ends: PhaseEnds,
+        body: Body,
+        spills: Spills,
+        points: Mapping[int, SuspensionPoint],
+        warp: WarpValues | None = None,
+        own: Collection[str] = (),
+    ) -> None:
         self._ends, self._body, self._spills, self._points = ends, body, spills, points
+        self._warp, self._own = warp, own
         self._numbers = {index: number for number, index in enumerate(points, 1)}
         self.notes_states = True
         self.after = ""
@@ -117,7 +143,7 @@ class PhaseEndWriter:
         self.slots: list[str] = []
         #: Text at the start and at the end of each thread, where its elements are stored there.
         self.begin, self.finish = "", ""
-        self._slots: dict[tuple[int, str], str] = {}
+        self._slots: dict[tuple[str, str], str] = {}
 
     def ends(self, block: BasicBlock) -> bool:
         """Whether threads that run a block stop at its end."""
@@ -129,16 +155,22 @@ class PhaseEndWriter:
         if body.acts is not None:  # a part that stores only for some of its blocks
             code.jump("thread.done")
             return
+        if self._warp is not None and block.index in self._warp.inner:
+            self._hand_on(self._warp, block)
+            code.jump("thread.done")
+            return
         targets = self._ends.points(block)
         for target in targets:
             self._give(self._points[target.index], target.instructions[-1])
-        for name in self._ends.spilled(block):
-            if self._ends.is_single and self._spills.is_uniform(name):
+        for name in self._ends.spilled(block, self._own):
+            if self._warp is not None and self._spills.is_uniform(name):
+                self._spills.note(body, name, self._warp.slot(name, self._spills.array(body, name)[1]))
+            elif self._ends.is_single and self._spills.is_uniform(name):
                 slot, text = self._spills.spill_once(body, name)
                 self.slots.append(slot)
                 self.after += text
             else:
-                self._spills.spill(body, name, self._store)
+                self._spills.spill(body, name, self._store_in_scratch)
         if self.notes_states:
             state = str(self._numbers[targets[0].index])
             branch = self._ends.branch(block)
@@ -184,27 +216,50 @@ class PhaseEndWriter:
                 value = code.value(f"zext i1 {value} to i32")
             if kind == "b64":
                 high = code.value(f"trunc i64 {code.value(f'lshr i64 {value}, 32')} to i32")
-                self._store(abi.exchange(index + 1), "i32", high)
+                self._store_in_scratch(abi.exchange(index + 1), "i32", high)
                 value = code.value(f"trunc i64 {value} to i32")
-            self._store(abi.exchange(index), "i32", value)
+            self._store_in_scratch(abi.exchange(index), "i32", value)
 
-    def _store(self, offset: int, kind: str, value: str) -> None:
-        """Store a value in this thread's element of an array.
+    def _hand_on(self, warp: WarpValues, block: BasicBlock) -> None:
+        """Write what a thread gives and keeps at a point inside a chain."""
+        body, point = self._body, self._points[block.index]
+        if is_direct(point):
+            _, operand, kind = point.given[0]
+            value = body.read(operand, kind)
+            value = body.code.value(f"zext i1 {value} to i32") if kind == "pred" else value
+            array, first = warp.given(block.index, point)
+            self._store(f"getelementptr i8, ptr {array}, i64 {first}", "%lane.wide", "i32", value)
+        else:
+            self._give(point, block.instructions[-1])
+        for name in self._ends.spilled(block):
+            _, kind = self._spills.array(body, name)
+            if self._spills.is_uniform(name):
+                self._spills.note(body, name, warp.slot(name, kind))
+                continue
+            base = f"getelementptr i8, ptr {warp.register(name, kind)}, i64 0"
+            self._spills.spill(body, name, lambda _, kind, value, at=base: self._store(at, "%lane.wide", kind, value))  # type: ignore[misc]
+
+    def _store_in_scratch(self, offset: int, kind: str, value: str) -> None:
+        self._store(f"getelementptr i8, ptr %scratch, i64 {offset}", "%linear.wide", kind, value)
+
+    def _store(self, array: str, index: str, kind: str, value: str) -> None:
+        """Store a value in this thread's element of an array, which an instruction gives.
 
         Where threads that run at once reach different ends, all store what they have at the end: nobody reads the
         elements of a thread that is at another point, and a masked store takes many times as long.
         """
         body, code = self._body, self._body.code
         if self._ends.is_single or not body.accesses.branch_free:
-            code.do(f"store {kind} {value}, ptr {element(body, offset, kind)}{body.accesses.suffix}")
+            place = code.value(f"getelementptr {kind}, ptr {code.value(array)}, i64 {index}")
+            code.do(f"store {kind} {value}, ptr {place}{body.accesses.suffix}")
             return
-        slot = self._slots.get((offset, kind))
+        slot = self._slots.get((array, kind))
         if slot is None:
-            slot = self._slots[offset, kind] = code.slot(kind, "element")
+            slot = self._slots[array, kind] = code.slot(kind, "element")
             self.begin += f"  store {kind} {'0' if kind[0] == 'i' else 'zeroinitializer'}, ptr {slot}\n"
             self.finish += (
-                f"  {slot}.all = getelementptr i8, ptr %scratch, i64 {offset}\n"
-                f"  {slot}.at = getelementptr {kind}, ptr {slot}.all, i64 %linear.wide\n"
+                f"  {slot}.all = {array}\n"
+                f"  {slot}.at = getelementptr {kind}, ptr {slot}.all, i64 {index}\n"
                 f"  {slot}.value = load {kind}, ptr {slot}\n"
                 f"  store {kind} {slot}.value, ptr {slot}.at{body.accesses.suffix}\n"
             )

@@ -61,7 +61,10 @@ def definitions(points: Iterable[SuspensionPoint]) -> list[str]:
 def take(body: Body, shuffle: Shuffle) -> tuple[str, str]:
     """Write a thread's reading of a shuffle's results; return the value as i32, and as i1 whether it has another's."""
     if body.accesses.in_warps:
-        return _take_in_warp(body, shuffle)
+        given = abi.exchange(shuffle.array)
+        body.accesses.prologue.append(f"  %shuffle.given = getelementptr i8, ptr %scratch, i64 {given}")
+        warp = body.accesses.rows.value("getelementptr i32, ptr %shuffle.given, i64 %warp.wide")
+        return take_in_warp(body, shuffle, warp)
     code, suffix = body.code, body.accesses.suffix
     step = shuffle.step
     body.accesses.prologue += [
@@ -101,12 +104,12 @@ def take(body: Body, shuffle: Shuffle) -> tuple[str, str]:
     return code.value(f"select i1 {used}, i32 {value}, i32 {own}"), _whether(body, fits)
 
 
-def _take_in_warp(body: Body, shuffle: Shuffle) -> tuple[str, str]:
-    """Write the same for rows that are whole warps whose threads are together: `%lane` counts their threads."""
+def take_in_warp(body: Body, shuffle: Shuffle, warp: str) -> tuple[str, str]:
+    """Write the same for rows that are whole warps whose threads are together: `%lane` counts their threads.
+
+    `warp` is where the first of them has given its value.
+    """
     code, step = body.code, shuffle.step
-    given = abi.exchange(shuffle.array)
-    body.accesses.prologue.append(f"  %shuffle.given = getelementptr i8, ptr %scratch, i64 {given}")
-    warp = body.accesses.rows.value("getelementptr i32, ptr %shuffle.given, i64 %warp.wide")
 
     def of(lane: str, distance: int = 0) -> str:
         place = code.value(f"getelementptr i32, ptr {warp}, i64 {lane}")

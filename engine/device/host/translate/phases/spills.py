@@ -6,7 +6,7 @@ Where all threads reach the same end of a phase, only the first thread's element
 when they diverge.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from engine.device.host.translate import abi
 from engine.device.host.translate.analysis.control_flow import used
@@ -17,6 +17,7 @@ from engine.device.host.translate.body import Body
 from engine.device.host.translate.errors import reading
 from engine.device.host.translate.opcodes.table import emit
 from engine.device.host.translate.operands import width
+from engine.device.host.translate.phases.warp_values import WarpValues
 from engine.ptx.tree import Function
 
 
@@ -69,10 +70,18 @@ class Spills:
 
         That is in the first thread's element.
         """
+        slot = body.code.slot(self.array(body, name)[1], "shared")
+        self.note(body, name, slot)
+        return slot, self.noted(body, name, slot)
+
+    def note(self, body: Body, name: str, slot: str) -> None:
+        """Have the uniform part of a register stored in a stack slot."""
+        body.code.do(f"store {self.array(body, name)[1]} {self._part(body, name)}, ptr {slot}")
+
+    def noted(self, body: Body, name: str, slot: str) -> str:
+        """Return the text that stores the uniform part of a register, from a slot, in the first thread's element."""
         offset, stored = self.array(body, name)
-        slot = body.code.slot(stored, "shared")
-        body.code.do(f"store {stored} {self._part(body, name)}, ptr {slot}")
-        return slot, (
+        return (
             f"  {slot}.value = load {stored}, ptr {slot}\n"
             f"  {slot}.all = getelementptr i8, ptr %scratch, i64 {offset}\n"
             f"  {slot}.at = getelementptr {stored}, ptr {slot}.all, i32 %first.thread\n"
@@ -92,21 +101,35 @@ class Spills:
         value = code.value(f"load {kind}, ptr {slot}")
         return code.value(f"zext i1 {value} to i8") if kind == "i1" else value
 
-    def restore(self, body: Body, live: Iterable[str]) -> tuple[list[str], dict[str, Restored]]:
-        """Reload the live registers; return the lines that must run before all threads, and the uniform parts."""
+    def restore(
+        self, body: Body, live: Iterable[str], warp: WarpValues | None = None, own: Collection[str] = ()
+    ) -> tuple[list[str], dict[str, Restored]]:
+        """Reload the live registers; return the lines that must run before all threads, and the uniform parts.
+
+        The registers `own` are kept in `warp`.
+        """
         names = self.kept(live)
         self._rematerialise(body, {*live, *(self._base(name) for name in names)})
         lines: list[str] = []
         restored: dict[str, Restored] = {}
-        for index, name in enumerate(names):
+        for name in names:
             offset, stored = self.array(body, name)
             slot, kind = body.register_slot(name)
-            if name not in self._kinds:
-                value = body.code.value(f"load {stored}, ptr {element(body, offset, stored)}{body.accesses.suffix}")
+            if name not in self._kinds or name in own:
+                if warp is not None and name in self._kinds:
+                    place = warp.slot(name, stored)
+                elif warp is not None and name in own:
+                    place = body.code.value(
+                        f"getelementptr {stored}, ptr {warp.register(name, stored)}, i64 %lane.wide"
+                    )
+                else:
+                    place = element(body, offset, stored)
+                suffix = "" if name in self._kinds else body.accesses.suffix
+                value = body.code.value(f"load {stored}, ptr {place}{suffix}")
                 if kind == "i1":
                     value = body.code.value(f"trunc i8 {value} to i1")
             else:
-                value = f"%uniform.{index}"
+                value = f"%uniform.{offset}"
                 lines += [
                     f"  {value}.all = getelementptr i8, ptr %scratch, i64 {offset}",
                     f"  {value}.at = getelementptr {stored}, ptr {value}.all, i32 %first.thread",
@@ -118,10 +141,10 @@ class Spills:
                     lines.append(f"  {value}.wide = sext i32 {value} to i64")
                 if kind in ("i32", "i64"):
                     restored[name] = Restored(self._base(name), value + (".wide" if kind == "i32" else ""))
-                if self._base(name):
-                    start, _ = body.register_slot(self._base(name))
-                    kind = stored
-                    value = body.code.value(f"add {kind} {body.code.value(f'load {kind}, ptr {start}')}, {value}")
+            if self._base(name):
+                start, _ = body.register_slot(self._base(name))
+                kind = stored
+                value = body.code.value(f"add {kind} {body.code.value(f'load {kind}, ptr {start}')}, {value}")
             body.code.do(f"store {kind} {value}, ptr {slot}")
         return lines, restored
 

@@ -35,8 +35,8 @@ class WaitingKernel:
         self.parts_at_barriers = any(
             item.opcode in ("bar", "barrier") and "arrive" in item.modifiers for item in kernel.instructions
         ) or any(point.kind == BARRIER and point.names_members for point in self.points.values())
-        self.kinds = uniformity(kernel, flow)
-        self.available = availability(kernel, flow)
+        self.kinds = uniformity(kernel)
+        self.available = availability(kernel)
         self.spills = Spills(kernel, self.kinds)
         self.provenance = provenance(kernel, layout)
         local = self.body().local_bytes

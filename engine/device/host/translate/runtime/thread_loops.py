@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from engine.device.host.translate import abi
+from engine.device.host.translate.accesses import CACHE_LINE
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.code import quoted
 from engine.device.host.translate.memory_layout import MemoryLayout
@@ -44,7 +45,9 @@ class Part:
     `finish` also runs after a jump from the body to `thread.done`. The threads are all of a row if `condition` (i1)
     holds; with `first` and `end` (i32), those from `first` on that come before `end`, or the others if `is_outside`.
     `is_single`: there is at most one.
-    `slots` are stack slots that the part shares with the first part, by their names here.
+    `slots` are stack slots that the part shares with the first part, by their names here. A row in which `gate` (i1) is
+    false leaves out this part and all that follow; `resolve` is text that runs before the first thread of any other.
+    `kind` is the metadata of the loop if it differs from that of the other parts.
     """
 
     body: Body
@@ -57,6 +60,9 @@ class Part:
     is_outside: bool = False
     is_single: bool = False
     slots: Mapping[str, str] = field(default_factory=dict)
+    gate: str = ""
+    resolve: str = ""
+    kind: str = ""
 
 
 @dataclass(frozen=True)
@@ -86,12 +92,18 @@ def thread_loops(
     for number, part in enumerate(parts):
         following = f"part.{number + 1}" if number + 1 < len(parts) else leave
         lines = "".join(f"{line}\n" for line in part.body.accesses.row_lines) + ("" if number else bounds)
-        lines += _part(part, at, following, edges, kind, is_lane=bool(width))
+        head = f"{at}:\n" if number else ""
+        if part.gate:
+            at = f"{at}.gated"
+            head += f"  br i1 {part.gate}, label %{at}, label %{leave}\n{at}:\n"
+        head += part.resolve
+        ahead, inside = _look_ahead(part.body, at, edges)
+        lines += ahead + _part(part, inside, following, edges, part.kind or kind, is_lane=bool(width))
         entry = [line for line in part.body.code.entry if line.split()[0] not in part.slots]
         texts = ["\n".join(entry), "\n".join(part.body.accesses.prologue), lines]
         if number:
             texts = _renamed(texts, f".{number}", part.slots)
-            loops += f"{at}:\n"
+        loops += head
         slots, prologue, loops = (
             before + text + end for before, text, end in zip((slots, prologue, loops), texts, "\n\n ", strict=True)
         )
@@ -117,6 +129,30 @@ latch.z:
   br i1 %z.more, label %loop.z, label %{done}
 """,
     )
+
+
+def _look_ahead(body: Body, at: str, edges: tuple[str, str]) -> tuple[str, str]:
+    """Return loops that fetch what a row of the next thread block will access, and the block in which they end.
+
+    A thread block often lies in memory as lines that are far apart, which the processor does not expect.
+    """
+    text = "".join(f"{line}\n" for line in body.accesses.ahead_lines())
+    for number, (pointer, slope) in enumerate(body.accesses.ahead):
+        name = f"ahead.{number}"
+        text += f"""  %{name}.threads = sub i32 {edges[1]}, {edges[0]}
+  %{name}.bytes = mul i32 %{name}.threads, {slope}
+  br label %{name}
+{name}:
+  %{name}.byte = phi i32 [0, %{at}], [%{name}.next, %{name}]
+  %{name}.at = getelementptr i8, ptr {pointer}, i32 %{name}.byte
+  call void @llvm.prefetch.p0(ptr %{name}.at, i32 0, i32 3, i32 1)
+  %{name}.next = add i32 %{name}.byte, {CACHE_LINE}
+  %{name}.more = icmp slt i32 %{name}.next, %{name}.bytes
+  br i1 %{name}.more, label %{name}, label %{name}.done
+{name}.done:
+"""
+        at = f"{name}.done"
+    return text, at
 
 
 def _part(part: Part, at: str, leave: str, edges: tuple[str, str], kind: str, *, is_lane: bool) -> str:

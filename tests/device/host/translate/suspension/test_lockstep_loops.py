@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 from engine.device.host import HostDevice
-from engine.device.host.translate.analysis.control_flow import control_flow
-from engine.device.host.translate.analysis.suspension_points import is_suspension_point
 from engine.device.host.translate.analysis.uniformity import uniformity
 from engine.diagnostics import KernelFault
 from engine.ptx import parse
@@ -132,7 +130,7 @@ SKIP:
 def test_uniform_and_drifting_registers():
     """Loop counters are uniform, an index drifts from its start, and what only some threads change varies."""
     kernel = parse(KINDS).functions["kinds"]
-    kinds = uniformity(kernel, control_flow(kernel, is_suspension_point))
+    kinds = uniformity(kernel)
     assert all(kinds[name].base == "" for name in ("%r1", "%r3", "%r5", "%p2"))
     assert kinds["%r6"].base == "%r4"
     assert "%r7" not in kinds and "%p1" not in kinds
