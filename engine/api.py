@@ -24,7 +24,7 @@ from engine.kernel_sources.sources import (
     PythonKernel,
     PythonOptions,
 )
-from engine.libraries import blas, dnn, fft, lapack, sparse
+from engine.libraries import blas, dnn, fft, images, lapack, sparse
 from engine.ops import GraphBuilder, OpGraph, graph_from_json
 from engine.patch.composite import Composite
 from engine.patch.composite_builder import CompositeBuilder
@@ -93,6 +93,7 @@ __all__ = [
     "from_bf16",
     "graph_from_json",
     "graph_interface",
+    "images",
     "kernel_file",
     "lapack",
     "layout_text",

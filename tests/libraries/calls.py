@@ -18,9 +18,14 @@ SIZES = (1, 7, 1023, 1027)
 
 
 def layout_of(array: Array, dtype: DType | None = None) -> Layout:
-    """Return the layout of an array, which may be strided; uint16 is bf16 if `dtype` says so."""
-    strides = tuple(stride // array.itemsize for stride in array.strides)
-    return strided_layout(dtype or dtype_of(array), array.shape, strides, 256)
+    """Return the layout of an array, which may be strided.
+
+    With a `dtype`, uint16 is bf16, and the last axis holds the numbers of one element such as a float4.
+    """
+    dtype = dtype or dtype_of(array)
+    axes = array.ndim - len(dtype.numpy.shape)
+    strides = tuple(stride // dtype.size_bytes for stride in array.strides[:axes])
+    return strided_layout(dtype, array.shape[:axes], strides, 256)
 
 
 def span(array: Array) -> Array:
@@ -44,13 +49,16 @@ class Caller:
         dtype: DType | None = None,
         numbers: Mapping[str, float] | None = None,
         on_device: bool = False,
+        dtypes: Mapping[str, DType] | None = None,
     ) -> dict[str, Array]:
         """Return the outputs of a call by slot.
 
         With `dtype` bf16, arrays of f32 are rounded to it, and outputs come as f32. Numbers lie `on_device` or not.
+        `dtypes` are those of slots whose arrays have the numbers of an element along the last axis.
         """
         given = {slot: to_bf16(array) if dtype is bf16 else array for slot, array in inputs.items()}
-        layouts = {slot: layout_of(array, bf16 if dtype is bf16 else None) for slot, array in given.items()}
+        known_as = {slot: bf16 if dtype is bf16 else (dtypes or {}).get(slot) for slot in given}
+        layouts = {slot: layout_of(array, known_as[slot]) for slot, array in given.items()}
         made = call.results(layouts)
         memory = {slot: self.device.upload(np.ascontiguousarray(span(array))).memory for slot, array in given.items()}
         for slot, layout in made.items():

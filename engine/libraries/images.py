@@ -1,0 +1,138 @@
+"""Images, shape [height, width]: filters, sizes, morphology. Beyond the border the nearest pixel counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from engine.libraries.call import LibraryCall, OperandError
+from engine.types import DType, f32, float4, u8, uchar4
+from engine.types.layout import Layout
+
+#: Pixels with one number and with four, which are all treated alike.
+FLOATS: tuple[DType, ...] = (f32, float4)
+BYTES: tuple[DType, ...] = (u8, uchar4)
+
+RESIZE_MODES = ("nearest", "linear", "area")
+MORPHOLOGIES = ("erode", "dilate", "open", "close")
+
+
+class _Image(LibraryCall):
+    """What the calls have in common: `image` may have gaps between its rows, `out` has none."""
+
+    library = "images"
+    inputs: ClassVar[tuple[str, ...]] = ("image",)
+    outputs = ("out",)
+    accepted: ClassVar[tuple[DType, ...]] = FLOATS
+
+    def image_in(self, inputs: Mapping[str, Layout]) -> Layout:
+        """Return the image's layout; OperandError when it isn't one that the call takes."""
+        image = inputs["image"]
+        if image.dtype not in self.accepted:
+            names = ", ".join(map(str, self.accepted))
+            raise OperandError("image", f"pixels must be one of {names}, got {image.dtype}")
+        row_stride(image, "image")
+        return image
+
+
+@dataclass(frozen=True)
+class Filter(_Image):
+    """out[y, x] = sum over j, i of weights[j, i] image[y + h // 2 - j, x + w // 2 - i]: a convolution.
+
+    `weights` are f32 [h, w], both odd, and the same for all channels; `image` and `out` are f32 or float4.
+    """
+
+    inputs = ("image", "weights")
+
+    def results(self, inputs: Mapping[str, Layout]) -> dict[str, Layout]:
+        """Return the layout of the filtered image."""
+        image, weights = self.image_in(inputs), inputs["weights"]
+        _window("weights", weights, f32)
+        return {"out": Layout(image.dtype, image.shape)}
+
+
+@dataclass(frozen=True)
+class Box(_Image):
+    """The mean of the pixels in a window about each, of odd height and width; f32 or float4."""
+
+    height: int = 3
+    width: int = 3
+
+    def results(self, inputs: Mapping[str, Layout]) -> dict[str, Layout]:
+        """Return the layout of the blurred image."""
+        image = self.image_in(inputs)
+        return {"out": Layout(image.dtype, image.shape)}
+
+
+@dataclass(frozen=True)
+class Resize(_Image):
+    """An image of 2 rows and columns or more in another size; f32 or float4.
+
+    With n pixels for m along an axis, the middle of pixel i lies at (i + 0.5) m / n - 0.5. The nearest pixel is taken
+    there, either of two that are equally near; "linear" weighs the two around it; "area" takes the mean of the m / n
+    pixels that become one, in an image that becomes smaller along both axes.
+    """
+
+    height: int = 1
+    width: int = 1
+    mode: str = "linear"
+
+    def results(self, inputs: Mapping[str, Layout]) -> dict[str, Layout]:
+        """Return the layout of the resized image."""
+        image = self.image_in(inputs)
+        made = self.height, self.width
+        if min(image.shape) < 2:
+            raise OperandError("image", f"must have 2 rows and columns or more to be resized, got {list(image.shape)}")
+        if self.mode == "area" and not (made[0] < image.shape[0] and made[1] < image.shape[1]):
+            text = f"image must be larger than {list(made)} along both axes for the mode area, got {list(image.shape)}"
+            raise OperandError("image", f"{text}; choose linear")
+        return {"out": Layout(image.dtype, made)}
+
+
+@dataclass(frozen=True)
+class Morphology(_Image):
+    """The smallest or the largest value of each channel under a mask that is laid over each pixel.
+
+    "erode" takes the smallest, "dilate" the largest; "open" erodes and then dilates, "close" the other way round.
+    `mask` is u8 [h, w], both odd: what is not 0 counts, one element at least. Pixels are f32, float4, u8 or uchar4. NaN
+    under the mask gives anything.
+    """
+
+    operation: str = "erode"
+
+    inputs = ("image", "mask")
+    accepted = (*FLOATS, *BYTES)
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """What is done one after another: "erode" or "dilate"."""
+        return {"open": ("erode", "dilate"), "close": ("dilate", "erode")}.get(self.operation, (self.operation,))
+
+    def results(self, inputs: Mapping[str, Layout]) -> dict[str, Layout]:
+        """Return the layout of the result."""
+        image, mask = self.image_in(inputs), inputs["mask"]
+        _window("mask", mask, u8)
+        return {"out": Layout(image.dtype, image.shape)}
+
+
+def row_stride(image: Layout, slot: str) -> int:
+    """Return how many pixels lie from one row to the next; OperandError when it isn't an image with whole rows."""
+    if len(image.shape) != 2:
+        raise OperandError(slot, f"image must have 2 dimensions, got shape {list(image.shape)}")
+    (height, width), (row, column) = image.shape, image.element_strides
+    if (width > 1 and column != 1) or (height > 1 and row < width):
+        text = (
+            f"rows of an image must have no gaps and not overlap, got strides [{row}, {column}]; put a Copy before it"
+        )
+        raise OperandError(slot, text)
+    return row if height > 1 else width
+
+
+def _window(slot: str, layout: Layout, dtype: DType) -> None:
+    if layout.dtype != dtype:
+        raise OperandError(slot, f"elements must be {dtype}, got {layout.dtype}")
+    if len(layout.shape) != 2 or any(size % 2 == 0 for size in layout.shape):
+        raise OperandError(slot, f"must have 2 dimensions, both odd, got shape {list(layout.shape)}")
+    if layout.strides is not None:
+        raise OperandError(slot, f"must have no gaps, got {layout}; put a Copy before it")

@@ -1,0 +1,155 @@
+"""Image blocks that call NPP, and conversions of colours."""
+
+import colorsys
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import ndimage
+
+from engine import Engine, Patch, UpdateLevel
+from tests.blocks.running import apply, problems
+
+Array = np.ndarray[Any, Any]
+
+
+def test_a_filter_takes_its_weights_from_a_port(photograph: Array) -> None:
+    """Alpha is filtered like a colour, and a field of numbers like an image."""
+    sharpen = np.array([[0, -1, 0], [-1, 5, -1], [0, -1, 0]], np.float32)
+    image = np.dstack([photograph, np.ones(photograph.shape[:2])]).astype(np.float32)
+    patch = Patch()
+    node = patch.add("image.filter")
+    patch.connect(patch.add("io.image_array", data=image)["out"], node["image"])
+    patch.connect(patch.add("io.array", data=sharpen)["out"], node["weights"])
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        found = engine.read(node["out"])
+    expected = ndimage.convolve(image.astype(float), sharpen[..., None], mode="nearest")
+    np.testing.assert_allclose(found, expected, atol=2e-6)
+    field = apply("image.filter", {"image": image[..., 1].copy(), "weights": sharpen})
+    np.testing.assert_allclose(field, expected[..., 1], atol=2e-6)
+
+
+def test_weights_of_even_size_are_refused_at_their_port() -> None:
+    """An even window has no middle."""
+    patch = Patch()
+    node = patch.add("image.filter")
+    patch.connect(patch.add("io.array", data=np.ones((9, 9), np.float32))["out"], node["image"])
+    patch.connect(patch.add("io.array", data=np.ones((2, 3), np.float32))["out"], node["weights"])
+    ((at, port, text),) = problems(patch)
+    assert (at, port) == (node.id, "weights") and "both odd, got shape [2, 3]" in text
+
+
+def test_a_box_blur_has_a_radius_for_each_direction(apply_to_image: Any, photograph: Array) -> None:
+    """A radius of 0 blurs along the other direction alone."""
+    for across, down in ((2, 2), (7, 0), (0, 1)):
+        found = apply_to_image("image.box_blur", photograph, radius_x=across, radius_y=down)[..., :3]
+        size = (2 * down + 1, 2 * across + 1, 1)
+        np.testing.assert_allclose(found, ndimage.uniform_filter(photograph, size, mode="nearest"), atol=2e-6)
+
+
+def test_a_dragged_radius_is_captured_again() -> None:
+    """Nothing else is rebuilt."""
+    field = np.random.default_rng(1).random((33, 47)).astype(np.float32)
+    patch = Patch()
+    node = patch.add("image.box_blur")
+    patch.connect(patch.add("io.array", data=field)["out"], node["image"])
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        patch.set(node, radius_x=4, radius_y=1)
+        assert engine.step().update_level is UpdateLevel.RECAPTURE
+        expected = ndimage.uniform_filter(field.astype(float), (3, 9), mode="nearest")
+        np.testing.assert_allclose(engine.read(node["out"]), expected, atol=2e-6)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "area"])
+def test_a_part_of_an_image_is_resized(apply_to_image: Any, photograph: Array, mode: str) -> None:
+    """Halved, each pixel is the mean of four in two of the modes; the mean of the image stays about the same."""
+    even = photograph[:200, :200]
+    found = apply_to_image("image.resize", even, width=100, height=100, mode=mode)[..., :3]
+    four = even.reshape(100, 2, 100, 2, 3)
+    if mode == "nearest":
+        assert all(np.any(np.isclose(four[y, :, x], found[y, x]).all(-1)) for y, x in ((0, 0), (31, 57), (99, 99)))
+    else:
+        np.testing.assert_allclose(found, four.mean((1, 3)), atol=2e-6)
+
+
+def test_an_image_of_one_row_is_not_resized() -> None:
+    """The message stands at the input."""
+    patch = Patch()
+    node = patch.add("image.resize", width=9, height=9)
+    patch.connect(patch.add("io.array", data=np.ones((1, 9), np.float32))["out"], node["image"])
+    ((at, port, text),) = problems(patch)
+    assert (at, port) == (node.id, "image") and "2 rows and columns or more" in text
+
+
+SHAPES = {
+    "square": lambda x, y, radius: np.maximum(abs(x), abs(y)) <= radius,
+    "disc": lambda x, y, radius: np.hypot(x, y) <= radius + 0.5,
+    "diamond": lambda x, y, radius: abs(x) + abs(y) <= radius,
+    "cross": lambda x, y, radius: (np.maximum(abs(x), abs(y)) <= radius) & ((x == 0) | (y == 0)),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("radius", [0, 1, 4])
+def test_morphology_is_scipys_for_each_shape(shape: str, radius: int) -> None:
+    """A bright point grows into the shape; opening and closing are two steps."""
+    y, x = np.mgrid[-radius : radius + 1, -radius : radius + 1]
+    footprint = SHAPES[shape](x, y, radius)
+    field = np.random.default_rng(radius).random((41, 37)).astype(np.float32)
+    point = np.zeros((11, 11), np.uint8)
+    point[5, 5] = 200
+    grown = apply("image.morphology", {"image": point}, operation="dilate", shape=shape, radius=radius)
+    assert np.array_equal(grown[5 - radius : 6 + radius, 5 - radius : 6 + radius], 200 * footprint)
+    assert np.count_nonzero(grown) == np.count_nonzero(footprint)
+    for operation, expected in (
+        ("erode", ndimage.grey_erosion(field, footprint=footprint, mode="nearest")),
+        ("dilate", ndimage.grey_dilation(field, footprint=footprint, mode="nearest")),
+        ("open", ndimage.grey_opening(field, footprint=footprint, mode="nearest")),
+        ("close", ndimage.grey_closing(field, footprint=footprint, mode="nearest")),
+    ):
+        found = apply("image.morphology", {"image": field}, operation=operation, shape=shape, radius=radius)
+        assert np.array_equal(found, expected), operation
+
+
+def yuv(red: float, green: float, blue: float) -> tuple[float, float, float]:
+    y = 0.299 * red + 0.587 * green + 0.114 * blue
+    return y, 0.492 * (blue - y), 0.877 * (red - y)
+
+
+CONVERSIONS = {
+    "rgb to hsv": colorsys.rgb_to_hsv,
+    "hsv to rgb": colorsys.hsv_to_rgb,
+    "rgb to hls": colorsys.rgb_to_hls,
+    "hls to rgb": colorsys.hls_to_rgb,
+    "rgb to yuv": yuv,
+}
+
+
+def colours() -> Array:
+    """Return random colours, greys, black, white, and pure colours."""
+    random = np.random.default_rng(7).random((9, 13, 4)).astype(np.float32)
+    random[0, :5, :3] = np.linspace(0, 1, 5)[:, None]
+    random[1, :8, :3] = [[i & 1, i >> 1 & 1, i >> 2] for i in range(8)]
+    random[2, :7, 0] = np.linspace(0, 1, 7)  # hues where a sector begins
+    return random
+
+
+@pytest.mark.parametrize("conversion", CONVERSIONS)
+def test_a_conversion_is_pythons(apply_to_image: Any, conversion: str) -> None:
+    """For greys and pure colours too, whose hue is a matter of convention; alpha stays."""
+    image = colours()
+    found = apply_to_image("image.convert_color", image, conversion=conversion)
+    expected = [[CONVERSIONS[conversion](*map(float, pixel[:3])) for pixel in row] for row in image]
+    np.testing.assert_allclose(found[..., :3], expected, atol=3e-6)
+    np.testing.assert_array_equal(found[..., 3], image[..., 3])
+
+
+@pytest.mark.parametrize("space", ["hsv", "hls", "yuv"])
+def test_there_and_back_changes_nothing(apply_to_image: Any, space: str) -> None:
+    """Bright colours beyond 1 too, except in HLS."""
+    image = colours() * (1 if space == "hls" else 5)
+    there = apply_to_image("image.convert_color", image, conversion=f"rgb to {space}")
+    back = apply_to_image("image.convert_color", there, conversion=f"{space} to rgb")
+    np.testing.assert_allclose(back, image, atol=1e-5)

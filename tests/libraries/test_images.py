@@ -1,0 +1,179 @@
+"""Images against scipy and closed forms in f64, on every device."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import ndimage
+
+from engine.libraries.call import LibraryCall, OperandError
+from engine.libraries.images import MORPHOLOGIES, Box, Filter, Morphology, Resize
+from engine.types import DType, f16, f32, f64, float4, u8, uchar4
+from engine.types.layout import Layout, strided_layout
+from tests.libraries.calls import Caller
+
+Array = np.ndarray[Any, Any]
+
+#: Odd sizes, rows and columns of one pixel, and images that are smaller than a window.
+SHAPES = [(1, 1), (1, 1027), (1023, 1), (7, 9), (67, 131)]
+CHANNELS = {f32: (), float4: (4,)}
+
+
+def pixels(shape: tuple[int, ...], dtype: DType = f32) -> Array:
+    """Return a random image, with one more axis for pixels of four channels."""
+    whole = (*shape, *CHANNELS.get(dtype, ()))
+    return np.random.default_rng(sum(shape)).standard_normal(whole).astype(np.float32)
+
+
+def called(caller: Caller, call: LibraryCall, image: Array, **others: Array) -> Array:
+    """Return the result of a call; an image with four channels is one of float4 or uchar4."""
+    kinds = {"image": float4 if image.dtype == np.float32 else uchar4} if image.ndim == 3 else {}
+    return caller(call, {"image": image, **others}, dtypes=kinds)["out"]
+
+
+@pytest.mark.parametrize("dtype", CHANNELS)
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("size", [(1, 1), (3, 3), (1, 7), (5, 3), (9, 9)])
+def test_a_filter_is_a_convolution(caller: Caller, dtype: DType, shape: Any, size: Any) -> None:
+    """With weights that are not symmetric; beyond the border the nearest pixel counts."""
+    image, weights = pixels(shape, dtype), np.random.default_rng(2).standard_normal(size).astype(np.float32)
+    up, across = size[0] // 2, size[1] // 2
+    padded = np.pad(image.astype(float), ((up, up), (across, across), *((0, 0),) * (image.ndim - 2)), mode="edge")
+    expected = np.zeros(image.shape)
+    for (j, i), weight in np.ndenumerate(weights):
+        expected += weight * padded[2 * up - j :, 2 * across - i :][: shape[0], : shape[1]]
+    found = called(caller, Filter(), image, weights=weights)
+    assert found.dtype == np.float32 and found.shape == expected.shape
+    np.testing.assert_allclose(found, expected, atol=3e-6 * weights.size**0.5)
+
+
+@pytest.mark.parametrize("dtype", CHANNELS)
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(("height", "width"), [(1, 1), (3, 3), (1, 5), (11, 1), (7, 33)])
+def test_a_box_is_scipys_uniform_filter(caller: Caller, dtype: DType, shape: Any, height: int, width: int) -> None:
+    """For square windows and others, also larger than the image."""
+    image = pixels(shape, dtype)
+    size = (height, width, *(1,) * (image.ndim - 2))
+    expected = ndimage.uniform_filter(image.astype(float), size, mode="nearest")
+    np.testing.assert_allclose(called(caller, Box(height, width), image), expected, atol=3e-6)
+
+
+def test_a_nan_reaches_the_window_around_it_alone(caller: Caller) -> None:
+    """Infinity too."""
+    image = np.ones((9, 21), np.float32)
+    image[4, 3], image[4, 15] = np.nan, np.inf
+    weights = np.full((3, 3), 1 / 9, np.float32)
+    for found in (called(caller, Box(3, 3), image), called(caller, Filter(), image, weights=weights)):
+        assert np.isnan(found[3:6, 2:5]).all() and np.isposinf(found[3:6, 14:17]).all()
+        assert np.isfinite(found).sum() == found.size - 18
+
+
+def middles(source: int, target: int) -> Array:
+    """Return where the middles of new pixels lie among the old ones."""
+    return (np.arange(target) + 0.5) * source / target - 0.5
+
+
+SIZES = [((3, 5), (1, 7)), ((7, 9), (14, 27)), ((33, 65), (101, 31)), ((67, 131), (67, 200)), ((5, 1027), (9, 341))]
+
+
+@pytest.mark.parametrize("dtype", CHANNELS)
+@pytest.mark.parametrize(("source", "target"), SIZES)
+def test_linear_is_scipys_interpolation(caller: Caller, dtype: DType, source: Any, target: Any) -> None:
+    """Larger along one axis and smaller along the other; at the border the nearest pixel counts."""
+    image = pixels(source, dtype)
+    places = [middles(*sizes) for sizes in zip(source, target, strict=True)]
+    grid = np.meshgrid(*places, *(np.arange(n) for n in image.shape[2:]), indexing="ij")
+    expected = ndimage.map_coordinates(image.astype(float), grid, order=1, mode="nearest")
+    # Places are worked out in f32, and neighbours differ by some units.
+    np.testing.assert_allclose(called(caller, Resize(*target), image), expected, atol=2e-6 * max(source))
+
+
+@pytest.mark.parametrize("dtype", CHANNELS)
+@pytest.mark.parametrize(("source", "target"), SIZES)
+def test_nearest_takes_the_pixel_whose_middle_is_nearest(
+    caller: Caller, dtype: DType, source: Any, target: Any
+) -> None:
+    """None of these places lies between two pixels."""
+    image = pixels(source, dtype)
+    rows, columns = (np.rint(middles(*sizes)).astype(int) for sizes in zip(source, target, strict=True))
+    assert np.array_equal(called(caller, Resize(*target, mode="nearest"), image), image[rows][:, columns])
+
+
+@pytest.mark.parametrize("dtype", CHANNELS)
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ((8, 12), (4, 3)),
+        ((7, 9), (3, 2)),
+        ((33, 65), (32, 11)),
+        ((67, 131), (66, 17)),
+        ((5, 1027), (1, 341)),
+        ((2, 2), (1, 1)),
+    ],
+)
+def test_area_is_the_mean_of_what_becomes_one_pixel(caller: Caller, dtype: DType, source: Any, target: Any) -> None:
+    """Pixels on the edge of two count for each by their share."""
+    image = pixels(source, dtype)
+    expected = image.astype(float)
+    for axis, (old, new) in enumerate(zip(source, target, strict=True)):
+        spread = np.repeat(expected, new, axis)  # each pixel as `new` pieces, of which `old` become one
+        pieces = spread.reshape(*expected.shape[:axis], new, old, *expected.shape[axis + 1 :])
+        expected = pieces.mean(axis + 1)
+    np.testing.assert_allclose(called(caller, Resize(*target, mode="area"), image), expected, atol=2e-6 * max(source))
+
+
+@pytest.mark.parametrize("operation", MORPHOLOGIES)
+@pytest.mark.parametrize("kind", [np.float32, np.uint8])
+@pytest.mark.parametrize("channels", [(), (4,)])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_morphology_takes_values_under_the_mask(
+    caller: Caller, operation: str, kind: Any, channels: tuple[int, ...], shape: Any
+) -> None:
+    """For a mask that is not a rectangle, and one that isn't symmetric."""
+    image = np.random.default_rng(sum(shape)).integers(0, 256, (*shape, *channels)).astype(kind)
+    for mask in (np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]], np.uint8), np.array([[1, 0, 2, 0, 0]], np.uint8)):
+        up, across = mask.shape[0] // 2, mask.shape[1] // 2
+        expected = image
+        for step in Morphology(operation).steps:
+            padded = np.pad(expected, ((up, up), (across, across), *((0, 0),) * len(channels)), mode="edge")
+            under = [padded[y : y + shape[0], x : x + shape[1]] for y, x in np.argwhere(mask)]
+            expected = np.min(under, 0) if step == "erode" else np.max(under, 0)
+        assert np.array_equal(called(caller, Morphology(operation), image, mask=mask), expected)
+
+
+def test_parts_of_images_are_taken_where_they_lie(caller: Caller) -> None:
+    """Rows may have anything between them."""
+    whole, weights = pixels((40, 60), float4), pixels((3, 3))
+    part = whole[7:31, 11:42]
+    assert np.array_equal(called(caller, Box(), part), called(caller, Box(), part.copy()))
+    found = called(caller, Filter(), whole[::2, 5:], weights=weights)
+    assert np.array_equal(found, called(caller, Filter(), whole[::2, 5:].copy(), weights=weights))
+    assert np.array_equal(called(caller, Resize(9, 8), part), called(caller, Resize(9, 8), part.copy()))
+    mask = np.ones((3, 3), np.uint8)
+    for operation in ("erode", "open"):
+        call = Morphology(operation)
+        assert np.array_equal(called(caller, call, part, mask=mask), called(caller, call, part.copy(), mask=mask))
+
+
+@pytest.mark.parametrize(
+    ("call", "given", "slot", "words"),
+    [
+        (Box(), {"image": Layout(f64, (9, 9))}, "image", "pixels must be one of f32, float4, got f64"),
+        (Box(), {"image": Layout(uchar4, (9, 9))}, "image", "got uchar4"),
+        (Box(), {"image": Layout(f32, (9, 9, 4))}, "image", r"2 dimensions, got shape \[9, 9, 4\]"),
+        (Box(), {"image": strided_layout(f32, (9, 9), (1, 9), 4)}, "image", r"rows.*no gaps.*got strides \[1, 9\]"),
+        (Box(), {"image": strided_layout(f32, (9, 9), (4, 1), 4)}, "image", "not overlap"),
+        (Filter(), {"image": Layout(f32, (9, 9)), "weights": Layout(f16, (3, 3))}, "weights", "must be f32, got f16"),
+        (Filter(), {"image": Layout(f32, (9, 9)), "weights": Layout(f32, (3, 4))}, "weights", r"both odd.*\[3, 4\]"),
+        (Filter(), {"image": Layout(f32, (9, 9)), "weights": Layout(f32, (3,))}, "weights", "2 dimensions"),
+        (Morphology(), {"image": Layout(f16, (9, 9)), "mask": Layout(u8, (3, 3))}, "image", "f32, float4, u8, uchar4"),
+        (Morphology(), {"image": Layout(u8, (9, 9)), "mask": Layout(f32, (3, 3))}, "mask", "must be u8, got f32"),
+        (Resize(3, 9, "area"), {"image": Layout(f32, (9, 9))}, "image", r"larger than \[3, 9\] along both axes"),
+        (Resize(3, 3), {"image": Layout(f32, (1, 9))}, "image", r"2 rows and columns or more.*got \[1, 9\]"),
+    ],
+)
+def test_what_doesnt_fit_is_refused(call: LibraryCall, given: dict[str, Layout], slot: str, words: str) -> None:
+    """The error names the operand that is wrong."""
+    with pytest.raises(OperandError, match=words) as refused:
+        call.results(given)
+    assert refused.value.slot == slot

@@ -1,0 +1,31 @@
+"""Libraries without Python bindings: what is said where one is missing, and what its functions return."""
+
+from types import SimpleNamespace
+
+import pytest
+from cuda.pathfinder import DynamicLibNotFoundError
+
+from engine.libraries.call import LibraryError
+from engine.libraries.cuda import native
+
+
+def test_a_missing_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The remedy names the wheel."""
+
+    def find(name: str) -> None:
+        raise DynamicLibNotFoundError(f"no {name} anywhere")
+
+    monkeypatch.setattr(native, "load_nvidia_dynamic_lib", find)
+    with pytest.raises(LibraryError, match=r"libnppif must be installed.*got none") as missing:
+        native.NativeLibrary("nppif", "nvidia-npp")
+    assert missing.value.remedy.startswith("pip install nvidia-npp")
+
+
+def test_a_status_that_is_not_0_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The C library stands in for one of NVIDIA's."""
+    monkeypatch.setattr(native, "load_nvidia_dynamic_lib", lambda name: SimpleNamespace(abs_path="libc.so.6"))
+    library = native.NativeLibrary("c", "libc6")
+    library.call("abs", 0)
+    with pytest.raises(native.StatusError, match=r"^abs returned 5$"):
+        library.call("abs", -5)
+    assert library.text("strerror", 2) == "No such file or directory"
