@@ -6,6 +6,7 @@ torch, JAX and Numba take part where they are installed. Times are medians of on
 """
 
 import argparse
+import threading
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -17,7 +18,6 @@ import numpy as np
 from engine import Engine, Patch, ProfilingLevel, open_device
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.device.device import Device
-from engine.device.protocol import Stream
 from engine.ops import graph_to_json, parse_expression
 from engine.patch.document import NodeRef
 
@@ -27,8 +27,8 @@ LENGTH, SMALL_LENGTH, SMALL = 25, 20, 4096
 REPEATS = 15
 #: What is summed up.
 SUMMED = ("x * 1.5", "x - 0.25", "x * x")
-#: Time for other libraries to settle, and for optimised code to take over on the host.
-SETTLE_S, OPTIMISED_S = 0.2, 3.0
+#: Time for other libraries to settle.
+SETTLE_S = 0.2
 
 
 def texts(length: int) -> list[str]:
@@ -52,15 +52,13 @@ def chain(length: int, x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> tupl
     return patch, last
 
 
-def milliseconds(
-    launch: Callable[[], object], wait: Callable[[], object], batch: int, *, settle_s: float = SETTLE_S
-) -> float:
+def milliseconds(launch: Callable[[], object], wait: Callable[[], object], batch: int) -> float:
     """Return the time of a launch: the median over batches, each of which is waited for once.
 
-    It is launched for a while before that, until compilers that work beside it are done.
+    It is launched for a while before that, and until optimised code has taken over from quickly compiled code.
     """
-    settled, times = time.perf_counter() + settle_s, []
-    while time.perf_counter() < settled:
+    settled, times = time.perf_counter() + SETTLE_S, []
+    while time.perf_counter() < settled or any(thread.name == "warploom-optimiser" for thread in threading.enumerate()):
         launch()
         wait()
     for _ in range(REPEATS):
@@ -72,12 +70,6 @@ def milliseconds(
     return median(times) * 1e3
 
 
-def launched(compiled: CompiledGraph, stream: Stream, batch: int, device: Device) -> float:
-    """Return the time of a launch of a graph."""
-    settle_s = OPTIMISED_S if device.info.limits is None else SETTLE_S
-    return milliseconds(lambda: compiled.launch(stream), stream.synchronize, batch, settle_s=settle_s)
-
-
 def run_chain(device: Device, length: int, arrays: tuple[Any, Any], batch: int, *, fuse: bool) -> tuple[float, Any]:
     """Return the time of a launch of the chain, and what it computes."""
     patch, last = chain(length, *arrays)
@@ -87,7 +79,7 @@ def run_chain(device: Device, length: int, arrays: tuple[Any, Any], batch: int, 
         compiled, stream = engine.core.updates.compiled, engine.core.stream
         assert isinstance(compiled, CompiledGraph)
         assert len(compiled.kernels) == (1 if fuse else length)
-        return launched(compiled, stream, batch, device), engine.read(last["out"])
+        return milliseconds(lambda: compiled.launch(stream), stream.synchronize, batch), engine.read(last["out"])
 
 
 def run_sum(device: Device, array: np.ndarray[Any, Any], batch: int, *, fuse: bool) -> tuple[float, Any]:
@@ -106,7 +98,7 @@ def run_sum(device: Device, array: np.ndarray[Any, Any], batch: int, *, fuse: bo
         compiled, stream = engine.core.updates.compiled, engine.core.stream
         assert isinstance(compiled, CompiledGraph)
         assert len(compiled.kernels) == (2 if fuse else 2 + len(SUMMED))
-        return launched(compiled, stream, batch, device), engine.read(total["out"])
+        return milliseconds(lambda: compiled.launch(stream), stream.synchronize, batch), engine.read(total["out"])
 
 
 def run_copy(device: Device, array: np.ndarray[Any, Any], batch: int) -> float:
