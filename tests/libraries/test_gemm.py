@@ -27,9 +27,10 @@ def numbers(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> A
     return array.astype(np.float32 if dtype is bf16 else dtype.numpy)
 
 
-def close(found: Array, expected: Array, dtype: DType, k: int) -> bool:
-    """True when a product is as near as its type allows."""
-    return bool(np.all(np.abs(found - expected) <= ROUNDING[dtype] * (k**0.5 + np.abs(expected))))
+def close(found: Array, expected: Array, dtype: DType, k: int, inexact: float = 0.0) -> bool:
+    """True when a product is as near as its type allows, and what follows it by `inexact` besides."""
+    allowed = ROUNDING[dtype] * (k**0.5 + np.abs(expected)) + inexact * (1 + np.abs(expected))
+    return bool(np.all(np.abs(found - expected) <= allowed))
 
 
 @pytest.mark.parametrize("dtype", ROUNDING)
@@ -80,12 +81,13 @@ def test_a_bias_and_an_activation_follow_the_product(
     a, b, c, bias = (_rounded(array, dtype).astype(np.float64) for array in arrays.values())
     call = Gemm(activation=activation)
     known = {"alpha": 0.5, "beta": -2.0}
+    inexact = {f32: 1e-5, f64: 1e-10}.get(dtype, 0.0) if activation == "gelu" else 0.0  # cuBLASLt's own tanh
     for on_device in (False, True):
         found = caller(call, arrays, dtype=dtype, numbers=known, on_device=on_device)["out"]
-        assert close(found, _activated(0.5 * a @ b - 2 * c + bias, activation), dtype, k)
+        assert close(found, _activated(0.5 * a @ b - 2 * c + bias, activation), dtype, k, inexact)
         less = {slot: array for slot, array in arrays.items() if slot != "c"}
         found = caller(call, less, dtype=dtype, numbers=known, on_device=on_device)["out"]
-        assert close(found, _activated(0.5 * a @ b + bias, activation), dtype, k)
+        assert close(found, _activated(0.5 * a @ b + bias, activation), dtype, k, inexact)
 
 
 def _activated(x: Array, activation: str) -> Array:

@@ -42,9 +42,10 @@ class FftPlan:
             source.count,
             DATA_TYPES[x.dtype if x.dtype not in (f32, f64) else out.dtype],
         )
-        #: Bytes of `x` and their place in the scratch memory; cuFFT overwrites the half spectrum that it reads.
+        #: Bytes of `x` and their place in the scratch memory; cuFFT overwrites the half spectrum that it reads. It must
+        #: not begin where the work area does, even if that is empty: cuFFT refuses several axes then.
         self._copied_bytes = x.span_bytes if is_complex_to_real else 0
-        self._copy_at = -(-work_bytes // ALLOCATION_ALIGNMENT) * ALLOCATION_ALIGNMENT
+        self._copy_at = -(-max(work_bytes, 1) // ALLOCATION_ALIGNMENT) * ALLOCATION_ALIGNMENT
         self.workspace_bytes = self._copy_at + self._copied_bytes
         # The result as real numbers, for cuBLAS.
         self._real = f32 if out.dtype in (f32, c64) else f64

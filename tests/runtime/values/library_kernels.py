@@ -12,6 +12,7 @@ import numpy as np
 from blocks.math.add import Add
 from blocks.math.multiply import Multiply
 from blocks.math.scale_offset import ScaleOffset
+from blocks.reduce.shares import reduction
 
 Array = np.ndarray[Any, Any]
 #: No source of a test holds these bits.
@@ -110,7 +111,7 @@ def _reduced(both: Callable[[float, float], float], none: float) -> tuple[Callab
             found = [both(a, b) for a, b in zip(found[:half], found[half:], strict=True)]
         return found[0]
 
-    def share(x: Array, _: Any, parts: Array, *__: Any) -> None:
+    def share(x: Array, parts: Array, *_: Any) -> None:
         assert parts.size == 1
         parts[...] = reduce(x.flat)
 
@@ -120,8 +121,13 @@ def _reduced(both: Callable[[float, float], float], none: float) -> tuple[Callab
     return share, whole
 
 
-def _count_true(x: Array, _: Any, out: Array, *__: Any) -> None:
-    out[...] += np.uint32(np.count_nonzero(x))
+def _count_true(x: Array, parts: Array, *_: Any) -> None:
+    assert parts.size == 1
+    parts[...] = np.count_nonzero(x)
+
+
+def _total(parts: Array, out: Array, *_: Any) -> None:
+    out[...] = parts.sum(dtype=np.uint32)
 
 
 def _negate(x: Array, out: Array, *_: Any) -> None:
@@ -143,6 +149,18 @@ def _digest(x: Array, count: Array, out: Array) -> None:
     out[...] = np.bitwise_xor.reduce(found), found.sum(dtype=np.uint32)
 
 
+def _kernels(
+    operation: str,
+    both: tuple[Callable[..., None], Callable[..., None]],
+    reads: str = "number",
+    parts: str = "f64",
+    out: str = "f32",
+) -> dict[str, Callable[..., None]]:
+    """Return the two kernels of a reduction by their op graphs."""
+    share, whole = reduction(operation, "x", reads, "parts", parts), reduction(operation, "parts", parts, "out", out)
+    return {share.graph: both[0], whole.graph: both[1]}
+
+
 _SUM = _reduced(lambda a, b: a + b, 0.0)
 _LARGEST = _reduced(lambda a, b: b if b > a or b != b else a, -np.inf)
 _SMALLEST = _reduced(lambda a, b: b if b < a or b != b else a, np.inf)
@@ -158,13 +176,10 @@ KERNELS: dict[str, Callable[..., None]] = {
     "constant": _constant,
     "compare": _compare,
     "every": _every,
-    "sum_share": _SUM[0],
-    "sum_parts": _SUM[1],
-    "largest_share": _LARGEST[0],
-    "largest_parts": _LARGEST[1],
-    "smallest_share": _SMALLEST[0],
-    "smallest_parts": _SMALLEST[1],
-    "count_true": _count_true,
+    **_kernels("add", _SUM),
+    **_kernels("maximum", _LARGEST),
+    **_kernels("minimum", _SMALLEST),
+    **_kernels("add", (_count_true, _total), "any", "u32", "u32"),
     "negate": _negate,
     "keep": _keep,
     "count_appended": _count_appended,
