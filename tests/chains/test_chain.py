@@ -158,3 +158,24 @@ def test_the_catalogue_has_ends_and_library_calls_alone() -> None:
     assert {"chain.input", "chain.output", "chain.number", "linalg.multiply"} <= members
     assert members.isdisjoint({"math.add", "value.slider", "kernel.chain", "control.for"})
     assert "linalg.multiply" in {block.id for block in chain_catalogue().search("matmul")}
+
+
+def test_a_call_in_a_chain_may_fail() -> None:
+    """Its warning stands at the chain's output."""
+    chain = ChainPatch()
+    ends = [chain.add("chain.input", node_id=name) for name in "ab"]
+    solve, norm = chain.add("linalg.solve"), chain.add("linalg.norm")
+    for end, port in zip(ends, "ab", strict=True):
+        chain.connect(end["value"], solve[port])
+    chain.connect(solve["x"], norm["x"])
+    chain.connect(norm["out"], chain.add("chain.output", node_id="length")["value"])
+    patch, node = running(chain, np.zeros((3, 3), np.float32), np.ones((3, 1), np.float32))
+    with Engine(patch, device="host") as engine:
+        (told,) = engine.step().diagnostics
+    assert (told.node, told.port) == (node.id, "length") and "must be invertible" in told.message
+
+
+def test_calls_that_work_in_place_are_no_members() -> None:
+    """A chain reads its inputs and changes none."""
+    members = {block.id for block in chain_catalogue().all()}
+    assert "linalg.solve" in members and not members & {"linalg.scale", "linalg.add_scaled"}
