@@ -125,8 +125,8 @@ class Inspector(EmptyState):
         """Show the state, time and buffers of the node."""
         self._report = report
         self._drives.show_report(report)
-        if self.status is not None and len(self._nodes) == 1:
-            self.status.show_report(self._nodes[0], report)
+        if self._patch is not None and self.status is not None and len(self._nodes) == 1:
+            self.status.show_report(self._patch, self._nodes[0], report)
             if report.diagnostics is not self._told:
                 self._told = report.diagnostics
                 self._offer_remedies(self.status, self._nodes[0])

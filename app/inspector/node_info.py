@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QLabel, QLineEdit, QSizePolicy, QToolButton, QVBox
 from app.theme import colours
 from app.theme.icons import icon
 from app.view_models.live_values import LiveValue
+from app.view_models.tooltips import message_text, title_of
 from app.widgets.button_row import ButtonRow
 from app.widgets.marked_text import without_marks
 from engine.blocktypes.block import Block
@@ -47,12 +48,12 @@ class NodeStatus(QWidget):
         """A line for each output, and the time."""
         return self._figures.text().splitlines()
 
-    def show_report(self, node: str, report: FrameReport) -> None:
+    def show_report(self, patch: Patch, node: str, report: FrameReport) -> None:
         """Show what a report says of the node."""
         found = report.nodes.get(node)
         if found is None:
             return
-        _set_text(self._message, found.message)
+        _set_text(self._message, message_text(patch, found))
         if self._message.property("state") != found.state.value:
             self._message.setProperty("state", found.state.value)
             self._message.style().polish(self._message)
@@ -71,7 +72,7 @@ class NodeStatus(QWidget):
             if (buffer := report.buffers.get(f"{node}.{port}")) is not None
         ]
         if found.fused_into:
-            self._time = f"fused into {found.fused_into}"
+            self._time = f"fused into {title_of(patch, found.fused_into)}"
         elif found.state in _NOT_RUNNING or found.time_ns is None:
             self._time = ""
         elif is_due:

@@ -53,7 +53,7 @@ def node_tooltip(patch: Patch, node_id: str, report: FrameReport | None) -> str:
         lines.append(f"inside {patch.title(region_of(node.region))}{branch}")
     found = report.nodes.get(node_id) if report else None
     if block_type is None:
-        said = found.message if found else ""
+        said = message_text(patch, found) if found else ""
         kept = f"Block type {node.type} is not installed; its data and connections are kept."
         return _joined([*lines, kept, said])
     lines.append(block_type.summary)
@@ -64,19 +64,29 @@ def node_tooltip(patch: Patch, node_id: str, report: FrameReport | None) -> str:
         figures.append(format_time(found.time_ns))
     if found.kernels:
         figures.append(plural(found.kernels, "kernel"))
-    return _joined([*lines, ", ".join(figures), fusion_text(patch, node_id, report.nodes), found.message])
+    return _joined([*lines, ", ".join(figures), fusion_text(patch, node_id, report.nodes), message_text(patch, found)])
+
+
+def message_text(patch: Patch, report: NodeReport) -> str:
+    """Return what is said of a node, with the title of the block that it waits for."""
+    node, text = report.waits_for, report.message
+    if node in patch.nodes:
+        for before in ("waits for", "until"):
+            text = text.replace(f" {before} {node}", f" {before} {patch.title(node)}", 1)
+    return text
 
 
 def fusion_text(patch: Patch, node_id: str, nodes: Mapping[str, NodeReport]) -> str:
     """Return which blocks share one kernel with a node, "" when none do."""
     if into := nodes[node_id].fused_into:
-        return f"Fused into {_title(patch, into)}: one kernel does the work of both, and its time is told there."
-    others = [_title(patch, node) for node, other in nodes.items() if other.fused_into == node_id]
+        return f"Fused into {title_of(patch, into)}: one kernel does the work of both, and its time is told there."
+    others = [title_of(patch, node) for node, other in nodes.items() if other.fused_into == node_id]
     more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
     return f"Its kernel also does the work of {', '.join(others[:_NAMED])}{more}." if others else ""
 
 
-def _title(patch: Patch, node_id: str) -> str:
+def title_of(patch: Patch, node_id: str) -> str:
+    """Return the title of a node; the id of one that is gone."""
     return patch.title(node_id) if node_id in patch.nodes else node_id
 
 

@@ -6,6 +6,7 @@ from functools import partial
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QDockWidget, QMainWindow
 
+from app.view_models.tooltips import message_text
 from app.viewers.viewer import ViewerPanel
 from engine.blocktypes.block import shows_pictures
 from engine.patch.changes import BlockTypesChanged, Change, Connected, Disconnected, NodeAdded, NodeRemoved, NodeRenamed
@@ -64,9 +65,11 @@ class ViewerDocks(QObject):
     def show_report(self, report: FrameReport) -> None:
         """Where there is no picture yet, show what the viewer is waiting for."""
         idle = {
-            node: found.message
+            node: message_text(self._patch, found)
             for node in self.docks
-            if (found := report.nodes.get(node)) is not None and found.state is NodeState.IDLE
+            if self._patch is not None
+            and (found := report.nodes.get(node)) is not None
+            and found.state is NodeState.IDLE
         }
         if (report.preparing, idle) != (self._is_preparing, self._idle):
             self._is_preparing, self._idle = report.preparing, idle

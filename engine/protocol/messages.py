@@ -149,6 +149,7 @@ class NodeReport(msgspec.Struct, frozen=True):
     """One node: its state, what is wrong with it, and its last measured time.
 
     `fused_into` is the node whose kernel does its work too, and tells the time of both; "" when it has its own.
+    `waits_for` is the node that keeps it from running, by whose id `message` calls it.
     """
 
     type: str
@@ -157,6 +158,7 @@ class NodeReport(msgspec.Struct, frozen=True):
     time_ns: int | None = None
     kernels: int = 0
     fused_into: str = ""
+    waits_for: str = ""
 
 
 class BufferReport(msgspec.Struct, frozen=True):

@@ -92,10 +92,11 @@ class NodeReports:
             return NodeReport(kind, state, "\n".join(map(_text, said)), time_ns, *kernels)
         if node in self._kernels or node in self._context.value_graph.nodes:
             return NodeReport(kind, NodeState.OK, "", time_ns, *kernels)
-        return NodeReport(kind, NodeState.IDLE, self._why_idle(node), None, *kernels)
+        why, waits_for = self._why_idle(node)
+        return NodeReport(kind, NodeState.IDLE, why, None, *kernels, waits_for)
 
-    def _why_idle(self, node: str) -> str:
-        """Return which block before the node or around it keeps it from running, or what else it waits for."""
+    def _why_idle(self, node: str) -> tuple[str, str]:
+        """Return why a node doesn't run, and the block before it or around it that keeps it from running, if any."""
         wrong = {n for n, said in self._said.items() if any(item.severity is Severity.ERROR for item in said)}
         placed, seen, waiting = self._context.registry.placed, {node}, [node]
         while waiting:
@@ -106,13 +107,14 @@ class NodeReports:
             for source in before:
                 if source in wrong:
                     lacks = all(item.is_incomplete for item in self._said[source] if item.severity is Severity.ERROR)
-                    return f"not running: it waits for {source}, which {'is incomplete' if lacks else 'has an error'}"
+                    which = "is incomplete" if lacks else "has an error"
+                    return f"not running: it waits for {source}, which {which}", source
                 if source not in seen:
                     seen.add(source)
                     waiting.append(source)
         if wrong and not self._is_preparing:
-            return f"not running: the graph stays as it is until {min(wrong)} is mended"
-        return "not running: the graph is being prepared"
+            return f"not running: the graph stays as it is until {min(wrong)} is mended", min(wrong)
+        return "not running: the graph is being prepared", ""
 
 
 def _by_node(diagnostics: Iterable[Diagnostic]) -> dict[str, list[Diagnostic]]:

@@ -3,7 +3,15 @@
 import pytest
 
 from app.view_models.block_help import help_html
-from app.view_models.tooltips import buffer_text, connection_tooltip, node_tooltip, port_tooltip, time_text, tooltip
+from app.view_models.tooltips import (
+    buffer_text,
+    connection_tooltip,
+    message_text,
+    node_tooltip,
+    port_tooltip,
+    time_text,
+    tooltip,
+)
 from app.widgets.tooltip import as_html
 from engine.catalogue.catalogue import default_catalogue
 from engine.patch.changes import Connection, Node, NodeAdded, NodeRegionChanged, PortRef
@@ -33,6 +41,17 @@ def test_a_node_tooltip_says_which_blocks_share_a_kernel(patch: Patch) -> None:
     other = NodeReport("test_canvas.scale", NodeState.OK, "", None, 0, "into")
     text = node_tooltip(patch, "scale", make_report({"scale": other}))
     assert "running\nFused into into: one kernel does the work of both" in text
+
+
+@pytest.mark.parametrize(
+    "message", ["it waits for {}, which is incomplete", "the graph stays as it is until {} is mended"]
+)
+def test_a_block_that_another_waits_for_is_named_by_its_title(patch: Patch, message: str) -> None:
+    """As the canvas names it; one that is gone by its id."""
+    patch.rename("source", "Sun")
+    for node, shown in (("source", "Sun"), ("gone", "gone")):
+        report = NodeReport("t", NodeState.IDLE, f"not running: {message.format(node)}", waits_for=node)
+        assert message_text(patch, report) == f"not running: {message.format(shown)}"
 
 
 def test_a_node_tooltip_names_its_region(patch: Patch) -> None:
