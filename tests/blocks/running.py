@@ -20,13 +20,15 @@ def run(patch: Patch, *ports: PortRef, frames: int = 1, device: Device | str = "
         return [engine.read(port) for port in ports]
 
 
-def apply(block: str, inputs: dict[str, Array], *, port: str = "out", **parameters: Any) -> Array:
+def apply(
+    block: str, inputs: dict[str, Array], *, port: str = "out", device: Device | str = "host", **parameters: Any
+) -> Array:
     """Return one output of a block whose inputs are arrays."""
     patch = Patch()
     node = patch.add(block, **parameters)
     for name, data in inputs.items():
         patch.connect(patch.add("io.array", data=data)["out"], node[name])
-    return run(patch, node[port])[0]
+    return run(patch, node[port], device=device)[0]
 
 
 def problems(patch: Patch, frames: int = 1) -> list[tuple[str | None, str | None, str]]:

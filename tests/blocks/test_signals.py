@@ -1,4 +1,4 @@
-"""Transforms, windows, spectrograms and convolution against numpy and scipy, on the host."""
+"""Transforms, windows, spectrograms and convolution against numpy and scipy, on every device."""
 
 from typing import Any
 
@@ -8,9 +8,17 @@ from scipy import ndimage, signal
 
 from blocks.signal.windowed import WINDOWS
 from engine import Engine, Patch, UpdateLevel
+from engine.device.device import Device
 from tests.blocks.running import apply, problems
 
 Array = np.ndarray[Any, Any]
+
+
+@pytest.fixture(autouse=True)
+def libraries(device: Device) -> None:
+    """Skip tests on a GPU without its libraries."""
+    if device.info.name != "host":
+        pytest.importorskip("nvmath", reason="NVIDIA's libraries are not installed")
 
 
 def complex_numbers(*shape: int, seed: int = 0) -> Array:
@@ -20,35 +28,35 @@ def complex_numbers(*shape: int, seed: int = 0) -> Array:
 
 @pytest.mark.parametrize(("block", "oracle"), [("fft", np.fft.fftn), ("inverse_fft", np.fft.ifftn)])
 @pytest.mark.parametrize("norm", ["backward", "ortho", "forward"])
-def test_complex_transforms(block: str, oracle: Any, norm: str) -> None:
+def test_complex_transforms(device: Device, block: str, oracle: Any, norm: str) -> None:
     """One and two axes of three."""
     x = complex_numbers(3, 7, 33)
     for axes in (1, 2):
-        found = apply(f"signal.{block}", {"x": x}, axes=axes, norm=norm)
+        found = apply(f"signal.{block}", {"x": x}, device=device, axes=axes, norm=norm)
         expected = oracle(x.astype(complex), axes=(-2, -1)[-axes:], norm=norm)
         assert found.dtype == np.complex64
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("n", [32, 33])
-def test_real_transforms_undo_each_other(n: int) -> None:
+def test_real_transforms_undo_each_other(device: Device, n: int) -> None:
     """Half a spectrum there, the signal back; f64 keeps its precision."""
     x = np.random.default_rng(n).standard_normal((5, n))
-    half = apply("signal.real_fft", {"x": x}, axes=2)
+    half = apply("signal.real_fft", {"x": x}, device=device, axes=2)
     assert half.shape == (5, n // 2 + 1) and half.dtype == np.complex128
     np.testing.assert_allclose(half, np.fft.rfft2(x), atol=1e-12)
-    back = apply("signal.inverse_real_fft", {"x": half}, axes=2, odd=n % 2 == 1)
+    back = apply("signal.inverse_real_fft", {"x": half}, device=device, axes=2, odd=n % 2 == 1)
     np.testing.assert_allclose(back, x, atol=1e-13)
 
 
-def test_a_view_is_transformed_without_a_copy_and_options_recapture() -> None:
+def test_a_view_is_transformed_without_a_copy_and_options_recapture(device: Device) -> None:
     """Columns of a matrix by a Transpose; another norm captures the call again."""
     x = complex_numbers(6, 9)
     patch = Patch()
     turned, fft = patch.add("buffer.transpose"), patch.add("signal.fft")
     patch.connect(patch.add("io.array", data=x)["out"], turned["x"])
     patch.connect(turned["out"], fft["x"])
-    with Engine(patch, device="host") as engine:
+    with Engine(patch, device=device) as engine:
         assert not engine.step().diagnostics
         np.testing.assert_allclose(engine.read(fft["out"]), np.fft.fft(x.T), atol=1e-5)
         patch.set(fft, norm="ortho")
@@ -70,25 +78,25 @@ def test_what_cant_be_transformed_is_refused_at_the_port() -> None:
 
 
 @pytest.mark.parametrize("shape", [(7,), (8,), (3, 4, 5), (2, 3, 6, 5)])
-def test_shifts_are_numpys(shape: tuple[int, ...]) -> None:
+def test_shifts_are_numpys(device: Device, shape: tuple[int, ...]) -> None:
     """There and back, for odd and even sizes, of as many axes as there are."""
     x = np.arange(np.prod(shape), dtype=np.uint16).reshape(shape)
     for axes in (1, 2, 3):
         last = tuple(range(-min(axes, len(shape)), 0))
-        found = apply("signal.fft_shift", {"x": x}, axes=axes)
+        found = apply("signal.fft_shift", {"x": x}, device=device, axes=axes)
         np.testing.assert_array_equal(found, np.fft.fftshift(x, last))
-        np.testing.assert_array_equal(apply("signal.fft_shift", {"x": found}, axes=axes, back=True), x)
+        np.testing.assert_array_equal(apply("signal.fft_shift", {"x": found}, device=device, axes=axes, back=True), x)
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
-def test_magnitudes(dtype: Any) -> None:
+def test_magnitudes(device: Device, dtype: Any) -> None:
     """Magnitude, power and decibels; 0 has the lowest number of decibels, and NaN stays."""
     x = (complex_numbers(257) * 10.0 ** np.linspace(-9, 9, 257)).astype(dtype)
     x[:3] = 0, np.nan, np.inf
     size = np.abs(x.astype(complex))
-    np.testing.assert_allclose(apply("signal.magnitude", {"x": x}), size, rtol=1e-6)
-    np.testing.assert_allclose(apply("signal.magnitude", {"x": x}, scale="power"), size**2, rtol=1e-6)
-    found = apply("signal.magnitude", {"x": x}, scale="decibels", lowest=-100.0)
+    np.testing.assert_allclose(apply("signal.magnitude", {"x": x}, device=device), size, rtol=1e-6)
+    np.testing.assert_allclose(apply("signal.magnitude", {"x": x}, device=device, scale="power"), size**2, rtol=1e-6)
+    found = apply("signal.magnitude", {"x": x}, device=device, scale="decibels", lowest=-100.0)
     with np.errstate(divide="ignore"):
         np.testing.assert_allclose(found, np.maximum(20 * np.log10(size), -100), rtol=1e-6, atol=2e-5)
 
@@ -103,31 +111,31 @@ def test_magnitude_takes_complex_numbers_alone() -> None:
 
 
 @pytest.mark.parametrize("window", WINDOWS)
-def test_windows_are_scipys(window: str) -> None:
+def test_windows_are_scipys(device: Device, window: str) -> None:
     """Periodic ones, of odd and even sizes; with unit_mean, their mean is 1."""
     name = {"none": "boxcar", "flat top": "flattop", "blackman-harris": "blackmanharris"}.get(window, window)
     for n in (1, 7, 1024):
         expected = signal.get_window(name, n)
-        found = apply("signal.window", {"x": np.ones((2, n), np.float32)}, window=window)
+        found = apply("signal.window", {"x": np.ones((2, n), np.float32)}, device=device, window=window)
         np.testing.assert_allclose(found, [expected, expected], atol=1e-6)
         if n > 8:
-            found = apply("signal.window", {"x": np.ones(n, np.float32)}, window=window, unit_mean=True)
+            found = apply("signal.window", {"x": np.ones(n, np.float32)}, device=device, window=window, unit_mean=True)
             np.testing.assert_allclose(found, expected / expected.mean(), atol=5e-6)
 
 
 @pytest.mark.parametrize("loop", [False, True])
 @pytest.mark.parametrize("start", [-70, 0, 13, 10**9])
-def test_frames_overlap(start: int, loop: bool) -> None:
+def test_frames_overlap(device: Device, start: int, loop: bool) -> None:
     """Around the signal lies 0, or the signal again."""
     x = np.random.default_rng(1).standard_normal(101).astype(np.float32)
     given = {"count": 5, "size": 16, "hop": 7, "start": start, "loop": loop, "window": "hann"}
     places = start + 7 * np.arange(5)[:, None] + np.arange(16)
     cut = x[places % 101] if loop else np.where((places >= 0) & (places < 101), x[np.clip(places, 0, 100)], 0)
-    found = apply("signal.frames", {"x": x}, **given)
+    found = apply("signal.frames", {"x": x}, device=device, **given)
     np.testing.assert_allclose(found, cut * signal.get_window("hann", 16), atol=1e-6)
 
 
-def test_a_sine_stands_at_its_frequency() -> None:
+def test_a_sine_stands_at_its_frequency(device: Device) -> None:
     """Amplitude 1 gives -6 dB at its place in a flat-top spectrum."""
     rate, frequency = 8000, 1003.0
     x = np.sin(2 * np.pi * frequency * np.arange(rate) / rate).astype(np.float32)
@@ -138,7 +146,7 @@ def test_a_sine_stands_at_its_frequency() -> None:
     patch.connect(patch.add("io.array", data=x)["out"], frames["x"])
     patch.connect(frames["out"], fft["x"])
     patch.connect(fft["out"], level["x"])
-    with Engine(patch, device="host") as engine:
+    with Engine(patch, device=device) as engine:
         assert not engine.step().diagnostics
         found = engine.read(level["out"])
     assert found.shape == (4, 257)
@@ -146,14 +154,14 @@ def test_a_sine_stands_at_its_frequency() -> None:
     np.testing.assert_allclose(found.max(1), 20 * np.log10(0.5), atol=0.02)
 
 
-def test_a_spectrogram_shows_low_frequencies_below() -> None:
+def test_a_spectrogram_shows_low_frequencies_below(device: Device) -> None:
     """With an even scale and as many rows as frequencies below the highest, rows are means of two neighbours."""
     x = np.random.default_rng(2).standard_normal((6, 65)).astype(np.float32)
-    found = apply("signal.spectrogram", {"x": x}, height=64, octaves=0.0)
+    found = apply("signal.spectrogram", {"x": x}, device=device, height=64, octaves=0.0)
     np.testing.assert_allclose(found, ((x[:, :-1] + x[:, 1:]) / 2).T[::-1], atol=1e-6)
     peak = np.full((2, 1025), -90, np.float32)
     peak[0, 512], peak[1, 4] = 0, 0
-    found = apply("signal.spectrogram", {"x": peak}, height=300, octaves=10.0)
+    found = apply("signal.spectrogram", {"x": peak}, device=device, height=300, octaves=10.0)
     rows = found.argmax(0)
     np.testing.assert_allclose(rows, [300 / 10 * 1, 300 / 10 * 8], atol=20)
     assert found[rows[0], 0] == 0, "the highest of several values is shown"
@@ -161,7 +169,7 @@ def test_a_spectrogram_shows_low_frequencies_below() -> None:
 
 @pytest.mark.parametrize("size", [(1, 1), (5, 5), (4, 7), (31, 2)])
 @pytest.mark.parametrize(("border", "mode"), [("nearest", "nearest"), ("black", "constant"), ("wrap", "wrap")])
-def test_convolution_is_scipys(size: tuple[int, int], border: str, mode: str) -> None:
+def test_convolution_is_scipys(device: Device, size: tuple[int, int], border: str, mode: str) -> None:
     """Each colour by its own weights; alpha stays."""
     rng = np.random.default_rng(3)
     image, weights = rng.random((29, 43, 4), np.float32), rng.random((*size, 4), np.float32)
@@ -169,7 +177,7 @@ def test_convolution_is_scipys(size: tuple[int, int], border: str, mode: str) ->
     convolve = patch.add("signal.convolve", border=border)
     patch.connect(patch.add("io.image_array", data=image)["out"], convolve["image"])
     patch.connect(patch.add("io.image_array", data=weights)["out"], convolve["weights"])
-    with Engine(patch, device="host") as engine:
+    with Engine(patch, device=device) as engine:
         assert not engine.step().diagnostics
         found = engine.read(convolve["out"])
         for channel in range(3):
@@ -182,7 +190,7 @@ def test_convolution_is_scipys(size: tuple[int, int], border: str, mode: str) ->
         np.testing.assert_allclose(engine.read(convolve["out"])[..., 2], expected, atol=1e-4)
 
 
-def test_weights_that_add_up_to_nothing_are_not_divided_by_their_sum() -> None:
+def test_weights_that_add_up_to_nothing_are_not_divided_by_their_sum(device: Device) -> None:
     """An edge filter."""
     image, weights = np.zeros((8, 9, 4), np.float32), np.zeros((1, 3, 4), np.float32)
     image[:, 4:], weights[0, 0], weights[0, 2] = 1, 1, -1
@@ -190,7 +198,7 @@ def test_weights_that_add_up_to_nothing_are_not_divided_by_their_sum() -> None:
     convolve = patch.add("signal.convolve")
     patch.connect(patch.add("io.image_array", data=image)["out"], convolve["image"])
     patch.connect(patch.add("io.image_array", data=weights)["out"], convolve["weights"])
-    with Engine(patch, device="host") as engine:
+    with Engine(patch, device=device) as engine:
         engine.step()
         found = engine.read(convolve["out"])[..., :3]
     np.testing.assert_allclose(found[:, 3:5], 1, atol=1e-6)
