@@ -25,9 +25,9 @@ if _OWNS_HOME:
 _HOME = Path(os.environ["WARPLOOM_TESTS_HOME"])
 for _kind in ("CACHE", "CONFIG", "DATA", "STATE"):
     os.environ[f"XDG_{_kind}_HOME"] = str(_HOME / _kind.lower())
-# Where Python may not write beside the sources, the processes that tests start share what they compile as well.
+# Where Python may not write beside the sources, the processes of a run keep what they compile with pytest's cache.
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
-    os.environ["PYTHONPYCACHEPREFIX"] = str(_HOME / "bytecode")
+    os.environ["PYTHONPYCACHEPREFIX"] = str(Path(__file__).parents[1] / ".pytest_cache" / "bytecode")
 
 #: Threads that must end with the engine or watcher that started them. A device's workers may outlive a test, since
 #: several rooms share a device among their tests.

@@ -10,6 +10,7 @@ from typing import Any
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 import pytest
+from PySide6.QtCore import QCoreApplication, QEvent
 from pytestqt.qtbot import QtBot
 
 from app.documents import dialogs
@@ -22,6 +23,13 @@ from tests.waiting import PATIENCE_MS
 
 for _wait in (QtBot.waitSignal, QtBot.waitUntil):
     _wait.__kwdefaults__["timeout"] = PATIENCE_MS
+
+
+@pytest.fixture(autouse=True)
+def deletes_widgets() -> Iterator[None]:
+    """Delete the widgets that a test has closed. Without an event loop they stay, and each theme restyles them all."""
+    yield
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
 
 
 @dataclass
