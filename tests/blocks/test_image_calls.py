@@ -40,10 +40,10 @@ def test_weights_of_even_size_are_refused_at_their_port() -> None:
     assert (at, port) == (node.id, "weights") and "both odd, got shape [2, 3]" in text
 
 
-def test_a_box_blur_has_a_radius_for_each_direction(apply_to_image: Any, photograph: Array) -> None:
+def test_a_mean_has_a_radius_for_each_direction(apply_to_image: Any, photograph: Array) -> None:
     """A radius of 0 blurs along the other direction alone."""
     for across, down in ((2, 2), (7, 0), (0, 1)):
-        found = apply_to_image("image.box_blur", photograph, radius_x=across, radius_y=down)[..., :3]
+        found = apply_to_image("image.mean_filter", photograph, radius_x=across, radius_y=down)[..., :3]
         size = (2 * down + 1, 2 * across + 1, 1)
         np.testing.assert_allclose(found, ndimage.uniform_filter(photograph, size, mode="nearest"), atol=2e-6)
 
@@ -52,7 +52,7 @@ def test_a_dragged_radius_is_captured_again() -> None:
     """Nothing else is rebuilt."""
     field = np.random.default_rng(1).random((33, 47)).astype(np.float32)
     patch = Patch()
-    node = patch.add("image.box_blur")
+    node = patch.add("image.mean_filter")
     patch.connect(patch.add("io.array", data=field)["out"], node["image"])
     with Engine(patch, device="host") as engine:
         engine.step()

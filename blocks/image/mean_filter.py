@@ -1,11 +1,11 @@
 from engine.api import Block, BlockBuilder, In, Out, any_type, images, param, port
 
 
-class BoxBlur(Block, id="image.box_blur", tags=("mean", "average", "smooth", "soft", "filter", "npp")):
+class MeanFilter(Block, id="image.mean_filter", tags=("box", "blur", "average", "smooth", "soft", "npp")):
     """Replace each pixel by the mean of those around it.
 
     The window is 2 radius + 1 pixels wide and high; with one radius 0, the image is blurred along one direction. Beyond
-    the border the nearest pixel counts. Edges become ramps, where Gaussian Blur makes them smooth.
+    the border the nearest pixel counts. Use it as a quick blur, which turns edges into ramps, or for local averages.
     """
 
     image: In[any_type] = port(rank=2, strided=True, doc="The image or field, float4 or f32, shape [height, width].")
