@@ -162,7 +162,7 @@ class OpType:
     roams: bool = False
     #: Threads wait for each other in it, so all must reach it.
     waits: bool = False
-    #: Only fusion puts it into a graph, so no palette has it.
+    #: Only fusion and blocks of the library put it into a graph, so no palette has it.
     is_internal: bool = False
     #: The axes along which threads must count the elements.
     rank: int = 1

@@ -80,8 +80,8 @@ def test_the_palette_has_the_order_of_the_table() -> None:
     assert op_catalogue().search("multiply add")[0].id == "op.multiply_add"
 
 
-def test_the_palette_has_every_op_but_those_that_only_fusion_uses() -> None:
-    assert {op.id for op in op_catalogue().all()} == OPS.keys() - {"op.element"}
+def test_the_palette_has_every_op_but_those_that_only_warploom_uses() -> None:
+    assert {op.id for op in op_catalogue().all()} == OPS.keys() - {"op.element", "op.aggregate"}
 
 
 def test_types_are_inferred_at_both_ends_of_connections() -> None:

@@ -356,5 +356,6 @@ register(
         ),
         tags=("reduction", "sum", "total"),
         acts=True,
+        is_internal=True,
     )
 )

@@ -5,6 +5,7 @@ import random
 import struct
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,10 @@ import pytest
 
 from engine import Engine, Patch
 from engine.api import Block, BlockBuilder, CudaFile, CudaOptions, CudaText, In, Kernel, Out, f32, param, port
+from engine.catalogue.saved_files import SavedFiles
 from engine.kernel_sources.python.trust import trusted_folders
 from engine.patch.changes import PortRef
-from engine.protocol.messages import FrameReport, NodeState
+from engine.protocol.messages import FrameReport, KernelFilesChanged, NodeState
 from tests.fuzzing import FACTOR, seeds
 from tests.waiting import until
 
@@ -182,19 +184,17 @@ class Storm:
     def _is_computed(self, engine: Engine, kind: str, number: int) -> bool:
         return np.array_equal(engine.read(PortRef(kind, "out")), X * np.float32(number))
 
-    def settle(self, engine: Engine) -> FrameReport:
+    def settle(self, engine: Engine, saved: SavedFiles) -> FrameReport:
         """Have everything that was saved reported and followed; return the report of the frame after that.
 
         Files are reported in the order of their saves, so that of the last one is the last: once its kernel runs, the
         watcher knows of all others, and once a second one runs, it has told of all others.
         """
-        watcher = engine._local._watcher
-        assert watcher is not None
         for _ in range(2):
             self.count += 1
             (self.folder / LAST).write_text(CUDA % f"{self.count}.0f")
             until(lambda: self._is_computed(engine, "end", self.count))
-            until(lambda: not watcher._due_s)
+            until(lambda: not saved._watcher._due_s)
         engine.stop()
         return engine.step()  # which finishes what is under way
 
@@ -206,17 +206,19 @@ def test_a_storm_of_saves_leaves_no_kernel_behind(tmp_path: Path, seed: int) -> 
     try:
         storm = Storm(tmp_path, seed)
         kinds = sorted(storm.last)
-        with Engine(storm.patch, device="host") as engine:
-            engine.watch_files([tmp_path])
+        with Engine(storm.patch, device="host") as engine, ExitStack() as closing:
+            saved = SavedFiles(storm.patch.catalogue, lambda files: engine.post(KernelFilesChanged(files)))
+            closing.callback(saved.close)
+            saved.watch([tmp_path])
             assert storm.wrong(engine.step(), engine) == []
             engine.start(rate=200)
             for _ in range(SAVES):
                 storm.save(storm.random.choice(kinds), is_broken=storm.random.random() < 0.5)
                 time.sleep(PAUSE_S)
-            assert storm.wrong(storm.settle(engine), engine) == []
+            assert storm.wrong(storm.settle(engine, saved), engine) == []
             engine.start(rate=200)
             for kind in kinds:
                 storm.save(kind, is_broken=False)
-            assert storm.wrong(storm.settle(engine), engine) == []
+            assert storm.wrong(storm.settle(engine, saved), engine) == []
     finally:
         trusted_folders.discard(tmp_path)
