@@ -17,6 +17,7 @@ from engine.api import (
     ReshapeView,
     SliceView,
     TransposeView,
+    blas,
     describe_for,
     describe_if,
     describe_while,
@@ -60,7 +61,15 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Action]]] = {
             "count": fine(None),
         },
     ),
-    "compute": (BlockBuilder.compute, {"graph": fine(_halved()), "over": X}),
+    "compute": (BlockBuilder.compute, {"graph": fine(_halved()), "over": X, "thread_blocks": fine(None)}),
+    "capture": (
+        lambda build, calls: build.capture(calls),
+        {"calls": lambda b, _: blas.Geam().on(a=b.x, out=b.out, alpha=b.a)},
+    ),
+    "on": (
+        lambda build, **operands: build.capture(blas.Geam().on(**operands)),
+        {"a": X, "b": X, "out": OUT, "alpha": lambda b, _: b.a, "beta": fine(1.0)},
+    ),
     "fill": (BlockBuilder.fill, {"target": OUT, "value": fine(1)}),
     "copy": (BlockBuilder.copy, {"target": OUT, "source": X}),
     "buffer": (
