@@ -181,7 +181,7 @@ def test_the_editor_shows_the_version_that_was_saved(window: Any, qtbot: QtBot, 
     assert window.inspector.editor("more").spec.default == 3.0
     assert window.session.patch.value("scale", "gain") == 2.0
     assert "Stretch a buffer." in window.help.page.toPlainText()
-    assert next(block.id for block in default_catalogue().search("stretch")) == "live.scale"
+    assert "live.scale" in {block.id for block in default_catalogue().search("stretch")}
     project.save(block_text())
     qtbot.waitUntil(lambda: not window.canvas.scene.connections[connection].is_dangling)
     assert [port.name for port in model(window, "scale").outputs] == ["out"]
