@@ -48,6 +48,7 @@ class _BlasPlan:
         self._call, self._layouts, self._handles = call, layouts, handles
         self._dtype = layouts["x" if "x" in layouts else "a"].dtype
         self._kind = DATA_TYPES[self._dtype]
+        handles.get(cublas.create, cublas.destroy)  # before anything is captured
         self.workspace_bytes = recommended_bytes(handles)
 
     def _handle(self, stream: int, at: Addresses, *, on_device: bool | None = None) -> int:
