@@ -171,7 +171,7 @@ def test_the_editor_shows_the_version_that_was_saved(window: Any, qtbot: QtBot, 
     window.canvas.select(["scale"])
     project.save(
         block_text(out="result", extra='more: float = param(3.0, doc="More.")').replace(
-            '"""Scale a buffer."""', '"""Stretch a buffer."""'
+            '"""Scale a buffer."""', '"""Wobble a buffer."""'
         )
     )
     qtbot.waitUntil(lambda: len(model(window, "scale").outputs) == 2)
@@ -180,8 +180,8 @@ def test_the_editor_shows_the_version_that_was_saved(window: Any, qtbot: QtBot, 
     assert window.canvas.scene.connections[connection].is_dangling
     assert window.inspector.editor("more").spec.default == 3.0
     assert window.session.patch.value("scale", "gain") == 2.0
-    assert "Stretch a buffer." in window.help.page.toPlainText()
-    assert "live.scale" in {block.id for block in default_catalogue().search("stretch")}
+    assert "Wobble a buffer." in window.help.page.toPlainText()
+    assert "live.scale" in {block.id for block in default_catalogue().search("wobble")}
     project.save(block_text())
     qtbot.waitUntil(lambda: not window.canvas.scene.connections[connection].is_dangling)
     assert [port.name for port in model(window, "scale").outputs] == ["out"]
