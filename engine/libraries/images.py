@@ -1,4 +1,7 @@
-"""Images, shape [height, width]: filters, sizes, morphology. Beyond the border the nearest pixel counts."""
+"""Images, shape [height, width]: filters, sizes, morphology.
+
+Beyond the border the nearest pixel counts. Where a sum is infinite, a device may give the largest number instead.
+"""
 
 from __future__ import annotations
 

@@ -56,13 +56,13 @@ def test_a_box_is_scipys_uniform_filter(caller: Caller, dtype: DType, shape: Any
 
 
 def test_a_nan_reaches_the_window_around_it_alone(caller: Caller) -> None:
-    """Infinity too."""
+    """Infinity too, which may become the largest number there is."""
     image = np.ones((9, 21), np.float32)
     image[4, 3], image[4, 15] = np.nan, np.inf
     weights = np.full((3, 3), 1 / 9, np.float32)
     for found in (called(caller, Box(3, 3), image), called(caller, Filter(), image, weights=weights)):
-        assert np.isnan(found[3:6, 2:5]).all() and np.isposinf(found[3:6, 14:17]).all()
-        assert np.isfinite(found).sum() == found.size - 18
+        assert np.isnan(found[3:6, 2:5]).all() and (found[3:6, 14:17] > 1e38).all()
+        assert np.isclose(found, 1).sum() == found.size - 18
 
 
 def middles(source: int, target: int) -> Array:
