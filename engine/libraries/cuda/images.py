@@ -23,6 +23,9 @@ _PIXELS: Mapping[DType, str] = {f32: "32f_C1R", float4: "32f_C4R", u8: "8u_C1R",
 _NEAREST_PIXEL = 2  # beyond the border
 _MODES: Mapping[str, int] = {"nearest": 1, "linear": 2, "area": 8}
 
+#: The flags of the device's streams: a stream that captures can't be asked.
+_NON_BLOCKING = 1
+
 
 class _Pair(ctypes.Structure):
     """A width and a height, or an x and a y."""
@@ -87,8 +90,7 @@ class _Image:
 
     def call(self, function: str, stream: int, *arguments: Any) -> None:
         """Call the function for pixels of this type on a stream."""
-        flags = check(driver.cuStreamGetFlags(stream), "asking about the stream")
-        context = _StreamContext(stream, *self._device, flags, 0)
+        context = _StreamContext(stream, *self._device, _NON_BLOCKING, 0)
         self._npp.call(f"nppi{function}_{_PIXELS[self._image.dtype]}_Ctx", *arguments, context)
 
     def moved(self, source: int, step: int, target: int) -> tuple[Any, ...]:
