@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Out, any_type, images, param, port
+from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, images, param, port
 
 
 class Resize(Block, id="image.resize", tags=("scale", "resample", "thumbnail", "downsample", "upsample", "npp")):
@@ -9,13 +9,23 @@ class Resize(Block, id="image.resize", tags=("scale", "resample", "thumbnail", "
     "area" takes the mean of all pixels that become one, where the other two would skip some.
     """
 
-    image: In[any_type] = port(rank=2, strided=True, doc="The image or field, float4 or f32, shape [height, width].")
-    out: Out[any_type] = port(dtype="captured", shape="captured", doc="The image in the new size.")
+    image: In[any_type] = port(
+        dtype="pixel", rank=2, strided=True, doc="The image or field, float4 or f32, shape [height, width]."
+    )
+    out: Out[any_type] = port(dtype="same(image)", shape="[height, width]", doc="The image in the new size.")
     width: int = param(512, min=1, max=8192, unit="px", structural=True, doc="Width of the result.")
     height: int = param(512, min=1, max=8192, unit="px", structural=True, doc="Height of the result.")
-    mode: str = param("linear", choices=images.RESIZE_MODES, doc="How pixels are made from those that there are.")
+    mode: str = param("linear", choices=("linear", "nearest", "area"), doc="How pixels are made from those there are.")
+
+    kernel = Kernel("resize.cu", entry="resize")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One call of NPP."""
-        call = images.Resize(self.height, self.width, self.mode)
-        build.capture(call.on(image=self.image, out=self.out))
+        """One call of NPP for the mean of an area; a thread a pixel for the others."""
+        if self.mode == "area":
+            build.capture(images.Resize(self.height, self.width).on(image=self.image, out=self.out))
+            return
+        source = (self.image.dim(1), self.image.dim(0), self.image.stride(0), self.image.stride(1))
+        size = (self.width, self.height)
+        element, is_linear = build.element_type(self.image), self.mode == "linear"
+        args = (self.image, self.out, element, *source, *size, is_linear)
+        build.launch(self.kernel, num_threads=size, args=args)

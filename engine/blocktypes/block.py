@@ -31,7 +31,7 @@ FOLDER_PACKAGE = "warploom_folder_"
 _log = logging.getLogger(__name__)
 _ID = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$")
 #: Categories that are not called like the first part of an id.
-_CATEGORIES = {"io": "IO", "value": "Values"}
+_CATEGORIES = {"io": "IO", "value": "Values", "filter": "Image", "sparse": "Linalg"}
 #: Names that ports and parameters can't have: attributes of a block, and keywords of `Patch.add` and `Patch.set`.
 _RESERVED = frozenset({"node", "values", "node_id", "position", "title", "gesture", "region"})
 

@@ -1,14 +1,16 @@
 """`PortSpec`: a buffer port as a description and the compiler see it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from engine.types import DType
+from engine.types import DType, f32, float4
 from engine.types.bits import ByBits
 
-#: What inputs of any type may ask for: the kinds of element types, and what messages call these.
-KINDS = {
-    "number": (frozenset({"float", "integer", "boolean"}), "single real numbers or booleans"),
-    "complex": (frozenset({"complex"}), "complex numbers"),
+#: What inputs of any type may ask for: whether an element type is of that kind, and what messages call such elements.
+KINDS: dict[str, tuple[Callable[[DType], bool], str]] = {
+    "number": (lambda dtype: dtype.kind in ("float", "integer", "boolean"), "single real numbers or booleans"),
+    "complex": (lambda dtype: dtype.kind == "complex", "complex numbers"),
+    "pixel": (lambda dtype: dtype in (f32, float4), "f32 or float4"),
 }
 
 

@@ -17,7 +17,6 @@ from engine.types.layout import Layout
 FLOATS: tuple[DType, ...] = (f32, float4)
 BYTES: tuple[DType, ...] = (u8, uchar4)
 
-RESIZE_MODES = ("nearest", "linear", "area")
 MORPHOLOGIES = ("erode", "dilate", "open", "close")
 
 
@@ -70,16 +69,13 @@ class Box(_Image):
 
 @dataclass(frozen=True)
 class Resize(_Image):
-    """An image of 2 rows and columns or more in another size; f32 or float4.
+    """An image of 2 rows and columns or more in a smaller size: each pixel the mean of those that become it.
 
-    With n pixels for m along an axis, the middle of pixel i lies at (i + 0.5) m / n - 0.5. The nearest pixel is taken
-    there, either of two that are equally near; "linear" weighs the two around it; "area" takes the mean of the m / n
-    pixels that become one, in an image that becomes smaller along both axes.
+    Pixels are f32 or float4. Those on the edge of two count for each by their share.
     """
 
     height: int = 1
     width: int = 1
-    mode: str = "linear"
 
     def results(self, inputs: Mapping[str, Layout]) -> dict[str, Layout]:
         """Return the layout of the resized image."""
@@ -87,7 +83,7 @@ class Resize(_Image):
         made = self.height, self.width
         if min(image.shape) < 2:
             raise OperandError("image", f"must have 2 rows and columns or more to be resized, got {list(image.shape)}")
-        if self.mode == "area" and not (made[0] < image.shape[0] and made[1] < image.shape[1]):
+        if not (made[0] < image.shape[0] and made[1] < image.shape[1]):
             text = f"image must be larger than {list(made)} along both axes for the mode area, got {list(image.shape)}"
             raise OperandError("image", f"{text}; choose linear")
         return {"out": Layout(image.dtype, made)}

@@ -11,6 +11,8 @@ from engine import Engine, Patch, UpdateLevel
 from tests.blocks.running import apply, problems
 
 Array = np.ndarray[Any, Any]
+#: The modes of resizing that are kernels.
+MODES = ("nearest", "linear")
 
 
 def test_a_filter_takes_its_weights_from_a_port(photograph: Array) -> None:
@@ -18,7 +20,7 @@ def test_a_filter_takes_its_weights_from_a_port(photograph: Array) -> None:
     sharpen = np.array([[0, -1, 0], [-1, 5, -1], [0, -1, 0]], np.float32)
     image = np.dstack([photograph, np.ones(photograph.shape[:2])]).astype(np.float32)
     patch = Patch()
-    node = patch.add("image.filter")
+    node = patch.add("filter.weighted")
     patch.connect(patch.add("io.image_array", data=image)["out"], node["image"])
     patch.connect(patch.add("io.array", data=sharpen)["out"], node["weights"])
     with Engine(patch, device="host") as engine:
@@ -26,14 +28,14 @@ def test_a_filter_takes_its_weights_from_a_port(photograph: Array) -> None:
         found = engine.read(node["out"])
     expected = ndimage.convolve(image.astype(float), sharpen[..., None], mode="nearest")
     np.testing.assert_allclose(found, expected, atol=2e-6)
-    field = apply("image.filter", {"image": image[..., 1].copy(), "weights": sharpen})
+    field = apply("filter.weighted", {"image": image[..., 1].copy(), "weights": sharpen})
     np.testing.assert_allclose(field, expected[..., 1], atol=2e-6)
 
 
 def test_weights_of_even_size_are_refused_at_their_port() -> None:
     """An even window has no middle."""
     patch = Patch()
-    node = patch.add("image.filter")
+    node = patch.add("filter.weighted")
     patch.connect(patch.add("io.array", data=np.ones((9, 9), np.float32))["out"], node["image"])
     patch.connect(patch.add("io.array", data=np.ones((2, 3), np.float32))["out"], node["weights"])
     ((at, port, text),) = problems(patch)
@@ -43,7 +45,7 @@ def test_weights_of_even_size_are_refused_at_their_port() -> None:
 def test_a_mean_has_a_radius_for_each_direction(apply_to_image: Any, photograph: Array) -> None:
     """A radius of 0 blurs along the other direction alone."""
     for across, down in ((2, 2), (7, 0), (0, 1)):
-        found = apply_to_image("image.mean_filter", photograph, radius_x=across, radius_y=down)[..., :3]
+        found = apply_to_image("filter.mean", photograph, radius_x=across, radius_y=down)[..., :3]
         size = (2 * down + 1, 2 * across + 1, 1)
         np.testing.assert_allclose(found, ndimage.uniform_filter(photograph, size, mode="nearest"), atol=2e-6)
 
@@ -52,7 +54,7 @@ def test_a_dragged_radius_is_captured_again() -> None:
     """Nothing else is rebuilt."""
     field = np.random.default_rng(1).random((33, 47)).astype(np.float32)
     patch = Patch()
-    node = patch.add("image.mean_filter")
+    node = patch.add("filter.mean")
     patch.connect(patch.add("io.array", data=field)["out"], node["image"])
     with Engine(patch, device="host") as engine:
         engine.step()
@@ -74,10 +76,37 @@ def test_a_part_of_an_image_is_resized(apply_to_image: Any, photograph: Array, m
         np.testing.assert_allclose(found, four.mean((1, 3)), atol=2e-6)
 
 
+@pytest.mark.parametrize("block", ["io.array", "io.image_array"])
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [((3, 5), (1, 7)), ((7, 9), (14, 27)), ((33, 65), (101, 31)), ((5, 1027), (9, 341)), ((1, 1), (3, 2))],
+)
+def test_new_pixels_lie_where_scipy_has_them(block: str, source: Any, target: Any) -> None:
+    """Larger along one axis and smaller along the other, of a view; at the border the nearest pixel counts."""
+    shape = (source[0], source[1] + 3, *((4,) if block == "io.image_array" else ()))
+    whole = np.random.default_rng(7).standard_normal(shape).astype(np.float32)
+    patch = Patch()
+    part = patch.add("buffer.slice", axis=1, start=1, stop=1 + source[1])
+    patch.connect(patch.add(block, data=whole)["out"], part["x"])
+    nodes = {mode: patch.add("image.resize", width=target[1], height=target[0], mode=mode) for mode in MODES}
+    for node in nodes.values():
+        patch.connect(part["out"], node["image"])
+    with Engine(patch, device="host") as engine:
+        assert not engine.step().diagnostics
+        found = {mode: engine.read(node["out"]) for mode, node in nodes.items()}
+    image = whole[:, 1 : 1 + source[1]]
+    places = [(np.arange(new) + 0.5) * old / new - 0.5 for old, new in zip(source, target, strict=True)]
+    rows, columns = (np.floor(place + 0.5).astype(int) for place in places)
+    assert np.array_equal(found["nearest"], image[rows][:, columns])
+    grid = np.meshgrid(*places, *(np.arange(n) for n in image.shape[2:]), indexing="ij")
+    expected = ndimage.map_coordinates(image.astype(float), grid, order=1, mode="nearest")
+    np.testing.assert_allclose(found["linear"], expected, atol=2e-6)
+
+
 def test_an_image_of_one_row_is_not_resized() -> None:
     """The message stands at the input."""
     patch = Patch()
-    node = patch.add("image.resize", width=9, height=9)
+    node = patch.add("image.resize", width=3, height=3, mode="area")
     patch.connect(patch.add("io.array", data=np.ones((1, 9), np.float32))["out"], node["image"])
     ((at, port, text),) = problems(patch)
     assert (at, port) == (node.id, "image") and "2 rows and columns or more" in text
@@ -100,7 +129,7 @@ def test_morphology_is_scipys_for_each_shape(shape: str, radius: int) -> None:
     field = np.random.default_rng(radius).random((41, 37)).astype(np.float32)
     point = np.zeros((11, 11), np.uint8)
     point[5, 5] = 200
-    grown = apply("image.morphology", {"image": point}, operation="dilate", shape=shape, radius=radius)
+    grown = apply("filter.morphology", {"image": point}, operation="dilate", shape=shape, radius=radius)
     assert np.array_equal(grown[5 - radius : 6 + radius, 5 - radius : 6 + radius], 200 * footprint)
     assert np.count_nonzero(grown) == np.count_nonzero(footprint)
     for operation, expected in (
@@ -109,7 +138,7 @@ def test_morphology_is_scipys_for_each_shape(shape: str, radius: int) -> None:
         ("open", ndimage.grey_opening(field, footprint=footprint, mode="nearest")),
         ("close", ndimage.grey_closing(field, footprint=footprint, mode="nearest")),
     ):
-        found = apply("image.morphology", {"image": field}, operation=operation, shape=shape, radius=radius)
+        found = apply("filter.morphology", {"image": field}, operation=operation, shape=shape, radius=radius)
         assert np.array_equal(found, expected), operation
 
 

@@ -65,37 +65,6 @@ def test_a_nan_reaches_the_window_around_it_alone(caller: Caller) -> None:
         assert np.isclose(found, 1).sum() == found.size - 18
 
 
-def middles(source: int, target: int) -> Array:
-    """Return where the middles of new pixels lie among the old ones."""
-    return (np.arange(target) + 0.5) * source / target - 0.5
-
-
-SIZES = [((3, 5), (1, 7)), ((7, 9), (14, 27)), ((33, 65), (101, 31)), ((67, 131), (67, 200)), ((5, 1027), (9, 341))]
-
-
-@pytest.mark.parametrize("dtype", CHANNELS)
-@pytest.mark.parametrize(("source", "target"), SIZES)
-def test_linear_is_scipys_interpolation(caller: Caller, dtype: DType, source: Any, target: Any) -> None:
-    """Larger along one axis and smaller along the other; at the border the nearest pixel counts."""
-    image = pixels(source, dtype)
-    places = [middles(*sizes) for sizes in zip(source, target, strict=True)]
-    grid = np.meshgrid(*places, *(np.arange(n) for n in image.shape[2:]), indexing="ij")
-    expected = ndimage.map_coordinates(image.astype(float), grid, order=1, mode="nearest")
-    # Places are worked out in f32, and neighbours differ by some units.
-    np.testing.assert_allclose(called(caller, Resize(*target), image), expected, atol=2e-6 * max(source))
-
-
-@pytest.mark.parametrize("dtype", CHANNELS)
-@pytest.mark.parametrize(("source", "target"), SIZES)
-def test_nearest_takes_the_pixel_whose_middle_is_nearest(
-    caller: Caller, dtype: DType, source: Any, target: Any
-) -> None:
-    """None of these places lies between two pixels."""
-    image = pixels(source, dtype)
-    rows, columns = (np.rint(middles(*sizes)).astype(int) for sizes in zip(source, target, strict=True))
-    assert np.array_equal(called(caller, Resize(*target, mode="nearest"), image), image[rows][:, columns])
-
-
 @pytest.mark.parametrize("dtype", CHANNELS)
 @pytest.mark.parametrize(
     ("source", "target"),
@@ -116,7 +85,7 @@ def test_area_is_the_mean_of_what_becomes_one_pixel(caller: Caller, dtype: DType
         spread = np.repeat(expected, new, axis)  # each pixel as `new` pieces, of which `old` become one
         pieces = spread.reshape(*expected.shape[:axis], new, old, *expected.shape[axis + 1 :])
         expected = pieces.mean(axis + 1)
-    np.testing.assert_allclose(called(caller, Resize(*target, mode="area"), image), expected, atol=2e-6 * max(source))
+    np.testing.assert_allclose(called(caller, Resize(*target), image), expected, atol=2e-6 * max(source))
 
 
 @pytest.mark.parametrize("operation", MORPHOLOGIES)
@@ -164,7 +133,7 @@ def test_parts_of_images_are_taken_where_they_lie(caller: Caller) -> None:
         (Filter(), {"image": Layout(f32, (9, 9)), "weights": Layout(f32, (3,))}, "weights", "2 dimensions"),
         (Morphology(), {"image": Layout(f16, (9, 9)), "mask": Layout(u8, (3, 3))}, "image", "f32, float4, u8, uchar4"),
         (Morphology(), {"image": Layout(u8, (9, 9)), "mask": Layout(f32, (3, 3))}, "mask", "must be u8, got f32"),
-        (Resize(3, 9, "area"), {"image": Layout(f32, (9, 9))}, "image", r"larger than \[3, 9\] along both axes"),
+        (Resize(3, 9), {"image": Layout(f32, (9, 9))}, "image", r"larger than \[3, 9\] along both axes"),
         (Resize(3, 3), {"image": Layout(f32, (1, 9))}, "image", r"2 rows and columns or more.*got \[1, 9\]"),
     ],
 )

@@ -64,8 +64,8 @@ def check_types(typed: Sequence[PortSpec], layouts: Mapping[str, Layout], proble
         if layout is None:
             continue
         if spec.dtype_rule in KINDS:
-            kinds, wanted = KINDS[spec.dtype_rule]
-            if layout.dtype.kind not in kinds:
+            is_kind, wanted = KINDS[spec.dtype_rule]
+            if not is_kind(layout.dtype):
                 problems.append(
                     error(
                         f"elements must be {wanted}, got {layout.dtype}",

@@ -21,7 +21,8 @@ from engine.types.layout import Layout
 #: How functions are named for pixels.
 _PIXELS: Mapping[DType, str] = {f32: "32f_C1R", float4: "32f_C4R", u8: "8u_C1R", uchar4: "8u_C4R"}
 _NEAREST_PIXEL = 2  # beyond the border
-_MODES: Mapping[str, int] = {"nearest": 1, "linear": 2, "area": 8}
+#: The mode that takes means. NPP's nearest and linear ones take places that no other program takes.
+_SUPER_SAMPLING = 8
 
 #: The flags of the device's streams: a stream that captures can't be asked.
 _NON_BLOCKING = 1
@@ -130,19 +131,18 @@ class BoxPlan(_Image):
 
 
 class ResizePlan(_Image):
-    """The whole image in another size."""
+    """The whole image in a smaller size."""
 
     library = "nppig"
 
     def __init__(self, call: Resize, layouts: Mapping[str, Layout], handles: Handles) -> None:
         super().__init__(layouts, handles)
-        self._mode = _MODES[call.mode]
 
     def issue(self, stream: int, at: Addresses) -> None:
         """Resize."""
         source = c_void_p(at.operands["image"]), self._step, *_whole(self._image)
         target = c_void_p(at.operands["out"]), self._out_step, *_whole(self._out)
-        self.call("Resize", stream, *source, *target, self._mode)
+        self.call("Resize", stream, *source, *target, _SUPER_SAMPLING)
 
 
 class MorphologyPlan(_Image):

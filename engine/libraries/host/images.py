@@ -38,25 +38,17 @@ def resize(call: Resize, arrays: Arrays, numbers: Numbers) -> None:
     image, out = arrays["image"], arrays["out"]
     for axis, size in enumerate(out.shape[:2]):
         image = image.swapaxes(0, axis)
-        sums = _weights(call.mode, image.shape[0], size) @ image.reshape(len(image), -1)
+        sums = _weights(image.shape[0], size) @ image.reshape(len(image), -1)
         image = sums.reshape(size, *image.shape[1:]).swapaxes(0, axis)
     out[...] = image
 
 
 @lru_cache(maxsize=64)
-def _weights(mode: str, source: int, target: int) -> Any:
+def _weights(source: int, target: int) -> Any:
     """Return what each pixel along an axis takes of which others, [target, source], as a sparse matrix."""
-    pixels = np.arange(target)
-    if mode == "area":  # edges of both in units that both have a whole number of
-        edges = np.union1d(np.arange(target + 1) * source, np.arange(source + 1) * target)
-        rows, columns, values = edges[:-1] // source, edges[:-1] // target, np.diff(edges) / source
-    elif mode == "nearest":
-        rows, columns, values = pixels, (2 * pixels + 1) * source // (2 * target), np.ones(target)
-    else:
-        middles = ((pixels + 0.5) * source / target - 0.5).clip(0, source - 1)
-        before = middles.astype(int)
-        rows, columns = np.tile(pixels, 2), np.concatenate([before, np.minimum(before + 1, source - 1)])
-        values = np.concatenate([1 - middles + before, middles - before])
+    # The edges of both in units that both have a whole number of.
+    edges = np.union1d(np.arange(target + 1) * source, np.arange(source + 1) * target)
+    rows, columns, values = edges[:-1] // source, edges[:-1] // target, np.diff(edges) / source
     return sparse.csr_array((values.astype(np.float32), (rows, columns)), shape=(target, source))
 
 

@@ -75,7 +75,9 @@ class Running:
 
     def read_again(self, owner: PortRef) -> np.ndarray[Any, Any]:
         """Return what an allocation held in the last frame; as in the engine, it is computed again if overwritten."""
-        services: Any = SimpleNamespace(device=self._device, pool=self.pool, frame=self._uniforms)  # all that it needs
+        services: Any = SimpleNamespace(
+            device=self._device, pool=self.pool, frame=self._uniforms, libraries=None
+        )  # all that it needs
         return read_port(self.compiled, services, self._values, self._stream, owner)
 
     def read(self, owner: PortRef) -> np.ndarray[Any, Any]:

@@ -1,7 +1,7 @@
 from engine.api import Block, BlockBuilder, Kernel, Out, f32, param, port, s32
 
 
-class SpringNet(Block, id="linalg.spring_net", tags=("laplacian", "poisson", "stiffness", "csr", "grid", "solver")):
+class SpringNet(Block, id="sparse.spring_net", tags=("laplacian", "poisson", "stiffness", "csr", "grid", "solver")):
     """Give the stiffness matrix of a net of springs, in CSR form.
 
     Each node of the grid is tied to its four neighbours; nodes at the edge are held. The matrix times the displacements

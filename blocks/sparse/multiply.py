@@ -1,7 +1,7 @@
 from engine.api import Block, BlockBuilder, In, Out, any_type, param, port, s32, sparse
 
 
-class SparseMultiply(Block, id="linalg.sparse_multiply", tags=("spmv", "spmm", "csr", "graph", "cusparse")):
+class SparseMultiply(Block, id="sparse.multiply", tags=("spmv", "spmm", "csr", "graph", "cusparse")):
     """Multiply a sparse matrix by a vector or a matrix.
 
     out = alpha A x. A is given in CSR form, row by row: `offsets` says where each row begins among `columns` and

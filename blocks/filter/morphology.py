@@ -5,7 +5,7 @@ SHAPES = ("square", "disc", "diamond", "cross")
 
 
 class Morphology(
-    Block, id="image.morphology", tags=("erode", "dilate", "open", "close", "minimum", "maximum", "shrink", "grow")
+    Block, id="filter.morphology", tags=("erode", "dilate", "open", "close", "minimum", "maximum", "shrink", "grow")
 ):
     """Shrink or grow what is bright in an image.
 

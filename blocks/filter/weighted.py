@@ -1,7 +1,12 @@
 from engine.api import Block, BlockBuilder, In, Out, any_type, f32, images, port
 
 
-class Filter(Block, id="image.filter", tags=("convolve", "convolution", "sharpen", "emboss", "edge", "laplace", "npp")):
+class Filter(
+    Block,
+    id="filter.weighted",
+    title="Weighted Filter",
+    tags=("convolve", "convolution", "sharpen", "emboss", "edge", "laplace", "npp"),
+):
     """Convolve an image with weights of your own.
 
     out[y, x] = sum over j, i of weights[j, i] image[y + h // 2 - j, x + w // 2 - i], as scipy.ndimage.convolve has it,

@@ -1,7 +1,7 @@
 from engine.api import Block, BlockBuilder, In, Out, any_type, images, param, port
 
 
-class MeanFilter(Block, id="image.mean_filter", tags=("box", "blur", "average", "smooth", "soft", "npp")):
+class MeanFilter(Block, id="filter.mean", tags=("box", "blur", "average", "smooth", "soft", "npp")):
     """Replace each pixel by the mean of those around it.
 
     The window is 2 radius + 1 pixels wide and high; with one radius 0, the image is blurred along one direction. Beyond
