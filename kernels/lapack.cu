@@ -1,7 +1,7 @@
 // What LAPACK's routines on the device need around them: matrices column by column, and codes in one word.
 
 // Element types.
-constexpr int F32 = 0, F64 = 1, C64 = 2, C128 = 3;
+constexpr int F32 = 0, C64 = 2, C128 = 3;  // f64 is 1
 // What is copied of a matrix: all; the lower or the upper triangle, with zeros beside it; the lower triangle with ones
 // in the diagonal; nothing, for the identity.
 constexpr int ALL = 0, LOWER = 1, UPPER = 2, UNIT_LOWER = 3, IDENTITY = 4;

@@ -23,7 +23,7 @@ CHECKS = [*control_checks.CHECKS, *signal_checks.CHECKS]
 CHECKED = [check.__name__.removeprefix("check_") for check in CHECKS]
 
 
-@pytest.mark.parametrize("name", ["particles", "photo", "springs", "values", *CHECKED])
+@pytest.mark.parametrize("name", ["particles", "photo", "springs", "colours", "values", *CHECKED])
 def test_example_is_what_the_editor_saves(name: str) -> None:
     """Loading and saving an example changes nothing, so that a diff of it shows edits alone."""
     path = EXAMPLES / f"{name}.loom"
@@ -126,3 +126,15 @@ def test_springs_hang_where_a_direct_solver_says() -> None:
     expected = spsolve(matrix.tocsc(), force.astype(np.float64))
     assert np.abs(hangs.ravel() - expected).max() < 0.002 * np.abs(expected).max()
     assert 0 < turns < 1000
+
+
+def test_colours_become_independent() -> None:
+    """Every channel varies alike, and none with another; alpha stays."""
+    patch = load_patch(EXAMPLES / "colours.loom")
+    with Engine(patch, device="host") as engine:
+        assert not engine.step().diagnostics
+        before = engine.read(patch["pixels"]["out"]).astype(np.float64)
+        found = engine.read(patch["apart"]["out"]).astype(np.float64)
+        np.testing.assert_allclose(engine.read(patch["covariance"]["out"]), np.cov(before.T, bias=True), atol=1e-6)
+    np.testing.assert_allclose(np.cov(found[:, :3].T), 0.16**2 * np.eye(3), atol=1e-4)
+    np.testing.assert_allclose(found[:, 3], 1, atol=1e-3)

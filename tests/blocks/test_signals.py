@@ -60,7 +60,8 @@ def test_a_view_is_transformed_without_a_copy_and_options_recapture(device: Devi
         assert not engine.step().diagnostics
         np.testing.assert_allclose(engine.read(fft["out"]), np.fft.fft(x.T), atol=1e-5)
         patch.set(fft, norm="ortho")
-        assert engine.step().update_level is UpdateLevel.RECAPTURE
+        # COLD where the library runs other kernels then.
+        assert engine.step().update_level in (UpdateLevel.RECAPTURE, UpdateLevel.COLD)
         np.testing.assert_allclose(engine.read(fft["out"]), np.fft.fft(x.T, norm="ortho"), atol=1e-5)
 
 
