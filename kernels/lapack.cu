@@ -1,10 +1,10 @@
 // What LAPACK's routines on the device need around them: matrices column by column, and codes in one word.
 
-// Element types.
-constexpr int F32 = 0, C64 = 2, C128 = 3;  // f64 is 1
-// What is copied of a matrix: all; the lower or the upper triangle, with zeros beside it; the lower triangle with ones
-// in the diagonal; nothing, for the identity.
-constexpr int ALL = 0, LOWER = 1, UPPER = 2, UNIT_LOWER = 3, IDENTITY = 4;
+// Element types; f64 is 1.
+constexpr int F32 = 0, C64 = 2, C128 = 3;
+// What is copied of a matrix: all; the upper triangle, with zeros beside it; the lower triangle with ones in the
+// diagonal; nothing, for the identity. 1 is the lower triangle with zeros beside it.
+constexpr int ALL = 0, UPPER = 2, UNIT_LOWER = 3, IDENTITY = 4;
 
 template <typename T>
 __device__ inline void copy_element(T* target, const T* source, bool is_there, bool is_one, bool is_complex, bool conjugate)
