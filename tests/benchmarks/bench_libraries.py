@@ -17,6 +17,7 @@ from engine.device.device import Device
 from engine.libraries.backend import open_libraries
 from engine.libraries.blas import Gemm
 from engine.libraries.call import BoundCall, LibraryCall, Operand
+from engine.libraries.fft import Fft
 from engine.patch.document import NodeRef
 from engine.types import dtype_of
 from engine.types.layout import Layout
@@ -66,6 +67,13 @@ def product_patch(a: Array, b: Array, count: int) -> Patch:
     return patch
 
 
+def transform_patch(x: Array) -> Patch:
+    """Return a patch with one FFT."""
+    patch = Patch()
+    patch.connect(patch.add("io.array", data=x)["out"], patch.add("signal.fft")["x"])
+    return patch
+
+
 def with_cupy(a: Array, b: Array) -> float:
     """Return the time of the small products, one call after another, by CuPy."""
     import cupy
@@ -90,14 +98,19 @@ def main() -> None:
     with closing(open_device(parser.parse_args().device)) as device:
         on_gpu = device.info.name != "host"
         print(device.info.title)
-        size, batch = (4096, 10) if on_gpu else (512, 1)
-        for dtype in ("float32", "float16") if on_gpu else ("float32",):
+        products = (("float32", 4096), ("float16", 8192)) if on_gpu else (("float32", 512),)
+        batch = 10 if on_gpu else 1
+        for dtype, size in products:
             a, b = (rng.standard_normal((size, size)).astype(dtype) / 64 for _ in range(2))
             inside, bare = (
                 in_a_patch(device, product_patch(a, b, 1), batch),
                 alone(device, Gemm(), {"a": a, "b": b}, batch),
             )
             print(f"{dtype} product of {size}: {inside:.3f} ms in a patch, {bare:.3f} bare: {inside / bare:.3f}")
+        count = 1 << (24 if on_gpu else 18)
+        x = (rng.standard_normal(count) + 1j * rng.standard_normal(count)).astype(np.complex64)
+        inside, bare = in_a_patch(device, transform_patch(x), batch), alone(device, Fft(), {"x": x}, batch)
+        print(f"FFT of {count}: {inside:.3f} ms in a patch, {bare:.3f} bare: {inside / bare:.3f}")
         a, b = (rng.standard_normal((SMALL, SMALL)).astype(np.float32) / 8 for _ in range(2))
         small = in_a_patch(device, product_patch(a, b, CALLS), 1)
         print(f"{CALLS} products of {SMALL}: {small:.3f} ms in a patch")
