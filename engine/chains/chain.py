@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
-from typing import Any
 
 from engine.blocktypes.adaptive import Interface
 from engine.blocktypes.block import Block, is_reserved
@@ -52,15 +51,11 @@ class Chain:
             if ENDS.get(node.type) is kind:
                 yield node, self._named[node.id]
 
-    def value(self, node: Node, name: str) -> Any:
-        """Return a setting of an end."""
-        return node.parameters.get(name, ENDS[node.type].parameters[name].default)
-
     def _name_ends(self) -> None:
         for node in self._patch.nodes.values():
             if node.type not in ENDS:
                 continue
-            name = self.value(node, "name") or node.id
+            name = self._patch.value(node.id, "name") or node.id
             if not name.isidentifier() or is_reserved(name):
                 self._tell(node.id, f"name must be one that a port can have, got {name!r}", "rename it", "name")
             elif name in self._named.values():
@@ -90,7 +85,8 @@ class Chain:
                 text = f"block in a chain must be library calls and nothing else, got {block_type.title}"
                 self._tell(node_id, text, "take it out of the chain")
             elif not missing:
-                yield Step(node_id, block_type(node_id, node.parameters), feeds)
+                values = {name: self._patch.value(node_id, name) for name in block_type.parameters}
+                yield Step(node_id, block_type(node_id, values), feeds)
 
     def _find_given(self) -> dict[PortRef, str]:
         given: dict[PortRef, str] = {}
@@ -127,8 +123,8 @@ class Chain:
         ]
         parameters = [
             ParameterSpec(
-                *(name, "float", self.value(node, "default"), f"{name} of the chain."),
-                *(self.value(node, "minimum"), self.value(node, "maximum")),
+                *(name, "float", self._patch.value(node.id, "default"), f"{name} of the chain."),
+                *(self._patch.value(node.id, "minimum"), self._patch.value(node.id, "maximum")),
             )
             for node, name in self.ends(ChainNumber)
         ]

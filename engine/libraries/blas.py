@@ -38,6 +38,7 @@ class Gemm(LibraryCall):
     activation: str = "none"
 
     library = "blas"
+    choices = {"activation": ACTIVATIONS}  # noqa: RUF012 - never changed
     inputs = ("a", "b", "c", "bias")
     outputs = ("out",)
     optional = frozenset({"c", "bias"})

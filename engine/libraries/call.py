@@ -44,6 +44,15 @@ class LibraryCall:
     optional: ClassVar[frozenset[str]] = frozenset()
     #: The numbers, with their defaults.
     numbers: ClassVar[Mapping[str, float]] = {}
+    #: What its options that are words may be.
+    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+
+    def __post_init__(self) -> None:
+        for name, allowed in self.choices.items():
+            if getattr(self, name) not in allowed:
+                raise ValueError(
+                    f"{self.label}: {name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}"
+                )
 
     @property
     def label(self) -> str:

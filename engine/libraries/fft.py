@@ -26,8 +26,14 @@ class _Transform(LibraryCall):
     norm: str = "backward"
 
     library = "fft"
+    choices = {"norm": NORMS}  # noqa: RUF012 - never changed
     inputs = ("x",)
     outputs = ("out",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.axes not in (1, 2, 3):
+            raise ValueError(f"{self.label}: axes must be 1, 2 or 3, got {self.axes!r}")
 
     @property
     def is_inverse(self) -> bool:

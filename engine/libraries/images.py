@@ -100,6 +100,7 @@ class Morphology(_Image):
 
     operation: str = "erode"
 
+    choices = {"operation": MORPHOLOGIES}  # noqa: RUF012 - never changed
     inputs = ("image", "mask")
     accepted = (*FLOATS, *BYTES)
 

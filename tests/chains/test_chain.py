@@ -179,3 +179,16 @@ def test_calls_that_work_in_place_are_no_members() -> None:
     """A chain reads its inputs and changes none."""
     members = {block.id for block in chain_catalogue().all()}
     assert "linalg.solve" in members and not members & {"linalg.scale", "linalg.add_scaled"}
+
+
+def test_settings_that_a_file_has_wrong_count_as_the_defaults() -> None:
+    """As in any patch: names, numbers, and parameters that a block does not have."""
+    chain = products().json()
+    chain["nodes"][0]["parameters"] = {"name": 3.5}
+    chain["nodes"][2]["parameters"] = {"transpose_a": "maybe", "gone": 1}
+    chain["nodes"].append({"id": "k", "type": "chain.number", "position": [0, 0], "parameters": {"default": "high"}})
+    made = ChainPatch.parse(chain)
+    assert not made.problems
+    interface = made.chain.interface()
+    assert [port.name for port in interface.ports] == ["a", "b", "result"]
+    assert [(item.name, item.default) for item in interface.parameters] == [("k", 1.0)]

@@ -12,10 +12,12 @@ from engine.compiler.difference import difference
 from engine.compiler.executable.adjust import would_adjust
 from engine.compiler.plan import Plan, make_plan
 from engine.descriptions.description import BlockDescription
-from engine.descriptions.entries import CaptureEntry
+from engine.descriptions.entries import BufferArgument, CapturedCall, CaptureEntry, InternalBuffer
 from engine.diagnostics import GraphValidationError
+from engine.libraries.blas import Gemm
 from engine.libraries.call import LibraryError
 from engine.patch.changes import PortRef
+from engine.types import any_type, u8
 from tests.compiler.support.descriptions import graph, i, node, o, source
 from tests.compiler.verifying.touches import Reach
 from tests.compiler.verifying.verify import verify
@@ -94,3 +96,25 @@ def test_what_a_library_refuses_is_a_mistake_at_the_block() -> None:
         make_plan(description, workspace_of=refuse)
     (problem,) = refused.value.errors
     assert (problem.node, problem.message, problem.remedy) == ("m", "gemm must be small, got 8 rows", "make it smaller")
+
+
+def test_calls_that_read_what_nobody_has_filled_are_mistakes_of_the_block() -> None:
+    """A call that reads its own output; an output that no call fills; an input that is not connected."""
+    ports = (i("x", any_type, optional=True), o(dtype=any_type, shape="captured", dtype_rule="captured"))
+    x, out, space = (BufferArgument(*given) for given in (("x", True, False), ("out", False, True), ("w", True, True)))
+    buffers = (InternalBuffer("w", u8, "[1]"),)
+    for a, wires, words in (
+        (
+            replace(out, reads=True, writes=False),
+            ["s.out m.x"],
+            "must read what others have filled, got 'out' from itself",
+        ),
+        (x, [], "input must be connected for the call"),
+        (None, ["s.out m.x"], "must provide a library call for this output"),
+    ):
+        operands = (("a", a), ("b", a), ("out", out))
+        entries = [] if a is None else [CaptureEntry((CapturedCall(Gemm(), operands),), space)]
+        description = graph(source("s", 4, 4), node("m", *ports, entries=entries, buffers=buffers), wires=wires)
+        with pytest.raises(GraphValidationError) as refused:
+            make_plan(description)
+        assert any(words in problem.message and problem.node == "m" for problem in refused.value.errors)

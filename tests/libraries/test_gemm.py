@@ -1,5 +1,6 @@
 """Matrix products against numpy in f64, on every device."""
 
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -7,7 +8,9 @@ import numpy as np
 import pytest
 
 from engine.libraries.blas import Gemm
-from engine.libraries.call import OperandError
+from engine.libraries.call import LibraryCall, OperandError
+from engine.libraries.fft import Fft
+from engine.libraries.images import Morphology
 from engine.libraries.matrices import matrix_of
 from engine.types import DType, bf16, c64, c128, f16, f32, f64, s32
 from engine.types.layout import Layout
@@ -151,3 +154,18 @@ def test_types_and_strides_that_dont_fit_are_refused() -> None:
         matrix_of(Layout(f32, (3, 2, 5, 7), (1000, 50, 7, 1)))
     with pytest.raises(ValueError, match="must not overlap"):
         matrix_of(Layout(f32, (3, 5), (2, 1)))
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Gemm(activation="tanh"), "gemm: activation must be one of none, relu, gelu, got 'tanh'"),
+        (lambda: Fft(norm="half"), "fft: norm must be one of backward, ortho, forward, got 'half'"),
+        (lambda: Fft(axes=4), "fft: axes must be 1, 2 or 3, got 4"),
+        (lambda: Morphology("grow"), "morphology: operation must be one of erode, dilate, open, close, got 'grow'"),
+    ],
+)
+def test_an_option_that_there_is_not_is_refused_at_once(make: Callable[[], LibraryCall], words: str) -> None:
+    """Where the block's author wrote it, and not in a frame."""
+    with pytest.raises(ValueError, match=words):
+        make()

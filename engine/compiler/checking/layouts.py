@@ -251,8 +251,8 @@ def _given_layout(rule: OutputRule, work: _Work) -> Layout:
         return external_layout(rule, external)
     if spec.shape == "captured" and rule.name in description.captured:
         return _typed(rule, _captured_layout(work, rule.name))
-    missing = "a view" if spec.shape == "view" else "the contents"
-    raise ShapeRuleError(f"the block must provide {missing} of this output, got none")
+    missing = {"view": "a view of", "captured": "a library call for"}.get(spec.shape, "the contents of")
+    raise ShapeRuleError(f"the block must provide {missing} this output, got none")
 
 
 def _typed(rule: OutputRule, layout: Layout) -> Layout:
@@ -313,7 +313,7 @@ def _workspace_bytes(capture: CaptureEntry, work: _Work, workspace_of: Workspace
     for made in capture.calls:
         operands = {slot: work.layouts[given.name] for slot, given in made.operands if given.name in work.layouts}
         try:
-            for slot, layout in made.call.results(operands).items():
+            for slot, layout in _results(made, operands).items():
                 if slot in operands and (layout.dtype, layout.shape) != (operands[slot].dtype, operands[slot].shape):
                     raise OperandError(slot, f"output must be {layout}, as the call gives, got {operands[slot]}")
             if workspace_of is not None:
@@ -325,8 +325,21 @@ def _workspace_bytes(capture: CaptureEntry, work: _Work, workspace_of: Workspace
     return most
 
 
-def _captured_layout(work: _Work, name: str) -> Layout:
-    """Return what a library call puts into a port or an internal buffer; ShapeRuleError when its inputs don't fit."""
+def _results(made: CapturedCall, operands: Mapping[str, Layout]) -> Mapping[str, Layout]:
+    """Return what the outputs of a call hold; OperandError also for an input that is not connected."""
+    for slot, _ in made.operands:
+        if slot in made.call.inputs and slot not in made.call.optional and slot not in operands:
+            raise OperandError(slot, "input must be connected for the call")
+    return made.call.results(operands)
+
+
+def _captured_layout(work: _Work, name: str, waiting: frozenset[str] = frozenset()) -> Layout:
+    """Return what a library call puts into a port or an internal buffer; ShapeRuleError when its inputs don't fit.
+
+    `waiting` are those whose layouts this one is to tell.
+    """
+    if name in waiting:
+        raise ShapeRuleError(f"library calls must read what others have filled, got {name!r} from itself")
     made, slot = work.description.captured[name]
     inputs: dict[str, Layout] = {}
     for other, argument in made.operands:
@@ -334,9 +347,9 @@ def _captured_layout(work: _Work, name: str) -> Layout:
             if argument.name in work.layouts:
                 inputs[other] = work.layouts[argument.name]
             elif argument.name in work.description.captured:
-                inputs[other] = _captured_layout(work, argument.name)
+                inputs[other] = _captured_layout(work, argument.name, waiting | {name})
     try:
-        return made.call.results(inputs)[slot]
+        return _results(made, inputs)[slot]
     except OperandError as problem:
         raise _Misfit(str(problem), _operand_port(work, made, problem)) from None
 
