@@ -28,6 +28,7 @@ from app.widgets.empty_state import EmptyState
 from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
 from engine.diagnostics import Diagnostic, PatchError
+from engine.kernel_blocks.constants import CONSTANTS, marked
 from engine.patch.changes import Change, Connected, Disconnected, NodeRemoved, NodeRenamed, ParameterChanged
 from engine.patch.document import Patch
 from engine.protocol.messages import FrameReport
@@ -64,6 +65,7 @@ class Inspector(EmptyState):
         #: Titles of the sections that are folded, of whatever block.
         self.folded: set[str] = set()
         self.rows: dict[str, ParameterRow] = {}
+        self._has_constants = False
         self.header: NodeHeader | None = None
         self.status: NodeStatus | None = None
         self._report: FrameReport | None = None
@@ -150,17 +152,20 @@ class Inspector(EmptyState):
         self.header.renamed.connect(self._rename)
         self.header.finished.connect(self.renaming_ended)
         column.addWidget(self.header)
+        specs = [] if block_type is None else [s for s in block_type.parameters.values() if s.type != "object"]
+        self._has_constants = any(spec.can_be_constant for spec in specs)
         if block_type is not None and block_type.parameters:
             form = QFormLayout(horizontalSpacing=8, verticalSpacing=2)
             form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
             form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.DontWrapRows)
-            specs = [spec for spec in block_type.parameters.values() if spec.type != "object"]
             for row in [self._make_row(spec) for spec in specs if spec.language]:
                 form.addRow(row.label)
                 form.addRow(row)
                 self.rows[row.editor.spec.name] = row
             specs = [spec for spec in specs if not spec.language]
-            sections = [[spec for spec in specs if not spec.structural], [spec for spec in specs if spec.structural]]
+            # Constants stand among the live parameters, so that none moves away when a person makes it one.
+            live = [spec for spec in specs if not spec.structural or spec.is_constant]
+            sections = [live, [spec for spec in specs if spec.structural and not spec.is_constant]]
             for title, section in zip(("While it runs", "Changes rebuild the graph"), sections, strict=True):
                 rows = [self._make_row(spec) for spec in section]
                 is_folded = all(sections) and title in self.folded
@@ -193,11 +198,12 @@ class Inspector(EmptyState):
 
     def _make_row(self, spec: ParameterSpec) -> ParameterRow:
         editor = CodeEditor(spec) if spec.language else make_editor(spec, self._folder)
-        row = ParameterRow(spec, editor)
+        row = ParameterRow(spec, editor, beside_constants=self._has_constants)
         row.editor.edited.connect(lambda value: self._edit(spec.name, value))
         row.editor.drag_began.connect(self._begin_drag)
         row.editor.drag_ended.connect(self._end_gesture)
         row.reset.clicked.connect(lambda: self._reset(spec.name))
+        row.constant.toggled.connect(lambda is_constant: self._mark(spec.name, is_constant=is_constant))
         return row
 
     def _refresh(self, row: ParameterRow) -> None:
@@ -230,6 +236,13 @@ class Inspector(EmptyState):
 
     def _reset(self, name: str) -> None:
         self._do(name, lambda patch: node_edits.reset_parameter(patch, self._nodes, name))
+
+    def _mark(self, name: str, *, is_constant: bool) -> None:
+        """Have a parameter compiled into the kernel, or passed to it."""
+        assert self._patch is not None
+        text = self._patch.value(self._nodes[0], CONSTANTS)
+        known = [row.editor.spec.name for row in self.rows.values() if row.editor.spec.can_be_constant]
+        self._edit(CONSTANTS, marked(text, name, is_constant=is_constant, known=known))
 
     def _rename(self, title: str) -> None:
         assert self._patch is not None

@@ -58,7 +58,8 @@ class ParameterRow(QWidget):
     While a value drives the parameter, the row shows that value in place of the editor, which would have no effect.
     """
 
-    def __init__(self, spec: ParameterSpec, editor: ParameterEditor) -> None:
+    def __init__(self, spec: ParameterSpec, editor: ParameterEditor, *, beside_constants: bool) -> None:
+        """With `beside_constants`, other rows have the switch that makes constants, so its place is kept."""
         super().__init__()
         self.editor = editor
         self.driven = DrivenView(spec.name)
@@ -70,6 +71,11 @@ class ParameterRow(QWidget):
         self.drive.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.menu = QMenu(self.drive)
         self.drive.setMenu(self.menu)
+        self.constant = _button("rowConstant", f"Compile {spec.name} into the kernel")
+        self.constant.setCheckable(True)
+        self.constant.setChecked(spec.is_constant)
+        self.constant.setVisible(spec.can_be_constant)
+        _keep_place(self.constant, keeps=beside_constants)
         self.reset = _button("rowReset", f"Reset {spec.name}")
         self.reset.setIcon(icon("reset"))
         self.reset.setToolTip(f"Reset to {value_text(spec.default)}")
@@ -79,8 +85,8 @@ class ParameterRow(QWidget):
         self._place.addWidget(self.driven)
         layout = QHBoxLayout(self, contentsMargins=QMargins(), spacing=4)
         layout.addWidget(place, 1)
-        layout.addWidget(self.drive)
-        layout.addWidget(self.reset)
+        for button in (self.constant, self.drive, self.reset):
+            layout.addWidget(button)
         if not is_drivable(spec):
             self.drive.hide()
         self._is_set = False
@@ -108,16 +114,29 @@ class ParameterRow(QWidget):
         self._show_buttons("Driven by a value: change or disconnect it")
 
     def _show_buttons(self, tooltip: str) -> None:
-        theme = colours.current()
+        theme, name, is_constant = colours.current(), self.editor.spec.name, self.editor.spec.is_constant
         self.drive.setIcon(icon("drive", None if self.is_driven else theme.text_faint))
         self.drive.setToolTip(tooltip)
+        self.constant.setIcon(icon("constant") if is_constant else icon("variable", theme.text_faint))
+        self.constant.setEnabled(not self.is_driven)
+        if self.is_driven:
+            text = f"A value drives {name}: disconnect it before you compile it into the kernel"
+        elif is_constant:
+            text = f"{name} is compiled into the kernel. Click to change it without compiling"
+        else:
+            text = f"Compile {name} into the kernel: loops over it unroll, and another value compiles it again"
+        self.constant.setToolTip(text)
         self.show_is_set(self._is_set)
 
 
 def _button(name: str, text: str) -> QToolButton:
     """Return a small button that keeps its place while it is hidden, so that the editors end below each other."""
     button = QToolButton(autoRaise=True, objectName=name, accessibleName=text)
-    policy = button.sizePolicy()
-    policy.setRetainSizeWhenHidden(True)
-    button.setSizePolicy(policy)
+    _keep_place(button, keeps=True)
     return button
+
+
+def _keep_place(button: QToolButton, *, keeps: bool) -> None:
+    policy = button.sizePolicy()
+    policy.setRetainSizeWhenHidden(keeps)
+    button.setSizePolicy(policy)

@@ -10,6 +10,7 @@ ACTIONS = {
     "clear": "mdi6.eraser",
     "close": "mdi6.close",
     "code": "mdi6.code-tags",
+    "constant": "mdi6.pin",
     "copy": "mdi6.content-copy",
     "delete": "mdi6.delete-outline",
     "drive": "mdi6.sine-wave",
@@ -33,6 +34,7 @@ ACTIONS = {
     "step": "mdi6.skip-next",
     "to_start": "mdi6.skip-backward",
     "undo": "mdi6.undo",
+    "variable": "mdi6.pin-outline",
     "unfolded": "mdi6.chevron-down",
     "warning": "mdi6.alert",
 }

@@ -19,7 +19,9 @@ def parameter_facts(spec: ParameterSpec) -> list[str]:
         facts.append(f"One of {', '.join(spec.choices)}")
     if spec.type not in ("array", "external"):
         facts.append(f"Default: {value_text(spec.default)}{unit}")
-    if spec.structural:
+    if spec.is_constant:
+        facts.append("Compiled into the kernel: another value compiles it again")
+    elif spec.structural:
         facts.append("Changing it may rebuild the patch")
     return facts
 

@@ -7,6 +7,7 @@ from app.edits.drive import source_title
 from app.view_models.live_values import LiveValue
 from app.view_models.parameter_text import parameter_facts, value_text
 from app.view_models.port_flow import type_text
+from engine.blocktypes.block import Block
 from engine.blocktypes.declarations import ValueSpec
 from engine.blocktypes.parameters import ParameterSpec
 from engine.descriptions.ports import PortSpec
@@ -56,7 +57,7 @@ def node_tooltip(patch: Patch, node_id: str, report: FrameReport | None) -> str:
         said = message_text(patch, found) if found else ""
         kept = f"Block type {node.type} is not installed; its data and connections are kept."
         return _joined([*lines, kept, said])
-    lines.append(block_type.summary)
+    lines += [block_type.summary, constants_text(patch, node_id, block_type)]
     if report is None or found is None:
         return _joined(lines)
     figures = [_STATES[found.state]]
@@ -74,6 +75,13 @@ def message_text(patch: Patch, report: NodeReport) -> str:
         for before in ("waits for", "until"):
             text = text.replace(f" {before} {node}", f" {before} {patch.title(node)}", 1)
     return text
+
+
+def constants_text(patch: Patch, node_id: str, block_type: type[Block]) -> str:
+    """Return which parameters of a node are compiled into its kernel, and their values; "" when none are."""
+    names = [name for name, spec in block_type.parameters.items() if spec.is_constant]
+    values = ", ".join(f"{name} = {value_text(patch.value(node_id, name))}" for name in names)
+    return f"Compiled into its kernel: {values}." if values else ""
 
 
 def fusion_text(patch: Patch, node_id: str, nodes: Mapping[str, NodeReport]) -> str:

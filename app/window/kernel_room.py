@@ -111,7 +111,10 @@ class KernelRoom(QObject):
         graph = self.graph
         note = "This is the last good kernel; the op graph has problems" if self._has_errors else ""
         title = (lambda op: graph.title(op) if op in graph.nodes else op) if graph is not None else str
-        return (content[0].kernel() if content is not None else None), title, note
+        if block_type is None or content is None or node is None:
+            return None, title, note
+        values = {name: patch.value(node, name) for name, spec in block_type.parameters.items() if spec.is_constant}
+        return content[0].with_constants(values).kernel(), title, note
 
     def _show(self, patch: Patch) -> None:
         self._inspector.set_patch(patch)

@@ -20,4 +20,4 @@ class Expression(GraphBlock, id="kernel.expression", tags=("formula", "math", "s
     @classmethod
     def interface(cls, values: Mapping[str, Any]) -> Interface:
         """The inputs, a slider for each unknown name, and the result."""
-        return expression_interface(values["expression"], values["reads"], values["sliders"])
+        return expression_interface(values["expression"], values["reads"], values["sliders"], values["constants"])

@@ -39,4 +39,4 @@ class KernelGraph(GraphBlock, id="kernel.graph", title="Kernel", tags=("ops", "p
         """The ports and parameters of the op graph."""
         if not values["graph"]:
             return Interface()
-        return graph_interface(graph_from_json(values["graph"]))
+        return graph_interface(graph_from_json(values["graph"]), values["constants"])

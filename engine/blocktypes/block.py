@@ -11,6 +11,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary, WeakValueDictionary, ref
@@ -338,11 +339,14 @@ def describe(block: Block) -> BlockDescription:
 
     Blocks that ask for the same share one object, unless they bring arrays or hold blocks, which may bring some.
     """
-    structural = {n: block.values[n] for n, spec in block.parameters.items() if spec.structural and spec.type == "int"}
+    structural = {name: block.values[name] for name, spec in block.parameters.items() if spec.is_size}
     live = [name for name, spec in block.parameters.items() if not spec.structural]
     build = BlockBuilder(block.id, block.ports, live, structural, block.source_folder())
     block.describe(build)
     made = build.commit()
+    constants = [(name, repr(block.values[name])) for name, spec in block.parameters.items() if spec.is_constant]
+    if constants:
+        made = replace(made, constants=tuple(constants))
     if made.contents or made.externals or made.composition is not None:
         return made
     return _shared.setdefault((ref(made), made.displays, made.kernel_folders), made)

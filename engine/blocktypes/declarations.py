@@ -235,7 +235,7 @@ def collect(cls: type[Any]) -> tuple[dict[str, PortSpec], dict[str, ParameterSpe
                 ports[count_name(name)] = _count_port(cls, ports[name])
         elif isinstance(declaration, ParameterDeclaration):
             parameters[name] = _parameter_spec(cls, declaration, hints.get(name))
-    sizes = frozenset(name for name, spec in parameters.items() if spec.structural and spec.type == "int")
+    sizes = frozenset(name for name, spec in parameters.items() if spec.is_size)
     for spec in ports.values():
         check_port(cls, spec, ports, sizes)
     return ports, parameters

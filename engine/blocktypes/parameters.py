@@ -54,7 +54,8 @@ class ParameterSpec:
     """A parameter as its block type declares it; `type` is float, int, bool, str, path, array, external or object.
 
     `files` describes what a path parameter names: "open image", "save image" or "". `language` is that of a text of
-    several lines, such as "cuda"; "" for a line of text.
+    several lines, such as "cuda"; "" for a line of text. A parameter that `can_be_constant` is a kernel's, which a
+    person may have compiled into it: it is structural then.
     """
 
     name: str
@@ -69,6 +70,17 @@ class ParameterSpec:
     files: str = ""
     replaces: tuple[str, ...] = ()
     language: str = ""
+    can_be_constant: bool = False
+
+    @property
+    def is_constant(self) -> bool:
+        """True when the parameter is known when its kernel is compiled."""
+        return self.can_be_constant and self.structural
+
+    @property
+    def is_size(self) -> bool:
+        """True when shape rules may name it."""
+        return self.structural and self.type == "int" and not self.can_be_constant
 
     def coerce(self, value: Any) -> Any:
         """Return `value` as this parameter's type; PatchError says what it must be."""

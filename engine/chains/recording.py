@@ -23,7 +23,7 @@ class _Recorder(BlockBuilder):
     """A builder that notes library calls; everything else goes where a description would have it."""
 
     def __init__(self, block: Block) -> None:
-        sizes = {n: block.values[n] for n, s in block.parameters.items() if s.structural and s.type == "int"}
+        sizes = {n: block.values[n] for n, s in block.parameters.items() if s.is_size}
         live = [name for name, spec in block.parameters.items() if not spec.structural]
         super().__init__(block.id, block.ports, live, sizes, block.source_folder())
         self.recorded = Recorded(buffers=self._buffers)

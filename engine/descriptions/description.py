@@ -63,6 +63,8 @@ class BlockDescription:
     views: tuple[View, ...] = ()
     #: The blocks that a composite stands for, or None.
     composition: Composition | None = None
+    #: Parameters that are compiled into kernels, each with its value as text.
+    constants: tuple[tuple[str, str], ...] = ()
 
     def parts(self) -> Iterator[BlockDescription]:
         """Yield the description itself, or those of the blocks that a composite stands for, at any depth."""

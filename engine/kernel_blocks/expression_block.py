@@ -19,7 +19,7 @@ _USUAL = 10.0
 _INPUT = re.compile(r"([A-Za-z_]\w*)\s*(?::\s*(\w+))?")
 
 
-def expression_interface(expression: str, reads: str, sliders: str) -> Interface:
+def expression_interface(expression: str, reads: str, sliders: str, constants: str = "") -> Interface:
     """Return the interface of a node that computes an expression for each element.
 
     `reads` is like "x, image: float4" and `sliders` like "freq: 0..20 = 4; amp: 0..1"; a note tells of sliders that the
@@ -32,8 +32,8 @@ def expression_interface(expression: str, reads: str, sliders: str) -> Interface
     if unread:
         known = {name: given for name, given in settings.items() if name in read}
         graph = parse_expression(expression, inputs=inputs, parameters=known)
-    found = graph_interface(graph)
-    notes = tuple(_unread(name) for name in unread)
+    found = graph_interface(graph, constants)
+    notes = (*found.notes, *(_unread(name) for name in unread))
     return replace(found, parameters=tuple(map(_with_range, found.parameters)), notes=notes)
 
 

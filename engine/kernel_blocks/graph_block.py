@@ -4,12 +4,14 @@ from typing import Any
 
 from engine.blocktypes.adaptive import AdaptiveBlock, Interface
 from engine.blocktypes.block import is_reserved
+from engine.blocktypes.declarations import param
 from engine.blocktypes.parameters import ParameterSpec
 from engine.descriptions.builder import BlockBuilder
 from engine.descriptions.handles import BufferHandle
 from engine.descriptions.ports import PortSpec
 from engine.diagnostics import Diagnostic, PatchError, error
 from engine.kernel_blocks.arguments import GENERATED
+from engine.kernel_blocks.constants import CONSTANTS_DOC, constant_values, with_constants
 from engine.kernel_blocks.kernel_block import size_parameters
 from engine.kernel_sources.sources import OpGraphSource
 from engine.ops import OpError, OpGraph, OpKernel, OpParameter
@@ -20,16 +22,19 @@ from engine.types import NAMED, any_type
 class GraphBlock(AdaptiveBlock, abstract=True):
     """A block type whose nodes run an op graph over the elements of a port."""
 
+    constants: str = param("", doc=CONSTANTS_DOC)
+
     def describe(self, build: BlockBuilder) -> None:
         """Run the graph; nothing while the node has none."""
         if self.content is not None:
             source, over = self.content
-            build.compute(source, over=BufferHandle(over))
+            build.compute(source.with_constants(constant_values(self)), over=BufferHandle(over))
 
 
-def graph_interface(graph: OpGraph, *, title: str = "", summary: str = "") -> Interface:
+def graph_interface(graph: OpGraph, constants: str = "", *, title: str = "", summary: str = "") -> Interface:
     """Return the interface of a node that runs an op graph; OpError when the graph is wrong.
 
+    `constants` are the names of parameters that are compiled into the kernel, as the block's own parameter has them.
     Inputs whose elements are read one by one have the same shape, which the outputs get. Without inputs, parameters
     give the outputs their size.
     """
@@ -45,10 +50,11 @@ def graph_interface(graph: OpGraph, *, title: str = "", summary: str = "") -> In
     domain = next((i.name for i in kernel.inputs if i.is_own_element), kernel.inputs[0].name if kernel.inputs else "")
     ports = [*_inputs(kernel, domain), *_outputs(kernel, domain)]
     over = domain or next((port.name for port in ports if port.shape in GENERATED), kernel.outputs[0].name)
-    parameters = [*map(_parameter, kernel.parameters), *size_parameters([port.shape for port in ports])]
+    live, notes = with_constants(map(_parameter, kernel.parameters), constants)
+    parameters = [*live, *size_parameters([port.shape for port in ports])]
     if any(map(is_reserved, (*(port.name for port in ports), *(item.name for item in parameters)))):
         raise OpError(name_problems(analyse(graph)))
-    return Interface(tuple(ports), tuple(parameters), (source, over), title=title, summary=summary)
+    return Interface(tuple(ports), tuple(parameters), (source, over), title=title, summary=summary, notes=notes)
 
 
 def name_problems(analysis: Analysis) -> list[Diagnostic]:

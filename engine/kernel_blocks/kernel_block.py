@@ -20,6 +20,7 @@ from engine.device.device import HOST_ARCHITECTURE
 from engine.diagnostics import Diagnostic, KernelError, warning
 from engine.kernel_blocks.arguments import GENERATED, Parameter, arguments
 from engine.kernel_blocks.comments import ParameterComment, kernel_comments
+from engine.kernel_blocks.constants import CONSTANTS_DOC, constant_values, with_constants
 from engine.kernel_blocks.thread_bounds import launch_rank, thread_bounds
 from engine.kernel_sources.describe import describe_kernels
 from engine.kernel_sources.element_names import parameter_texts
@@ -30,10 +31,12 @@ from engine.kernel_sources.sources import (
     Constant,
     CudaFile,
     CudaOptions,
+    CudaText,
     KernelSource,
     PtxFile,
     PythonKernel,
     PythonOptions,
+    SpecialisedKernel,
 )
 from engine.ptx import parse
 
@@ -60,6 +63,7 @@ class KernelBlock(AdaptiveBlock, abstract=True):
     over: str = param("", doc="The port over whose elements the threads go; empty for the first output.")
     shapes: str = param("", doc="Shapes of outputs that differ from the first input, such as out: [N, 16]; sum: [1].")
     thread_block: str = param("", doc="Size of the thread block, such as 256 or 16, 16; empty for the usual one.")
+    constants: str = param("", doc=CONSTANTS_DOC)
     defines: str = param("", doc="Macros, such as TAPS=9; SIGMA=1.5f: constants that are known when it is compiled.")
     fast_math: bool = param(False, structural=True, doc="Compile with faster, less accurate functions.")
     standard: str = param("c++17", choices=("c++14", "c++17", "c++20"), doc="The dialect of C++.")
@@ -83,8 +87,21 @@ class KernelBlock(AdaptiveBlock, abstract=True):
         launch = self.content
         if launch is None:
             return
-        args = tuple(map(_handle, launch.passed))
-        build.launch(launch.kernel, num_threads=launch.num_threads, args=args, thread_block=launch.thread_block)
+        values = constant_values(self)
+        constants = {
+            index: values[argument.name]
+            for index, argument in enumerate(launch.passed)
+            if isinstance(argument, ParameterArgument) and argument.name in values
+        }
+        args = tuple(0 if index in constants else _handle(argument) for index, argument in enumerate(launch.passed))
+        kernel = _specialised(launch.kernel, constants) if constants else launch.kernel
+        build.launch(kernel, num_threads=launch.num_threads, args=args, thread_block=launch.thread_block)
+
+
+def _specialised(kernel: Kernel, constants: Mapping[int, float]) -> Kernel:
+    source = kernel.source
+    assert isinstance(source, CudaFile | CudaText | PtxFile | PythonKernel)
+    return Kernel(SpecialisedKernel(source, kernel.entry, constants), kernel.entry)
 
 
 def _handle(argument: Argument) -> object:
@@ -153,7 +170,8 @@ def _interface(block_type: type[Block], image: KernelImage, values: Mapping[str,
     if unknown := shapes.keys() - {port.name for port in made.ports if not port.is_input}:
         outputs = ", ".join(port.name for port in made.ports if not port.is_input) or "none"
         raise KernelError(f"shapes must name outputs ({outputs}), got {', '.join(sorted(unknown))}")
-    made.parameters += size_parameters([port.shape for port in made.ports])
+    parameters, notes = with_constants(made.parameters, values["constants"])
+    parameters += size_parameters([port.shape for port in made.ports])
     launch = Launch(
         Kernel(image.source, entry),
         tuple(made.passed),
@@ -163,12 +181,12 @@ def _interface(block_type: type[Block], image: KernelImage, values: Mapping[str,
     doc = comments.doc or manifest.summary or ""
     return Interface(
         tuple(made.ports),
-        tuple(made.parameters),
+        tuple(parameters),
         launch,
         title=manifest.name.replace("_", " ").capitalize(),
         summary=doc,
         files=frozenset(image.dependencies),
-        notes=_review(image, manifest),
+        notes=(*_review(image, manifest), *notes),
     )
 
 

@@ -1,8 +1,8 @@
 """Loads kernels: a source, or the path of a kernel file, in; a `KernelImage` out."""
 
+import dataclasses
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -42,7 +42,9 @@ from engine.kernel_sources.sources import (
     OpGraphSource,
     PtxFile,
     PythonKernel,
+    SpecialisedKernel,
 )
+from engine.kernel_sources.specialise import specialised_cuda, specialised_ptx
 from engine.ops import OpError
 from engine.processes.pool import run
 from engine.ptx import parse, read_signatures
@@ -111,6 +113,8 @@ def find_source(source: str | KernelSource, search: Sequence[Path] = (), entry: 
             return replace(source, path=str(find_kernel(path, search)))
         case OpGraphSource():
             return source
+        case SpecialisedKernel(source=general):
+            return replace(source, source=find_source(general, search, entry))
 
 
 def _placed(options: CudaOptions, search: Sequence[Path], more: Sequence[str] = ()) -> CudaOptions:
@@ -127,6 +131,8 @@ def _placed(options: CudaOptions, search: Sequence[Path], more: Sequence[str] = 
 
 def source_files(source: KernelSource) -> frozenset[Path]:
     """Return a source's file and what it includes, as they are now; the file alone when one of them can't be read."""
+    if isinstance(source, SpecialisedKernel):
+        return source_files(source.source)
     if isinstance(source, PythonKernel):
         return python_files(source)
     own = frozenset({Path(source.file)} if source.file else ())
@@ -220,7 +226,7 @@ def _folders(source: CudaFile | CudaText) -> tuple[Path, ...]:
     return (*beside, *map(Path, source.options.include_folders), KERNELS_FOLDER)
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Includes:
     """The files that a source includes, with their texts in order of first mention; names that no folder has."""
 
@@ -313,6 +319,23 @@ def _best_ptx(source: OpGraphSource, elements_per_thread: Literal[1, 4]) -> str:
     return source.kernel(elements_per_thread).inlined_ptx()
 
 
+def load_specialised(source: SpecialisedKernel, architecture: str, cache: CompileCache) -> KernelImage:
+    """Load a kernel and compile it once more for its constants; KernelError when one does not fit its parameter.
+
+    CUDA C++ is compiled with the constants, so that loops over them unroll, if its text has the kernel as C++ usually
+    writes it. Otherwise they stand in the PTX, which the device compiles.
+    """
+    general = source.source
+    image = load_image(general, architecture, cache)
+    signature = image.signature(source.entry)
+    if isinstance(general, CudaFile | CudaText):
+        text = specialised_cuda(image.text, signature, source.values)
+        if text is not None:
+            made, _ = compile_source(general, text, architecture, cache, compile_kernels)
+            return dataclasses.replace(image, ptx=made.ptx, cubin=made.cubin, log=made.log)
+    return dataclasses.replace(image, ptx=specialised_ptx(image.ptx, signature, source.values), cubin=None)
+
+
 def _check_parameters(manifest: KernelManifest, signatures: dict[str, KernelSignature], path: Path) -> None:
     signature = signatures.get(manifest.name)
     if signature is None:
@@ -336,4 +359,5 @@ LOADERS: dict[type, Callable[[Any, str, CompileCache], KernelImage]] = {
     PtxFile: load_ptx,
     OpGraphSource: load_op_graph,
     PythonKernel: load_python,
+    SpecialisedKernel: load_specialised,
 }

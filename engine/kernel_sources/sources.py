@@ -3,6 +3,7 @@
 Equal sources are the same kernel, and are compiled and loaded once. Everything here is frozen and can be hashed.
 """
 
+import ast
 import json
 import math
 import re
@@ -15,7 +16,7 @@ from typing import Any, Literal
 import msgspec
 
 from engine.diagnostics import KernelError
-from engine.ops import OpGraph, OpKernel, graph_from_json, graph_to_json, parse_expression
+from engine.ops import OpGraph, OpKernel, graph_from_json, graph_to_json, parse_expression, with_constants
 from engine.ops.analysis import Analysis, analyse
 from engine.ops.kernel import lower
 from engine.types import DType
@@ -165,6 +166,10 @@ class OpGraphSource(msgspec.Struct, frozen=True, tag_field="kind", tag="op graph
         """Return the kernel that gives "out", an expression of inputs of these types; other names are parameters."""
         return cls.of(parse_expression(text, inputs={name: str(dtype) for name, dtype in inputs.items()}))
 
+    def with_constants(self, values: Mapping[str, float]) -> "OpGraphSource":
+        """Return the graph with numbers in place of some of its parameters, by name, which it takes no longer."""
+        return OpGraphSource.of(with_constants(self.parsed(), values)) if values else self
+
     def parsed(self) -> OpGraph:
         """Return the graph itself; OpError when the text holds none."""
         return graph_from_json(json.loads(self.graph))
@@ -224,4 +229,48 @@ class PythonKernel(_File, frozen=True, tag="python"):
     options: PythonOptions = PythonOptions()
 
 
-KernelSource = PtxFile | CudaFile | CudaText | PythonKernel | OpGraphSource
+class SpecialisedKernel(msgspec.Struct, frozen=True, tag_field="kind", tag="specialised", omit_defaults=True):
+    """A kernel with numbers among its parameters that are known when it is compiled; KernelError when one is none.
+
+    `constants` are numbers by the index of the parameter. The entry point `entry` still takes all of its parameters,
+    and ignores what a launch passes for these. Each set of values is compiled and cached by itself. In an op graph, use
+    `OpGraphSource.with_constants` instead.
+    """
+
+    source: PtxFile | CudaFile | CudaText | PythonKernel
+    entry: str
+    constants: Mapping[int, float] | tuple[tuple[int, str], ...]
+
+    def __post_init__(self) -> None:
+        rule = "be numbers by the index of a parameter"
+        pairs = _pairs("constants", rule, self.constants)
+        texts = {index: value if isinstance(value, str) else repr(value) for index, value in pairs.items()}
+        if not texts or not all(isinstance(index, int) and _is_number(text) for index, text in texts.items()):
+            raise _refused("constants", rule, self.constants)
+        # Texts, since -0.0 is equal to 0.0, and True to 1, but not the same constant.
+        msgspec.structs.force_setattr(self, "constants", tuple(sorted(texts.items())))
+
+    @property
+    def values(self) -> dict[int, int | float | bool]:
+        """The numbers by the index of their parameter."""
+        return {index: ast.literal_eval(str(text)) for index, text in dict(self.constants).items()}
+
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+        return self.source.label
+
+    @property
+    def file(self) -> str | None:
+        """The file to open for a mistake in it."""
+        return self.source.file
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return isinstance(ast.literal_eval(text), int | float)
+    except (ValueError, SyntaxError):  # such as nan, inf or the text of something else
+        return False
+
+
+KernelSource = PtxFile | CudaFile | CudaText | PythonKernel | OpGraphSource | SpecialisedKernel

@@ -2,7 +2,7 @@
 
 from engine.ops import library
 from engine.ops.analysis import check
-from engine.ops.compose import compose, with_types
+from engine.ops.compose import compose, with_constants, with_types
 from engine.ops.emission import (
     Argument,
     ElementNumber,
@@ -50,5 +50,6 @@ __all__ = [
     "graph_from_json",
     "graph_to_json",
     "parse_expression",
+    "with_constants",
     "with_types",
 ]

@@ -56,6 +56,18 @@ def with_types(graph: OpGraph, types: Mapping[str, str]) -> OpGraph:
     return OpGraph(tuple(nodes), tuple(connections))
 
 
+def with_constants(graph: OpGraph, values: Mapping[str, float]) -> OpGraph:
+    """Return a graph with numbers in place of some of its parameters, by name."""
+    nodes = []
+    for node in graph.nodes:
+        name = _Part.called(node)
+        if node.type == "op.parameter" and name in values:
+            settings = {"value": values[name], "type": node.parameters.get("type", "f32")}
+            node = OpNode(node.id, "op.constant", node.region, settings)
+        nodes.append(node)
+    return OpGraph(tuple(nodes), graph.connections)
+
+
 class _Part:
     """One graph of a composition, with its types."""
 

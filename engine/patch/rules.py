@@ -129,6 +129,11 @@ def _check_drives(connection: Connection, source: PortSpec | ValueSpec, target: 
         raise NotDrivable(
             f"parameter {connection.target} must be a number or a boolean to be driven, got {target.type}"
         )
+    if target.is_constant:
+        raise NotDrivable(
+            f"parameter {connection.target} must be live to be driven, got a constant of the kernel; "
+            "take it out of constants"
+        )
     if target.structural:
         raise NotDrivable(
             f"parameter {connection.target} must be live to be driven, got a structural one: "

@@ -42,6 +42,7 @@ def _blocks(plan: Plan) -> Iterator[str]:
                 ports.append(f"{spec.name}: {plan.layouts[port]}")
             elif source is not None:
                 ports.append(f"{spec.name} from {source}")
+        ports += [f"{name} = {value} compiled in" for name, value in node.description.constants]
         region = f" in {node.region}" if node.region else ""
         yield f"  {node.id}{region}: {'; '.join(ports)}".rstrip(": ")
 

@@ -218,7 +218,7 @@ class ModuleCache:
         try:
             return LoadedModule(image, self._device.load_module(image.payload(architecture), best=image.best))
         except KernelError as problem:
-            if isinstance(source, PtxFile) or isinstance(problem, TranslatorBug | CompilerCrash):
+            if isinstance(image.source, PtxFile) or isinstance(problem, TranslatorBug | CompilerCrash):
                 problem.file = source.file  # else its line is one of the PTX that was compiled from the source
             raise
 

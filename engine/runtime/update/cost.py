@@ -225,6 +225,9 @@ class _Estimate:
             return
         if block_type.is_value:
             self._add_driven(node)
+        elif spec.is_constant:
+            if node in published.running:
+                self._other.append(EditCost(UpdateLevel.CODE, f"{name} of {node}"))
         elif spec.structural:
             self._restructure(UpdateLevel.COLD, f"{name} of {node}")
         elif self._patch.source_of(PortRef(node, name)) is None and published.takes(node, name):

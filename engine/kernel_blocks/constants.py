@@ -1,0 +1,53 @@
+"""Constants: parameters of a kernel whose values are known when it is compiled, as a person marks them on its block.
+
+Another value of a constant costs a compile, whose result is cached and swapped into the running graph (CODE). In
+return, loops over it unroll and branches on it vanish.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+
+from engine.blocktypes.block import Block
+from engine.blocktypes.parameters import ParameterSpec
+from engine.diagnostics import Diagnostic, warning
+
+#: The parameter of a block that lists its constants, and its help.
+CONSTANTS = "constants"
+CONSTANTS_DOC = (
+    "Parameters that are compiled into the kernel, such as taps, gain: another value compiles it again, and loops over "
+    "them unroll."
+)
+
+
+def constant_names(text: str) -> list[str]:
+    """Return the names in a list of constants."""
+    return list(dict.fromkeys(filter(None, map(str.strip, text.replace(";", ",").split(",")))))
+
+
+def marked(text: str, name: str, *, is_constant: bool, known: Collection[str]) -> str:
+    """Return a list of constants with a name, or without it; names that are not `known` go."""
+    names = [each for each in constant_names(text) if each != name and each in known]
+    return ", ".join([*names, name] if is_constant else names)
+
+
+def with_constants(
+    parameters: Iterable[ParameterSpec], text: str
+) -> tuple[list[ParameterSpec], tuple[Diagnostic, ...]]:
+    """Return live parameters of a kernel as they are when `text` lists its constants, and what is wrong with that."""
+    names, specs = constant_names(text), list(parameters)
+    known = ", ".join(spec.name for spec in specs) or "none"
+    notes = [
+        warning(
+            f"{CONSTANTS} must name parameters that are passed to the kernel ({known}), got {name}",
+            port=CONSTANTS,
+            remedy="leave it out",
+        )
+        for name in names
+        if name not in (spec.name for spec in specs)
+    ]
+    return [replace(spec, can_be_constant=True, structural=spec.name in names) for spec in specs], tuple(notes)
+
+
+def constant_values(block: Block) -> Mapping[str, float]:
+    """Return the numbers that are compiled into a block's kernel, by the name of the parameter."""
+    return {name: block.values[name] for name, spec in block.parameters.items() if spec.is_constant}

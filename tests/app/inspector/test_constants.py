@@ -1,0 +1,82 @@
+"""The switch at a parameter that compiles it into the kernel."""
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.canvas.drawing.node_layout import node_size
+from app.inspector.inspector import Inspector
+from app.view_models.tooltips import node_tooltip
+from engine import Patch
+from engine.patch.changes import PortRef
+
+
+@pytest.fixture
+def patch() -> Patch:
+    """Two formulas with two sliders, and an LFO."""
+    patch = Patch()
+    patch.add("kernel.expression", node_id="a", expression="x * gain + offset", gain=2.5)
+    patch.add("kernel.expression", node_id="b", expression="x * gain + offset", gain=4.0)
+    patch.add("value.lfo", node_id="lfo")
+    return patch
+
+
+@pytest.fixture
+def inspector(qtbot: QtBot, patch: Patch) -> Inspector:
+    """An inspector that shows one of them."""
+    inspector = Inspector(node_size)
+    qtbot.addWidget(inspector)
+    inspector.resize(360, 500)
+    inspector.show()
+    inspector.set_patch(patch)
+    inspector.show_nodes(["a"])
+    return inspector
+
+
+def test_a_click_makes_a_constant_and_another_one_takes_it_back(inspector: Inspector, patch: Patch) -> None:
+    """Each is one undo step; the row stays where it is and keeps its value."""
+    before = list(inspector.rows)
+    inspector.rows["gain"].constant.click()
+    assert patch.value("a", "constants") == "gain"
+    row = inspector.rows["gain"]
+    assert list(inspector.rows) == before
+    assert row.constant.isChecked() and row.drive.isHidden() and row.editor.isVisible()
+    assert "compiles it again" in row.label.toolTip()
+    assert "Compiled into its kernel: gain = 2.5." in node_tooltip(patch, "a", None)
+    inspector.rows["offset"].constant.click()
+    assert patch.value("a", "constants") == "gain, offset"
+    inspector.rows["gain"].constant.click()
+    assert patch.value("a", "constants") == "offset"
+    patch.undo()
+    patch.undo()
+    assert patch.value("a", "constants") == "gain"
+    assert [inspector.rows[name].constant.isChecked() for name in ("gain", "offset")] == [True, False]
+
+
+def test_only_parameters_of_kernels_have_the_switch(inspector: Inspector, patch: Patch) -> None:
+    """The block's own parameters have none, nor have those of blocks of the library."""
+    assert [name for name, row in inspector.rows.items() if not row.constant.isHidden()] == ["gain", "offset"]
+    patch.add("math.saxpy", node_id="saxpy")
+    inspector.show_nodes(["saxpy"])
+    assert inspector.rows["a"].constant.isHidden()
+
+
+def test_a_driven_parameter_says_why_it_is_no_constant(inspector: Inspector, patch: Patch) -> None:
+    """The switch is off until the connection is gone."""
+    patch.connect(PortRef("lfo", "value"), PortRef("a", "gain"))
+    switch = inspector.rows["gain"].constant
+    assert not switch.isEnabled()
+    assert switch.toolTip() == "A value drives gain: disconnect it before you compile it into the kernel"
+    patch.undo()
+    assert inspector.rows["gain"].constant.isEnabled()
+
+
+def test_several_blocks_are_switched_together(inspector: Inspector, patch: Patch) -> None:
+    """As with any parameter, in one step; names that the kernel doesn't have are dropped."""
+    for node in "ab":
+        patch.set(node, constants="gone")
+    inspector.show_nodes(["a", "b"])
+    inspector.rows["gain"].constant.click()
+    assert [patch.value(node, "constants") for node in "ab"] == ["gain", "gain"]
+    assert [patch.value(node, "gain") for node in "ab"] == [2.5, 4.0]
+    patch.undo()
+    assert [patch.value(node, "constants") for node in "ab"] == ["gone", "gone"]
