@@ -168,7 +168,10 @@ class PhaseFunction:
                     self._common_point(end)
             version.limit(body, self._guards)
             body.code.lines.clear()
-            shared.spills.restore(body, phase.restored, self._warp, own)  # again: it may compare what the version knows
+            # Again: it may compare what the version knows. And a register that nobody has written yet is restored here
+            # alone: a chain that begins at the kernel's start restores none at first.
+            lines, _ = shared.spills.restore(body, phase.restored, self._warp, own)
+            self._uniform = [*dict.fromkeys((*self._uniform, *lines))]
             if phase.point is not None:
                 with reading(shared.waiting[phase.number - 1].instructions[-1]):
                     _take(body, phase.point, None if is_first else self._warp, step.link.way)

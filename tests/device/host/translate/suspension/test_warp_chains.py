@@ -176,3 +176,38 @@ def test_one_thread_waits_for_other_thread_blocks(run, dialect):
     turn, order = run(SOURCE, "turns", 40, 64, np.zeros(1, np.int32), np.zeros(40 * 64, np.int32), 0, dialect=dialect)
     assert turn == 40
     assert np.array_equal(order.reshape(40, 64), 2 * np.arange(40)[:, None] + np.arange(64))
+
+
+UNWRITTEN = """.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry rounds(.param .u64 out, .param .u32 n) {
+  .reg .pred %p<3>;
+  .reg .b32 %r<10>;
+  .reg .b64 %rd<4>;
+  ld.param.u32 %r1, [n];
+  mov.u32 %r2, %tid.x;
+  mov.u32 %r3, 0;
+  mov.u32 %r4, 0;
+LOOP:
+  shfl.sync.bfly.b32 %r5, %r2, 1, 31, -1;
+  setp.eq.u32 %p1, %r3, 0;
+  selp.b32 %r6, %r5, %r7, %p1;
+  add.u32 %r4, %r4, %r6;
+  mad.lo.u32 %r7, %r3, 3, %r1;
+  bar.sync 0;
+  add.u32 %r3, %r3, 1;
+  setp.lt.u32 %p2, %r3, %r1;
+  @%p2 bra LOOP;
+  ld.param.u64 %rd1, [out];
+  mul.wide.u32 %rd2, %r2, 4;
+  add.u64 %rd3, %rd1, %rd2;
+  st.global.u32 [%rd3], %r4;
+  ret;
+}"""
+
+
+def test_a_chain_from_the_start_may_name_a_register_that_is_written_later(run):
+    """The first round selects another value than the number of the round before, which nobody has written."""
+    out = run(UNWRITTEN, "rounds", 1, 64, np.zeros(64, np.int32), 4)[0]
+    assert np.array_equal(out, (np.arange(64) ^ 1) + 4 + 7 + 10)
