@@ -153,9 +153,10 @@ extern "C" __global__ void {self.name}(const int* x, int* out, int p, int q) {{
         return run
 
     def _strided_loop(self, uniform: bool) -> Step:
-        """A loop with the thread block as its stride: some threads do one round more than others."""
-        index, extra = self._new("j"), self._random.randint(0, 99)
-        self._emit(f"for (int {index} = t; {index} < p + {extra}; {index} += m) {{")
+        """A loop with the thread block or a number as its stride: some threads do more rounds than others."""
+        index, extra, stride = self._new("j"), self._random.randint(0, 99), self._random.choice((0, 0, 32, 40))
+        end = str(extra + 100) if stride and extra & 1 else f"p + {extra}"
+        self._emit(f"for (int {index} = t; {index} < {end}; {index} += {stride or 'm'}) {{")
         name = self._random.choice("abc")
         self._emit(f"  {name} = {name} * 3u + {index};")
         self._depth += 1
@@ -165,11 +166,12 @@ extern "C" __global__ void {self.name}(const int* x, int* out, int p, int q) {{
 
         def run(state: State, mask: Array) -> None:
             at = state.thread.copy()
-            while (here := mask & (at < state.uniform["p"] + extra)).any():
+            last = extra + (100 if stride and extra & 1 else state.uniform["p"])
+            while (here := mask & (at < last)).any():
                 changed = state.values[name] * np.int32(3) + at
                 state.values[name] = np.where(here, changed, state.values[name]).astype(np.int32)
                 body(state, here)
-                at = np.where(here, at + len(at), at).astype(np.int32)
+                at = np.where(here, at + (stride or len(at)), at).astype(np.int32)
 
         return run
 
