@@ -80,8 +80,8 @@ class Accesses:
         self._row_pointers: dict[tuple[Root | str | None, Operand], tuple[str, int] | None] = {}
         #: Whether the loop over threads runs whole warps, whose threads are together.
         self.in_warps = False
-        self._next_block: Ranges | None = None
-        #: What each row of the next thread block will access, as pointers, with the bytes from thread to thread.
+        self._later_block: Ranges | None = None
+        #: Pointers to what each row of the thread block after the next accesses, and the bytes from thread to thread.
         self.ahead: list[tuple[str, int]] = []
         self._fold = "%fault.thread" if branch_free else ""
         self.sites: list[tuple[int, int]] = []  # PTX line, kind of fault
@@ -116,17 +116,20 @@ class Accesses:
         return self.rows.lines if "rows" in vars(self) else []
 
     def look_ahead(self) -> None:
-        """Note what the next thread block will access, as far as that follows from its number."""
+        """Note what the thread block after the next will access, as far as that follows from its number.
+
+        What the next one accesses must have arrived already: this thread block may read the first of it, as a halo.
+        """
         body = self._body
-        self._next_block = Ranges(
-            body.function, body.layout, PhaseValues(), row=True, width=self.row_width, block_x="%ctaid.next"
+        self._later_block = Ranges(
+            body.function, body.layout, PhaseValues(), row=True, width=self.row_width, block_x="%ctaid.later"
         )
 
     def ahead_lines(self) -> list[str]:
         """Return the lines that compute the pointers `ahead` in each row."""
-        if self._next_block is None or not self.ahead:
+        if self._later_block is None or not self.ahead:
             return []
-        return ["  %ctaid.next = add i32 %ctaid.x, 1", *self._next_block.lines]
+        return ["  %ctaid.later = add i32 %ctaid.x, 2", *self._later_block.lines]
 
     def join(self, other: "Accesses") -> None:
         """Check accesses together with those of another body of the same threads."""
@@ -148,7 +151,7 @@ class Accesses:
                 return
         address = self._body.address(operand)
         if self._is_hoisted(instruction, operand, size, space):
-            self._note_next(operand, space)
+            self._note_later(operand, space)
             yield self._hoisted_pointer(operand, address, size, space)
             return
         check, address, pointer = self._checks.check(instruction, operand, address, size, space)
@@ -256,10 +259,10 @@ class Accesses:
             pointer = code.value(f"getelementptr i8, ptr {pointer}, i64 {step}")
         return code.value(f"getelementptr i8, ptr {pointer}, i64 {operand.offset}") if operand.offset else pointer
 
-    def _note_next(self, operand: Operand, space: str) -> None:
-        """Note what the next thread block will access by this base, unless it is noted already."""
+    def _note_later(self, operand: Operand, space: str) -> None:
+        """Note what the thread block after the next will access by this base, unless it is noted already."""
         assert isinstance(operand, Address)
-        following, place = self._next_block, self._provenance.root(operand)
+        following, place = self._later_block, self._provenance.root(operand)
         if following is None or space != "global" or place is None or (place, operand.base) in self._row_pointers:
             return
         row = following.of(Address(operand.base, 0))

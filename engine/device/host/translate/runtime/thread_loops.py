@@ -132,7 +132,7 @@ latch.z:
 
 
 def _look_ahead(body: Body, at: str, edges: tuple[str, str]) -> tuple[str, str]:
-    """Return loops that fetch what a row of the next thread block will access, and the block in which they end.
+    """Return loops that fetch what a row of the thread block after the next will access, and the block where they end.
 
     A thread block often lies in memory as lines that are far apart, which the processor does not expect.
     """
