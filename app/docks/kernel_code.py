@@ -1,4 +1,4 @@
-"""`KernelCode`: the LLVM IR and the PTX that an op graph became, line by line against its ops."""
+"""`KernelCode`: the LLVM IR, the PTX and the SASS that an op graph became, line by line against its ops."""
 
 from collections.abc import Callable, Collection
 
@@ -16,18 +16,26 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFrame, QLabel, QPlainTextEdit, QTabWidget, QTextEdit, QVBoxLayout, QWidget
 
+from app.qt.beside import Run, at_once
 from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.theme.fonts import SMALL, code_font, ui_font
-from app.view_models.kernel_code import Listing, llvm_listing, ptx_listing
+from app.view_models.kernel_code import Listing, llvm_listing, ptx_listing, sass_listing
 from app.widgets.empty_state import EmptyState
-from engine.ops import OpKernel
+from engine.device.device import HOST_ARCHITECTURE
+from engine.diagnostics import KernelError
+from engine.kernel_sources.sass import graph_sass
+from engine.kernel_sources.sources import OpGraphSource
+from engine.processes.pool import run
 
 _MARGIN_WIDTH = 136
 
 
 class KernelCode(EmptyState):
-    """Two tabs of code. The lines of the selected ops stand out; a click on a line chooses its op."""
+    """Tabs of code. The lines of the selected ops stand out; a click on a line chooses its op.
+
+    SASS is made when its tab is opened, and then for each kernel that is shown.
+    """
 
     #: A line of this op was clicked.
     op_chosen = Signal(str)
@@ -39,30 +47,66 @@ class KernelCode(EmptyState):
         self.note.setContentsMargins(12, 4, 12, 4)
         self.note.hide()
         self.tabs = QTabWidget(documentMode=True)
-        self.llvm, self.ptx = CodeView(), CodeView()
-        for view, title in ((self.ptx, "PTX"), (self.llvm, "LLVM IR")):
+        self.llvm, self.ptx, self.sass = CodeView(), CodeView(), CodeView()
+        for view, title in ((self.ptx, "PTX"), (self.llvm, "LLVM IR"), (self.sass, "SASS")):
             view.op_clicked.connect(self.op_chosen)
             self.tabs.addTab(view, title)
+        self.tabs.currentChanged.connect(self._ask_for_sass)
         column = QVBoxLayout(page, contentsMargins=QMargins(), spacing=0)
         column.addWidget(self.note)
         column.addWidget(self.tabs)
-        self._kernel: OpKernel | None = None
+        #: How slow work is done, and for which architecture.
+        self.beside: Run = at_once
+        self.architecture: Callable[[], str] = lambda: HOST_ARCHITECTURE
+        self._source: OpGraphSource | None = None
+        #: What the SASS was asked for that is shown, or is being made.
+        self._asked: tuple[OpGraphSource, str] | None = None
+        self._is_busy = False
 
-    def show_kernel(self, kernel: OpKernel | None, title: Callable[[str], str], note: str = "") -> None:
+    def show_kernel(self, source: OpGraphSource | None, title: Callable[[str], str], note: str = "") -> None:
         """Show the code of a kernel, or none; `title` gives what the canvas calls an op, `note` is shown above."""
         self.note.setText(note)
         self.note.setVisible(bool(note))
+        kernel = source.kernel() if source is not None else None
         for view, make in ((self.llvm, llvm_listing), (self.ptx, ptx_listing)):
             view.title = title
-            if kernel is not self._kernel:
+            if source != self._source:
                 view.show_listing(make(kernel) if kernel is not None else Listing())
-        self._kernel = kernel
-        self.set_filled(kernel is not None)
+        self.sass.title = title
+        self._source = source
+        self.set_filled(source is not None)
+        self._ask_for_sass()
 
     def show_selection(self, ops: Collection[str]) -> None:
         """Let the lines of some ops stand out."""
-        for view in (self.llvm, self.ptx):
+        for view in (self.llvm, self.ptx, self.sass):
             view.show_selection(set(ops))
+
+    def _ask_for_sass(self) -> None:
+        """Have the SASS of the shown kernel made, if somebody looks; one at a time, for the newest kernel."""
+        source, architecture = self._source, self.architecture()
+        if self._is_busy or source is None or self.tabs.currentWidget() is not self.sass:
+            return
+        if self._asked == (source, architecture):
+            return
+        self._asked, self._is_busy = (source, architecture), True
+        made: list[str] = []
+        self.beside("Disassembling …", lambda: made.append(_sass(source, architecture)), lambda: self._show_sass(made))
+
+    def _show_sass(self, made: list[str]) -> None:
+        self._is_busy = False
+        assert self._asked is not None
+        text = made[0] if made else "// SASS could not be made; the log says why"
+        self.sass.show_listing(sass_listing(self._asked[0].kernel(), text))
+        self._ask_for_sass()
+
+
+def _sass(source: OpGraphSource, architecture: str) -> str:
+    """Return the SASS of a kernel, or why there is none."""
+    try:
+        return run(graph_sass, source, architecture)
+    except KernelError as problem:
+        return "\n".join(f"// {line}" for line in str(problem).splitlines())
 
 
 @safe_overrides

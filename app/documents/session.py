@@ -14,6 +14,7 @@ from app.edits.file_paths import moved_paths
 from app.qt.display_rate import USUAL_RATE
 from engine.blocktypes.block import block_types
 from engine.catalogue.catalogue import forget_blocks, trust_blocks
+from engine.device.device import HOST_ARCHITECTURE
 from engine.diagnostics import DeviceError, PatchError, WarploomError
 from engine.patch.changes import BlockTypesChanged, Change, inverse
 from engine.patch.document import Patch
@@ -84,6 +85,12 @@ class Session(QObject):
         """True when the patch holds work that its file does not."""
         is_saved = self._is_saved and not self._file_differs
         return self.patch is not None and not (is_saved and self.patch.history.is_saved)
+
+    @property
+    def architecture(self) -> str:
+        """What kernels are compiled for: the architecture of the engine's device, without one the host's."""
+        known = self.engine.info.architecture if self.engine is not None else ""
+        return known if known.startswith(("sm_", "compute_")) else HOST_ARCHITECTURE
 
     def open(self, path: Path, *, blocks: Path | None = None, trust: bool = False) -> None:
         """Open a file in place of the current patch, which stays when the file is no patch: PatchError.

@@ -33,6 +33,11 @@ def ptx_listing(kernel: OpKernel) -> Listing:
     return _listing(kernel.ptx, kernel.ptx_lines())
 
 
+def sass_listing(kernel: OpKernel, sass: str) -> Listing:
+    """Return a kernel's SASS, as `graph_sass` gives it."""
+    return _listing(sass, kernel.lines_of(sass))
+
+
 def _listing(text: str, ops: Mapping[int, str]) -> Listing:
     """Return a text without debug information; `ops` are by line from 1."""
     lines: list[tuple[str, str]] = []

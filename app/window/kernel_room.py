@@ -11,8 +11,8 @@ from app.window.breadcrumb import Breadcrumb
 from engine.diagnostics import PatchError
 from engine.figures import plural
 from engine.kernel_blocks.graph_block import GraphBlock
+from engine.kernel_sources.sources import OpGraphSource
 from engine.op_graphs.graph_editing import GraphEditing
-from engine.ops import OpKernel
 from engine.patch.document import Patch
 from engine.patch.inner_patch import InnerPatch
 from engine.protocol.messages import FrameReport
@@ -104,7 +104,7 @@ class KernelRoom(QObject):
             self.breadcrumb.hide()
             self._swap_recent()
 
-    def code(self, patch: Patch, node: str | None) -> tuple[OpKernel | None, Callable[[str], str], str]:
+    def code(self, patch: Patch, node: str | None) -> tuple[OpGraphSource | None, Callable[[str], str], str]:
         """Return the kernel that a block of the patch runs, what its ops are called, and what to know of it."""
         block_type = patch.block_type(node) if node in patch.nodes and node is not None else None
         content = block_type.content if block_type is not None and issubclass(block_type, GraphBlock) else None
@@ -114,7 +114,7 @@ class KernelRoom(QObject):
         if block_type is None or content is None or node is None:
             return None, title, note
         values = {name: patch.value(node, name) for name, spec in block_type.parameters.items() if spec.is_constant}
-        return content[0].with_constants(values).kernel(), title, note
+        return content[0].with_constants(values), title, note
 
     def _show(self, patch: Patch) -> None:
         self._inspector.set_patch(patch)

@@ -234,10 +234,12 @@ class MainWindow(QMainWindow):
 
     def _wire(self) -> None:
         session, bridge, canvas = self.session, self.bridge, self.canvas
-        canvas.beside = self.inspector.beside = self.beside.run
+        canvas.beside = self.inspector.beside = self.code.beside = self.beside.run
+        self.code.architecture = lambda: session.architecture
         session.replaced.connect(self._on_replaced)
         session.engine_changed.connect(self._on_engine_changed)
         session.changed.connect(self._show_title)
+        session.changed.connect(self._show_code)  # constants of a kernel may have other values
         session.types_changed.connect(self._on_types)
         session.engine_failed.connect(self._on_engine_failed)
         bridge.report.connect(self._on_report)

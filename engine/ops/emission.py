@@ -135,6 +135,8 @@ class Emission:
     results: dict[str, Value] | None = None
     #: What aggregates take of the present element, by their pointer's name.
     aggregated: dict[str, Value] = field(default_factory=dict)
+    #: The debug information of loads and stores that no op emits, by their pointer's name.
+    origins: dict[str, Any] = field(default_factory=dict)
     _given: dict[Argument, ir.Value] = field(default_factory=dict)
 
     def argument(self, argument: Argument, kind: ir.Type) -> ir.Value:

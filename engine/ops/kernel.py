@@ -16,7 +16,7 @@ from engine.ops.graph import TOP, OpError, OpGraph
 from engine.ops.lanes import SHARE_THREADS, emit_lanes, emit_shares
 from engine.ops.library.interface import input_buffer
 from engine.ops.library.warps import aggregate
-from engine.ops.places import PROGRAM, Place, llvm_lines, places_text, ptx_lines
+from engine.ops.places import FIRST, NOWHERE, PROGRAM, Place, llvm_lines, places_text, ptx_lines
 from engine.ops.ptx import TRIPLE, check_calls, data_layout, functions_ptx, inlined, to_ptx
 from engine.ops.table import OpCode, Region
 from engine.ops.types import BufferType
@@ -108,7 +108,11 @@ class OpKernel(msgspec.Struct, frozen=True, dict=True):
 
     def ptx_lines(self) -> dict[int, str]:
         """Return the op that each line of the PTX comes from."""
-        return ptx_lines(self.ptx, self.ops)
+        return self.lines_of(self.ptx)
+
+    def lines_of(self, code: str) -> dict[int, str]:
+        """Return the op that each line of other code with the `.loc` lines of this kernel comes from."""
+        return ptx_lines(code, self.ops)
 
     def llvm_lines(self) -> dict[int, str]:
         """Return the op that each line of the LLVM IR comes from."""
@@ -155,7 +159,6 @@ class _Lowering:
         self._analysis = analysis
         self._entry = entry
         self._live = [analysis.ops[node_id] for node_id in analysis.ops if node_id in analysis.live]
-        self._numbers = {placed.node.id: at for at, placed in enumerate(self._live, 1)}
         self._values: dict[tuple[str, str], Value | Buffer] = {}
         self._used: dict[str, set[str]] = {placed.node.id: set() for placed in self._live}
         for placed in self._live:
@@ -174,13 +177,15 @@ class _Lowering:
             any(placed.op.waits for placed in self._live),
         )
         function.set_metadata("dbg", Place(PROGRAM))
-        self._places = {number: Place(PROGRAM + number) for number in self._numbers.values()}
+        self._places = {placed.node.id: Place(FIRST + at) for at, placed in enumerate(self._live)}
 
     def kernel(self, elements_per_thread: int, *, is_quick: bool) -> OpKernel:
         """Emit everything."""
         emission = self._emission
-        for argument in self._pointers():
-            emission.argument(argument, GLOBAL)
+        ends = [placed for op in ("op.input", "op.output", "op.aggregate") for _, placed in self._named(op)]
+        for argument, placed in zip(self._pointers(), ends, strict=True):
+            pointer = emission.argument(argument, GLOBAL)
+            emission.origins[pointer.name] = self._places.get(placed.node.id)
         is_elementwise = not any(placed.op.roams or placed.op.waits or self._is_roamed(placed) for placed in self._live)
         aggregates = self._aggregates()
         count = elements_per_thread if is_elementwise and emission.rank == 1 and not aggregates else 1
@@ -212,7 +217,7 @@ class _Lowering:
         """Emit all ops for the present element."""
         self._values.clear()
         self._scope(TOP)
-        self._emission.builder.debug_metadata = None
+        self._emission.builder.debug_metadata = Place(NOWHERE)
 
     def _own_inputs(self) -> list[Buffer]:
         """Return the inputs of which each thread reads its own elements."""
@@ -279,7 +284,7 @@ class _Lowering:
             lambda branch: self._scope(f"{node_id}.{branch}".rstrip(".")),
             lambda name: self._back(placed, name),
         )
-        emission.builder.debug_metadata = self._places[self._numbers[node_id]]
+        emission.builder.debug_metadata = self._places[node_id]
         code = OpCode(placed.node, signature, inputs, settings, self._used[node_id], region)
         self._keep(node_id, op.emit(emission, code))
 
@@ -290,7 +295,7 @@ class _Lowering:
     def _back(self, placed: PlacedOp, name: str) -> Value | Buffer | None:
         """Return what a delayed input gets, at the end of the region that computes it."""
         value = self._input(placed, name)
-        self._emission.builder.debug_metadata = self._places[self._numbers[placed.node.id]]
+        self._emission.builder.debug_metadata = self._places[placed.node.id]
         return value
 
     def _input(self, placed: PlacedOp, name: str) -> Value | Buffer | None:

@@ -19,6 +19,7 @@ from llvmlite import ir
 from engine.ops import memory
 from engine.ops.emission import I32, I64, Aggregate, Buffer, Emission, Value
 from engine.ops.library.threads import barrier, shared_array
+from engine.ops.places import NOWHERE, Place
 from engine.ops.types import BufferType, read_as
 
 #: Threads of a thread block in kernels with aggregates, and how many elements each computes at once.
@@ -99,7 +100,10 @@ def _wide(
     body: Callable[[], None],
 ) -> None:
     """Load all elements, compute each, and store all."""
-    loaded = {buffer.pointer.name: memory.load_many(emission, buffer, first, count) for buffer in inputs}
+    loaded = {}
+    for buffer in inputs:
+        emission.builder.debug_metadata = emission.origins[buffer.pointer.name]
+        loaded[buffer.pointer.name] = memory.load_many(emission, buffer, first, count)
     results: list[dict[str, Value]] = []
     for lane in range(count):
         _place(emission, emission.builder.add(first, ir.Constant(I32, lane)))
@@ -109,7 +113,9 @@ def _wide(
         results.append(emission.results)
     emission.own, emission.results = {}, None
     for buffer in outputs:
+        emission.builder.debug_metadata = emission.origins[buffer.pointer.name]
         memory.store_many(emission, buffer, first, [found[buffer.pointer.name] for found in results])
+    emission.builder.debug_metadata = Place(NOWHERE)
 
 
 #: What each lane of a thread has combined so far, by aggregate.
@@ -141,7 +147,10 @@ def emit_shares(
     def all_lanes(first: ir.Value, held: _Held) -> tuple[ir.Value, _Held]:
         index = builder.add(first, thread)
         places = [builder.add(index, ir.Constant(I32, lane * SHARE_THREADS)) for lane in range(SHARE_LANES)]
-        loaded = {buffer.pointer.name: memory.load_each(emission, buffer, places) for buffer in inputs}
+        loaded = {}
+        for buffer in inputs:
+            builder.debug_metadata = emission.origins[buffer.pointer.name]
+            loaded[buffer.pointer.name] = memory.load_each(emission, buffer, places)
         changed = []
         for lane, place in enumerate(places):
             _place(emission, place)

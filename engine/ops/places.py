@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-#: The number of the metadata that stands for the kernel; those of its ops follow.
-PROGRAM = 5
+#: The numbers of the metadata that stands for the kernel, for what serves no op, and for the first op.
+PROGRAM, NOWHERE, FIRST = 5, 6, 7
 _HEADER = """
 !llvm.dbg.cu = !{{!1}}
 !llvm.module.flags = !{{!4}}
@@ -20,6 +20,7 @@ _HEADER = """
 !3 = !DISubroutineType(types: !2)
 !4 = !{{i32 2, !"Debug Info Version", i32 3}}
 !5 = distinct !DISubprogram(name: "{entry}", file: !0, line: 0, type: !3, unit: !1)
+!6 = !DILocation(line: 0, scope: !5)
 """
 _LOC = re.compile(r"\s*\.loc\s+1 (\d+) ")
 _DEBUG = re.compile(r"^  .*!dbg !(\d+)")
@@ -38,12 +39,15 @@ class Place:
 
 def places_text(entry: str, count: int) -> str:
     """Return the metadata of a kernel with so many ops, to follow the text of its module."""
-    lines = (f"!{PROGRAM + n} = !DILocation(line: {n}, column: 1, scope: !{PROGRAM})\n" for n in range(1, count + 1))
+    lines = (f"!{FIRST + n} = !DILocation(line: {n + 1}, column: 1, scope: !{PROGRAM})\n" for n in range(count))
     return _HEADER.format(entry=entry) + "".join(lines)
 
 
 def ptx_lines(ptx: str, ops: tuple[str, ...]) -> dict[int, str]:
-    """Return the op that each line of PTX comes from, by line from 1; lines that serve the whole kernel are missing."""
+    """Return the op that each line of PTX comes from, by line from 1; lines that serve the whole kernel are missing.
+
+    SASS with such `.loc` lines will do too.
+    """
     lines: dict[int, str] = {}
     at = 0
     for number, line in enumerate(ptx.splitlines(), 1):
@@ -62,6 +66,6 @@ def llvm_lines(text: str, ops: tuple[str, ...]) -> dict[int, str]:
     lines: dict[int, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         found = _DEBUG.match(line)
-        if found:
-            lines[number] = ops[int(found[1]) - PROGRAM - 1]
+        if found and int(found[1]) >= FIRST:
+            lines[number] = ops[int(found[1]) - FIRST]
     return lines

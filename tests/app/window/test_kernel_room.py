@@ -1,5 +1,6 @@
 """The op graph of a kernel opens on the canvas, where a person wires ops as blocks."""
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -10,8 +11,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app.docks import kernel_code
+from app.qt.beside import at_once
 from app.theme.port_style import PortKind
 from app.window.main_window import MainWindow
+from engine.diagnostics import KernelError
+from engine.kernel_sources.sources import OpGraphSource
 from engine.patch.changes import PortRef
 from engine.protocol.messages import NodeState
 from tests.app.canvas.canvas_support import Hand
@@ -240,3 +245,58 @@ def test_the_code_follows_the_wiring_and_stays_that_of_the_last_good_kernel(insi
     assert "sqrt.rn.f32" in view.toPlainText()
     inside.canvas.select(["other"])
     assert view.toPlainText() == ""
+
+
+def test_sass_is_made_when_its_tab_is_opened_and_then_follows_the_wiring(
+    inside: MainWindow, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
+) -> None:
+    """The newest kernel is asked for once the one before is done; nothing is made while nobody looks."""
+    asked: list[tuple[str, str]] = []
+    waiting: list[Callable[[], None]] = []
+
+    def made(function: object, source: OpGraphSource, architecture: str) -> str:
+        asked.append((source.graph, architecture))
+        return f"// {architecture}\n\t.loc 1 2 \n\t/*0000*/ FMUL R{len(asked)}, R1, 2 ;"
+
+    def beside(what: str, work: Callable[[], object], then: Callable[[], None]) -> None:
+        work()
+        waiting.append(then)
+
+    monkeypatch.setattr(kernel_code, "run", made)
+    inside.code.beside = beside
+    inside.code.architecture = lambda: "sm_90"
+    inside.docks.reveal("code")
+    QApplication.processEvents()
+    patch, view = inside.canvas.patch, inside.code.sass
+    assert patch is not None and not asked
+    inside.code.tabs.setCurrentWidget(view)
+    assert len(asked) == 1 and view.toPlainText() == ""
+    for value in (3.0, 4.0, 5.0):
+        patch.set("times", b=value)
+        QApplication.processEvents()
+    assert len(asked) == 1
+    waiting.pop()()
+    assert view.toPlainText().splitlines() == ["// sm_90", "    /*0000*/ FMUL R1, R1, 2 ;"]
+    assert len(asked) == 2 and "5.0" in asked[-1][0]
+    waiting.pop()()
+    assert "FMUL R2" in view.toPlainText() and not waiting
+    inside.canvas.select(["times"])
+    assert view.marked() == [1]
+    inside.code.tabs.setCurrentIndex(0)
+    patch.set("times", b=6.0)
+    QApplication.processEvents()
+    assert len(asked) == 2
+
+
+def test_why_there_is_no_sass_stands_in_its_tab(inside: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One sentence, which can be copied."""
+
+    def missing(*_: object) -> str:
+        raise KernelError("ptxas must be installed")
+
+    monkeypatch.setattr(kernel_code, "run", missing)
+    inside.code.beside = at_once
+    inside.docks.reveal("code")
+    QApplication.processEvents()
+    inside.code.tabs.setCurrentWidget(inside.code.sass)
+    assert inside.code.sass.toPlainText() == "// ptxas must be installed"
