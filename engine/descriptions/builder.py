@@ -150,7 +150,7 @@ class BlockBuilder:
         if not isinstance(graph, OpGraph | OpGraphSource):
             raise checks.refuse(self._id, "graph", "be an op graph", graph)
         source = graph if isinstance(graph, OpGraphSource) else OpGraphSource.of(graph)
-        kernel, over = source.kernel(), BufferHandle(self._known(over, "over"))
+        kernel, over = source.launched(), BufferHandle(self._known(over, "over"))
         inputs = [(item.name, item.dtype) for item in kernel.inputs]
         for name, wanted in [*inputs, *((item.name, item.dtype) for item in kernel.outputs)]:
             self._known(BufferHandle(name), f"{name} of the graph")
@@ -397,7 +397,7 @@ class BlockBuilder:
                 return ParameterArgument(name)
             case Extent():
                 return ExtentArgument(self._extent(value))
-            case FrameArgument() | ElementArgument():
+            case FrameArgument() | ElementArgument() | ValueArgument():
                 return value
             case BufferArgument(name=name) if name in self._buffers:
                 return value

@@ -61,9 +61,9 @@ class ExtentArgument:
 
 @dataclass(frozen=True, eq=False)
 class ValueArgument(ByBits):
-    """A constant number."""
+    """A constant number, or the bytes of a struct of numbers."""
 
-    value: int | float
+    value: int | float | bytes
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,19 @@
 from collections.abc import Container
 from dataclasses import dataclass
 
-from engine.descriptions.entries import BufferArgument, ElementArgument, FrameArgument, Size
+from engine.descriptions.entries import BufferArgument, ElementArgument, FrameArgument, Size, ValueArgument
 from engine.descriptions.extents import Extent
 from engine.descriptions.handles import BufferHandle, ParameterHandle
-from engine.ops import Argument, ElementNumber, FramePointer, InputPointer, LiveParameter, OpKernel, OutputPointer
+from engine.ops import (
+    Argument,
+    ElementNumber,
+    FramePointer,
+    GraphNumbers,
+    InputPointer,
+    LiveParameter,
+    OpKernel,
+    OutputPointer,
+)
 from engine.ops import Extent as OpExtent
 
 #: The sizes that a kernel takes of a port.
@@ -29,7 +38,7 @@ def graph_launch(
 
     With aggregates, `thread_blocks` share the elements.
     """
-    args = tuple([_passed(argument, over, internal) for argument in kernel.arguments])
+    args = tuple([_passed(argument, over, internal, kernel.numbers) for argument in kernel.arguments])
     if thread_blocks is not None:
         assert kernel.thread_block is not None
         return GraphLaunch((thread_blocks * kernel.thread_block[0],), args, kernel.thread_block[:1])
@@ -42,12 +51,14 @@ def graph_launch(
     )
 
 
-def _passed(argument: Argument, over: BufferHandle, internal: Container[str]) -> object:
+def _passed(argument: Argument, over: BufferHandle, internal: Container[str], numbers: bytes) -> object:
     match argument:
         case LiveParameter(name):
             return ParameterHandle(name)
         case OpExtent(kind, port):
             return Extent(_SIZES[kind].format(port or over.name))
+        case GraphNumbers():
+            return ValueArgument(numbers)
         case FramePointer():
             return FrameArgument()
         case ElementNumber(name):

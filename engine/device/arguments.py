@@ -165,7 +165,7 @@ def layout_of(parameters: Sequence[KernelParameter]) -> ArgumentLayout:
 def pack_arguments(parameters: Sequence[KernelParameter], values: Sequence[object]) -> KernelArguments:
     """Return the packed arguments of a launch; ArgumentError when their number is wrong or one does not fit.
 
-    A value is a buffer (anything with `pointer`), a numpy scalar or a Python number.
+    A value is a buffer (anything with `pointer`), a numpy scalar or array, a Python number, or the bytes of a struct.
     """
     if not isinstance(values, (list, tuple)):
         raise ArgumentError(f"arguments must be a list or a tuple, got {values!r}")
@@ -241,8 +241,8 @@ def pack(parameter: KernelParameter, value: object) -> bytes:
     if pointer is not None:
         check_address(parameter)
         return struct.pack("<Q", pointer)
-    if isinstance(value, (np.ndarray, np.void)):
-        data = value.tobytes()
+    if isinstance(value, (np.ndarray, np.void, bytes)):
+        data = value if isinstance(value, bytes) else value.tobytes()
         if len(data) != size:
             raise ArgumentError(f"argument {parameter.name} must be {size} bytes, got {len(data)}")
         return data

@@ -7,7 +7,7 @@ dependencies, an executable is an instantiated graph whose kernel nodes can be u
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -16,6 +16,7 @@ import numpy as np
 from engine.device.graph import Graph
 from engine.device.occupancy import MultiprocessorLimits
 from engine.device.protocol import (
+    BestCode,
     Capture,
     Dim3,
     Event,
@@ -94,12 +95,11 @@ class Device(Protocol):
         """Set every byte of `target` and wait."""
         ...
 
-    def load_module(self, image: str | bytes, *, best: Callable[[], str] | None = None) -> Module:
+    def load_module(self, image: str | bytes, *, best: BestCode | None = None) -> Module:
         """Load PTX text, or CUBIN bytes on CUDA; KernelError with the line when it cannot be loaded.
 
-        `best` returns PTX of the same kernels, with the same results in every bit, that takes longer to compile. Then
-        `image` is compiled in as little time as possible, and runs until that is optimised in the background. A worker
-        process calls `best`, which must be one that can be pickled.
+        With the `best` code of the same kernels, `image` is compiled in as little time as possible, and runs until that
+        is optimised in the background.
         """
         ...
 

@@ -36,11 +36,29 @@ Dim3 = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class LaunchConfig:
-    """How a kernel is launched: the grid in thread blocks, the thread block in threads, dynamic shared bytes."""
+    """How a kernel is launched: the grid in thread blocks, the thread block in threads, dynamic shared bytes.
+
+    In a launch that `is_free` the threads don't know of each other. It has a thread for each element; a device may have
+    a thread compute several, and choose the thread block.
+    """
 
     grid: Dim3
     thread_block: Dim3
     shared_bytes: int = 0
+    is_free: bool = False
+
+
+@dataclass(frozen=True)
+class BestCode:
+    """Code that takes longer to compile and runs faster, with the same results in every bit.
+
+    `ptx` returns it; a worker process calls it, so it must be one that can be pickled. When all launches are `is_free`,
+    its threads compute `elements_per_thread` each, along x.
+    """
+
+    ptx: Callable[[], str]
+    elements_per_thread: int = 1
+    is_free: bool = False
 
 
 class ConditionalKind(Enum):
@@ -109,12 +127,21 @@ class LoadedKernel(Protocol):
         """What it takes of a multiprocessor; None on the host, which has none."""
         ...
 
+    def fit(self, config: LaunchConfig) -> LaunchConfig:
+        """Return how a launch is carried out with the code that the kernel has now; only one that is free differs."""
+        ...
+
 
 class Module(Protocol):
     """Loaded code. After `unload` it stays loaded as long as a graph uses one of its kernels."""
 
     @property
     def kernel_names(self) -> tuple[str, ...]: ...
+    @property
+    def is_best(self) -> bool:
+        """True once all kernels run the best code that `load_module` was given."""
+        ...
+
     def kernel(self, name: str) -> LoadedKernel: ...
     def unload(self, *, is_replaced: bool = False) -> None:
         """Release the code. When it `is_replaced` by newer code, stop what is still done to make it better."""

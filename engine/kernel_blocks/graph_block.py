@@ -14,7 +14,7 @@ from engine.kernel_blocks.arguments import GENERATED
 from engine.kernel_blocks.constants import CONSTANTS_DOC, constant_values, with_constants
 from engine.kernel_blocks.kernel_block import size_parameters
 from engine.kernel_sources.sources import OpGraphSource
-from engine.ops import OpError, OpGraph, OpKernel, OpParameter
+from engine.ops import OpError, OpGraph, OpInterface, OpParameter
 from engine.ops.analysis import NAMED_OPS, Analysis, analyse
 from engine.types import NAMED, any_type
 
@@ -39,7 +39,7 @@ def graph_interface(graph: OpGraph, constants: str = "", *, title: str = "", sum
     give the outputs their size.
     """
     source = OpGraphSource.of(graph)
-    kernel = source.kernel()
+    kernel = source.interface()
     if not kernel.outputs:
         raise PatchError("op graph must have an output, got none")
     for node in graph.nodes:
@@ -67,7 +67,7 @@ def name_problems(analysis: Analysis) -> list[Diagnostic]:
     ]
 
 
-def _inputs(kernel: OpKernel, domain: str) -> list[PortSpec]:
+def _inputs(kernel: OpInterface, domain: str) -> list[PortSpec]:
     made = []
     for item in kernel.inputs:
         shape = f"same({domain})" if item.is_own_element and item.name != domain else "same"
@@ -77,7 +77,7 @@ def _inputs(kernel: OpKernel, domain: str) -> list[PortSpec]:
     return made
 
 
-def _outputs(kernel: OpKernel, domain: str) -> list[PortSpec]:
+def _outputs(kernel: OpInterface, domain: str) -> list[PortSpec]:
     usual = f"same({domain})" if domain else GENERATED[kernel.rank - 1]
     return [
         PortSpec(item.name, "out", NAMED[item.dtype], item.doc or f"Elements of {item.name}.", item.shape or usual)

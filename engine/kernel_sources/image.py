@@ -1,13 +1,14 @@
 """`KernelImage`, a kernel source ready to load, and `KernelManifest`, a `.json` beside a `.ptx`."""
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
+from engine.device.protocol import BestCode
 from engine.diagnostics import KernelError
 from engine.kernel_sources.element_names import PointerElement
 from engine.kernel_sources.sources import KernelSource
@@ -150,7 +151,7 @@ class KernelImage:
     `signatures` maps entry points to their parameters; `log` holds the compiler's warnings; `dependencies` are the
     files that the image depends on: its own file first, then its includes or its manifests, there or not. `manifests`
     are by entry point. `text` is the CUDA C++ that was compiled, "" for other kinds of source.
-    `elements_per_thread` is for kernels whose threads don't know of each other, so that any thread block will do.
+    The threads of kernels that are `is_free` don't know of each other, so that any thread block will do.
     """
 
     source: KernelSource
@@ -161,9 +162,9 @@ class KernelImage:
     dependencies: tuple[Path, ...]
     manifests: Mapping[str, KernelManifest] = field(default_factory=dict)
     text: str = field(default="", repr=False)
-    elements_per_thread: int | None = None
-    #: Returns PTX for `Device.load_module` to optimise in place of `ptx`; None when there is no other.
-    best: Callable[[], str] | None = field(default=None, compare=False, repr=False)
+    is_free: bool = False
+    #: What `Device.load_module` optimises in place of `ptx`; None when there is no other.
+    best: BestCode | None = field(default=None, compare=False, repr=False)
     #: The results of `elements.pointer_elements` by entry point.
     elements: dict[str, tuple[PointerElement | None, ...]] = field(default_factory=dict, compare=False, repr=False)
 

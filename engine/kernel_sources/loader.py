@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
+from engine.device.protocol import BestCode
 from engine.diagnostics import KernelError
 from engine.disk_cache import cache_key
 from engine.kernel_sources.describe import contradictions, describe_kernels
@@ -105,14 +106,14 @@ def find_source(source: str | KernelSource, search: Sequence[Path] = (), entry: 
     match source:
         case str():
             return file_source(find_kernel(source, search), entry)
+        case OpGraphSource():
+            return source
         case CudaText(options=options):
             return replace(source, options=_placed(options, search, [str(folder) for folder in search]))
         case CudaFile(path=path, options=options):
             return replace(source, path=str(find_kernel(path, search)), options=_placed(options, search))
         case PtxFile(path=path) | PythonKernel(path=path):
             return replace(source, path=str(find_kernel(path, search)))
-        case OpGraphSource():
-            return source
         case SpecialisedKernel(source=general):
             return replace(source, source=find_source(general, search, entry))
 
@@ -294,29 +295,22 @@ def load_ptx(source: PtxFile, architecture: str, cache: CompileCache) -> KernelI
 def load_op_graph(source: OpGraphSource, architecture: str, cache: CompileCache) -> KernelImage:
     """Compile an op graph; KernelError when it is wrong.
 
-    For a GPU, threads of element-wise kernels compute four elements each, with loads and stores of up to 16 bytes: that
-    brings them nearer to the bandwidth of its memory. A CPU has the elements of many threads in a vector.
+    For a GPU, threads of the best code compute four elements each where that can be, with loads and stores of up to 16
+    bytes: that brings them nearer to the bandwidth of its memory. A CPU has the elements of many threads in a vector.
     """
     try:
-        elements: Literal[1, 4] = 1 if architecture.startswith("compute_") else 4
-        kernel = source.kernel(elements, is_quick=True)
+        kernel = source.kernel()
     except OpError as problem:
         raise KernelError(str(problem)) from None
-    return KernelImage(
-        source,
-        kernel.ptx,
-        None,
-        read_signatures(kernel.kernel_ptx),
-        "",
-        (),
-        elements_per_thread=kernel.elements_per_thread if kernel.is_free else None,
-        best=partial(_best_ptx, source, elements),
-    )
+    is_wide = kernel.is_free and kernel.rank == 1 and not architecture.startswith("compute_")
+    elements: Literal[1, 4] = 4 if is_wide else 1
+    best = BestCode(partial(_best_ptx, source.shared(), elements), elements, is_free=kernel.is_free)
+    signatures = read_signatures(kernel.kernel_ptx)
+    return KernelImage(source, kernel.ptx, None, signatures, "", (), is_free=kernel.is_free, best=best)
 
 
 def _best_ptx(source: OpGraphSource, elements_per_thread: Literal[1, 4]) -> str:
-    """Return PTX that computes the same as that of the image."""
-    return source.kernel(elements_per_thread).inlined_ptx()
+    return source.told_kernel(elements_per_thread).inlined_ptx()
 
 
 def load_specialised(source: SpecialisedKernel, architecture: str, cache: CompileCache) -> KernelImage:

@@ -47,7 +47,7 @@ def graph_sass(source: OpGraphSource, architecture: str) -> str:
 
     `architecture` is a device's; the host's "compute_90" stands for "sm_90".
     """
-    return disassemble(source.kernel(4).inlined_ptx(), architecture.replace("compute_", "sm_"))
+    return disassemble(source.told_kernel(4).inlined_ptx(), architecture.replace("compute_", "sm_"))
 
 
 def disassemble(ptx: str, architecture: str) -> str:

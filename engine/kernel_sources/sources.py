@@ -8,16 +8,26 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Literal
+from weakref import WeakValueDictionary
 
 import msgspec
 
 from engine.diagnostics import KernelError
-from engine.ops import OpGraph, OpKernel, graph_from_json, graph_to_json, parse_expression, with_constants
-from engine.ops.analysis import Analysis, analyse
+from engine.ops import (
+    OpGraph,
+    OpInterface,
+    OpKernel,
+    graph_from_json,
+    graph_to_json,
+    parse_expression,
+    with_constants,
+)
+from engine.ops.analysis import analyse
+from engine.ops.interface import ToldNumbers, interface_of, without_numbers
 from engine.ops.kernel import lower
 from engine.types import DType
 
@@ -174,20 +184,65 @@ class OpGraphSource(msgspec.Struct, frozen=True, tag_field="kind", tag="op graph
         """Return the graph itself; OpError when the text holds none."""
         return graph_from_json(json.loads(self.graph))
 
-    def kernel(self, elements_per_thread: Literal[1, 4] = 1, *, is_quick: bool = False) -> OpKernel:
-        """Return the compiled graph; OpError when it is wrong. `compile_graph` explains what else is given."""
-        return _compiled(self, elements_per_thread, is_quick and elements_per_thread > 1)
+    def interface(self) -> OpInterface:
+        """Return what a block must know of the graph; OpError when it is wrong. Nothing is compiled."""
+        return _read(self).interface
+
+    def shared(self) -> "OpGraphSource":
+        """Return a source that is the same for graphs that differ in numbers only that a kernel may be told."""
+        return _read(self).shared
+
+    def kernel(self) -> OpKernel:
+        """Return the compiled graph with its numbers in the code; OpError when it is wrong."""
+        return _compiled(self)
+
+    def told_kernel(self, elements_per_thread: Literal[1, 4] = 1) -> OpKernel:
+        """Return the compiled graph, which reads its numbers from its arguments."""
+        return lower(_read(self).analysis, GRAPH_ENTRY, elements_per_thread=elements_per_thread, is_told=True)
+
+    def launched(self) -> OpKernel:
+        """Return the kernel as its launches see it: its code may have the numbers of another graph with this `shared`.
+
+        So an edit of a number compiles nothing.
+        """
+        reading = _read(self)
+        known = _launched.get(reading.shared)
+        if known is None:
+            known = _launched[reading.shared] = self.kernel()
+        return msgspec.structs.replace(known, numbers=reading.told.packed())
+
+
+class _Reading:
+    """What is known of an op graph before it is compiled."""
+
+    def __init__(self, graph: OpGraph) -> None:
+        self._graph = graph
+        self.analysis = analyse(graph)
+        self.interface = interface_of(self.analysis)
+
+    @cached_property
+    def told(self) -> ToldNumbers:
+        """The numbers that a kernel may be told."""
+        return ToldNumbers(self.analysis)
+
+    @cached_property
+    def shared(self) -> OpGraphSource:
+        """What `OpGraphSource.shared` returns."""
+        return OpGraphSource.of(without_numbers(self._graph, self.told))
+
+
+@lru_cache(maxsize=256)
+def _read(source: OpGraphSource) -> _Reading:
+    return _Reading(source.parsed())
 
 
 @lru_cache(maxsize=512)
-def _compiled(source: OpGraphSource, elements_per_thread: Literal[1, 4], is_quick: bool) -> OpKernel:
-    return lower(_analysed(source), GRAPH_ENTRY, elements_per_thread=elements_per_thread, is_quick=is_quick)
+def _compiled(source: OpGraphSource) -> OpKernel:
+    return lower(_read(source).analysis, GRAPH_ENTRY)
 
 
-@lru_cache(maxsize=16)
-def _analysed(source: OpGraphSource) -> Analysis:
-    """Return what is known of a graph; an edit needs it for more than one kernel."""
-    return analyse(source.parsed())
+#: A kernel by what `shared` returns for its graph.
+_launched: WeakValueDictionary[OpGraphSource, OpKernel] = WeakValueDictionary()
 
 
 #: The entry point of a kernel drawn from ops.

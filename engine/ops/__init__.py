@@ -8,13 +8,15 @@ from engine.ops.emission import (
     ElementNumber,
     Extent,
     FramePointer,
+    GraphNumbers,
     InputPointer,
     LiveParameter,
     OutputPointer,
 )
 from engine.ops.expression import ExpressionError, function_names, parse_expression
 from engine.ops.graph import GraphBuilder, OpConnection, OpError, OpGraph, OpNode, graph_from_json, graph_to_json
-from engine.ops.kernel import OpInputPort, OpKernel, OpOutputPort, OpParameter, compile_graph
+from engine.ops.interface import OpInputPort, OpInterface, OpOutputPort, OpParameter
+from engine.ops.kernel import OpKernel, compile_graph
 from engine.ops.table import CATEGORIES, OPS, OpInput, OpOutput, OpSetting, OpType
 
 _ = library  # its import fills the table
@@ -28,6 +30,7 @@ __all__ = [
     "Extent",
     "FramePointer",
     "GraphBuilder",
+    "GraphNumbers",
     "InputPointer",
     "LiveParameter",
     "OpConnection",
@@ -35,6 +38,7 @@ __all__ = [
     "OpGraph",
     "OpInput",
     "OpInputPort",
+    "OpInterface",
     "OpKernel",
     "OpNode",
     "OpOutput",

@@ -66,7 +66,11 @@ class FramePointer(msgspec.Struct, frozen=True, tag="frame"):
     """The address of the frame uniforms, as `engine.compiler.frame.Frame` lays them out."""
 
 
-Argument = InputPointer | ElementNumber | OutputPointer | LiveParameter | Extent | FramePointer
+class GraphNumbers(msgspec.Struct, frozen=True, tag="numbers"):
+    """The numbers of the graph that its kernel may be told, as a struct of floats."""
+
+
+Argument = InputPointer | ElementNumber | OutputPointer | LiveParameter | Extent | FramePointer | GraphNumbers
 
 
 class Value(NamedTuple):

@@ -29,13 +29,13 @@ SHARE_THREADS, SHARE_LANES = 256, 4
 def emit_lanes(
     emission: Emission,
     count: int,
-    wide: tuple[Sequence[Buffer], Sequence[Buffer]] | None,
+    inputs: Sequence[Buffer],
+    outputs: Sequence[Buffer],
     body: Callable[[], None],
 ) -> None:
     """Write a kernel whose threads compute `count` elements each: `body` writes the code for the present element.
 
-    `wide` are the buffers, inputs and outputs, that are read and written several elements at once; None to compute all
-    one by one, in a kernel that is shorter.
+    `inputs` and `outputs` are the buffers that are read and written several elements at once.
     """
     builder, size = emission.builder, emission.extent("size")
     thread = builder.add(
@@ -44,19 +44,16 @@ def emit_lanes(
     step = ir.Constant(I32, count)
     # The first element is counted without a sign, since threads beyond the end may pass 2^31.
     first = builder.mul(thread, step)
-    some, single, done = (emission.block(name) for name in ("some", "single", "done"))
+    some, full, single, done = (emission.block(name) for name in ("some", "wide", "single", "done"))
     builder.cbranch(builder.icmp_unsigned("<", first, size), some, done)
     builder.position_at_end(done)
     builder.ret_void()
     builder.position_at_end(some)
-    if wide is None:
-        builder.branch(single)
-    else:
-        full, is_full = emission.block("wide"), builder.icmp_signed(">=", builder.sub(size, first), step)
-        builder.cbranch(builder.and_(is_full, _are_aligned(emission, count, [*wide[0], *wide[1]])), full, single)
-        builder.position_at_end(full)
-        _wide(emission, count, *wide, first, body)
-        builder.ret_void()
+    is_full = builder.icmp_signed(">=", builder.sub(size, first), step)
+    builder.cbranch(builder.and_(is_full, _are_aligned(emission, count, [*inputs, *outputs])), full, single)
+    builder.position_at_end(full)
+    _wide(emission, count, inputs, outputs, first, body)
+    builder.ret_void()
     builder.position_at_end(single)
     end = emission.call("llvm.umin.i32", I32, [size, builder.add(first, step)])
     turn = emission.block("turn")

@@ -1,7 +1,8 @@
 """What an edit of a kernel's op graph costs: `python -m tests.benchmarks.bench_ops --device host|cuda:0`.
 
-Kernels of 50 ops: arithmetic alone, with four exponentials, with four sines. Each edit changes a constant, so that no
-cache has the kernel. The least of some repeats is printed: other work on the machine only adds to it.
+Kernels of 50 ops: arithmetic alone, with four exponentials, with four sines. One edit changes an operation, so that no
+cache has the kernel; another changes a number, which the kernel is told. The least of some repeats is printed: other
+work on the machine only adds to it.
 """
 
 from __future__ import annotations
@@ -36,8 +37,11 @@ class Ramp(Block, id="bench.ramp"):
         build.provide(self.out, np.linspace(0, 1, 65536, dtype=np.float32))
 
 
-def graph(function: str, change: float) -> OpGraph:
-    """Return a chain of OPS ops, CALLS of which are of a function if one is named; `change` is in a constant."""
+def graph(function: str, change: float, edit: tuple[int, str] = (-1, "")) -> OpGraph:
+    """Return a chain of OPS ops, CALLS of which are of a function if one is named.
+
+    `change` is in numbers; `edit` is the place of an op and its type.
+    """
     build = GraphBuilder()
     value = build.add("op.input", "x", name="x")["value"]
     amount = build.add("op.parameter", "amount", name="amount", default=2.0)["out"]
@@ -46,7 +50,7 @@ def graph(function: str, change: float) -> OpGraph:
         if function and index % (length // CALLS) == length // CALLS - 1:
             value = build.add(f"op.{function}", f"n{index}", x=value)["out"]
         else:
-            kind = ("op.add", "op.multiply", "op.subtract")[index % 3]
+            kind = edit[1] if index == edit[0] else ("op.add", "op.multiply", "op.subtract")[index % 3]
             other: Any = amount if index % 5 == 0 else 1.0 + change + index / 100
             value = build.add(kind, f"n{index}", a=value, b=other)["out"]
     build.add("op.output", "out", name="out", value=value)
@@ -66,7 +70,7 @@ def least_ms(call: Callable[[int], object], pause_s: float = 0.0) -> float:
 
 def bench(device: Device, function: str) -> None:
     """Print a row of the table."""
-    texts = [graph_to_json(graph(function, 1e-3 * number)) for number in range(REPEATS)]
+    texts = [graph_to_json(graph(function, 0, (number, "op.minimum"))) for number in range(REPEATS)]
     compiling = least_ms(lambda number: compile_graph(graph_from_json(texts[number])))
     kernels = [compile_graph(graph_from_json(text)) for text in texts]
 
@@ -74,14 +78,15 @@ def bench(device: Device, function: str) -> None:
         device.load_module(kernels[number].ptx).kernel(kernels[number].entry)
 
     loading = least_ms(load, PAUSE_S)
-    editing, levels = bench_edit(device, function)
+    edits = {name: bench_edit(device, function, is_number=name == "a number") for name in ("an op", "a number")}
+    said = "   ".join(f"{name} {taken:5.1f} ms ({', '.join(levels)})" for name, (taken, levels) in edits.items())
     print(
-        f"{function or 'arithmetic':12} {len(kernels[0].ptx):7} bytes of PTX  JSON to PTX {compiling:6.1f} ms   "
-        f"PTX to kernel {loading:6.1f} ms   edit to running {editing:6.1f} ms ({', '.join(sorted(levels))})"
+        f"{function or 'arithmetic':12} {len(kernels[0].ptx):6} bytes of PTX   JSON to PTX {compiling:5.1f} ms   "
+        f"PTX to kernel {loading:5.1f} ms   edit to running: {said}"
     )
 
 
-def bench_edit(device: Device, function: str) -> tuple[float, set[str]]:
+def bench_edit(device: Device, function: str, *, is_number: bool) -> tuple[float, set[str]]:
     """Return the time from an edit of a block's op graph until its kernel runs, and the levels of the updates."""
     patch = Patch()
     ramp, block = patch.add("bench.ramp"), patch.add("kernel.graph", graph=graph_to_json(graph(function, 0.5)))
@@ -91,7 +96,8 @@ def bench_edit(device: Device, function: str) -> tuple[float, set[str]]:
         engine.step()
 
         def edit(number: int) -> None:
-            patch.set(block.id, graph=graph_to_json(graph(function, 0.6 + 1e-3 * number)))
+            edited = graph(function, 1e-3 * number) if is_number else graph(function, 0.5, (number, "op.maximum"))
+            patch.set(block.id, graph=graph_to_json(edited))
             levels.add(engine.step().update_level.name)
 
         taken = least_ms(edit, PAUSE_S)

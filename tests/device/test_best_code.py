@@ -13,7 +13,7 @@ from engine.device.arguments import pack_arguments
 from engine.device.device import Device
 from engine.device.open import open_device
 from engine.device.optimiser import OptimiserJob, OptimiserQueue
-from engine.device.protocol import ConditionalKind, LaunchConfig, Module
+from engine.device.protocol import BestCode, ConditionalKind, LaunchConfig, Module
 from engine.diagnostics import KernelError
 
 _PTX = """.version 7.0
@@ -73,7 +73,7 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> list[OptimiserJob]:
 
 def _load(device: Device, best: Callable[[], str], factor: int = 2) -> Module:
     # Optimised code is cached by the first text.
-    return device.load_module(f"{_times(factor)}// {next(_numbers)}\n", best=best)
+    return device.load_module(f"{_times(factor)}// {next(_numbers)}\n", best=BestCode(best))
 
 
 def _launched(device: Device, module: Module) -> float:

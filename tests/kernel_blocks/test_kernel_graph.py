@@ -25,10 +25,10 @@ def _scaled(factor: float = 2.0, *, beside: str = "op.add") -> OpGraph:
     return g.graph()
 
 
-def _ramp() -> OpGraph:
-    """Return the index of each element along x, without an input."""
+def _ramp(first: float = 0.5) -> OpGraph:
+    """Return the index of each element along x, counted from `first`, without an input."""
     g = GraphBuilder()
-    g.add("op.output", "out", value=g.add("op.add", a=g.add("op.index", "at")["index"], b=0.5)["out"])
+    g.add("op.output", "out", value=g.add("op.add", a=g.add("op.index", "at")["index"], b=first)["out"])
     return g.graph()
 
 
@@ -135,10 +135,10 @@ def test_any_block_may_compute_a_graph(device: Device) -> None:
         np.testing.assert_array_equal(engine.read(node["out"]), np.full((3, 5), 5.0))
 
 
-def _waves(offset: float) -> OpGraph:
-    """Return the sine of each index and an offset."""
+def _waves(offset: float, name: str = "moved") -> OpGraph:
+    """Return the sine of each index and an offset; `name` is that of an op."""
     g = GraphBuilder()
-    moved = g.add("op.add", a=g.add("op.index", "at")["index"], b=offset)
+    moved = g.add("op.add", name, a=g.add("op.index", "at")["index"], b=offset)
     g.add("op.output", "out", value=g.add("op.sin", x=moved["out"])["out"])
     return g.graph()
 
@@ -152,7 +152,7 @@ def test_the_last_of_several_edits_is_optimised_first(device: Device, monkeypatc
     with Engine(patch, device=device) as engine:
         engine.step()
         for offset in (1.5, 7.5, 1e4 + 0.5, 1e6 + 0.5):
-            patch.set(node, graph=graph_to_json(_waves(offset)))
+            patch.set(node, graph=graph_to_json(_waves(offset, f"by{offset:.0f}")))
             assert engine.step().update_level is UpdateLevel.CODE
         before = engine.read(node["out"])
         angles = np.arange(1027, dtype=np.float32) + np.float32(1e6 + 0.5)
@@ -161,3 +161,33 @@ def test_the_last_of_several_edits_is_optimised_first(device: Device, monkeypatc
         queue._jobs[-1].run()
         engine.step()
         assert engine.read(node["out"]).tobytes() == before.tobytes()
+
+
+def test_optimised_code_is_told_other_numbers(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code that was compiled quickly has its numbers in it, so until then each edit of a number compiles."""
+    queue = optimiser.OptimiserQueue(0)
+    monkeypatch.setattr(optimiser, "QUEUE", queue)
+    patch = Patch()
+    nodes = [patch.add("kernel.graph", graph=graph_to_json(_ramp(first)), size=7) for first in (0.5, 8.5)]
+    with Engine(patch, device=device) as engine:
+
+        def becomes(level: UpdateLevel, *firsts: float) -> None:
+            assert engine.step().update_level is level
+            for node, first in zip(nodes, firsts, strict=True):
+                expected = np.arange(7, dtype=np.float32) + np.float32(first)
+                assert engine.read(node["out"]).tobytes() == expected.tobytes()
+
+        becomes(UpdateLevel.COLD, 0.5, 8.5)
+        patch.set(nodes[0], graph=graph_to_json(_ramp(0.25)))
+        becomes(UpdateLevel.CODE, 0.25, 8.5)
+        queue._jobs[-1].run()
+        becomes(UpdateLevel.NONE, 0.25, 8.5)
+        for first in (1e-3, -1.5, 0.25):
+            patch.set(nodes[0], graph=graph_to_json(_ramp(first)))
+            becomes(UpdateLevel.WARM, first, 8.5)
+        waiting = len(queue._jobs)
+        patch.set(nodes[1], graph=graph_to_json(_ramp(-0.125)))
+        becomes(UpdateLevel.CODE, 0.25, -0.125)  # it takes over the other's code, and compiles nothing
+        patch.set(nodes[1], graph=graph_to_json(_ramp(3.75)))
+        becomes(UpdateLevel.WARM, 0.25, 3.75)
+        assert len(queue._jobs) <= waiting

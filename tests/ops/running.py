@@ -7,10 +7,12 @@ import numpy as np
 
 from engine.compiler.frame import Frame
 from engine.device.device import Device
+from engine.device.protocol import BestCode
 from engine.ops import (
     ElementNumber,
     Extent,
     FramePointer,
+    GraphNumbers,
     InputPointer,
     LiveParameter,
     OpGraph,
@@ -49,7 +51,7 @@ def run(
     kernel = graph if isinstance(graph, OpKernel) else compile_graph(graph)
     sizes = (shape,) if isinstance(shape, int) else shape
     inlined = kernel.inlined_ptx
-    module = device.load_module(inlined()) if is_inlined else device.load_module(kernel.ptx, best=inlined)
+    module = device.load_module(inlined()) if is_inlined else device.load_module(kernel.ptx, best=BestCode(inlined))
     held = {name: np.ascontiguousarray(array) for name, array in inputs.items()}
     for port in kernel.outputs:
         empty = np.zeros(thread_blocks if port.is_aggregate else sizes, NAMED[port.dtype].numpy)
@@ -73,6 +75,8 @@ def run(
                 return values[name]
             case ElementNumber(name):
                 return np.uint32(element_number(element[name]))
+            case GraphNumbers():
+                return kernel.numbers
             case FramePointer():
                 return pointers["frame"]
             case Extent(kind, port):

@@ -13,10 +13,10 @@ from tests.ops.reference import Reference, assert_same
 from tests.ops.reference_numbers import Array
 from tests.ops.running import run
 
-_SHAPE = (13, 7)
+SHAPE = (13, 7)
 
 
-def _inputs() -> dict[str, Array]:
+def random_inputs() -> dict[str, Array]:
     choose = np.random.default_rng(11)
     size = 13 * 7
     f = (choose.normal(size=size) * 4).astype(np.float32)
@@ -35,7 +35,7 @@ def _inputs() -> dict[str, Array]:
         "h": choose.normal(size=size).astype(np.float16),
     }
     assert made.keys() == INPUTS.keys()
-    return {name: array.reshape(*_SHAPE, *array.shape[1:]) for name, array in made.items()}
+    return {name: array.reshape(*SHAPE, *array.shape[1:]) for name, array in made.items()}
 
 
 @settings(max_examples=many(8))
@@ -43,9 +43,9 @@ def _inputs() -> dict[str, Array]:
 def test_random_graphs_give_what_the_evaluator_gives(device: Device, seed: int) -> None:
     """Ops of all types, vectors, branches and loops, bit for bit."""
     graph = valid_graph(seed, 25)
-    inputs = _inputs()
-    expected = Reference(graph, inputs, _SHAPE).outputs()
-    found = run(device, graph, inputs, _SHAPE) if expected else {}
+    inputs = random_inputs()
+    expected = Reference(graph, inputs, SHAPE).outputs()
+    found = run(device, graph, inputs, SHAPE) if expected else {}
     assert found.keys() == expected.keys()
     for name, array in expected.items():
         assert_same(found[name], array, f"{name} of seed {seed}")
@@ -54,10 +54,10 @@ def test_random_graphs_give_what_the_evaluator_gives(device: Device, seed: int) 
 @settings(max_examples=many(2))
 @given(st.integers(0, 10**6))
 def test_the_code_of_an_edit_gives_the_bits_of_optimised_code(device: Device, optimised: Device, seed: int) -> None:
-    """The first calls functions and computes its four elements one by one, the other does neither."""
-    graph, inputs = valid_graph(seed, 25), _inputs()
-    quick, wide = (compile_graph(graph, elements_per_thread=4, is_quick=is_quick) for is_quick in (True, False))
-    first, later = run(device, quick, inputs, _SHAPE), run(optimised, wide, inputs, _SHAPE, is_inlined=True)
+    """The first calls functions, and its threads compute one element each; the other does neither."""
+    graph, inputs = valid_graph(seed, 25), random_inputs()
+    quick, wide = compile_graph(graph), compile_graph(graph, elements_per_thread=4)
+    first, later = run(device, quick, inputs, SHAPE), run(optimised, wide, inputs, SHAPE, is_inlined=True)
     assert [first[name].tobytes() for name in later] == [array.tobytes() for array in later.values()]
 
 

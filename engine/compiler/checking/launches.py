@@ -13,16 +13,13 @@ from engine.descriptions.entries import KernelEntry
 from engine.descriptions.extents import ShapeContext, ShapeRuleError
 from engine.descriptions.rules import LaunchRule, launch_rule
 from engine.device.device import DeviceInfo
+from engine.device.launches import GRID_LIMITS
 from engine.device.occupancy import KernelResources, occupancy
 from engine.device.protocol import LaunchConfig
 
-#: Limits of CUDA's grid in x, y and z, counted in thread blocks.
-GRID_LIMITS = (2**31 - 1, 65535, 65535)
 #: Limits of a thread block in x, y and z, and of its threads in all.
 THREAD_BLOCK_LIMITS = (1024, 1024, 64)
 MAX_THREADS = 1024
-#: The fewest threads of a thread block that is chosen by what runs at once.
-LEAST_THREADS = 64
 #: Thread blocks for each core of a CPU: enough for cores that are done early to take over from others.
 BLOCKS_PER_CORE = 8
 
@@ -49,27 +46,9 @@ def counted_launch(config: LaunchConfig, resources: KernelResources | None, info
 
 
 @lru_cache(maxsize=4096)
-def element_launch(
-    config: LaunchConfig, elements: int, resources: KernelResources | None, info: DeviceInfo
-) -> LaunchConfig:
-    """Return a launch over the same elements, of which each thread computes so many along x.
-
-    The threads don't know of each other: on a GPU they get the thread block of which most threads run at once, and the
-    largest of such.
-    """
-    sizes = [config.thread_block]
-    limits = info.limits
-    if resources is not None and limits is not None:
-        x, y, z = config.thread_block
-        while x * y * z > LEAST_THREADS and (x % 2 == 0 or y % 2 == 0):
-            x, y = (x, y // 2) if y % 2 == 0 else (x // 2, y)
-            sizes.append((x, y, z))
-        sizes.sort(key=lambda size: -occupancy(resources, limits, size, config.shared_bytes).active_threads)
-    counts = [n * size for n, size in zip(config.grid, config.thread_block, strict=True)]
-    grids = ((-(-counts[0] // (x * elements)), -(-counts[1] // y), -(-counts[2] // z)) for x, y, z in sizes)
-    launches = (LaunchConfig(grid, size, config.shared_bytes) for grid, size in zip(grids, sizes, strict=True))
-    made = next(it for it in launches if all(n <= most for n, most in zip(it.grid, GRID_LIMITS, strict=True)))
-    return config if made == config else made
+def free(config: LaunchConfig) -> LaunchConfig:
+    """Return a launch that the device may shape, since the threads don't know of each other."""
+    return replace(config, is_free=True)
 
 
 @lru_cache(maxsize=4096)

@@ -30,14 +30,14 @@ from engine.types.element_numbers import element_number
 class TypedKernel:
     """A loaded kernel, and its parameters with the types of its source, which a CUBIN does not contain.
 
-    `limit` is how many threads of a thread block its manifest allows, if that says so. `elements_per_thread` is set for
-    kernels that `element_launch` may launch as suits the device.
+    `limit` is how many threads of a thread block its manifest allows, if that says so. The threads of a kernel that
+    `is_free` don't know of each other, so that the device may launch it as suits it.
     """
 
     kernel: LoadedKernel
     parameters: tuple[KernelParameter, ...]
     limit: int | None = None
-    elements_per_thread: int | None = None
+    is_free: bool = False
 
     @property
     def max_threads(self) -> int:

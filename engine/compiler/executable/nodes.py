@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from engine.compiler.checking.launches import counted_launch, element_launch
+from engine.compiler.checking.launches import counted_launch, free
 from engine.compiler.executable.arguments import ArgumentRecipe, Resources, TypedKernel, argument_recipe
 from engine.compiler.operations import FRAME, STATUS, ClearStatus, DownloadStatus, FusedEntry, Operation, UploadFrame
 from engine.compiler.plan import Plan
@@ -145,8 +145,8 @@ class NodeMaker:
         operation, kernel, config = self._plan.operations[index], typed.kernel, self._plan.launch(index)
         if entry.count is not None and self._plan.buffers.find(operation.node, entry.count) is not None:
             config = counted_launch(config, kernel.resources, self._device.info)
-        if typed.elements_per_thread is not None:
-            config = element_launch(config, typed.elements_per_thread, kernel.resources, self._device.info)
+        if typed.is_free:
+            config = free(config)
         x, y, z = config.thread_block
         if x * y * z > typed.max_threads:
             text = f"thread_block of {kernel.name} must hold at most {typed.max_threads}, got {x * y * z}"

@@ -20,7 +20,7 @@ from engine.descriptions.entries import Argument, FrameArgument, Kernel, KernelE
 from engine.kernel_sources.sources import OpGraphSource
 from engine.ops import Argument as OpArgument
 from engine.ops import Extent as OpExtent
-from engine.ops import FramePointer, compose
+from engine.ops import FramePointer, GraphNumbers, OpKernel, compose
 from engine.patch.changes import PortRef
 from engine.types import Shape
 
@@ -79,7 +79,7 @@ def _entry(group: Group, operations: Sequence[Operation], stages: Mapping[int, S
     source = _composed(tuple([part.source for part in parts]), tuple(_links(group, parts).items()))
     if source is None:
         return None
-    kernel, last = source.kernel(), parts[-1]
+    kernel, last = source.launched(), parts[-1]
     threads = thread_counts(last.shape, kernel)
     blocks = [part.thread_block for part in parts if part.rank == kernel.rank]
     if threads is None or not blocks:
@@ -87,7 +87,7 @@ def _entry(group: Group, operations: Sequence[Operation], stages: Mapping[int, S
     if last.is_last:
         threads, blocks = last.threads, [last.thread_block]
     nodes = [operations[index].node for index in group.members]
-    passed = [_passed(given, parts, nodes, last.shape) for given in kernel.arguments]
+    passed = [_passed(given, kernel, parts, nodes, last.shape) for given in kernel.arguments]
     return FusedEntry(
         Kernel(source, kernel.entry),
         threads,
@@ -98,10 +98,14 @@ def _entry(group: Group, operations: Sequence[Operation], stages: Mapping[int, S
     )
 
 
-def _passed(given: OpArgument, parts: Sequence[Stage], nodes: Sequence[str], shape: Shape) -> tuple[str, Argument]:
+def _passed(
+    given: OpArgument, kernel: OpKernel, parts: Sequence[Stage], nodes: Sequence[str], shape: Shape
+) -> tuple[str, Argument]:
     """Return what the kernel that computes elements of `shape` gets, with the block whose port or parameter it is."""
     if isinstance(given, FramePointer):
         return nodes[-1], FrameArgument()
+    if isinstance(given, GraphNumbers):
+        return nodes[-1], ValueArgument(kernel.numbers)
     if isinstance(given, OpExtent) and not given.port:
         return nodes[-1], ValueArgument(extent(shape, given.kind))
     number, name = _number_and_name(given.port if isinstance(given, OpExtent) else given.name)
@@ -133,7 +137,7 @@ def node_of_line(entry: FusedEntry, line: int) -> str:
     """Return the block whose op a line of a fused kernel comes from, as a fault names lines: from 1."""
     source = entry.kernel.source
     assert isinstance(source, OpGraphSource)
-    number, _ = _number_and_name(source.kernel().ops[line - 1])
+    number, _ = _number_and_name(source.launched().ops[line - 1])
     return entry.parts[number][0]
 
 
@@ -152,7 +156,7 @@ def _composed(parts: tuple[OpGraphSource, ...], links: tuple[tuple[str, str], ..
     try:
         graph = compose({f"s{n}": part.parsed() for n, part in enumerate(parts)}, dict(links))
         source = OpGraphSource.of(graph)
-        kernel = source.kernel()
+        kernel = source.launched()
     except Exception:  # noqa: BLE001 - whatever is wrong, the patch runs just as well without
         _log.exception("kernels can't be fused")
         return None

@@ -11,10 +11,17 @@ import msgspec
 from engine.compiler.buffers import BlockBuffers
 from engine.compiler.checking.layouts import NodeLayouts
 from engine.compiler.operations import Place
-from engine.descriptions.entries import Argument, BufferArgument, ElementArgument, ExtentArgument, KernelEntry
+from engine.descriptions.entries import (
+    Argument,
+    BufferArgument,
+    ElementArgument,
+    ExtentArgument,
+    KernelEntry,
+    ValueArgument,
+)
 from engine.descriptions.extents import Extent, ShapeContext
 from engine.kernel_sources.sources import OpGraphSource
-from engine.ops import ElementNumber, FramePointer, InputPointer, OpKernel, OutputPointer, with_types
+from engine.ops import ElementNumber, FramePointer, GraphNumbers, InputPointer, OpKernel, OutputPointer, with_types
 from engine.ops import Extent as OpExtent
 from engine.ops.types import ELEMENTS, TOLD
 from engine.patch.changes import PortRef
@@ -74,7 +81,7 @@ def find_stage(entry: KernelEntry, place: int, buffers: BlockBuffers) -> Stage |
     source = entry.kernel.source
     if not isinstance(source, OpGraphSource):
         return None
-    kernel = source.kernel()
+    kernel = source.launched()
     aggregates = {output.name for output in kernel.outputs if output.is_aggregate}
     if not (kernel.is_free or aggregates) or len(kernel.arguments) != len(entry.arguments):
         return None
@@ -83,6 +90,10 @@ def find_stage(entry: KernelEntry, place: int, buffers: BlockBuffers) -> Stage |
     told: dict[str, str] = {}
     for given, passed in zip(kernel.arguments, entry.arguments, strict=True):
         if isinstance(given, OpExtent | FramePointer):
+            continue
+        if isinstance(given, GraphNumbers):
+            if passed != ValueArgument(kernel.numbers):
+                return None
             continue
         if isinstance(given, ElementNumber):
             if passed != ElementArgument(given.name):

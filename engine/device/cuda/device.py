@@ -2,7 +2,7 @@
 
 import logging
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from engine.device.device import Buffer, launch_config, upload, whole_number
 from engine.device.external import described
 from engine.device.graph import Graph
 from engine.device.optimiser import OptimiserJob
-from engine.device.protocol import Issue, LoadedKernel, Memory, Stream
+from engine.device.protocol import BestCode, Issue, LoadedKernel, Memory, Stream
 from engine.diagnostics import DeviceError, KernelError
 
 _log = logging.getLogger(__name__)
@@ -113,14 +113,14 @@ class CudaDevice:
         check(driver.cuMemsetD8Async(target.pointer, value, size, self._stream.handle), f"fill of {size} bytes")
         self._stream.synchronize()
 
-    def load_module(self, image: str | bytes, *, best: Callable[[], str] | None = None) -> CudaModule:
+    def load_module(self, image: str | bytes, *, best: BestCode | None = None) -> CudaModule:
         """Load PTX text or CUBIN bytes; KernelError with the driver's log, and the line of PTX, when it is wrong.
 
         A CUBIN does not contain the types of its kernels' parameters, only offsets and sizes.
         """
         if not isinstance(image, (str, bytes)):
             raise KernelError(f"module must be PTX text or CUBIN bytes, got {type(image).__name__}")
-        module = CudaModule(self._objects, image, best, self.activate)
+        module = CudaModule(self._objects, image, best, self.activate, self.info.limits)
         if module.job is not None:
             self._jobs.add(module.job)
         return module

@@ -108,8 +108,8 @@ class CudaExecutable:
             prepared = self._prepared.get(node)
             kernel = own_kernel(record.work.kernel) if prepared is None else prepared[1].kernel
             if kernel is not None and kernel.is_exchanged:
-                *_, native = prepared or self._prepare(node)
-                native.func = kernel.handle
+                _, launch, _ = prepared or self._prepare(node)
+                launch.follow_exchange()
                 self.refresh((node,))
 
     def destroy(self) -> None:

@@ -63,13 +63,21 @@ class NativeLaunch:
         arguments.copy_to(self._block)
         return self.native
 
-    def _change(self, kernel: CudaKernel, config: LaunchConfig) -> None:
-        check_launch(kernel, config)
-        native = self.native
+    def follow_exchange(self) -> None:
+        """Take over the function that the kernel has now, and the launch that fits it."""
+        if self.kernel is not None:
+            self._write_launch(self.kernel, self.config)
+
+    def _write_launch(self, kernel: CudaKernel, config: LaunchConfig) -> None:
+        native, fitted = self.native, kernel.fit(config)
         native.func = kernel.handle
-        native.gridDimX, native.gridDimY, native.gridDimZ = config.grid
-        native.blockDimX, native.blockDimY, native.blockDimZ = config.thread_block
-        native.sharedMemBytes = config.shared_bytes
+        native.gridDimX, native.gridDimY, native.gridDimZ = fitted.grid
+        native.blockDimX, native.blockDimY, native.blockDimZ = fitted.thread_block
+        native.sharedMemBytes = fitted.shared_bytes
+
+    def _change(self, kernel: CudaKernel, config: LaunchConfig) -> None:
+        check_launch(kernel, kernel.fit(config))
+        self._write_launch(kernel, config)
         # Noted now: if the arguments don't fit, the next launch is still compared with what was written.
         self.kernel, self.config = kernel, config
         self._layout = None  # it was checked for the kernel before

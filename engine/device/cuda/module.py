@@ -14,9 +14,10 @@ from engine.device import optimiser
 from engine.device.cuda.errors import check, device_error
 from engine.device.cuda.ownership import DriverObjects, Shared
 from engine.device.cuda.probe import driver_version
-from engine.device.occupancy import KernelResources
+from engine.device.launches import free_launch
+from engine.device.occupancy import KernelResources, MultiprocessorLimits
 from engine.device.optimiser import OptimiserJob
-from engine.device.protocol import LoadedKernel
+from engine.device.protocol import BestCode, LaunchConfig, LoadedKernel
 from engine.diagnostics import DeviceError, KernelError
 from engine.processes.pool import run_in_background
 from engine.ptx import KernelParameter, KernelSignature, read_signatures
@@ -52,7 +53,9 @@ class CudaKernel:
 
     __slots__ = (
         "_allowed_shared_bytes",
+        "_limits",
         "argument_sizes",
+        "elements_per_thread",
         "handle",
         "image",
         "is_exchanged",
@@ -62,17 +65,34 @@ class CudaKernel:
         "resources",
     )
 
-    def __init__(self, image: Shared, handle: Any, name: str, parameters: tuple[KernelParameter, ...]) -> None:
+    def __init__(
+        self,
+        image: Shared,
+        handle: Any,
+        name: str,
+        parameters: tuple[KernelParameter, ...],
+        limits: MultiprocessorLimits | None,
+    ) -> None:
         self.image = image
+        self._limits = limits
         self.name = name
         self.parameters = parameters
         self.argument_sizes = tuple(parameter.size_bytes for parameter in parameters)
         self.is_exchanged = False
+        #: How many elements a thread computes along x in launches that are free.
+        self.elements_per_thread = 1
         self._take(handle)
 
-    def exchange(self, handle: Any) -> None:
+    def fit(self, config: LaunchConfig) -> LaunchConfig:
+        """Return how a launch is carried out with the function that the kernel has now."""
+        if not config.is_free or self._limits is None:
+            return config
+        return free_launch(config, self.elements_per_thread, self.resources, self._limits)
+
+    def exchange(self, handle: Any, elements_per_thread: int) -> None:
         """Use another function, which does the same, from the next launch of each graph on."""
         allowed = self._allowed_shared_bytes
+        self.elements_per_thread = elements_per_thread
         self._take(handle)
         self.allow_shared(allowed)
         self.is_exchanged = True
@@ -117,18 +137,19 @@ def _max_threads(function: Any, name: str) -> int:
 class CudaModule:
     """Loaded code. After `unload` it stays loaded until the last graph that uses one of its kernels is gone.
 
-    With `best`, the kernels are compiled quickly, and once more, from the PTX that it returns, in the background. The
-    graphs that run them take over the new functions when they are launched.
+    With `best` code, the kernels are compiled quickly, and that in the background. The graphs that run them take over
+    its functions, and the launches that fit these, when they are launched.
     """
 
     def __init__(
         self,
         objects: DriverObjects,
         image: str | bytes,
-        best: Callable[[], str] | None = None,
+        best: BestCode | None = None,
         activate: Callable[[], None] = lambda: None,
+        limits: MultiprocessorLimits | None = None,
     ) -> None:
-        """`activate` makes the context current on a thread."""
+        """`activate` makes the context current on a thread; `limits` are those of the device's multiprocessors."""
         self._objects = objects
         self._lock = threading.Lock()
         handles = self._handles = [_load(image, None if best is None else _QUICK)]
@@ -146,13 +167,15 @@ class CudaModule:
         for name, function in _functions(handles[0]).items():
             signature = declared.get(name)
             parameters = signature.parameters if signature else _parameters(function, name)
-            self._kernels[name] = CudaKernel(self._image, function, name, parameters)
+            self._kernels[name] = CudaKernel(self._image, function, name, parameters, limits)
         #: The job that optimises the kernels; None when there is none.
         self.job: OptimiserJob | None = None
+        #: Whether the kernels run the best code.
+        self.is_best = False
         if best is not None:
             self.job = OptimiserJob(partial(_optimise, weakref.ref(self), best, activate))
-            # The optimiser may find a way with fewer registers, and so with more threads.
-            if any(kernel.max_threads < _MOST_THREADS for kernel in self._kernels.values()):
+            # The optimiser may find a way with fewer registers, and so with more threads in a thread block.
+            if not best.is_free and any(kernel.max_threads < _MOST_THREADS for kernel in self._kernels.values()):
                 self.job.run()
 
     @property
@@ -183,7 +206,7 @@ class CudaModule:
         if (job := self.job) is not None:
             optimiser.QUEUE.discard(job)
 
-    def optimise(self, best: Callable[[], str]) -> None:
+    def optimise(self, best: BestCode) -> None:
         """Exchange the kernels' functions for those of better code, unless the module was unloaded.
 
         A worker process writes its PTX: this one has frames to launch.
@@ -193,20 +216,22 @@ class CudaModule:
                 return
             self._image.hold()
         try:
-            handle = _load(run_in_background(best))
+            handle = _load(run_in_background(best.ptx))
             self._handles.append(handle)
             functions = _functions(handle)
             # What was launched must still be possible.
-            if all(_max_threads(functions[k.name], k.name) >= k.max_threads for k in self._kernels.values()):
-                for name, kernel in self._kernels.items():
-                    kernel.exchange(functions[name])
+            kernels = self._kernels.values()
+            if best.is_free or all(_max_threads(functions[k.name], k.name) >= k.max_threads for k in kernels):
+                for kernel in kernels:
+                    kernel.exchange(functions[kernel.name], best.elements_per_thread)
                 self._objects.exchanges += 1
+                self.is_best = True
         finally:
             self.job = None
             self._image.drop()
 
 
-def _optimise(reference: weakref.ref[CudaModule], best: Callable[[], str], activate: Callable[[], None]) -> None:
+def _optimise(reference: weakref.ref[CudaModule], best: BestCode, activate: Callable[[], None]) -> None:
     """Optimise a module that is still in use."""
     module = reference()
     if module is None:

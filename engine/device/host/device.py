@@ -3,7 +3,7 @@
 import math
 import platform
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from engine.device.host.memory import (
 from engine.device.host.modules.module import HostModule, own_kernel
 from engine.device.host.pool import Pool
 from engine.device.host.watchdog import Watchdog
-from engine.device.protocol import Issue, LoadedKernel, Memory, Stream
+from engine.device.protocol import BestCode, Issue, LoadedKernel, Memory, Stream
 from engine.diagnostics import DeviceError, KernelError
 
 #: The time limit of a kernel: long for a frame, short for a person who waits for a kernel that hangs.
@@ -108,7 +108,7 @@ class HostDevice:
             raise DeviceError(f"host: fill value must be 0 to 255, got {value}")
         bytes_of(target, target.size_bytes, "fill target").fill(value)
 
-    def load_module(self, image: str | bytes, *, best: Callable[[], str] | None = None) -> HostModule:
+    def load_module(self, image: str | bytes, *, best: BestCode | None = None) -> HostModule:
         """Compile PTX for this CPU; KernelError, with the line where known, when it cannot be compiled."""
         self._check_open()
         if isinstance(image, bytes):

@@ -112,7 +112,7 @@ def launch_warnings(kernels: Iterable[KernelNode], info: DeviceInfo) -> list[Dia
         if key not in told:
             told[key] = None
             if kernel.resources is not None:
-                told[key] = launch_advice(kernel.name, kernel.resources, config, info.limits, info.cores)
+                told[key] = launch_advice(kernel.name, kernel.resources, kernel.fit(config), info.limits, info.cores)
         if advice := told[key]:
             found[warning(advice[0], node=node.node, remedy=advice[1])] = None
     return list(found)

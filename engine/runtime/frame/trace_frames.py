@@ -29,7 +29,7 @@ def trace_frames(engine: CudaEngine, frames: int) -> list[TraceSlice]:
 
 def _device_slices(engine: CudaEngine, compiled: CompiledGraph) -> list[TraceSlice]:
     slices = []
-    launches = {kernel.operation: kernel.config for kernel in compiled.kernels}
+    launches = {kernel.operation: kernel.kernel.kernel.fit(kernel.config) for kernel in compiled.kernels}
     for label, (offset_ns, duration_ns) in compiled.span_intervals(engine.graph_start).items():
         node, _, index = label.partition("#")
         start_ns = engine.launched_ns + offset_ns

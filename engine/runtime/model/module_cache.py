@@ -25,7 +25,8 @@ from engine.kernel_sources.elements import pointer_elements
 from engine.kernel_sources.image import KernelImage
 from engine.kernel_sources.loader import find_source, load_image, source_files
 from engine.kernel_sources.python.trust import UntrustedKernel
-from engine.kernel_sources.sources import KernelSource, PtxFile
+from engine.kernel_sources.sources import KernelSource, OpGraphSource, PtxFile
+from engine.ops import OpError
 from engine.processes.scope import Cancelled, Scope, check_cancelled
 
 #: How many modules stay loaded that nothing uses: whoever undoes an edit needs them again.
@@ -47,8 +48,7 @@ class LoadedModule:
             signature = self.image.signature(entry)
             manifest = self.image.manifests.get(entry)
             limit = manifest.max_threads if manifest is not None else None
-            elements = self.image.elements_per_thread
-            kernel = TypedKernel(self.module.kernel(entry), signature.parameters, limit, elements)
+            kernel = TypedKernel(self.module.kernel(entry), signature.parameters, limit, self.image.is_free)
             self.kernels[entry] = kernel
         return kernel
 
@@ -65,6 +65,8 @@ class ModuleCache:
         #: By source, the most recently used last.
         self._loaded: dict[KernelSource, LoadedModule] = {}
         self._replaced: list[LoadedModule] = []
+        #: The loaded sources that differ in numbers only that their kernels may be told, by what is the same in them.
+        self._alike: dict[KernelSource, dict[KernelSource, None]] = {}
         self._lock = threading.RLock()
         self.problems: dict[KernelSource, KernelError] = {}
         #: What the last `load` asked for, and what of it couldn't be loaded.
@@ -81,11 +83,11 @@ class ModuleCache:
             for kernel, folders in dict.fromkeys(kernels):
                 with suppress(KernelError):  # there is no such file
                     self._wanted[self.find(kernel, folders)] = None
-            for source, found in self._load_all([s for s in self._wanted if s not in self._loaded]).items():
+            for source, found in self._load_all([s for s in self._wanted if self._loaded_as(s) is None]).items():
                 if isinstance(found, KernelError):
                     self._failed[source] = found
                 else:
-                    self._loaded[source] = found
+                    self._enter(source, found)
 
     def overtake(self, files: Collection[Path]) -> None:
         """Compile again what is just being compiled of files that were saved meanwhile: only the newest text counts."""
@@ -172,15 +174,39 @@ class ModuleCache:
     def _drop(self, source: KernelSource) -> None:
         self._replaced.append(self._loaded.pop(source))
         self.problems.pop(source, None)
+        if isinstance(source, OpGraphSource):
+            alike = self._alike[source.shared()]
+            del alike[source]
+            if not alike:
+                del self._alike[source.shared()]
+
+    def _enter(self, source: KernelSource, loaded: LoadedModule) -> None:
+        self._loaded[source] = loaded
+        if isinstance(source, OpGraphSource):
+            self._alike.setdefault(source.shared(), {})[source] = None
+
+    def _loaded_as(self, source: KernelSource) -> KernelSource | None:
+        """Return the loaded source whose kernels do what this one's do: that of a graph with other numbers, if need be.
+
+        That one must run its best code, which is told its numbers.
+        """
+        if source in self._loaded or not isinstance(source, OpGraphSource):
+            return source if source in self._loaded else None
+        with suppress(OpError):
+            alike = self._alike.get(source.shared(), {})
+            return next((other for other in alike if self._loaded[other].module.is_best), None)
+        return None
 
     def _module(self, kernel: Kernel, folders: Iterable[str]) -> LoadedModule:
         source = self.find(kernel, folders)
-        loaded = self._loaded.pop(source, None)
-        if loaded is None:
-            if source in self._failed:
-                raise self._failed[source]
-            loaded = self._load(source)
-        self._loaded[source] = loaded
+        known = self._loaded_as(source)
+        if known is not None:
+            loaded = self._loaded[known] = self._loaded.pop(known)
+            return loaded
+        if source in self._failed:
+            raise self._failed[source]
+        loaded = self._load(source)
+        self._enter(source, loaded)
         return loaded
 
     def _load_all(self, sources: Sequence[KernelSource]) -> dict[KernelSource, LoadedModule | KernelError]:

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from engine import Engine, Patch
 from engine.api import Block, BlockBuilder, In, Kernel, Out, param, port, u32
 from engine.blocktypes.block import describe
-from engine.compiler.checking.launches import BLOCKS_PER_CORE, GRID_LIMITS, counted_launch, element_launch
+from engine.compiler.checking.launches import BLOCKS_PER_CORE, counted_launch, free
 from engine.device.device import DeviceInfo
 from engine.device.host import HostDevice
+from engine.device.launches import GRID_LIMITS, free_launch
 from engine.device.occupancy import KernelResources, MultiprocessorLimits, occupancy
 from engine.device.protocol import LaunchConfig
 from engine.protocol.messages import KernelFilesChanged, NodeState
@@ -156,29 +157,24 @@ def test_shared_memory_counts() -> None:
     assert counted_launch(config, KernelResources(32, 0), GPU).grid == (132, 1, 1)
 
 
-@given(st.integers(1, 2**31 - 1), st.sampled_from([1, 2, 4]), st.integers(16, 255), st.booleans())
-def test_a_launch_over_elements_covers_them(size: int, elements: int, registers: int, on_gpu: bool) -> None:
-    """With as few thread blocks as that takes; on a GPU no other thread block would have more threads run at once."""
-    config = LaunchConfig((-(-size // 256), 1, 1), (256, 1, 1))
-    found = element_launch(config, elements, KernelResources(registers, 0) if on_gpu else None, GPU if on_gpu else HOST)
+@given(st.integers(1, 2**31 - 1), st.sampled_from([1, 2, 4]), st.integers(16, 255))
+def test_a_free_launch_covers_the_elements(size: int, elements: int, registers: int) -> None:
+    """With as few thread blocks as that takes; with no other thread block would more threads run at once."""
+    config = free(LaunchConfig((-(-size // 256), 1, 1), (256, 1, 1)))
+    found = free_launch(config, elements, KernelResources(registers, 0), HOPPER)
     threads = found.thread_block[0]
     assert found.grid == (-(-(config.grid[0] * 256) // (threads * elements)), 1, 1)
-    if not on_gpu:
-        assert threads == 256
-    else:
-        at_once = {
-            n: occupancy(KernelResources(registers, 0), HOPPER, (n, 1, 1)).active_threads for n in (64, 128, 256)
-        }
-        assert threads == max(n for n in at_once if at_once[n] == max(at_once.values()))
+    at_once = {n: occupancy(KernelResources(registers, 0), HOPPER, (n, 1, 1)).active_threads for n in (64, 128, 256)}
+    assert threads == max(n for n in at_once if at_once[n] == max(at_once.values()))
 
 
-def test_a_launch_over_a_picture_keeps_within_a_grid() -> None:
+def test_a_free_launch_over_a_picture_keeps_within_a_grid() -> None:
     """Rows are split first; a grid that would be too high keeps its thread block."""
     heavy = KernelResources(72, 0)  # three thread blocks of 256 threads fit, seven of 128
     low = LaunchConfig((8, 8, 1), (16, 16, 1))
-    assert element_launch(low, 1, heavy, GPU) == LaunchConfig((8, 16, 1), (16, 8, 1))
+    assert free_launch(low, 1, heavy, HOPPER) == LaunchConfig((8, 16, 1), (16, 8, 1))
     high = LaunchConfig((8, GRID_LIMITS[1], 1), (16, 16, 1))
-    assert element_launch(high, 1, heavy, GPU) is high
+    assert free_launch(high, 1, heavy, HOPPER) == high
 
 
 _numbers = itertools.count()

@@ -11,6 +11,7 @@ from engine.descriptions.entries import (
     Kernel,
     KernelEntry,
     ParameterArgument,
+    ValueArgument,
 )
 from engine.descriptions.extents import Extent
 from engine.descriptions.ports import PortSpec
@@ -19,9 +20,11 @@ from engine.ops import Argument as OpArgument
 from engine.ops import (
     ElementNumber,
     GraphBuilder,
+    GraphNumbers,
     InputPointer,
     LiveParameter,
     OpGraph,
+    OpKernel,
     OutputPointer,
     parse_expression,
 )
@@ -52,7 +55,7 @@ def computing(name: str, graph: OpGraph, *, region: str = "", group: str = "") -
         Kernel(source, kernel.entry),
         tuple(threads) if kernel.rank > 1 else (Extent(f"{over}.size"),),
         (256, 1, 1) if kernel.rank == 1 else (16, 16, 1),
-        tuple([_passed(argument, over) for argument in kernel.arguments]),
+        tuple([_passed(argument, over, kernel) for argument in kernel.arguments]),
     )
     block = node(name, *ports, entries=[entry])
     return BlockNode(name, block.description, region, group)
@@ -72,11 +75,11 @@ def _aggregating(x: str, reads: str, out: str, dtype: str, thread_blocks: int) -
     g.add("op.aggregate", out, value=g.add("op.input", x, type=reads)["value"], type=dtype)
     source = OpGraphSource.of(g.graph())
     kernel = source.kernel()
-    arguments = tuple([_passed(argument, x) for argument in kernel.arguments])
+    arguments = tuple([_passed(argument, x, kernel) for argument in kernel.arguments])
     return KernelEntry(Kernel(source, kernel.entry), (thread_blocks * 256,), (256, 1, 1), arguments)
 
 
-def _passed(argument: OpArgument, over: str) -> Argument:
+def _passed(argument: OpArgument, over: str, kernel: OpKernel) -> Argument:
     match argument:
         case InputPointer(name=name):
             return BufferArgument(name, reads=True, writes=False)
@@ -88,4 +91,6 @@ def _passed(argument: OpArgument, over: str) -> Argument:
             return ExtentArgument(Extent(_SIZES[kind].format(port or over)))
         case ElementNumber(name=name):
             return ElementArgument(name)
+        case GraphNumbers():
+            return ValueArgument(kernel.numbers)
     return FrameArgument()

@@ -16,7 +16,7 @@ from engine.device.host.modules.cache import CachedModule
 from engine.device.host.modules.native import NativeCode
 from engine.device.occupancy import KernelResources
 from engine.device.optimiser import OptimiserJob
-from engine.device.protocol import LaunchConfig, LoadedKernel
+from engine.device.protocol import BestCode, LaunchConfig, LoadedKernel
 from engine.diagnostics import DeviceError, KernelError
 from engine.ptx import KernelSignature
 
@@ -62,6 +62,11 @@ class HostKernel:
         """None: a CPU has no multiprocessors."""
         return None
 
+    @staticmethod
+    def fit(config: LaunchConfig) -> LaunchConfig:
+        """Return the launch itself: on a CPU, threads become the lanes of vectors in any case."""
+        return config
+
     def settle(self, thread_blocks: int) -> None:
         """Wait for optimised code before a launch that would be slow without it."""
         job = self.job
@@ -82,7 +87,7 @@ class HostKernel:
 class HostModule:
     """PTX compiled for this CPU; without `quick_first`, every kernel is optimised before the module is ready.
 
-    With `best`, the kernels of the PTX that it returns, which do the same, are optimised instead.
+    With `best` code, that is optimised instead.
     """
 
     def __init__(
@@ -90,7 +95,7 @@ class HostModule:
         ptx: str,
         table: AllocationTable,
         *,
-        best: Callable[[], str] | None = None,
+        best: BestCode | None = None,
         quick_first: bool = True,
     ) -> None:
         key = cache.key(ptx, *native.cpu())
@@ -108,13 +113,14 @@ class HostModule:
             table.add(address, size)
         if done:
             self._best = NativeCode(done.values(), map(_symbol, done), self.variables)
+        self._has_best = best is not None
         self._kernels: dict[str, HostKernel] = {}
         for name in entry.scratch_bytes:
             code = self._best if name in done else self._first
             kernel = HostKernel(self, entry.signatures[name], code.function(_symbol(name)), entry)
             if name in quick:
                 text = quick[name] if best is None else None
-                work = functools.partial(_optimise, weakref.ref(kernel), key, name, text, best or ptx)
+                work = functools.partial(_optimise, weakref.ref(kernel), key, name, text, best.ptx if best else ptx)
                 job = kernel.job = OptimiserJob(work)
                 if not quick_first:
                     job.run()
@@ -125,6 +131,11 @@ class HostModule:
     def kernel_names(self) -> tuple[str, ...]:
         """Entry points in the order of the PTX."""
         return tuple(self._kernels)
+
+    @property
+    def is_best(self) -> bool:
+        """True once all kernels run the best code that was given."""
+        return self._has_best and all(kernel.job is None for kernel in self._kernels.values())
 
     def kernel(self, name: str) -> HostKernel:
         """Return an entry point and start to optimise it; KernelError when the module has none of that name."""

@@ -1,0 +1,155 @@
+"""Numbers that a kernel may be told: results are those of constants, and graphs that differ in them share a kernel."""
+
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.device.device import Device
+from engine.kernel_sources.sources import OpGraphSource
+from engine.ops import GraphBuilder, OpGraph, compile_graph, parse_expression
+from engine.ops.analysis import analyse
+from engine.ops.interface import ANY_NUMBER, ToldNumbers, without_numbers
+from engine.ops.kernel import lower
+from tests.fuzzing import many
+from tests.ops.random_graphs import valid_graph
+from tests.ops.running import run
+from tests.ops.test_random_graphs import SHAPE, random_inputs
+
+
+def _told(text: str, **inputs: str) -> list[float]:
+    """Return the numbers that the kernel of an expression may be told."""
+    return ToldNumbers(analyse(parse_expression(text, inputs=inputs or {"x": "f32"}))).values
+
+
+@settings(max_examples=many(40))
+@given(st.integers(0, 10**6))
+def test_other_numbers_give_the_same_code(seed: int) -> None:
+    """In random graphs, with branches and loops: types, code and what is told stay the same."""
+    graph = valid_graph(seed, 30)
+    analysis = analyse(graph)
+    told = ToldNumbers(analysis)
+    changed = analyse(without_numbers(graph, told))
+    assert changed.signatures == analysis.signatures
+    assert ToldNumbers(changed).values == [ANY_NUMBER] * len(told.values)
+    one, other = (lower(known, is_told=True) for known in (analysis, changed))
+    assert (one.llvm_ir, one.arguments) == (other.llvm_ir, other.arguments)
+    assert one.arguments == lower(analysis).arguments
+
+
+@settings(max_examples=many(3))
+@given(st.integers(0, 10**6))
+def test_numbers_that_are_told_give_the_bits_of_constants(device: Device, seed: int) -> None:
+    """In random graphs."""
+    graph, inputs, shape = valid_graph(seed, 25), random_inputs(), SHAPE
+    constant, told = (run(device, compile_graph(graph, is_told=is_told), inputs, shape) for is_told in (False, True))
+    assert [constant[name].tobytes() for name in told] == [array.tobytes() for array in told.values()]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("x * 2 + 0.25", [2.0, 0.25]),
+        ("max(x, -0.0)", [-0.0]),
+        ("vec(x, 0.5, x > 3, 1).x", [0.5, 1.0, 3.0]),
+        ("x / 3", []),
+        ("x ** 3", []),
+        ("x % 5", []),
+        ("sin(x * 6)", [6.0]),
+        ("x + 1e39", []),
+    ],
+)
+def test_operands_of_arithmetic_may_be_told(text: str, told: list[float]) -> None:
+    """Divisors and exponents are part of the code, which is faster for it; no f32 holds 1e39."""
+    assert sorted(map(str, _told(text))) == sorted(map(str, told))
+
+
+def test_whole_numbers_are_part_of_the_code() -> None:
+    """Only floats are told; one with a fraction makes a whole number a float."""
+    assert _told("i + 2", i="s32") == []
+    assert _told("i + 2.5", i="s32") == [2.5]
+
+
+def _constant(number: float, *readers: str, **setting: str) -> OpGraph:
+    """Return x with a constant added; `readers` are ops that take both too."""
+    g = GraphBuilder()
+    x, c = g.add("op.input", "x")["value"], g.add("op.constant", "c", value=number, **setting)["out"]
+    for name in ("add", *readers):
+        g.add("op.output", f"out_{name}", value=g.add(f"op.{name}", a=x, b=c)["out"])
+    return g.graph()
+
+
+def test_a_constant_may_be_told_when_all_that_read_it_may_be() -> None:
+    """Not where it is a divisor too, and not when it has a type of its own."""
+    assert compile_graph(_constant(3.5, "multiply")).numbers == struct.pack("f", 3.5)
+    assert compile_graph(_constant(3, "multiply", type="float")).numbers == struct.pack("f", 3)
+    assert compile_graph(_constant(3.5, "divide")).numbers == b""
+    assert compile_graph(_constant(3, type="s32")).numbers == b""
+    assert compile_graph(_constant(3, type="f32")).numbers == b""
+
+
+def test_a_number_is_told_in_each_type_that_it_takes_on(device: Device) -> None:
+    """The struct is laid out as in C."""
+    g = GraphBuilder()
+    c = g.add("op.constant", "c", value=0.1)["out"]
+    sums = {}
+    for name, dtype in (("a", "f32"), ("b", "f64"), ("d", "f32")):
+        sums[name] = g.add("op.add", a=g.add("op.input", name, type=dtype)["value"], b=c)["out"]
+    for name, value in sums.items():
+        g.add("op.output", f"{name}_out", value=g.add("op.multiply", a=value, b=7.5)["out"])
+    kernel = compile_graph(g.graph(), is_told=True)
+    assert len(kernel.numbers) % 8 == 0
+    inputs = {name: np.arange(5, dtype=dtype) for name, dtype in (("a", "f4"), ("b", "f8"), ("d", "f4"))}
+    found = run(device, kernel, inputs, 5)
+    for name, array in inputs.items():
+        kind = array.dtype.type
+        np.testing.assert_array_equal(found[f"{name}_out"], (array + kind(0.1)) * kind(7.5))
+
+
+def test_a_loop_starts_with_what_the_code_knows() -> None:
+    """What is carried and how often it turns decide types and code."""
+    g = GraphBuilder()
+    loop = g.add("op.for", "loop", count=4, initial_a=0.5)
+    loop.connect("next_a", g.add("op.multiply", "more", region="loop", a=loop["a"], b=1.5)["out"])
+    g.add("op.output", "out", value=loop["a"])
+    assert ToldNumbers(analyse(g.graph())).values == [1.5]
+
+
+def test_more_numbers_than_a_launch_can_pass_are_constants(device: Device) -> None:
+    """The first 256 may be told. Results are the same for those and the others."""
+    text = "\n".join(f"x = x * {1 + n / 1000} + {n / 500}" for n in range(1, 200)) + "\nx"
+    kernel = compile_graph(parse_expression(text, inputs={"x": "f32"}), is_told=True)
+    assert len(kernel.numbers) == 256 * 4
+    x = expected = np.linspace(-1, 1, 37, dtype=np.float32)
+    for n in range(1, 200):
+        expected = expected * np.float32(1 + n / 1000) + np.float32(n / 500)
+    np.testing.assert_array_equal(run(device, kernel, {"x": x}, 37)["out"], expected)
+
+
+@pytest.mark.parametrize("number", [0.0, -0.0, 0.1, 1 / 3, 1e-45, -3.4028234663852886e38, 16777217, 2**53 + 1])
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_numbers_are_rounded_as_constants_are(device: Device, number: float, dtype: str) -> None:
+    """To nearest, with the sign of zero."""
+    numpy = np.dtype(np.float32 if dtype == "f32" else np.float64)
+    x = np.array([1, -1, 0.5, -0.0], numpy)
+    g = GraphBuilder()
+    value = g.add("op.input", "x", type=dtype)["value"]
+    g.add("op.output", "out", value=g.add("op.multiply", a=value, b=number)["out"])
+    for is_told in (False, True):
+        found = run(device, compile_graph(g.graph(), is_told=is_told), {"x": x}, 4)["out"]
+        assert found.tobytes() == (x * numpy.type(float(number))).tobytes()
+
+
+def test_sources_that_differ_in_numbers_share_what_is_told_them() -> None:
+    """Each has its own numbers, and its own quick code."""
+    a, b, c = (OpGraphSource.of(_constant(number)) for number in (2.5, 3.5, ANY_NUMBER))
+    assert a.shared() == b.shared() == c.shared() == c
+    assert [source.launched().numbers for source in (a, b, c, a)] == [
+        struct.pack("f", number) for number in (2.5, 3.5, 0.5, 2.5)
+    ]
+    assert len({source.told_kernel().ptx for source in (a, b, c)}) == 1
+    assert len({source.kernel().ptx for source in (a, b, c)}) == 3
+    one, other = (OpGraphSource.of(_constant(number, "divide")) for number in (2.5, 3.5))
+    assert one.shared() == one != other.shared()
