@@ -15,6 +15,7 @@ from engine.device.open import open_device
 from engine.device.optimiser import OptimiserJob, OptimiserQueue
 from engine.device.protocol import BestCode, ConditionalKind, LaunchConfig, Module
 from engine.diagnostics import KernelError
+from engine.ops import compile_graph, parse_expression
 
 _PTX = """.version 7.0
 .target sm_75
@@ -125,6 +126,44 @@ def test_a_graph_takes_over_at_its_next_launch(device: Device, jobs: list[Optimi
     for executable in executables:
         executable.destroy()
     graph.destroy()
+    module.unload()
+
+
+@pytest.mark.parametrize("size", [1, 3, 255, 1027])
+def test_a_free_launch_follows_the_code(device: Device, jobs: list[OptimiserJob], size: int) -> None:
+    """On a GPU the other code computes four elements a thread; results and what lies behind them stay the same."""
+    graph = parse_expression("x * 3 + 0.5", inputs={"x": "f32"})
+    quick, wide = compile_graph(graph), compile_graph(graph, elements_per_thread=4 if device.info.limits else 1)
+    best = BestCode(wide.inlined_ptx, wide.elements_per_thread, is_free=True)
+    module = device.load_module(f"{quick.ptx}// {next(_numbers)}\n", best=best)
+    kernel, stream, tree = module.kernel("kernel"), device.create_stream(), device.create_graph()
+    x, out = (device.upload(np.arange(size + 8, dtype=np.float32)) for _ in range(2))
+    config = LaunchConfig((-(-size // 256), 1, 1), (256, 1, 1), is_free=True)
+    block = pack_arguments(kernel.parameters, [x, out, quick.numbers, np.int32(size)])
+    tree.add_kernel(kernel, config, block, ())
+    executable = tree.instantiate()
+
+    def launched() -> bytes:
+        device.fill(out.memory, 0)
+        executable.launch(stream)
+        stream.synchronize()
+        return out.download().tobytes()
+
+    expected = np.zeros(size + 8, np.float32)
+    expected[:size] = np.arange(size, dtype=np.float32) * 3 + np.float32(0.5)
+    assert launched() == expected.tobytes()
+    before = kernel.fit(config)
+    assert not module.is_best
+    jobs.pop().run()
+    assert module.is_best
+    assert launched() == expected.tobytes()
+    after = kernel.fit(config)
+    threads = [fitted.grid[0] * fitted.thread_block[0] for fitted in (before, after)]
+    assert threads[0] >= size
+    assert threads[1] * best.elements_per_thread >= size
+    assert threads[1] <= threads[0]
+    executable.destroy()
+    tree.destroy()
     module.unload()
 
 
