@@ -16,14 +16,21 @@ if TYPE_CHECKING:
 
 
 def make_console() -> Console:
-    """Return what writes to stdout; nothing is coloured by what it looks like."""
+    """Return what writes to stdout; nothing is coloured by what it looks like, and brackets are text."""
     from rich.console import Console
 
     class Printable(Console):
         def render_str(self, text: str, **options: Any) -> Text:
             return super().render_str(printable(text), **options)
 
-    return Printable(highlight=False)
+    return Printable(highlight=False, markup=False, emoji=False)
+
+
+def heading(title: str, rest: str) -> Text:
+    """Return a line that begins with a bold title."""
+    from rich.text import Text
+
+    return Text.assemble((printable(title), "bold"), printable(f"  {rest}"))
 
 
 def make_table(*columns: str) -> Table:

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from app.console import make_console, make_table
+from app.console import heading, make_console, make_table
 from app.widgets.marked_text import without_marks
 from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
@@ -96,8 +96,8 @@ def list_blocks(told: dict[str, Any], name: str | None, as_json: bool) -> None:
 
 def _print_block(info: dict[str, Any]) -> None:
     console = make_console()
-    console.print(f"[bold]{info['title']}[/bold]  {info['id']}  version {info['version']}")
-    console.print(without_marks(info["help"].strip()), markup=False)
+    console.print(heading(info["title"], f"{info['id']}  version {info['version']}"))
+    console.print(without_marks(info["help"].strip()))
     ports = make_table("port", "", "elements", "shape", "")
     for port in info["ports"]:
         ports.add_row(port["name"], port["direction"], port["dtype"], port["shape"] or "", without_marks(port["doc"]))
@@ -137,7 +137,7 @@ def show_kernel(file: Path, write_json: bool) -> None:
     manifests = [manifest for image in images for manifest in describe_kernels(image)]
     console = make_console()
     for manifest in manifests:
-        console.print(f"[bold]{manifest.name}[/bold]  at most {manifest.max_threads} threads", soft_wrap=True)
+        console.print(heading(manifest.name, f"at most {manifest.max_threads} threads"), soft_wrap=True)
         table = make_table("", "parameter", "type", "elements", "direction")
         for p in manifest.parameters:
             table.add_row(str(p.index), p.name, p.ptx_type or "", p.element_type or "", p.direction)

@@ -116,7 +116,7 @@ class ArgumentLayout:
         for index, (parameter, value) in enumerate(zip(self.parameters, values, strict=True)):
             code: str | None
             if getattr(value, "pointer", None) is not None:
-                code = "Q" if parameter.size_bytes == 8 else None
+                code = "Q" if _takes_address(parameter) else None  # `pack` says why not
                 buffers.append(index)
             else:
                 code = _code_of(parameter, value)
@@ -226,12 +226,15 @@ def _code_of(parameter: KernelParameter, value: object) -> str | None:
     return None
 
 
+def _takes_address(parameter: KernelParameter) -> bool:
+    return parameter.size_bytes == 8 and parameter.ptx_type != "f64"
+
+
 def check_address(parameter: KernelParameter) -> None:
     """Raise ArgumentError when a parameter can't take the address of a buffer."""
-    if parameter.size_bytes != 8:
-        raise ArgumentError(f"argument {parameter.name} must be a {parameter.size_bytes}-byte value, got a buffer")
-    if parameter.ptx_type == "f64":
-        raise ArgumentError(f"argument {parameter.name} must be a number (f64), got a buffer")
+    if not _takes_address(parameter):
+        wanted = "number (f64)" if parameter.ptx_type == "f64" else f"{parameter.size_bytes}-byte value"
+        raise ArgumentError(f"argument {parameter.name} must be a {wanted}, got a buffer")
 
 
 def pack(parameter: KernelParameter, value: object) -> bytes:

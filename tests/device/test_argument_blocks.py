@@ -96,6 +96,21 @@ def test_setting_one_argument_is_packing_it(kind: str | None, before: object, af
     assert (block.block[:4].view(np.uint32)[0], block.block[parameters[2].offset]) == (7, 8)
 
 
+@pytest.mark.parametrize("others", [[], ["u32", "f32"]])
+@pytest.mark.parametrize("pointer", [0, 4096])
+def test_a_buffer_is_no_number(others: list[str | None], pointer: int) -> None:
+    """Neither an f64 nor what is smaller than an address takes a buffer, wherever it stands and however it is passed."""
+    for kind, wanted in (("f64", "number \\(f64\\)"), ("f32", "4-byte value"), ("u16", "2-byte value")):
+        parameters = layout([*others, kind, *others])
+        numbers = [1 for _ in others]
+        for _ in range(2):  # the second time uses what was cached the first time
+            with pytest.raises(ArgumentError, match=f"must be a {wanted}, got a buffer"):
+                pack_arguments(parameters, [*numbers, Place(pointer), *numbers])
+            block = pack_arguments(parameters, [*numbers, 1, *numbers])
+            with pytest.raises(ArgumentError, match=f"must be a {wanted}, got a buffer"):
+                block.set(len(others), Place(pointer))
+
+
 def test_parameters_of_two_kernels_are_told_apart() -> None:
     """This holds even when both get the same values, and when the lists of parameters are new objects each time."""
     for kind, expected in (("f32", np.float32(2).tobytes()), ("u32", np.uint32(2).tobytes())):

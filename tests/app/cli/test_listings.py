@@ -30,6 +30,16 @@ def test_a_blocks_help_is_plain_text_on_the_terminal(warploom: Warploom) -> None
     assert "`" not in warploom("blocks").out
 
 
+def test_brackets_and_colons_of_help_and_shapes_are_printed(warploom: Warploom) -> None:
+    """A terminal would take [height, width] for a style, and [n] too; each bracket is there."""
+    for block in ("filter.mean", "linalg.multiply", "reduce.sum", "kernel.file"):
+        info = warploom("blocks", block, "--json").json
+        docs = [item["doc"] for item in (*info["ports"], *info["parameters"])]
+        told = "".join([info["help"], *docs, *(port["shape"] or "" for port in info["ports"])])
+        assert "[" in told
+        assert warploom("blocks", block).out.count("[") == told.count("[")
+
+
 def test_an_unknown_block_gets_a_suggestion(warploom: Warploom) -> None:
     """A typing mistake is one line."""
     result = warploom("blocks", "math.saxpi")
