@@ -7,8 +7,12 @@ from dataclasses import dataclass
 
 from engine.libraries.call import LibraryCall, OperandError
 from engine.libraries.matrices import common_type
-from engine.types import f32, f64, s32
+from engine.types import f32, f64, s32, u32
 from engine.types.layout import Layout
+
+#: An info word is the place of the first wrong column, from 1, or with this bit that of the first wrong offset.
+BAD_OFFSET = 1 << 31
+_REMEDY = "mend the matrix, or see whether it fits x"
 
 
 @dataclass(frozen=True)
@@ -16,7 +20,9 @@ class SparseProduct(LibraryCall):
     """out = alpha A x, with A in CSR form of m rows: offsets [m + 1] and columns [nnz] of s32, values [nnz].
 
     Values are f32 or f64. x is a vector [n] or a matrix [n, k], and out [m] or [m, k]. With `transpose`, x has m rows
-    and out `width`, which is how many columns A has. `columns` must lie below the number of A's columns.
+    and out `width`, which is how many columns A has. `columns` must lie below the number of A's columns, and `offsets`
+    rise from 0 to nnz. The host checks that, puts a word into `info` that says what is wrong, or 0, and then fills out
+    with NaN. A GPU takes them as they are.
     """
 
     transpose: bool = False
@@ -24,7 +30,8 @@ class SparseProduct(LibraryCall):
 
     library = "sparse"
     inputs = ("offsets", "columns", "values", "x")
-    outputs = ("out",)
+    outputs = ("out", "info")
+    optional = frozenset({"info"})
     numbers = {"alpha": 1.0}  # noqa: RUF012 - never changed
 
     def results(self, inputs: Mapping[str, Layout]) -> dict[str, Layout]:
@@ -48,4 +55,12 @@ class SparseProduct(LibraryCall):
             raise OperandError("x", f"input must have {rows} rows, as the matrix has, got {x.shape[0]}")
         if self.transpose and self.width < 1:
             raise OperandError("x", f"width of a transposed matrix must be 1 or more, got {self.width}")
-        return {"out": Layout(dtype, (self.width if self.transpose else rows, *x.shape[1:]))}
+        out = Layout(dtype, (self.width if self.transpose else rows, *x.shape[1:]))
+        return {"out": out, "info": Layout(u32, (1,))}
+
+    def problem(self, word: int) -> tuple[str, str]:
+        """Return what is wrong with the matrix."""
+        place = (word & ~BAD_OFFSET) - 1
+        if word & BAD_OFFSET:
+            return f"offsets must rise from 0 to the number of columns, got another one at {place}", _REMEDY
+        return f"columns must be those of the matrix, got another one at {place}", _REMEDY

@@ -99,7 +99,7 @@ def test_setting_one_argument_is_packing_it(kind: str | None, before: object, af
 @pytest.mark.parametrize("others", [[], ["u32", "f32"]])
 @pytest.mark.parametrize("pointer", [0, 4096])
 def test_a_buffer_is_no_number(others: list[str | None], pointer: int) -> None:
-    """Neither an f64 nor what is smaller than an address takes a buffer, wherever it stands and however it is passed."""
+    """Neither an f64 nor what is smaller than an address takes a buffer, wherever it stands."""
     for kind, wanted in (("f64", "number \\(f64\\)"), ("f32", "4-byte value"), ("u16", "2-byte value")):
         parameters = layout([*others, kind, *others])
         numbers = [1 for _ in others]

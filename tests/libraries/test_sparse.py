@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.sparse import random_array
 
-from engine.diagnostics import DeviceError
+from engine import Engine, Patch
+from engine.device.host import HostDevice
 from engine.libraries.call import OperandError
 from engine.libraries.sparse import SparseProduct
 from engine.types import f32, f64, s32
@@ -77,16 +78,59 @@ def test_operands_that_dont_fit_are_refused() -> None:
 @pytest.mark.parametrize(
     ("offsets", "columns", "words"),
     [
-        ([0, 1, 2], [0, 3], "columns must be from 0 to 2, got 0 to 3"),
-        ([0, 3, 2], [0, 1], "offsets must rise from 0 to 2"),
+        ([0, 1, 2], [0, 3], "columns must be those of the matrix, got another one at 1"),
+        ([0, 1, 2], [-1, 2], "columns must be those of the matrix, got another one at 0"),
+        ([0, 1, 2], [2, -(2**31)], "columns must be those of the matrix, got another one at 1"),
+        ([0, 3, 2], [0, 1], "offsets must rise from 0 to the number of columns, got another one at 2"),
+        ([1, 1, 2], [0, 1], "offsets must rise from 0 to the number of columns, got another one at 0"),
+        ([0, 1, 1], [0, 1], "offsets must rise from 0 to the number of columns, got another one at 2"),
+        ([0, -(2**31), 2], [0, 1], "offsets must rise from 0 to the number of columns, got another one at 1"),
+        ([0, 1, 2], [0, 2], ""),
     ],
 )
-def test_the_host_reads_no_column_that_is_not_there(offsets: list[int], columns: list[int], words: str) -> None:
-    """As a kernel that reads out of bounds is stopped."""
-    from engine.device.host import HostDevice
-
+@pytest.mark.parametrize("transpose", [False, True])
+def test_the_host_reads_no_column_that_is_not_there(
+    offsets: list[int], columns: list[int], words: str, transpose: bool
+) -> None:
+    """A word says what is wrong, and the result is NaN."""
     device = HostDevice(cores=1)
+    call = SparseProduct(transpose, 3 if transpose else 0)
     parts = {"offsets": np.array(offsets, np.int32), "columns": np.array(columns, np.int32)}
-    with pytest.raises(DeviceError, match=words):
-        Caller(device)(SparseProduct(), {**parts, "values": np.ones(2, "f4"), "x": np.ones(3, "f4")})
+    x = np.ones(2 if transpose else 3, np.float32)
+    found = Caller(device)(call, {**parts, "values": np.ones(2, np.float32), "x": x})
+    assert np.isnan(found["out"]).all() if words else not np.isnan(found["out"]).any()
+    word = int(found["info"][0])
+    assert (call.problem(word)[0] if word else "") == words
     device.close()
+
+
+def test_every_device_says_that_a_right_matrix_is_right(caller: Caller) -> None:
+    """The word is 0, whatever was in its place before."""
+    parts, _ = csr(7, 5, "float32", 1)
+    assert caller(SparseProduct(), {**parts, "x": np.ones(5, np.float32)})["info"] == 0
+
+
+def test_a_wrong_matrix_is_told_at_its_node_and_the_engine_runs_on() -> None:
+    """Also in a loop; a mended matrix gives a result in the next frame."""
+    patch = Patch()
+    columns = np.array([0, 7], np.int32)
+    operands = {
+        "offsets": np.array([0, 1, 2], np.int32),
+        "entries": np.array([2, 3], np.float32),
+        "x": np.array([1, 10, 100], np.float32),
+    }
+    loop = patch.add("control.for", count=2)
+    product = patch.add("sparse.multiply", region=loop.body)
+    for name, values in operands.items():
+        patch.connect(patch.add("io.array", data=values)["out"], product[name])
+    source = patch.add("io.array", data=columns)
+    patch.connect(source["out"], product["columns"])
+    with Engine(patch, device="host") as engine:
+        for _ in range(2):
+            (problem,) = engine.step().diagnostics
+            assert (problem.node, problem.port) == (product.id, "out")
+            assert problem.message == "columns must be those of the matrix, got another one at 1"
+            assert np.isnan(engine.read(product["out"])).all()
+        patch.set(source, data=np.array([0, 2], np.int32))
+        assert engine.step().diagnostics == ()
+        np.testing.assert_array_equal(engine.read(product["out"]), [2, 300])

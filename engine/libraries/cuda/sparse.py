@@ -7,8 +7,10 @@ from typing import Any
 from weakref import finalize
 
 import numpy as np
+from cuda.bindings import driver
 from nvmath.bindings import cusparse
 
+from engine.device.cuda.errors import check
 from engine.libraries.call import LibraryCall
 from engine.libraries.cuda.plan import DATA_TYPES, Addresses, Handles, Numbers, PlanMaker, number_dtype
 from engine.libraries.sparse import SparseProduct
@@ -68,6 +70,7 @@ class SparsePlan:
         place = cusparse.dn_vec_set_values if self._is_vector else cusparse.dn_mat_set_values
         place(self._x, of["x"])
         place(self._out, of["out"])
+        check(driver.cuMemsetD32Async(of["info"], 0, 1, stream), "clearing info")
         multiply = cusparse.sp_mv if self._is_vector else cusparse.sp_mm
         multiply(*self._call(handle, numbers.address("alpha"), beta), at.workspace)
 

@@ -8,19 +8,29 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from engine.libraries.sparse import SparseProduct
+from engine.libraries.sparse import BAD_OFFSET, SparseProduct
 
 
 def multiply(call: SparseProduct, arrays: Mapping[str, np.ndarray[Any, Any]], numbers: Mapping[str, Any]) -> None:
-    """out = alpha A x; ValueError for rows and columns that aren't there, which scipy would read without a check."""
+    """out = alpha A x; NaN for rows and columns that aren't there, which scipy would read without a check."""
     offsets, columns, x = arrays["offsets"], arrays["columns"], arrays["x"]
     width = call.width if call.transpose else x.shape[0]
-    if offsets[0] != 0 or offsets[-1] != len(columns) or np.any(np.diff(offsets) < 0):
-        raise ValueError(f"offsets must rise from 0 to {len(columns)}, got {offsets[0]} to {offsets[-1]}")
-    if len(columns) and (columns.min() < 0 or columns.max() >= width):
-        raise ValueError(f"columns must be from 0 to {width - 1}, got {columns.min()} to {columns.max()}")
+    arrays["info"][0] = word = _first_wrong(offsets, columns, width)
+    if word:
+        arrays["out"][...] = np.nan
+        return
     matrix = csr_array((arrays["values"], columns, offsets), (len(offsets) - 1, width))
     arrays["out"][...] = ((matrix.T if call.transpose else matrix) @ x) * x.dtype.type(numbers["alpha"])
+
+
+def _first_wrong(offsets: np.ndarray[Any, Any], columns: np.ndarray[Any, Any], width: int) -> int:
+    """Return the info word for a matrix: 0 when its offsets rise from 0 to the end, and its columns are there."""
+    wrong = np.concatenate(([offsets[0] != 0], offsets[1:] < offsets[:-1]))
+    wrong[-1] |= offsets[-1] != len(columns)
+    if wrong.any():
+        return BAD_OFFSET | int(wrong.argmax()) + 1
+    wrong = (columns < 0) | (columns >= width)
+    return int(wrong.argmax()) + 1 if wrong.any() else 0
 
 
 FUNCTIONS = {SparseProduct: multiply}
