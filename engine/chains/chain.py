@@ -15,6 +15,7 @@ from engine.descriptions.builder import BlockBuilder
 from engine.descriptions.handles import BufferHandle, ParameterHandle
 from engine.descriptions.ports import PortSpec
 from engine.diagnostics import Diagnostic, Mend, PatchError, error
+from engine.libraries import blas
 from engine.libraries.call import CallOn
 from engine.patch.changes import Node, PortRef
 from engine.patch.contents import PatchContents
@@ -131,7 +132,10 @@ class Chain:
         return Interface(tuple(ports), tuple(parameters), self)
 
     def describe(self, build: BlockBuilder) -> None:
-        """Make all calls as one captured node; PatchError when a block does more than to call libraries."""
+        """Make all calls as one captured node; PatchError when a block does more than to call libraries.
+
+        Blocks that work in place work on a copy.
+        """
         calls: list[CallOn] = []
         for step in self.steps:
             recorded = record(step.block)
@@ -140,24 +144,33 @@ class Chain:
                 source = PortRef(step.node, spec.name)
                 if source not in self.given:
                     inside[spec.name] = build.buffer(self.name_of(source), any_type, "captured")
+                if spec.inplace is not None:  # others may read what the call would change
+                    before = BufferHandle(self.name_of(step.sources[spec.inplace]))
+                    calls.append(blas.Copy().on(x=before, y=BufferHandle(self.name_of(source))))
             calls += [self._on(step, made, inside) for made in recorded.calls]
         build.capture(*calls)
 
     def _on(self, step: Step, made: CallOn, inside: Mapping[str, BufferHandle]) -> CallOn:
         """Return a call with the ports, buffers and parameters of the chain's block."""
-        buffers: dict[str, BufferHandle] = {}
-        for slot, handle in made.buffers.items():
-            source = step.sources.get(handle.name)
-            if source is not None:
-                buffers[slot] = BufferHandle(self.name_of(source))
-            elif handle.name in inside:
-                buffers[slot] = inside[handle.name]
-            elif not (handle.name in step.block.ports and step.block.ports[handle.name].is_input):
-                buffers[slot] = BufferHandle(self.given[PortRef(step.node, handle.name)])
-        numbers = {name: self._number(step, value) for name, value in made.numbers.items()}
+        placed = {slot: self._buffer(step, handle, inside) for slot, handle in made.buffers.items()}
+        buffers = {slot: handle for slot, handle in placed.items() if handle is not None}
+        numbers = {name: self._number(step, value, inside) for name, value in made.numbers.items()}
         return CallOn(made.call, buffers, numbers)
 
-    def _number(self, step: Step, value: object) -> object:
+    def _buffer(self, step: Step, handle: BufferHandle, inside: Mapping[str, BufferHandle]) -> BufferHandle | None:
+        """Return the port or buffer of the chain's block for one of a call's block; None for what is not connected."""
+        source = step.sources.get(handle.name)
+        if source is not None:
+            return BufferHandle(self.name_of(source))
+        if handle.name in inside:
+            return inside[handle.name]
+        if handle.name in step.block.ports and step.block.ports[handle.name].is_input:
+            return None
+        return BufferHandle(self.given[PortRef(step.node, handle.name)])
+
+    def _number(self, step: Step, value: object, inside: Mapping[str, BufferHandle]) -> object:
+        if isinstance(value, BufferHandle):
+            return self._buffer(step, value, inside)
         if not isinstance(value, ParameterHandle):
             return value
         source = step.sources.get(value.name)

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from engine.blocktypes.block import Block
 from engine.blocktypes.declarations import In, Out, Value, param, port, value_port
 from engine.blocktypes.value_blocks import Moment, ValueBlock
-from engine.catalogue.catalogue import Catalogue
+from engine.catalogue.catalogue import Catalogue, default_catalogue
 from engine.catalogue.search import search
 from engine.chains.recording import record
 from engine.descriptions.builder import BlockBuilder
@@ -126,4 +126,5 @@ class ChainCatalogue(Catalogue):
 @cache
 def chain_catalogue() -> ChainCatalogue:
     """Return the catalogue of what a chain may have."""
+    default_catalogue()  # which loads the library
     return ChainCatalogue()

@@ -34,10 +34,9 @@ class _Recorder(BlockBuilder):
 
     @property
     def does_more(self) -> bool:
-        """True when the block launches kernels, moves memory, works in place or has buffers of a shape of their own."""
+        """True when the block launches kernels, moves memory or has buffers of a shape of their own."""
         others = (self._entries, self._contents, self._externals, self._views, self._statuses, self._composition)
-        works_in_place = any(spec.inplace for spec in self._ports.values())
-        return works_in_place or any(others) or any(buffer.shape != "captured" for buffer in self._buffers.values())
+        return any(others) or any(buffer.shape != "captured" for buffer in self._buffers.values())
 
 
 def record(block: Block) -> Recorded:

@@ -103,7 +103,7 @@ class BlockDescription:
             if isinstance(entry, CaptureEntry)
             for made in entry.calls
             for slot, argument in made.operands
-            if slot in made.call.outputs
+            if slot in made.call.outputs and slot not in made.call.changed
         }
 
     @cached_property

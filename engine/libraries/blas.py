@@ -99,6 +99,21 @@ class Gemv(LibraryCall):
 
 
 @dataclass(frozen=True)
+class Copy(LibraryCall):
+    """y = x; elements of any type and shape, without gaps."""
+
+    library = "blas"
+    inputs = ("x",)
+    outputs = ("y",)
+
+    def results(self, inputs: Mapping[str, Layout]) -> dict[str, Layout]:
+        """Return the layout of x."""
+        if inputs["x"].strides is not None:
+            raise OperandError("x", f"input must have no gaps to be copied, got {inputs['x']}")
+        return {"y": inputs["x"]}
+
+
+@dataclass(frozen=True)
 class Axpy(LibraryCall):
     """y = alpha x + y in place; vectors of f32, f64, c64 or c128."""
 

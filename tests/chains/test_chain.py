@@ -10,6 +10,7 @@ from engine import Engine, Patch, UpdateLevel
 from engine.chains.chain_patch import ChainPatch
 from engine.chains.members import chain_catalogue
 from engine.descriptions.entries import CaptureEntry
+from engine.device.device import Device
 from engine.diagnostics import PatchError
 from engine.patch.document import NodeRef
 
@@ -175,10 +176,50 @@ def test_a_call_in_a_chain_may_fail() -> None:
     assert (told.node, told.port) == (node.id, "length") and "must be invertible" in told.message
 
 
-def test_calls_that_work_in_place_are_no_members() -> None:
-    """A chain reads its inputs and changes none."""
-    members = {block.id for block in chain_catalogue().all()}
-    assert "linalg.solve" in members and not members & {"linalg.scale", "linalg.add_scaled"}
+def in_place() -> ChainPatch:
+    """Return y + |y| x, and that by its length; |y| and y are outputs too."""
+    chain = ChainPatch()
+    x, y = (chain.add("chain.input", node_id=name) for name in "xy")
+    length, add = chain.add("linalg.norm", node_id="length"), chain.add("linalg.add_scaled", node_id="add")
+    chain.connect(y["value"], length["x"])
+    for port, source in (("x", x["value"]), ("y", y["value"]), ("factor", length["out"])):
+        chain.connect(source, add[port])
+    other, scaled = chain.add("linalg.norm", node_id="other"), chain.add("linalg.scale", node_id="scale")
+    chain.connect(add["out"], other["x"])
+    chain.connect(add["out"], scaled["x"])
+    chain.connect(other["out"], scaled["factor"])
+    for name, source in (("sum", add["out"]), ("result", scaled["out"]), ("size", length["out"])):
+        chain.connect(source, chain.add("chain.output", node_id=name)["value"])
+    return chain
+
+
+def test_calls_that_work_in_place_change_nothing_that_others_read(device: Device) -> None:
+    """Neither the chain's inputs, which other blocks read, nor what another call or an output reads."""
+    x, y = matrix(9, 7)[0], matrix(10, 7)[0]
+    patch, node = running(in_place(), x, y)
+    source = next(c.source for c in patch.connections if c.target.port == "y")
+    with Engine(patch, device=device) as engine:
+        for _ in range(2):  # the second frame would see what the first has changed
+            assert not engine.step().diagnostics
+            total = y + np.linalg.norm(y) * x
+            np.testing.assert_allclose(engine.read(node["size"]), [np.linalg.norm(y)], rtol=1e-6)
+            np.testing.assert_allclose(engine.read(node["sum"]), total, rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(engine.read(node["result"]), total * np.linalg.norm(total), rtol=1e-5, atol=1e-5)
+            np.testing.assert_array_equal(engine.read(source), y)
+        assert {"linalg.scale", "linalg.add_scaled"} <= {block.id for block in chain_catalogue().all()}
+
+
+def test_a_copy_takes_no_gaps() -> None:
+    """What is changed in place must lie in one piece, as outside of chains."""
+    patch, node = running(in_place(), matrix(9, 7)[0], matrix(10, 7)[0])
+    source = next(c.source for c in patch.connections if c.target.port == "y")
+    view = patch.add("buffer.transpose")
+    patch.connect(patch.add("io.array", data=matrix(10, 7))["out"], view["x"])
+    patch.disconnect(next(c for c in patch.connections if c.source == source))
+    patch.connect(view["out"], node["y"])
+    with Engine(patch, device="host") as engine:
+        problems = engine.step().diagnostics
+    assert any("no gaps" in problem.message and problem.node == node.id for problem in problems), problems
 
 
 def test_settings_that_a_file_has_wrong_count_as_the_defaults() -> None:

@@ -10,7 +10,7 @@ from cuda.bindings import driver
 from nvmath.bindings import cublas
 
 from engine.device.cuda.errors import check
-from engine.libraries.blas import Axpy, Dot, Geam, Gemm, Gemv, Norm, Scal
+from engine.libraries.blas import Axpy, Copy, Dot, Geam, Gemm, Gemv, Norm, Scal
 from engine.libraries.call import LibraryCall
 from engine.libraries.cuda.matmul import GemmPlan
 from engine.libraries.cuda.plan import (
@@ -91,6 +91,19 @@ class GemvPlan(_BlasPlan):
         )
 
 
+class CopyPlan:
+    """A copy."""
+
+    workspace_bytes = 0
+
+    def __init__(self, call: Copy, layouts: Mapping[str, Layout], handles: Handles) -> None:
+        self._size_bytes = layouts["x"].size_bytes
+
+    def issue(self, stream: int, at: Addresses) -> None:
+        """Copy on the device."""
+        check(driver.cuMemcpyAsync(at.operands["y"], at.operands["x"], self._size_bytes, stream), "copying x")
+
+
 class AxpyPlan(_BlasPlan):
     """A multiple of a vector, added to another."""
 
@@ -166,6 +179,7 @@ class GeamPlan(_BlasPlan):
 PLANS: Mapping[type[LibraryCall], PlanMaker] = {
     Gemm: GemmPlan,
     Gemv: GemvPlan,
+    Copy: CopyPlan,
     Axpy: AxpyPlan,
     Scal: ScalPlan,
     Dot: DotPlan,

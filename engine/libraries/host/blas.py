@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.libraries.blas import Axpy, Dot, Geam, Gemm, Gemv, Norm, Scal
+from engine.libraries.blas import Axpy, Copy, Dot, Geam, Gemm, Gemv, Norm, Scal
 
 Array = np.ndarray[Any, Any]
 Arrays = Mapping[str, Array]
@@ -52,6 +52,11 @@ def gemv(call: Gemv, arrays: Arrays, numbers: Numbers) -> None:
     product *= np.asarray(numbers["alpha"], product.dtype)
     _add_scaled(product, arrays.get("y"), numbers["beta"])
     arrays["out"][...] = product
+
+
+def copy(_call: Copy, arrays: Arrays, _numbers: Numbers) -> None:
+    """y = x."""
+    arrays["y"][...] = arrays["x"]
 
 
 def axpy(_call: Axpy, arrays: Arrays, numbers: Numbers) -> None:
@@ -99,4 +104,4 @@ def _add_scaled(total: Array, array: Array | None, factor: Any) -> None:
         total += np.asarray(factor, total.dtype) * array.astype(total.dtype, copy=False)
 
 
-FUNCTIONS = {Gemm: gemm, Gemv: gemv, Axpy: axpy, Scal: scal, Dot: dot, Norm: norm, Geam: geam}
+FUNCTIONS = {Gemm: gemm, Gemv: gemv, Copy: copy, Axpy: axpy, Scal: scal, Dot: dot, Norm: norm, Geam: geam}
