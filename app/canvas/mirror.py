@@ -1,7 +1,7 @@
 """Keeps the scene equal to the patch: shows every change once, whoever made it."""
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Set
 
 from PySide6.QtCore import QPointF
 
@@ -20,6 +20,9 @@ class Mirror:
         self._patch = patch
         self._scene = scene
         self._structure_changed = structure_changed
+        #: In an op graph: what the last edit concerns, and the types before it.
+        self._touched: set[str] = set()
+        self._types = patch.analysis.signatures if isinstance(patch, OpPatch) else {}
         self._show_all()
         self.stop = patch.subscribe(self._follow, self._settle)
 
@@ -31,12 +34,20 @@ class Mirror:
     def _settle(self) -> None:
         """An edit is done. In an op graph it may have changed the types and titles of any other op."""
         if isinstance(self._patch, OpPatch):
-            for node_id, view in self._scene.nodes.items():
-                model = node_view_model(self._patch, node_id)
+            for node_id in self._retyped(self._patch):
+                model, view = node_view_model(self._patch, node_id), self._scene.nodes[node_id]
                 if model != view.model:
                     view.set_model(model)
                     view.redraw_connections()
         self._scene.settle_selection()
+
+    def _retyped(self, patch: OpPatch) -> Set[str]:
+        """Return the ops that the edit concerns, those with other types than before it, and those that read them."""
+        types, before = patch.analysis.signatures, self._types
+        found = {node for node in patch.nodes if types.get(node) != before.get(node)} | self._touched
+        found |= {connection.target.node for connection in patch.connections if connection.source.node in found}
+        self._touched, self._types = set(), types
+        return found & self._scene.nodes.keys()
 
     def _show_all(self) -> None:
         used: dict[str, list[Connection]] = defaultdict(list)
@@ -51,6 +62,7 @@ class Mirror:
             self._scene.add_connection(connection)
 
     def _follow(self, change: Change) -> None:
+        self._touched.update(changes.nodes_of(change) if isinstance(self._patch, OpPatch) else ())
         if isinstance(change, changes.NodeAdded | changes.NodeRemoved | changes.Connected | changes.Disconnected):
             self._structure_changed()
         match change:

@@ -59,28 +59,58 @@ class KernelCode(EmptyState):
         self.beside: Run = at_once
         self.architecture: Callable[[], str] = lambda: HOST_ARCHITECTURE
         self._source: OpGraphSource | None = None
+        #: The kernel whose code is shown, or is being made.
+        self._compiled: OpGraphSource | None = None
+        self._is_compiling = False
         #: What the SASS was asked for that is shown, or is being made.
         self._asked: tuple[OpGraphSource, str] | None = None
         self._is_busy = False
 
     def show_kernel(self, source: OpGraphSource | None, title: Callable[[str], str], note: str = "") -> None:
-        """Show the code of a kernel, or none; `title` gives what the canvas calls an op, `note` is shown above."""
+        """Show the code of a kernel, or none; `title` gives what the canvas calls an op, `note` is shown above.
+
+        It is made beside the window, for the newest kernel.
+        """
         self.note.setText(note)
         self.note.setVisible(bool(note))
-        kernel = source.kernel() if source is not None else None
-        for view, make in ((self.llvm, llvm_listing), (self.ptx, ptx_listing)):
+        for view in (self.llvm, self.ptx, self.sass):
             view.title = title
-            if source != self._source:
-                view.show_listing(make(kernel) if kernel is not None else Listing())
-        self.sass.title = title
         self._source = source
         self.set_filled(source is not None)
+        if source is None:
+            self._show_listings((Listing(), Listing()))
+            self._compiled = None
+        self._compile()
         self._ask_for_sass()
 
     def show_selection(self, ops: Collection[str]) -> None:
         """Let the lines of some ops stand out."""
         for view in (self.llvm, self.ptx, self.sass):
             view.show_selection(set(ops))
+
+    def _compile(self) -> None:
+        """Have the code of the shown kernel made, one at a time."""
+        source = self._source
+        if self._is_compiling or source is None or source == self._compiled:
+            return
+        self._compiled, self._is_compiling = source, True
+        made: list[tuple[Listing, Listing]] = []
+
+        def work() -> None:
+            kernel = source.kernel()
+            made.append((llvm_listing(kernel), ptx_listing(kernel)))
+
+        self.beside("Compiling …", work, lambda: self._show_code(made))
+
+    def _show_code(self, made: list[tuple[Listing, Listing]]) -> None:
+        self._is_compiling = False
+        if made and self._source is not None:
+            self._show_listings(made[0])
+        self._compile()
+
+    def _show_listings(self, listings: tuple[Listing, Listing]) -> None:
+        for view, listing in zip((self.llvm, self.ptx), listings, strict=True):
+            view.show_listing(listing)
 
     def _ask_for_sass(self) -> None:
         """Have the SASS of the shown kernel made, if somebody looks; one at a time, for the newest kernel."""

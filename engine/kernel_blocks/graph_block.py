@@ -15,7 +15,7 @@ from engine.kernel_blocks.constants import CONSTANTS_DOC, constant_values, with_
 from engine.kernel_blocks.kernel_block import size_parameters
 from engine.kernel_sources.sources import OpGraphSource
 from engine.ops import OpError, OpGraph, OpInterface, OpParameter
-from engine.ops.analysis import NAMED_OPS, Analysis, analyse
+from engine.ops.analysis import NAMED_OPS, Analysis
 from engine.types import NAMED, any_type
 
 
@@ -53,7 +53,7 @@ def graph_interface(graph: OpGraph, constants: str = "", *, title: str = "", sum
     live, notes = with_constants(map(_parameter, kernel.parameters), constants)
     parameters = [*live, *size_parameters([port.shape for port in ports])]
     if any(map(is_reserved, (*(port.name for port in ports), *(item.name for item in parameters)))):
-        raise OpError(name_problems(analyse(graph)))
+        raise OpError(name_problems(source.analysis()))
     return Interface(tuple(ports), tuple(parameters), (source, over), title=title, summary=summary, notes=notes)
 
 

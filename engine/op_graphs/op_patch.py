@@ -7,9 +7,10 @@ from typing import ClassVar
 
 from engine.diagnostics import Diagnostic
 from engine.kernel_blocks.graph_block import name_problems
+from engine.kernel_sources.sources import OpGraphSource
 from engine.op_graphs.op_blocks import OpBlock, op_catalogue
 from engine.ops import OpConnection, OpGraph, OpNode
-from engine.ops.analysis import Analysis, analyse
+from engine.ops.analysis import Analysis
 from engine.ops.types import BufferType, Type
 from engine.ops.wiring import crossing
 from engine.patch.changes import Change, Connection, PortRef
@@ -39,7 +40,7 @@ class OpPatch(InnerPatch):
     def analysis(self) -> Analysis:
         """The graph with its types, as it is now."""
         if self._analysis is None:
-            self._analysis = analyse(self.graph())
+            self._analysis = OpGraphSource.of(self.graph()).analysis()  # which the block asks for too
         return self._analysis
 
     @property

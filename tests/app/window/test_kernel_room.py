@@ -1,5 +1,6 @@
 """The op graph of a kernel opens on the canvas, where a person wires ops as blocks."""
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,7 @@ from app.qt.beside import at_once
 from app.theme.port_style import PortKind
 from app.window.main_window import MainWindow
 from engine.diagnostics import KernelError
+from engine.kernel_sources import sources
 from engine.kernel_sources.sources import OpGraphSource
 from engine.patch.changes import PortRef
 from engine.protocol.messages import NodeState
@@ -216,10 +218,12 @@ def test_the_problem_list_leads_to_the_op(inside: MainWindow) -> None:
     assert inside.kernel.is_open and inside.canvas.selected() == ["out"]
 
 
-def test_the_lines_of_the_selected_op_stand_out_and_a_click_on_a_line_selects_its_op(inside: MainWindow) -> None:
+def test_the_lines_of_the_selected_op_stand_out_and_a_click_on_a_line_selects_its_op(
+    inside: MainWindow, qtbot: QtBot
+) -> None:
     inside.docks.reveal("code")
-    QApplication.processEvents()
     view = inside.code.ptx
+    qtbot.waitUntil(lambda: bool(view.listing.lines))
     inside.canvas.select(["times"])
     (marked,) = view.marked()
     assert ".rn.f32" in view.document().findBlockByNumber(marked).text()
@@ -230,7 +234,7 @@ def test_the_lines_of_the_selected_op_stand_out_and_a_click_on_a_line_selects_it
     assert inside.canvas.selected() == ["out"]
 
 
-def test_the_code_follows_the_wiring_and_stays_that_of_the_last_good_kernel(inside: MainWindow) -> None:
+def test_the_code_follows_the_wiring_and_stays_that_of_the_last_good_kernel(inside: MainWindow, qtbot: QtBot) -> None:
     inside.docks.reveal("code")
     QApplication.processEvents()
     patch, view = inside.canvas.patch, inside.code.ptx
@@ -238,13 +242,39 @@ def test_the_code_follows_the_wiring_and_stays_that_of_the_last_good_kernel(insi
     patch.add("op.sqrt", node_id="root")
     patch.connect(PortRef("times", "out"), PortRef("root", "x"))
     patch.connect(PortRef("root", "out"), PortRef("out", "value"))
-    assert "sqrt.rn.f32" in view.toPlainText() and inside.code.note.isHidden()
+    qtbot.waitUntil(lambda: "sqrt.rn.f32" in view.toPlainText())
+    assert inside.code.note.isHidden()
     patch.disconnect(PortRef("root", "x"))
     assert "sqrt.rn.f32" in view.toPlainText() and not inside.code.note.isHidden()
     QTest.keyClick(inside.canvas.view, Qt.Key.Key_Escape)
     assert "sqrt.rn.f32" in view.toPlainText()
     inside.canvas.select(["other"])
     assert view.toPlainText() == ""
+
+
+def test_wiring_compiles_nothing_in_the_window(
+    inside: MainWindow, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
+) -> None:
+    """Ports follow from the types. Code that the dock shows is made beside the window."""
+    compiled: list[str] = []
+    lower = sources.lower
+
+    def noted(*given: Any, **options: Any) -> Any:
+        compiled.append(threading.current_thread().name)
+        return lower(*given, **options)
+
+    monkeypatch.setattr(sources, "lower", noted)
+    patch = inside.canvas.patch
+    assert patch is not None
+    patch.add("op.sqrt", node_id="root")
+    patch.connect(PortRef("times", "out"), PortRef("root", "x"))
+    patch.connect(PortRef("root", "out"), PortRef("out", "value"))
+    QApplication.processEvents()
+    assert not compiled
+    inside.docks.reveal("code")
+    patch.set("times", b=77.5)
+    qtbot.waitUntil(lambda: "0f429B0000" in inside.code.ptx.toPlainText())
+    assert threading.current_thread().name not in compiled
 
 
 def test_sass_is_made_when_its_tab_is_opened_and_then_follows_the_wiring(
@@ -260,7 +290,10 @@ def test_sass_is_made_when_its_tab_is_opened_and_then_follows_the_wiring(
 
     def beside(what: str, work: Callable[[], object], then: Callable[[], None]) -> None:
         work()
-        waiting.append(then)
+        if what.startswith("Disassembling"):
+            waiting.append(then)
+        else:
+            then()
 
     monkeypatch.setattr(kernel_code, "run", made)
     inside.code.beside = beside
