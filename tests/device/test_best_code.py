@@ -11,6 +11,7 @@ import pytest
 from engine.device import optimiser
 from engine.device.arguments import pack_arguments
 from engine.device.device import Device
+from engine.device.host import HostDevice
 from engine.device.open import open_device
 from engine.device.optimiser import OptimiserJob, OptimiserQueue
 from engine.device.protocol import BestCode, ConditionalKind, LaunchConfig, Module
@@ -220,3 +221,69 @@ def test_the_newest_job_comes_first() -> None:
     assert done == [3, 1, 0]
     queue.add(made[2])
     assert queue._next() is made[2]
+
+
+#: Each thread keeps COUNT numbers over a barrier, then adds them: 1 + ... + COUNT times its number.
+_KEEPING = """.version 7.0
+.target sm_75
+.address_size 64
+.visible .entry scale(
+	.param .u64 out,
+	.param .f32 value
+)
+{
+	.reg .f32 %f<COUNT>;
+	.reg .b64 %rd<4>;
+	.reg .b32 %r<2>;
+	ld.param.u64 %rd1, [out];
+	mov.u32 %r1, %tid.x;
+	cvt.rn.f32.u32 %f0, %r1;
+MADE	bar.sync 0;
+ADDED	mul.wide.u32 %rd2, %r1, 4;
+	add.s64 %rd3, %rd1, %rd2;
+	st.global.f32 [%rd3], %f0;
+	ret;
+}
+"""
+
+
+def _keeping(count: int) -> str:
+    """Return a kernel that keeps so many numbers of each thread: volatile loads, so that none is read again."""
+    numbers = range(1, count)
+    made = "".join(f"\tld.volatile.global.f32 %f{n}, [%rd1];\n" for n in numbers)
+    added = "".join(f"\tadd.f32 %f0, %f0, %f{n};\n" for n in numbers)
+    return _KEEPING.replace("COUNT", str(count)).replace("MADE", made).replace("ADDED", added)
+
+
+def test_optimised_code_gets_the_scratch_memory_that_it_needs(jobs: list[OptimiserJob]) -> None:
+    """It may need more than the code before, in launches, in graphs that ran that, and when it comes from the cache."""
+    text, needed = f"{_keeping(2)}// {next(_numbers)}\n", 0
+    threads = 1000
+    for run in range(2):
+        device = HostDevice(cores=2)
+        needed = device.load_module(_keeping(60)).kernel("scale").scratch_bytes
+        module = device.load_module(text, best=BestCode(partial(_keeping, 60)))
+        kernel = module.kernel("scale")
+        out = device.upload(np.zeros(threads, np.float32))
+        graph = device.create_graph()
+        graph.add_kernel(
+            kernel,
+            LaunchConfig((1, 1, 1), (threads, 1, 1)),
+            pack_arguments(kernel.parameters, [out, np.float32(1)]),
+            [],
+        )
+        executable, stream = graph.instantiate(), device.create_stream()
+        for _ in range(3):
+            executable.launch(stream)
+        stream.synchronize()
+        if run == 0:
+            assert kernel.scratch_bytes < needed - 50 * 4 * threads
+            jobs[-1].run()
+        assert kernel.scratch_bytes == needed
+        for _ in range(3):
+            executable.launch(stream)
+        stream.synchronize()
+        np.testing.assert_array_equal(out.download(), np.arange(threads))
+        assert device.pool._own._scratch.size >= needed  # one thread block runs on the caller's thread
+        executable.destroy()
+        device.close()

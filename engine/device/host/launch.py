@@ -127,9 +127,9 @@ class Launch:
             raise self.error(failed, pool, pairs)
 
     def _work(self, worker: PoolWorker, blocks: int, chunk: int) -> bool:
-        address = self.arguments.address
+        function, address = self.kernel.function, self.arguments.address
         worker.prepare(self.shared_bytes, self.kernel.scratch_bytes, address)
-        return bool(self.kernel.function(self._piece.address, address, worker.address, blocks, chunk) == 0)
+        return bool(function(self._piece.address, address, worker.address, blocks, chunk) == 0)
 
     @property
     def is_brief(self) -> bool:

@@ -329,11 +329,13 @@ class Program:
         _FIELD.pack_into(self._code_memory, 8 * stepper.FIELDS * index, operation)
 
     def _write_function(self, index: int) -> None:
-        """Write the address of a kernel's code; it is written again until the optimised code is there."""
+        """Write the address of a kernel's code and its memory; again until the optimised code is there."""
         kernel = self._works[index].kernel
         assert isinstance(kernel, HostKernel)
         (self._unoptimised.discard if kernel.job is None else self._unoptimised.add)(index)
         _FIELD.pack_into(self._code_memory, 8 * (stepper.FIELDS * index + 1), kernel.function_address)
+        _FIELD.pack_into(self._code_memory, 8 * (stepper.FIELDS * index + 5), kernel.scratch_bytes)
+        self.scratch_bytes = max(self.scratch_bytes, kernel.scratch_bytes)
 
     def _write_transfer(self, index: int, work: MemsetWork | CopyWork) -> None:
         if isinstance(work, MemsetWork):

@@ -84,39 +84,44 @@ def warm_up() -> None:
     _ = functions, module, parser
 
 
-def optimise(ptx: str | Callable[[], str], name: str, processor: tuple[str, str]) -> bytes:
+def optimise(ptx: str | Callable[[], str], name: str, processor: tuple[str, str]) -> tuple[bytes, int]:
     """Return the optimised object code of one kernel of a module that `translate` has taken, in a worker process.
 
-    `ptx` is the module, or returns one whose kernels do the same.
+    `ptx` is the module, or returns one whose kernels do the same. The kernel's scratch memory in bytes is returned too,
+    which may be more than that of the code that was compiled first.
     """
     from engine.device.host.translate.module import translate_module
     from engine.ptx import parse
 
     module = parse(ptx if isinstance(ptx, str) else ptx())
     alone = replace(module, signatures={name: module.signatures[name]})
-    text = translate_module(alone, native.triple(), *processor).kernels[name]
+    translated = translate_module(alone, native.triple(), *processor)
+    text = translated.kernels[name]
     assert text is not None
-    return native.compile_object(text, processor)
+    return native.compile_object(text, processor), translated.scratch_bytes[name]
 
 
-def optimised(key: str, name: str, text: str | None, ptx: str | Callable[[], str]) -> bytes:
+def optimised(key: str, name: str, text: str | None, ptx: str | Callable[[], str]) -> tuple[bytes, int]:
     """Return the optimised object code of one kernel and cache it; KernelError when LLVM cannot compile it.
 
-    `text` is the kernel's LLVM text; None when that is to be made from the PTX, which is as for `optimise`.
+    Its scratch memory in bytes comes with it, 0 for no more than before. `text` is the kernel's LLVM text; None when
+    that is to be made from the PTX, which is as for `optimise`.
     """
     known = cache.load(key)
     if known is not None and name in known.optimised:  # another process or thread was faster
-        return known.optimised[name]
+        return known.optimised[name], known.scratch_bytes[name]
     if text is None:
-        code = run_in_background(optimise, ptx, name, native.cpu())
+        code, scratch_bytes = run_in_background(optimise, ptx, name, native.cpu())
     else:
-        code = run_in_background(native.compile_object, text, native.cpu())
+        code, scratch_bytes = run_in_background(native.compile_object, text, native.cpu()), 0
     with _FILES:
         known = cache.load(key)
         if known is not None:
             texts = {kernel: item for kernel, item in known.texts.items() if kernel != name}
-            cache.store(key, msgspec.structs.replace(known, texts=texts, optimised=known.optimised | {name: code}))
-    return code
+            scratch = known.scratch_bytes | {name: max(known.scratch_bytes[name], scratch_bytes)}
+            done = known.optimised | {name: code}
+            cache.store(key, msgspec.structs.replace(known, texts=texts, optimised=done, scratch_bytes=scratch))
+    return code, scratch_bytes
 
 
 def _own_bug(ptx: str, reason: Exception) -> TranslatorBug:

@@ -21,10 +21,10 @@ class CachedModule(msgspec.Struct, frozen=True):
     """A compiled module: object code, and what a launch needs.
 
     `code` is the whole module, compiled quickly, with its variables; `functions` is the code of what it calls and other
-    modules call too. For each kernel, `scratch_bytes` is the memory that a worker needs, and either `texts` has the
-    LLVM text that is not optimised yet, None where that is to be made from the PTX, or `optimised` the object code.
-    `variables` are the sizes of module variables; `lines` are source file and line by PTX line, from `.loc`; `spinning`
-    names the kernels whose thread blocks may wait for each other.
+    modules call too. For each kernel, `scratch_bytes` is the memory that a worker needs for any of its code, and either
+    `texts` has the LLVM text that is not optimised yet, None where that is to be made from the PTX, or `optimised` the
+    object code. `variables` are the sizes of module variables; `lines` are source file and line by PTX line, from
+    `.loc`; `spinning` names the kernels whose thread blocks may wait for each other.
     """
 
     code: bytes

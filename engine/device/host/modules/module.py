@@ -73,9 +73,11 @@ class HostKernel:
         if job is not None and self.block_ns is not None and self.block_ns * thread_blocks > WORTH_WAITING_NS:
             job.run()
 
-    def use(self, code: NativeCode) -> None:
-        """Run optimised code from now on."""
+    def use(self, code: NativeCode, scratch_bytes: int) -> None:
+        """Run optimised code from now on, which needs so much scratch memory."""
         self._code = code
+        # Before the function: who has read that finds enough memory for it.
+        self.scratch_bytes = max(self.scratch_bytes, scratch_bytes)
         self._take(code.function(_symbol(self.name)))
         self.job = None
 
@@ -192,9 +194,9 @@ def _optimise(
     if reference() is None:
         return
     try:
-        code = build.optimised(key, name, text, ptx)
+        code, scratch_bytes = build.optimised(key, name, text, ptx)
         kernel = reference()
         if kernel is not None:
-            kernel.use(NativeCode([code], [_symbol(name)], kernel.module.variables))
+            kernel.use(NativeCode([code], [_symbol(name)], kernel.module.variables), scratch_bytes)
     except (KernelError, RuntimeError):
         _LOG.warning("kernel %s stays as it was compiled first", name, exc_info=True)
