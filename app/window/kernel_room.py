@@ -6,6 +6,7 @@ from PySide6.QtCore import QObject, QPointF, QTimer, Signal
 
 from app.canvas.canvas import Canvas
 from app.inspector.inspector import Inspector
+from app.qt.beside import Run, at_once
 from app.view_models.op_report import op_report
 from app.window.breadcrumb import Breadcrumb
 from engine.diagnostics import PatchError
@@ -40,6 +41,8 @@ class KernelRoom(QObject):
         self._view: tuple[float, QPointF] = 1.0, QPointF()
         self._recent: list[str] = []
         self._has_errors = False
+        #: How slow work is done.
+        self.beside: Run = at_once
         #: The state of the open op graph.
         self.report: FrameReport | None = None
 
@@ -75,6 +78,8 @@ class KernelRoom(QObject):
             patch.subscribe(lambda change: None, self._name_it),
         ]
         self._show(editing.patch)
+        # To know what a chain may have, all blocks are described once: before a person searches for one.
+        self.beside("Looking through the blocks …", editing.patch.catalogue.all, lambda: None)
         self._name_it()
         self.breadcrumb.show()
         self._show_state()

@@ -234,7 +234,7 @@ class MainWindow(QMainWindow):
 
     def _wire(self) -> None:
         session, bridge, canvas = self.session, self.bridge, self.canvas
-        canvas.beside = self.inspector.beside = self.code.beside = self.beside.run
+        canvas.beside = self.inspector.beside = self.code.beside = self.kernel.beside = self.beside.run
         self.code.architecture = lambda: session.architecture
         session.replaced.connect(self._on_replaced)
         session.engine_changed.connect(self._on_engine_changed)

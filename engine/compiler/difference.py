@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from engine.compiler.buffers import BlockBuffers
 from engine.compiler.operations import AnyEntry, FusedEntry, Operation
 from engine.compiler.plan import Plan
-from engine.descriptions.entries import CaptureEntry, KernelEntry
+from engine.descriptions.entries import CaptureEntry, Kernel, KernelEntry
+from engine.kernel_sources.sources import OpGraphSource
 
 
 @dataclass(frozen=True)
@@ -47,15 +48,24 @@ class Difference:
 
     @property
     def has_other_kernels(self) -> bool:
-        """True when some operation launches another kernel than before."""
+        """True when some operation launches another kernel than before.
+
+        Optimised code of an op graph is told its numbers, so another number makes no other kernel.
+        """
         known = [index for index in self.renewed if self.earlier[index] >= 0]
         matches = ((self.now.operations[index], self.before.operations[self.earlier[index]]) for index in known)
         return any(
             isinstance(now.entry, KernelEntry)
             and isinstance(was.entry, KernelEntry)
-            and now.entry.kernel != was.entry.kernel
+            and _is_other(now.entry.kernel, was.entry.kernel)
             for now, was in matches
         )
+
+
+def _is_other(now: Kernel, was: Kernel) -> bool:
+    if isinstance(now.source, OpGraphSource) and isinstance(was.source, OpGraphSource):
+        return now.source.shared() != was.source.shared()
+    return now != was
 
 
 def difference(before: Plan, now: Plan) -> Difference:

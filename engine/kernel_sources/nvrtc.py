@@ -181,7 +181,7 @@ def compile_kernels(
 ) -> CompiledSource:
     """Compile CUDA C++ as `compile_cuda` does, and read the signatures of its kernels."""
     compiled = compile_cuda(source, path, architecture, include_folders, flags)
-    return replace(compiled, signatures=read_signatures(compiled.ptx))
+    return replace(compiled, signatures=dict(read_signatures(compiled.ptx)))
 
 
 def compile_cuda(

@@ -23,6 +23,7 @@ _HEADER = """
 !6 = !DILocation(line: 0, scope: !5)
 """
 _LOC = re.compile(r"\s*\.loc\s+1 (\d+) ")
+_LOC_LINE = re.compile(r"^\s*\.(?:loc|file)\s.*\n", re.MULTILINE)
 _DEBUG = re.compile(r"^  .*!dbg !(\d+)")
 
 
@@ -59,6 +60,11 @@ def ptx_lines(ptx: str, ops: tuple[str, ...]) -> dict[int, str]:
         elif at and line.startswith("\t"):
             lines[number] = ops[at - 1]
     return lines
+
+
+def without_lines(ptx: str) -> str:
+    """Return PTX that doesn't tell which op its lines come from."""
+    return _LOC_LINE.sub("", ptx)
 
 
 def llvm_lines(text: str, ops: tuple[str, ...]) -> dict[int, str]:

@@ -2,7 +2,9 @@
 
 import re
 from collections import ChainMap
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 from engine.ptx import tree as ptx
 from engine.ptx.body import BodyParser, parameter_list
@@ -205,7 +207,8 @@ _SKIPPED = re.compile(
 _BODY = re.compile(r"^\{\n(?:[\t $/][^\n]*\n|\n)*\}$", re.MULTILINE)
 
 
-def read_signatures(text: str) -> dict[str, ptx.KernelSignature]:
+@lru_cache(maxsize=16)
+def read_signatures(text: str) -> Mapping[str, ptx.KernelSignature]:
     """Return `parse(text).signatures` for PTX that a compiler wrote, in a fraction of the time.
 
     PtxSyntaxError as with `parse`, except for mistakes in skipped instructions, which are found when the text is

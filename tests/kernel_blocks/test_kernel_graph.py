@@ -183,7 +183,9 @@ def test_optimised_code_is_told_other_numbers(device: Device, monkeypatch: pytes
         queue._jobs[-1].run()
         becomes(UpdateLevel.NONE, 0.25, 8.5)
         for first in (1e-3, -1.5, 0.25):
-            patch.set(nodes[0], graph=graph_to_json(_ramp(first)))
+            before, after = patch.nodes[nodes[0].id].parameters["graph"], graph_to_json(_ramp(first))
+            assert engine.cost_of(ParameterChanged(nodes[0].id, "graph", after, before)).level is UpdateLevel.WARM
+            patch.set(nodes[0], graph=after)
             becomes(UpdateLevel.WARM, first, 8.5)
         waiting = len(queue._jobs)
         patch.set(nodes[1], graph=graph_to_json(_ramp(-0.125)))

@@ -12,6 +12,7 @@ from engine.diagnostics import KernelFault, Severity
 from engine.ops import OPS, GraphBuilder, OpGraph, check, compile_graph
 from engine.ops.analysis import analyse
 from engine.ops.graph import Port
+from engine.ops.places import without_lines
 from engine.ops.ptx import SAFE, check_calls, data_layout
 from engine.ops.table import CATEGORIES, OpType
 from engine.ops.types import ValueType
@@ -139,3 +140,16 @@ def test_a_fault_names_the_op(host_device: Device) -> None:
     line = fault.value.source_line
     assert line is not None
     assert kernel.ops[line - 1] == "far"
+
+
+def test_code_without_lines_is_the_same_code(host_device: Device) -> None:
+    """Only what tells the op of a line is gone."""
+    g = GraphBuilder()
+    twice = g.add("op.multiply", a=g.add("op.input", "x")["value"], b=2.0)
+    g.add("op.output", "out", value=g.add("op.sin", x=twice["out"])["out"])
+    kernel = compile_graph(g.graph())
+    bare = without_lines(kernel.ptx)
+    gone = [line.strip() for line in kernel.ptx.splitlines() if line not in bare.splitlines()]
+    assert gone and all(line.startswith((".loc", ".file")) for line in gone)
+    assert ".loc" not in bare
+    assert host_device.load_module(bare).kernel("kernel").parameters

@@ -4,7 +4,7 @@ import logging
 import re
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -296,7 +296,7 @@ def _after(log: str) -> str:
     return f": {log}" if log else ""
 
 
-def _declared(image: str | bytes) -> dict[str, KernelSignature]:
+def _declared(image: str | bytes) -> Mapping[str, KernelSignature]:
     if isinstance(image, bytes):
         return {}
     try:

@@ -1,9 +1,13 @@
 """A chain opens on the canvas like a kernel: library calls are wired there, and mistakes stand at them."""
 
+from weakref import WeakKeyDictionary
+
 import pytest
 from pytestqt.qtbot import QtBot
 
 from app.window.main_window import MainWindow
+from engine.catalogue.catalogue import Catalogue
+from engine.chains import members
 from engine.protocol.messages import NodeState
 from tests.app.canvas.canvas_support import Hand
 from tests.app.window.window_support import patch_of
@@ -58,3 +62,17 @@ def test_the_search_offers_library_calls_alone(inside: MainWindow) -> None:
     assert graph is not None
     found = {block.id for block in graph.catalogue.search("multiply")}
     assert "linalg.multiply" in found and "math.multiply" not in found
+
+
+def test_what_a_chain_may_have_is_known_before_a_person_searches(
+    window: MainWindow, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
+) -> None:
+    """All blocks are described for that, once, beside the window."""
+    monkeypatch.setattr(members, "_calls", WeakKeyDictionary())
+    window.files.new()
+    patch_of(window).add("kernel.chain", node_id="chain")
+    window.kernel.enter(patch_of(window), "chain")
+    graph = window.kernel.graph
+    assert graph is not None
+    library = Catalogue.all(graph.catalogue)
+    qtbot.waitUntil(lambda: all(kind in members._calls for kind in library))
