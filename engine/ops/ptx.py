@@ -13,6 +13,8 @@ from llvmlite import ir
 from engine.ops.functions.table import called, definition
 
 TRIPLE = "nvptx64-nvidia-cuda"
+#: What the labels of loops that ops make begin with.
+LOOP = "for.header"
 _CALL_NUMBER = re.compile(r" // callseq \d+(?:, \d+)?")
 
 
@@ -69,15 +71,16 @@ def functions_ptx(text: str) -> str:
 def inlined(text: str) -> str:
     """Return the PTX of a module, whose text is `text`, without calls: it takes longer to compile, and runs faster.
 
-    Both compute the same bits.
+    Both compute the same bits. Loops that ops make are unrolled, all of a loop whose number of turns is a constant.
     """
     intrinsics: dict[str, str] = {}
+    unrolls = LOOP in text
     for name in called(text):
         found = definition(name)
         intrinsics |= found.intrinsics
         text = re.sub(rf'^declare .*@"{name}".*', _within(found.text), text, count=1, flags=re.MULTILINE)
     missing = (line for name, line in intrinsics.items() if f'declare {line.split()[1]} @"{name}"' not in text)
-    return compiled("\n".join((text, *missing)), inlines=True)
+    return compiled("\n".join((text, *missing)), inlines=True, unrolls=unrolls)
 
 
 def _within(text: str) -> str:
@@ -102,14 +105,19 @@ def _check_safe(names: Iterable[str]) -> None:
             raise AssertionError(f"ops must call intrinsics that are known to be safe, got {name}")
 
 
-def compiled(text: str, *, inlines: bool = False) -> str:
-    """Return the PTX of LLVM IR, which must be known to be safe."""
+def compiled(text: str, *, inlines: bool = False, unrolls: bool = False) -> str:
+    """Return the PTX of LLVM IR, which must be known to be safe; the passes that are run here bring no intrinsics."""
     parsed = llvm.parse_assembly(text, llvm.create_context())
     parsed.verify()
     if inlines:
         passes = llvm.create_new_module_pass_manager()
         passes.add_always_inliner_pass()
-        passes.run(parsed, llvm.create_pass_builder(_machine(), llvm.create_pipeline_tuning_options(speed_level=0)))
+        if unrolls:
+            passes.add_loop_rotate_pass()
+            passes.add_loop_unroll_pass()
+            passes.add_simplify_cfg_pass()
+        options = llvm.create_pipeline_tuning_options(speed_level=2 if unrolls else 0)
+        passes.run(parsed, llvm.create_pass_builder(_machine(), options))
     ptx: str = _machine().emit_assembly(parsed)
     # LLVM numbers calls through the life of the process; the same module gives the same PTX every time.
     return _CALL_NUMBER.sub("", ptx.replace("\t.section\t.debug_macinfo\t{\t}\n", ""))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from engine.device.device import Device
-from engine.ops import GraphBuilder, OpGraph, check
+from engine.ops import GraphBuilder, OpGraph, check, compile_graph
 from engine.ops.graph import Port
 from tests.ops.reference import Reference, assert_same
 from tests.ops.running import run
@@ -116,3 +116,31 @@ def test_each_mistake_has_one_message_on_its_op(parts: list[tuple[str, str, str,
             g.connect(Port(*source.split(".")), *target.split("."))
     first = next(problem for problem in check(g.graph()) if problem.message.startswith(message))
     assert first.node in {part[0] for part in parts if isinstance(part, tuple)}
+
+
+def _powers(turns: int | None) -> OpGraph:
+    """Return x + x^2 + ... + x^n + 1 by Horner's rule; the number of turns is a parameter, or a constant."""
+    g = GraphBuilder()
+    x, one = g.add("op.input", "x")["value"], g.add("op.constant", "one", value=1.0, type="f32")["out"]
+    count = turns if turns is not None else g.add("op.parameter", "count", type="s32", default=5.0)["out"]
+    loop = g.add("op.for", "loop", count=count, initial_a=one)
+    loop.connect("next_a", g.add("op.multiply_add", region="loop", a=loop["a"], b=x, c=1.0)["out"])
+    g.add("op.output", "out", value=loop["a"])
+    return g.graph()
+
+
+@pytest.mark.parametrize("turns", [0, 1, 5, 64])
+def test_a_constant_number_of_turns_is_unrolled(optimised: Device, turns: int) -> None:
+    """The code that runs in the end has no loop then; its results are those of the code that runs first."""
+    values = np.linspace(-1.5, 1.5, 1027, dtype=np.float32)
+    expected = np.ones_like(values, dtype=np.float64)
+    for _ in range(turns):
+        expected = (expected * values + 1).astype(np.float32).astype(np.float64)
+    for graph, given in ((_powers(turns), {}), (_powers(None), {"count": turns})):
+        found = run(optimised, graph, {"x": values}, (1027,), is_inlined=True, **given)["out"]
+        first = run(optimised, graph, {"x": values}, (1027,), **given)["out"]
+        np.testing.assert_array_equal(found.astype(np.float64), expected)
+        np.testing.assert_array_equal(found, first)
+    # The first turn adds 1 to x, which needs no product.
+    assert compile_graph(_powers(turns)).inlined_ptx().count("fma.rn.f32") == max(turns - 1, 0)
+    assert compile_graph(_powers(turns)).ptx.count("fma.rn.f32") == 1

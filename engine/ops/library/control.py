@@ -5,6 +5,7 @@ from __future__ import annotations
 from llvmlite import ir
 
 from engine.ops.emission import I32, LLVM, Buffer, Emission, Value
+from engine.ops.ptx import LOOP
 from engine.ops.rules import integer, take
 from engine.ops.table import Call, Misuse, OpCode, OpInput, OpOutput, OpType, Signature, register
 from engine.ops.types import BOOLEAN, S32, ValueType, promote
@@ -115,7 +116,7 @@ def _for(emission: Emission, code: OpCode) -> dict[str, Value | Buffer]:
     slots = {slot: code.value(f"initial_{slot}") for slot in _SLOTS if slot in code.used}
     count = code.value("count").parts[0]
     before = builder.block
-    header, body, after = (emission.block(name) for name in ("for.header", "for.body", "for.after"))
+    header, body, after = (emission.block(name) for name in (LOOP, "for.body", "for.after"))
     builder.branch(header)
     builder.position_at_end(header)
     carried = [ir.Constant(I32, 0), *(part for value in slots.values() for part in value.parts)]
