@@ -14,8 +14,8 @@ from engine.diagnostics import Diagnostic, warning
 #: The parameter of a block that lists its constants, and its help.
 CONSTANTS = "constants"
 CONSTANTS_DOC = (
-    "Parameters that are compiled into the kernel, such as taps, gain: another value compiles it again, and loops over "
-    "them unroll."
+    "Parameters that are compiled into the kernel, such as taps, gain; the pin at a parameter adds it. Another value "
+    "compiles the kernel again, and loops over it unroll."
 )
 
 
