@@ -20,6 +20,10 @@ from engine.device.host.translate.operands import width
 from engine.device.host.translate.phases.warp_values import WarpValues
 from engine.ptx.tree import Function
 
+#: Bytes between arrays. A cache holds few lines whose addresses differ by a multiple of 4 KiB, as the elements of one
+#: thread would in arrays without a gap.
+_APART = 128
+
 
 class Spills:
     """Where one kernel's spills lie in a worker's scratch memory; `size` is the memory used so far."""
@@ -39,7 +43,7 @@ class Spills:
     def place(self, name: str, size: int) -> int:
         """Return where an array of elements of `size` bytes lies."""
         if name not in self._places:
-            self._places[name] = self.reserve(size * abi.MAX_THREADS)
+            self._places[name] = self.reserve(size * abi.MAX_THREADS + _APART)
         return self._places[name]
 
     def kept(self, live: Iterable[str]) -> list[str]:
