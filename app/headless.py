@@ -216,7 +216,7 @@ def _print_tables(result: RunResult, last: FrameReport) -> None:
         column.justify = "right"
     for node_id, node in last.nodes.items():
         time = "" if node.time_ns is None else f"{node.time_ns / 1e6:.2f} ms"
-        kernels = f"in {node.fused_into}" if node.fused_into else str(node.kernels)
+        kernels = str(node.kernels) if node.kernels or not node.fused_into else f"in {', '.join(node.fused_into)}"
         table.add_row(node_id, node.type, str(node.state), time, kernels)
     console.print(table)
     summary = result.as_json()

@@ -53,7 +53,7 @@ class RunResult:
                     "type": node.type,
                     "state": str(node.state),
                     "message": node.message,
-                    "fused_into": node.fused_into or None,
+                    "fused_into": list(node.fused_into),
                     "time_ms": None if node.time_ns is None else _milliseconds(node.time_ns),
                 }
                 for node_id, node in (self.last.nodes.items() if self.last else ())

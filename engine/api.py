@@ -25,10 +25,11 @@ from engine.kernel_sources.sources import (
     PythonOptions,
 )
 from engine.libraries import blas, dnn, fft, images, lapack, sparse
-from engine.ops import GraphBuilder, OpGraph, graph_from_json
+from engine.ops import GraphBuilder, OpGraph, OpPort, graph_from_json
 from engine.patch.composite import Composite
 from engine.patch.composite_builder import CompositeBuilder
 from engine.types import (
+    DType,
     Struct,
     any_type,
     declaration,
@@ -56,6 +57,7 @@ __all__ = [
     "CudaFile",
     "CudaOptions",
     "CudaText",
+    "DType",
     "GraphBlock",
     "GraphBuilder",
     "In",
@@ -66,6 +68,7 @@ __all__ = [
     "Moment",
     "OpGraph",
     "OpGraphSource",
+    "OpPort",
     "Out",
     "PtxFile",
     "PythonKernel",

@@ -1,4 +1,4 @@
-// Kernels on buffers of any element type: select, constant, convert, positions, copies of strided buffers.
+// Kernels on buffers of any element type: select, and copies of strided buffers.
 #include "elements.cuh"
 
 // True when an axis has no gaps: `dense` elements lie between two of its positions.
@@ -45,50 +45,4 @@ extern "C" __global__ void select(
     const void* chosen = is_true(condition, condition_type, element) ? a : b;
     const unsigned int size = type & ELEMENT_SIZE;
     copy_element(static_cast<unsigned char*>(out) + static_cast<size_t>(i) * size, element_at(chosen, type, i), size);
-}
-
-extern "C" __global__ void constant(void* out, unsigned int type, double value, int count) {
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < count) put_number(out, type, i, value);
-}
-
-extern "C" __global__ void convert(const void* x, unsigned int x_type, void* out, unsigned int type, int count) {
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= count) return;
-    // A double would lose the lowest bits of 64-bit whole numbers; those wrap around, as in C.
-    if ((x_type | type) & (ELEMENT_FLOAT | ELEMENT_BOOLEAN))
-        put_number(out, type, i, number_at(x, x_type, i));
-    else
-        put_whole(out, type, i, whole_at(x, x_type, i));
-}
-
-// `inner` consecutive elements share a position along the axis, which has `size` positions.
-extern "C" __global__ void positions(unsigned int* __restrict__ out, int size, int inner, int count) {
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < count) out[i] = i / inner % size;
-}
-
-// One thread an element; `y` may be missing, and `value` then takes its place. The operations are numbered as in
-// blocks/math/compare.py.
-extern "C" __global__ void compare(
-    const void* x,
-    unsigned int x_type,
-    const void* y,
-    unsigned int y_type,
-    bool* __restrict__ out,
-    double value,
-    int operation,
-    int count) {
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= count) return;
-    const double left = number_at(x, x_type, i);
-    const double right = y ? number_at(y, y_type, i) : value;
-    switch (operation) {
-        case 0: out[i] = left < right; break;
-        case 1: out[i] = left <= right; break;
-        case 2: out[i] = left == right; break;
-        case 3: out[i] = left != right; break;
-        case 4: out[i] = left >= right; break;
-        default: out[i] = left > right;
-    }
 }

@@ -1,7 +1,7 @@
-// Fields on a regular grid of points, shape [height, width]: heat by relaxation, waves, drops, and colours for values.
+// Fields on a regular grid of points, shape [height, width]: heat by relaxation, waves, drops, and light on them.
 #include "frame.cuh"
-#include "palette.cuh"
 #include "random.cuh"
+#include "vector.cuh"
 
 // The edge of a plate; its corners belong to the upper and lower edge. The inside stays as it is.
 extern "C" __global__ void heat_edges(
@@ -99,17 +99,6 @@ extern "C" __global__ void count_drop(unsigned int* number) { ++*number; }
 extern "C" __global__ void every(unsigned int* calls, unsigned int* due, int period) {
     *due = *calls % static_cast<unsigned int>(period) == 0;
     *calls = (*calls + 1) % static_cast<unsigned int>(period);
-}
-
-// Values from `low` to `high` through a colour ramp that begins with black.
-extern "C" __global__ void color_values(
-    const float* __restrict__ x, float4* __restrict__ image, float low, float high, int palette, int count) {
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= count) return;
-    const float t = saturate((x[i] - low) / (high - low));
-    const float3 ramp = sample(palette_by_index(palette), 1.0f - t);
-    const float light = saturate(4.0f * t);
-    image[i] = {ramp.x * light, ramp.y * light, ramp.z * light, 1.0f};
 }
 
 // A surface lit from the upper left.

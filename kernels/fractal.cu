@@ -1,6 +1,5 @@
 // Escape-time fractals, a few iterations at a time. Each operation is rounded by itself (no fused multiply-add), so that
 // every device computes the same counts.
-#include "palette.cuh"
 
 // A point is (z real, z imaginary, c real, c imaginary). The grid of points has its middle at the centre; `step` is the
 // distance between two of them.
@@ -57,36 +56,4 @@ extern "C" __global__ void mandelbrot_step(
     }
     __syncthreads();
     if (threadIdx.x == 0 && going > 0) atomicAdd(active, going);
-}
-
-// The count, made smooth by how far outside the last point fell (Linas Vepstas, "Renormalizing the Mandelbrot escape"),
-// runs through a ramp there and back; points that never escaped are black. The formula needs points far outside, so
-// those that escaped are iterated a little further.
-extern "C" __global__ void color_escape(
-    const float4* __restrict__ points,
-    const unsigned int* __restrict__ counts,
-    float4* __restrict__ image,
-    float band,
-    float shift,
-    int palette,
-    int count) {
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= count) return;
-    float4 point = points[i];
-    float4 color = {0.0f, 0.0f, 0.0f, 1.0f};
-    if (point.x * point.x + point.y * point.y > 4.0f) {
-        for (int turn = 0; turn < 3; ++turn) {
-            const float xy = point.x * point.y;
-            point.x = point.x * point.x - point.y * point.y + point.z;
-            point.y = xy + xy + point.w;
-        }
-        const float square = point.x * point.x + point.y * point.y;
-        const float smooth = fmaxf(counts[i] + 4.0f - log2f(0.5f * log2f(square)), 0.0f);
-        const float turns = smooth / band + shift;
-        const float there = 2.0f * (turns - floorf(turns));
-        const float3 ramp = sample(palette_by_index(palette), there < 1.0f ? there : 2.0f - there);
-        const float fading = saturate(smooth / band + 0.1f);
-        color = {ramp.x * fading, ramp.y * fading, ramp.z * fading, 1.0f};
-    }
-    image[i] = color;
 }

@@ -3,41 +3,6 @@
 #include "random.cuh"
 #include "vector.cuh"
 
-extern "C" __global__ void checkerboard(
-    float4* __restrict__ out, float cell, float dark, float light, int width, int height) {
-    const int x = blockIdx.x * blockDim.x + threadIdx.x;
-    const int y = blockIdx.y * blockDim.y + threadIdx.y;
-    if (x >= width || y >= height) return;
-    const int column = static_cast<int>(floorf(x / cell));
-    const int row = static_cast<int>(floorf(y / cell));
-    const float value = (column + row) % 2 == 0 ? light : dark;
-    out[static_cast<size_t>(y) * width + x] = {value, value, value, 1.0f};
-}
-
-extern "C" __global__ void gradient(
-    float4* __restrict__ out,
-    float angle,
-    float red_from,
-    float green_from,
-    float blue_from,
-    float red_to,
-    float green_to,
-    float blue_to,
-    int width,
-    int height) {
-    const int x = blockIdx.x * blockDim.x + threadIdx.x;
-    const int y = blockIdx.y * blockDim.y + threadIdx.y;
-    if (x >= width || y >= height) return;
-    float along_y, along_x;
-    sincospif(angle / 180.0f, &along_y, &along_x);
-    // 0 and 1 lie on the two corners (or edges) that are farthest apart in this direction.
-    const float u = (x + 0.5f) / width - 0.5f;
-    const float v = (y + 0.5f) / height - 0.5f;
-    const float t = saturate((u * along_x + v * along_y) / (fabsf(along_x) + fabsf(along_y)) + 0.5f);
-    const float3 color = lerp(float3{red_from, green_from, blue_from}, float3{red_to, green_to, blue_to}, t);
-    out[static_cast<size_t>(y) * width + x] = {color.x, color.y, color.z, 1.0f};
-}
-
 __device__ inline float lattice_value(int x, int y, int z, unsigned int seed) {
     return uniform(hash(x + hash(y + hash(z + hash(seed)))));
 }

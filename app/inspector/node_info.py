@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLabel, QLineEdit, QSizePolicy, QToolButton, QVBox
 from app.theme import colours
 from app.theme.icons import icon
 from app.view_models.live_values import LiveValue
-from app.view_models.tooltips import message_text, title_of
+from app.view_models.tooltips import message_text, titles_of
 from app.widgets.button_row import ButtonRow
 from app.widgets.marked_text import without_marks
 from engine.blocktypes.block import Block
@@ -71,8 +71,8 @@ class NodeStatus(QWidget):
             for port in self._outputs
             if (buffer := report.buffers.get(f"{node}.{port}")) is not None
         ]
-        if found.fused_into:
-            self._time = f"fused into {title_of(patch, found.fused_into)}"
+        if found.fused_into and not found.kernels:
+            self._time = f"fused into {titles_of(patch, found.fused_into)}"
         elif found.state in _NOT_RUNNING or found.time_ns is None:
             self._time = ""
         elif is_due:

@@ -1,7 +1,7 @@
 """What the canvas says when the pointer rests on a node, a port or a connection."""
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from app.edits.drive import source_title
 from app.view_models.live_values import LiveValue
@@ -86,11 +86,23 @@ def constants_text(patch: Patch, node_id: str, block_type: type[Block]) -> str:
 
 def fusion_text(patch: Patch, node_id: str, nodes: Mapping[str, NodeReport]) -> str:
     """Return which blocks share one kernel with a node, "" when none do."""
-    if into := nodes[node_id].fused_into:
-        return f"Fused into {title_of(patch, into)}: one kernel does the work of both, and its time is told there."
-    others = [title_of(patch, node) for node, other in nodes.items() if other.fused_into == node_id]
-    more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
-    return f"Its kernel also does the work of {', '.join(others[:_NAMED])}{more}." if others else ""
+    report, lines = nodes[node_id], list[str]()
+    into = titles_of(patch, report.fused_into)
+    if len(report.fused_into) > 1:
+        lines.append(f"Fused into {into}: the kernel of each computes it again, and tells the time.")
+    elif into and not report.kernels:
+        lines.append(f"Fused into {into}: one kernel does the work of both, and its time is told there.")
+    elif into:
+        lines.append(f"The kernel of {into} does a part of its work.")
+    if others := [node for node, other in nodes.items() if node_id in other.fused_into]:
+        lines.append(f"Its kernel also does the work of {titles_of(patch, others)}.")
+    return " ".join(lines)
+
+
+def titles_of(patch: Patch, node_ids: Sequence[str]) -> str:
+    """Return the titles of a few nodes, and how many more there are."""
+    more = f" and {len(node_ids) - _NAMED} more" if len(node_ids) > _NAMED else ""
+    return f"{', '.join(title_of(patch, node) for node in node_ids[:_NAMED])}{more}"
 
 
 def title_of(patch: Patch, node_id: str) -> str:

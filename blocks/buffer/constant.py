@@ -1,6 +1,17 @@
-from blocks.buffer.element_types import NUMBERS
+from functools import cache
+
+from blocks.buffer.element_types import NUMBERS, convert
 from blocks.buffer.shape_text import shape_rule
-from engine.api import Block, BlockBuilder, Kernel, Out, any_type, param, port
+from engine.api import Block, BlockBuilder, DType, GraphBuilder, OpGraphSource, Out, any_type, param, port
+
+
+@cache
+def constant(dtype: DType) -> OpGraphSource:
+    """Return the kernel that makes elements of a type."""
+    graph = GraphBuilder()
+    value = graph.add("op.parameter", "value", type="f64")
+    graph.add("op.output", "out", value=convert(graph, value["out"], dtype), type=str(dtype))
+    return OpGraphSource.of(graph.graph())
 
 
 class Constant(Block, id="buffer.constant", tags=("fill", "value", "zeros", "ones", "number")):
@@ -16,10 +27,8 @@ class Constant(Block, id="buffer.constant", tags=("fill", "value", "zeros", "one
     shape: str = param("1", doc='Sizes of the axes, the slowest first, such as "1080, 1920".')
     dtype: str = param("f32", choices=tuple(NUMBERS), doc="Element type.")
 
-    kernel = Kernel("buffers.cu", entry="constant")
-
     def describe(self, build: BlockBuilder) -> None:
         """One thread an element."""
-        build.define(self.out, dtype=NUMBERS[self.dtype], shape=shape_rule("shape", self.shape))
-        arguments = (self.out, build.element_type(self.out), self.value, self.out.size)
-        build.launch(self.kernel, num_threads=self.out.size, args=arguments)
+        dtype = NUMBERS[self.dtype]
+        build.define(self.out, dtype=dtype, shape=shape_rule("shape", self.shape))
+        build.compute(constant(dtype), over=self.out)

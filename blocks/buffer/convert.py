@@ -1,5 +1,21 @@
-from blocks.buffer.element_types import NUMBERS
-from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, param, port
+from functools import cache
+
+from blocks.buffer.element_types import HELD, NUMBERS, convert
+from engine.api import Block, BlockBuilder, DType, GraphBuilder, In, OpGraphSource, Out, any_type, param, port
+
+
+@cache
+def conversion(dtype: DType) -> OpGraphSource:
+    """Return the kernel that converts x, of any type, to elements of this one."""
+    graph = GraphBuilder()
+    x = graph.add("op.input", "x", type="number")
+    converted = convert(graph, x["value"], dtype)
+    if dtype.kind == "integer":
+        # An f64 would lose the lowest bits of whole numbers of 64 bits.
+        whole = graph.add("op.convert", x=x["whole"], type=str(HELD.get(dtype, dtype)))["out"]
+        converted = graph.add("op.select", condition=x["is_whole"], a=whole, b=converted)["out"]
+    graph.add("op.output", "out", value=converted, type=str(dtype))
+    return OpGraphSource.of(graph.graph())
 
 
 class Convert(Block, id="buffer.convert", tags=("cast", "type", "float", "int", "dtype")):
@@ -14,10 +30,8 @@ class Convert(Block, id="buffer.convert", tags=("cast", "type", "float", "int", 
     out: Out[any_type] = port(shape="same(x)", dtype="given", doc="The numbers, converted.")
     dtype: str = param("f32", choices=tuple(NUMBERS), doc="Element type of the output.")
 
-    kernel = Kernel("buffers.cu", entry="convert")
-
     def describe(self, build: BlockBuilder) -> None:
         """One thread an element."""
-        build.define(self.out, dtype=NUMBERS[self.dtype])
-        arguments = (self.x, build.element_type(self.x), self.out, build.element_type(self.out), self.out.size)
-        build.launch(self.kernel, num_threads=self.out.size, args=arguments)
+        dtype = NUMBERS[self.dtype]
+        build.define(self.out, dtype=dtype)
+        build.compute(conversion(dtype), over=self.out)

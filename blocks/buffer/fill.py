@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, Kernel, Out, f32, param, port
+from engine.api import Block, BlockBuilder, OpGraphSource, Out, f32, param, port
 
 
 class Fill(Block, id="buffer.fill", tags=("constant", "memset", "zeros", "ones")):
@@ -12,8 +12,8 @@ class Fill(Block, id="buffer.fill", tags=("constant", "memset", "zeros", "ones")
     count: int = param(1024, min=1, max=1 << 26, unit="elements", structural=True, doc="Number of elements.")
     value: float = param(0.0, min=-1000, max=1000, doc="Value of every element.")
 
-    kernel = Kernel("elementwise.cu", entry="fill")
+    graph = OpGraphSource.of_expression("value")
 
     def describe(self, build: BlockBuilder) -> None:
         """One thread an element."""
-        build.launch(self.kernel, num_threads=self.out.size, args=(self.out, self.value, self.out.size))
+        build.compute(self.graph, over=self.out)

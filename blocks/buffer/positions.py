@@ -1,7 +1,7 @@
 import math
 
 from blocks.buffer.shape_text import shape_rule, whole_numbers
-from engine.api import Block, BlockBuilder, Kernel, Out, param, port, u32
+from engine.api import Block, BlockBuilder, OpGraphSource, Out, param, port, u32
 from engine.diagnostics import PatchError
 
 
@@ -16,8 +16,6 @@ class Positions(Block, id="buffer.positions", tags=("index", "iota", "range", "a
     shape: str = param("256", doc='Sizes of the axes, the slowest first, such as "1080, 1920".')
     axis: int = param(0, min=0, max=7, structural=True, doc="The axis along which positions are counted.")
 
-    kernel = Kernel("buffers.cu", entry="positions")
-
     def describe(self, build: BlockBuilder) -> None:
         """One thread an element."""
         sizes = whole_numbers("shape", self.shape)
@@ -25,5 +23,5 @@ class Positions(Block, id="buffer.positions", tags=("index", "iota", "range", "a
             raise PatchError(f"parameter axis must be one of the {len(sizes)} axes of the shape, got {self.axis}")
         build.define(self.out, shape=shape_rule("shape", self.shape))
         inner = math.prod(sizes[self.axis + 1 :])
-        arguments = (self.out, sizes[self.axis], inner, self.out.size)
-        build.launch(self.kernel, num_threads=self.out.size, args=arguments)
+        graph = OpGraphSource.of_expression(f"uint(i) // {inner} % {sizes[self.axis]}")
+        build.compute(graph, over=self.out)

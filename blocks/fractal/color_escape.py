@@ -1,5 +1,20 @@
-from blocks.image.palettes import PALETTES
-from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port, u32
+from blocks.image.palettes import PALETTES, ramp
+from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port, u32
+
+#: The count, made smooth by how far outside the last point fell (Linas Vepstas, "Renormalizing the Mandelbrot escape"),
+#: runs through a ramp there and back. The formula needs points far outside, so they are iterated a little further.
+_TURN = """
+z = vec(z.x * z.x - z.y * z.y + points.z, 2 * z.x * z.y + points.w)"""
+_SMOOTH = f"""
+z = points.xy{_TURN * 3}
+smooth = max(counts + 4 - log2(0.5 * log2(z.x * z.x + z.y * z.y)), 0)
+there = 2 * fract(smooth / band + shift)
+place = min(there, 2 - there)"""
+#: Points that never escaped are black.
+_COLOR = """
+has_escaped = points.x * points.x + points.y * points.y > 4
+c = ramp * saturate(smooth / band + 0.1) if has_escaped else vec(0, 0, 0)
+vec(c.x, c.y, c.z, 1)"""
 
 
 class ColorEscape(Block, id="fractal.color_escape", tags=("mandelbrot", "palette", "smooth", "image")):
@@ -13,12 +28,15 @@ class ColorEscape(Block, id="fractal.color_escape", tags=("mandelbrot", "palette
     image: Out[float4] = port(shape="same(points)", doc="The picture, linear RGBA, opaque.")
     band: float = param(24.0, min=1, max=1000, unit="iterations", doc="Iterations from one colour round to the next.")
     shift: float = param(0.0, min=-1, max=1, doc="Where in the round the colours begin.")
-    palette: str = param("ember", choices=PALETTES, doc="The colours.")
+    palette: str = param("ember", choices=tuple(PALETTES), doc="The colours.")
 
-    kernel = Kernel("fractal.cu", entry="color_escape")
+    graphs = {  # noqa: RUF012 - never changed
+        palette: OpGraphSource.of_expression(
+            f"{_SMOOTH}\n{ramp(palette)}\n{_COLOR}", output="image", points=float4, counts=u32
+        )
+        for palette in PALETTES
+    }
 
     def describe(self, build: BlockBuilder) -> None:
         """One thread a pixel."""
-        look = (self.band, self.shift, PALETTES.index(self.palette))
-        arguments = (self.points, self.counts, self.image, *look, self.image.size)
-        build.launch(self.kernel, num_threads=self.image.size, args=arguments)
+        build.compute(self.graphs[self.palette], over=self.image)

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, Kernel, Out, float4, param, port
+from engine.api import Block, BlockBuilder, OpGraphSource, Out, float4, param, port
 
 
 class Checkerboard(Block, id="image.checkerboard", tags=("pattern", "generator", "test")):
@@ -14,9 +14,12 @@ class Checkerboard(Block, id="image.checkerboard", tags=("pattern", "generator",
     dark: float = param(0.02, min=0, max=1, doc="Linear grey of the dark squares.")
     light: float = param(0.8, min=0, max=1, doc="Linear grey of the light squares.")
 
-    kernel = Kernel("patterns.cu", entry="checkerboard")
+    graph = OpGraphSource.of_expression(
+        "square = int(floor(px / cell)) + int(floor(py / cell))\n"
+        "grey = light if square % 2 == 0 else dark\n"
+        "vec(grey, grey, grey, 1)"
+    )
 
     def describe(self, build: BlockBuilder) -> None:
         """One thread a pixel."""
-        size = (self.width, self.height)
-        build.launch(self.kernel, num_threads=size, args=(self.out, self.cell, self.dark, self.light, *size))
+        build.compute(self.graph, over=self.out)

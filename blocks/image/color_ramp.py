@@ -1,5 +1,5 @@
-from blocks.image.palettes import PALETTES
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port
+from blocks.image.palettes import PALETTES, ramp
+from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, f32, float4, param, port
 
 
 class ColorRamp(Block, id="image.color_ramp", tags=("colormap", "heatmap", "palette", "false color")):
@@ -13,12 +13,21 @@ class ColorRamp(Block, id="image.color_ramp", tags=("colormap", "heatmap", "pale
     image: Out[float4] = port(shape="same(x)", doc="The picture, linear RGBA, opaque.")
     low: float = param(0.0, min=-1000, max=1000, doc="Value that is black.")
     high: float = param(1.0, min=-1000, max=1000, doc="Value that has the first colour.")
-    palette: str = param("ember", choices=PALETTES, doc="The colours.")
+    palette: str = param("ember", choices=tuple(PALETTES), doc="The colours.")
 
-    kernel = Kernel("fields.cu", entry="color_values")
+    graphs = {  # noqa: RUF012 - never changed
+        palette: OpGraphSource.of_expression(
+            f"t = saturate((x - low) / (high - low))\n"
+            f"place = 1 - t\n"
+            f"{ramp(palette)}\n"
+            f"c = ramp * saturate(4 * t)\n"
+            f"vec(c.x, c.y, c.z, 1)",
+            output="image",
+            x=f32,
+        )
+        for palette in PALETTES
+    }
 
     def describe(self, build: BlockBuilder) -> None:
         """One thread a pixel."""
-        look = (self.low, self.high, PALETTES.index(self.palette))
-        arguments = (self.x, self.image, *look, self.image.size)
-        build.launch(self.kernel, num_threads=self.image.size, args=arguments)
+        build.compute(self.graphs[self.palette], over=self.image)

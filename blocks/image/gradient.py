@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, Kernel, Out, float4, param, port
+from engine.api import Block, BlockBuilder, OpGraphSource, Out, float4, param, port
 
 
 class Gradient(Block, id="image.gradient", tags=("ramp", "generator", "background")):
@@ -19,11 +19,18 @@ class Gradient(Block, id="image.gradient", tags=("ramp", "generator", "backgroun
     green_to: float = param(0.45, min=0, max=1, doc="Linear green where it ends.")
     blue_to: float = param(0.15, min=0, max=1, doc="Linear blue where it ends.")
 
-    kernel = Kernel("patterns.cu", entry="gradient")
+    # 0 and 1 lie on the two corners, or edges, that are farthest apart in this direction.
+    graph = OpGraphSource.of_expression(
+        "along_x = cos(angle * pi / 180)\n"
+        "along_y = sin(angle * pi / 180)\n"
+        "span = abs(along_x) + abs(along_y)\n"
+        "t = saturate(((u - 0.5) * along_x + (v - 0.5) * along_y) / span + 0.5)\n"
+        "red = red_from + (red_to - red_from) * t\n"
+        "green = green_from + (green_to - green_from) * t\n"
+        "blue = blue_from + (blue_to - blue_from) * t\n"
+        "vec(red, green, blue, 1)"
+    )
 
     def describe(self, build: BlockBuilder) -> None:
         """One thread a pixel."""
-        start = (self.red_from, self.green_from, self.blue_from)
-        end = (self.red_to, self.green_to, self.blue_to)
-        size = (self.width, self.height)
-        build.launch(self.kernel, num_threads=size, args=(self.out, self.angle, *start, *end, *size))
+        build.compute(self.graph, over=self.out)

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port
+from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port
 
 
 class Tone(Block, id="image.tone", tags=("exposure", "contrast", "brightness", "gamma", "grade", "color")):
@@ -16,9 +16,16 @@ class Tone(Block, id="image.tone", tags=("exposure", "contrast", "brightness", "
     gamma: float = param(1.0, min=0.1, max=5, doc="Midtones; above 1 lighter, below 1 darker.")
     saturation: float = param(1.0, min=0, max=3, doc="Colourfulness; 0 is grey.")
 
-    kernel = Kernel("tone.cu", entry="tone")
+    graph = OpGraphSource.of_expression(
+        "grey = 0.18\n"  # the reflectance about which contrast turns
+        "lit = max((image.xyz * exp2(exposure) - grey) * contrast + grey, 0)\n"
+        "toned = lit if gamma == 1 else pow(lit, 1 / gamma)\n"
+        "luminance = 0.2126 * toned.x + 0.7152 * toned.y + 0.0722 * toned.z\n"
+        "c = max(luminance + (toned - luminance) * saturation, 0)\n"
+        "vec(c.x, c.y, c.z, image.w)",
+        image=float4,
+    )
 
     def describe(self, build: BlockBuilder) -> None:
         """One thread a pixel."""
-        look = (self.exposure, self.contrast, self.saturation, self.gamma)
-        build.launch(self.kernel, num_threads=self.out.size, args=(self.image, self.out, *look, self.out.size))
+        build.compute(self.graph, over=self.out)

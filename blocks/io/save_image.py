@@ -1,6 +1,7 @@
 from pathlib import Path
 
-from engine.api import Block, BlockBuilder, In, Kernel, float4, param, port, uchar4
+from blocks.io.pixels import PIXEL
+from engine.api import Block, BlockBuilder, In, OpGraphSource, float4, param, port, uchar4
 
 
 class SaveImage(Block, id="io.save_image", tags=("picture", "file", "export", "write", "png")):
@@ -13,10 +14,10 @@ class SaveImage(Block, id="io.save_image", tags=("picture", "file", "export", "w
     image: In[float4] = port(rank=2, doc="The image to save, linear RGBA, shape [height, width].")
     file: Path = param("image.png", files="save image", doc="Where it is saved; .png or .jpg.")
 
-    kernel = Kernel("display.cu", entry="save_image")
+    graph = OpGraphSource.of_expression(f"c = image{PIXEL}", output="pixels", output_type=uchar4, image=float4)
 
     def describe(self, build: BlockBuilder) -> None:
         """One thread a pixel."""
         pixels = build.buffer("pixels", uchar4, shape="same(image)")
-        build.launch(self.kernel, num_threads=self.image.size, args=(self.image, pixels, self.image.size))
+        build.compute(self.graph, over=pixels)
         build.save(pixels, str(self.file))

@@ -1,4 +1,5 @@
-from engine.api import Block, BlockBuilder, In, Kernel, float4, param, port, uchar4
+from blocks.io.pixels import PIXEL
+from engine.api import Block, BlockBuilder, In, OpGraphSource, float4, param, port, uchar4
 
 
 class Viewer(Block, id="io.viewer", tags=("display", "preview", "screen", "show", "output")):
@@ -15,11 +16,20 @@ class Viewer(Block, id="io.viewer", tags=("display", "preview", "screen", "show"
         0.0, min=0, max=1, doc="Share of the range that is given to highlights: 0 cuts at 1, 1 compresses everything."
     )
 
-    kernel = Kernel("display.cu", entry="show_image")
+    # Values up to the knee stay as they are; above, they approach 1 without reaching it.
+    graph = OpGraphSource.of_expression(
+        "bright = image.xyz * exp2(exposure)\n"
+        "knee = 1 - roll_off\n"
+        "excess = max(bright - knee, 0)\n"
+        "rolled = min(bright, knee) + roll_off * excess / max(roll_off + excess, 1e-20)\n"
+        f"c = vec(rolled.x, rolled.y, rolled.z, image.w){PIXEL}",
+        output="pixels",
+        output_type=uchar4,
+        image=float4,
+    )
 
     def describe(self, build: BlockBuilder) -> None:
         """One thread a pixel."""
         pixels = build.buffer("pixels", uchar4, shape="same(image)")
-        arguments = (self.image, pixels, self.exposure, self.roll_off, self.image.size)
-        build.launch(self.kernel, num_threads=self.image.size, args=arguments)
+        build.compute(self.graph, over=pixels)
         build.show(pixels)

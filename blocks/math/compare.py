@@ -1,7 +1,27 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, boolean, param, port
+from functools import cache
 
-#: The kernel gets the index of one.
-OPERATIONS = ("less", "less or equal", "equal", "not equal", "greater or equal", "greater")
+from engine.api import Block, BlockBuilder, GraphBuilder, In, OpGraphSource, Out, any_type, boolean, param, port
+
+#: The op of each comparison.
+OPERATIONS = {
+    "less": "op.less",
+    "less or equal": "op.less_equal",
+    "equal": "op.equal",
+    "not equal": "op.not_equal",
+    "greater or equal": "op.greater_equal",
+    "greater": "op.greater",
+}
+
+
+@cache
+def comparison(op: str) -> OpGraphSource:
+    """Return the kernel that compares x with y, or with the value when there is no y."""
+    graph = GraphBuilder()
+    x, y = (graph.add("op.input", name, type="number") for name in "xy")
+    value = graph.add("op.parameter", "value", type="f64")
+    right = graph.add("op.select", condition=y["is_connected"], a=y["value"], b=value["out"])
+    graph.add("op.output", "out", value=graph.add(op, a=x["value"], b=right["out"])["out"])
+    return OpGraphSource.of(graph.graph())
 
 
 class Compare(Block, id="math.compare", tags=("less", "greater", "equal", "condition")):
@@ -16,13 +36,9 @@ class Compare(Block, id="math.compare", tags=("less", "greater", "equal", "condi
         dtype="number", shape="same(x)", optional=True, advised=False, doc="Right operand, of the shape of x."
     )
     out: Out[boolean] = port(shape="same(x)", doc="Whether the comparison holds, for each element.")
-    operation: str = param("less", choices=OPERATIONS, doc="What x must be, compared with y or value.")
+    operation: str = param("less", choices=tuple(OPERATIONS), doc="What x must be, compared with y or value.")
     value: float = param(0.0, min=-1e9, max=1e9, doc="Right operand when y is not connected.")
-
-    kernel = Kernel("buffers.cu", entry="compare")
 
     def describe(self, build: BlockBuilder) -> None:
         """One thread an element."""
-        operands = (self.x, build.element_type(self.x), self.y, build.element_type(self.y))
-        arguments = (*operands, self.out, self.value, OPERATIONS.index(self.operation), self.out.size)
-        build.launch(self.kernel, num_threads=self.out.size, args=arguments)
+        build.compute(comparison(OPERATIONS[self.operation]), over=self.out)

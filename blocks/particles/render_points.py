@@ -36,7 +36,7 @@ class RenderPoints(Block, id="particles.render_points", tags=("draw", "splat", "
     exposure: float = param(0.0, min=-8, max=8, unit="stops", doc="Brightness of the picture.")
     glow: float = param(0.8, min=0, max=4, doc="How much light spreads around bright places.")
     background: float = param(1.0, min=0, max=10, doc="Light of the night behind.")
-    palette: str = param("ember", choices=PALETTES, doc="Colours, from young or fast to old or slow.")
+    palette: str = param("ember", choices=tuple(PALETTES), doc="Colours, from young or fast to old or slow.")
     color_by: str = param("age", choices=COLORS, doc="What gives a particle its colour.")
     fastest: float = param(7.0, min=0.1, max=50, unit="m/s", doc="Speed that gets the first colour, with speed.")
 
@@ -53,7 +53,7 @@ class RenderPoints(Block, id="particles.render_points", tags=("draw", "splat", "
         lights = build.buffer("lights", u64, shape="[height, width]")
         glow = build.buffer("glow", float4, shape=f"[{cells_y}, {cells_x}]")
         spread = build.buffer("spread_glow", float4, shape=f"[{cells_y}, {cells_x}]")
-        palette = PALETTES.index(self.palette)
+        palette = tuple(PALETTES).index(self.palette)
         size, cells = (self.width, self.height), (cells_x, cells_y)
         view = (self.orbit, self.spin, self.elevation, self.distance, self.target, self.field_of_view)
         points = (self.point_size, self.brightness, self.fastest, COLORS.index(self.color_by))

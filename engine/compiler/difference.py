@@ -77,7 +77,7 @@ def difference(before: Plan, now: Plan) -> Difference:
         for node, block in now.buffers.blocks.items()
         if (old := old_blocks.get(node)) is not block and (old is None or not _is_same_block(old, block))
     }
-    if now.fused_into:
+    if now.unfused is not now.schedule:
         changed |= {o.node for o in operations if isinstance(o.entry, FusedEntry) and not changed.isdisjoint(o.nodes)}
     earlier = _line_up(before, now)
     is_shifted = not isinstance(earlier, range)

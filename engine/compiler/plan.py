@@ -83,13 +83,15 @@ class Plan:
         return (buffer is not None and buffer.lifetime is Lifetime.FUSED) or self.placement.overwritten(owner)
 
     @cached_property
-    def fused_into(self) -> dict[str, str]:
-        """For each block that has no kernel of its own in the graph, the one whose kernel does its work too."""
-        if self.unfused is self.schedule:
-            return {}
-        own = {operation.node for operation in self.operations}
-        fused = (o for o in self.operations if isinstance(o.entry, FusedEntry))
-        return {node: o.node for o in fused for node in o.nodes if node not in own}
+    def fused_into(self) -> dict[str, tuple[str, ...]]:
+        """For each block of which other blocks' kernels do some or all of the work, these blocks."""
+        found: dict[str, dict[str, None]] = {}
+        for operation in self.operations if self.unfused is not self.schedule else ():
+            if isinstance(operation.entry, FusedEntry):
+                for node in operation.nodes:
+                    if node != operation.node:
+                        found.setdefault(node, {})[operation.node] = None
+        return {node: tuple(others) for node, others in found.items()}
 
     @property
     def layouts(self) -> Layouts:

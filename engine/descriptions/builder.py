@@ -12,6 +12,7 @@ from engine.descriptions import checks
 from engine.descriptions.description import BlockDescription, Composition, check_outputs
 from engine.descriptions.entries import (
     STORED,
+    THREAD_BLOCKS,
     Argument,
     BufferArgument,
     CapturedCall,
@@ -122,7 +123,7 @@ class BlockBuilder:
         checks.instance(where, "kernel", kernel, Kernel, "be a Kernel(file, entry)")
         sizes = tuple([self._size(size) for size in checks.dimensions(where, "num_threads", num_threads)])
         if thread_block is None:
-            thread_block = ((256,), (16, 16), (8, 8, 4))[len(sizes) - 1]
+            thread_block = THREAD_BLOCKS[len(sizes) - 1][: len(sizes)]
         threads = [
             checks.whole(where, "thread_block", size, 1, MOST_THREADS)
             for size in checks.dimensions(where, "thread_block", thread_block)
@@ -154,7 +155,8 @@ class BlockBuilder:
         inputs = [(item.name, item.dtype) for item in kernel.inputs]
         for name, wanted in [*inputs, *((item.name, item.dtype) for item in kernel.outputs)]:
             self._known(BufferHandle(name), f"{name} of the graph")
-            dtype = self._buffers[name].dtype if name in self._buffers else self._ports[name].dtype
+            known = self._buffers.get(name) or self._defined.get(name) or self._ports[name]
+            dtype = known.dtype
             if dtype != NAMED.get(wanted, any_type):
                 raise checks.refuse(self._id, f"{name} of the graph", f"be {dtype} as its port", wanted)
         shares = any(output.is_aggregate for output in kernel.outputs)

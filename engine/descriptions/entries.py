@@ -162,6 +162,8 @@ class DelayEntry(ByBits):
 
 #: How many numbers a library call may have.
 STORED = 4
+#: The thread blocks of launches that choose none, by the number of their dimensions.
+THREAD_BLOCKS = ((256, 1, 1), (16, 16, 1), (8, 8, 4))
 
 
 @dataclass(frozen=True)

@@ -176,9 +176,16 @@ class OpGraphSource(msgspec.Struct, frozen=True, tag_field="kind", tag="op graph
         return source
 
     @classmethod
-    def of_expression(cls, text: str, **inputs: DType) -> "OpGraphSource":
-        """Return the kernel that gives "out", an expression of inputs of these types; other names are parameters."""
-        return cls.of(parse_expression(text, inputs={name: str(dtype) for name, dtype in inputs.items()}))
+    def of_expression(
+        cls, text: str, /, output: str = "out", output_type: DType | None = None, **inputs: DType
+    ) -> "OpGraphSource":
+        """Return the kernel that gives an output, an expression of inputs of these types; other names are parameters.
+
+        Without an `output_type`, the output has that of the expression.
+        """
+        types = {name: str(dtype) for name, dtype in inputs.items()}
+        stored = "same" if output_type is None else str(output_type)
+        return cls.of(parse_expression(text, inputs=types, output=output, output_type=stored))
 
     def with_constants(self, values: Mapping[str, float]) -> "OpGraphSource":
         """Return the graph with numbers in place of some of its parameters, by name, which it takes no longer."""

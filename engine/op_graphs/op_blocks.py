@@ -35,7 +35,8 @@ def op_block(op: OpType) -> type[OpBlock]:
     made.tags, made.regions, made.renamed = op.tags, op.regions, {}
     made.__doc__, made.summary = op.doc, op.doc
     made.ports = {port.name: _input(port) for port in op.inputs}
-    made.ports |= {port.name: PortSpec(port.name, "out", any_type, port.doc, "") for port in op.outputs}
+    shown = [port for port in op.outputs if not port.is_internal]
+    made.ports |= {port.name: PortSpec(port.name, "out", any_type, port.doc, "") for port in shown}
     made.parameters = {setting.name: _parameter(setting) for setting in op.values}
     return made
 

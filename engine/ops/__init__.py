@@ -2,7 +2,7 @@
 
 from engine.ops import library
 from engine.ops.analysis import check
-from engine.ops.compose import compose, with_constants, with_types
+from engine.ops.compose import compose, with_constants, with_own_elements, with_types
 from engine.ops.emission import (
     Argument,
     ElementNumber,
@@ -15,6 +15,7 @@ from engine.ops.emission import (
 )
 from engine.ops.expression import ExpressionError, function_names, parse_expression
 from engine.ops.graph import GraphBuilder, OpConnection, OpError, OpGraph, OpNode, graph_from_json, graph_to_json
+from engine.ops.graph import Port as OpPort
 from engine.ops.interface import OpInputPort, OpInterface, OpOutputPort, OpParameter
 from engine.ops.kernel import OpKernel, compile_graph
 from engine.ops.table import CATEGORIES, OPS, OpInput, OpOutput, OpSetting, OpType
@@ -44,6 +45,7 @@ __all__ = [
     "OpOutput",
     "OpOutputPort",
     "OpParameter",
+    "OpPort",
     "OpSetting",
     "OpType",
     "OutputPointer",
@@ -55,5 +57,6 @@ __all__ = [
     "graph_to_json",
     "parse_expression",
     "with_constants",
+    "with_own_elements",
     "with_types",
 ]

@@ -8,7 +8,8 @@ from typing import Any
 from engine.diagnostics import error
 from engine.ops.analysis import NAMED_OPS, analyse
 from engine.ops.graph import OpConnection, OpError, OpGraph, OpNode
-from engine.ops.types import TOLD, BufferType
+from engine.ops.types import TOLD, TOLD_PORTS, BufferType
+from engine.types import NAMED, DType
 
 
 def compose(parts: Mapping[str, OpGraph], links: Mapping[str, str], *, keep: Collection[str] = ()) -> OpGraph:
@@ -40,19 +41,32 @@ def compose(parts: Mapping[str, OpGraph], links: Mapping[str, str], *, keep: Col
 def with_types(graph: OpGraph, types: Mapping[str, str]) -> OpGraph:
     """Return a graph that computes the same when its inputs, by name, have elements of these types.
 
-    What it is told at launch otherwise is part of it then. Other inputs stay as they are.
+    What it is told at launch otherwise is part of it then. A type "" is that of an input without a buffer. Other inputs
+    stay as they are.
     """
     nodes, read = list[OpNode](), dict[str, str]()
+    used = {tie.source for tie in graph.connections}
     for node in graph.nodes:
         name, told = _Part.called(node), node.parameters.get("type")
         if node.type != "op.input" or told not in TOLD or name not in types:
             nodes.append(node)
             continue
-        nodes.append(OpNode(node.id, node.type, node.region, {**node.parameters, "type": types[name]}))
-        read[f"{node.id}.value"] = f"{node.id}/read.out"
-        nodes.append(OpNode(f"{node.id}/read", "op.convert", node.region, {"type": str(TOLD[told])}))
-    connections = [OpConnection(read.get(tie.source, tie.source), tie.target) for tie in graph.connections]
-    connections += [OpConnection(value, f"{out.removesuffix('.out')}.x") for value, out in read.items()]
+        if types[name]:
+            nodes.append(OpNode(node.id, node.type, node.region, {**node.parameters, "type": types[name]}))
+        for port, (made, settings) in _known(types[name], TOLD[told]).items():
+            if f"{node.id}.{port}" in used:
+                nodes.append(OpNode(f"{node.id}/{port}", made, node.region, settings))
+                read[f"{node.id}.{port}"] = f"{node.id}/{port}"
+    connections = [
+        OpConnection(f"{read[tie.source]}.out" if tie.source in read else tie.source, tie.target)
+        for tie in graph.connections
+    ]
+    kept = {node.id: node.type for node in nodes}
+    connections += [
+        OpConnection(f"{port.rpartition('.')[0]}.value", f"{made}.x")
+        for port, made in read.items()
+        if kept[made] == "op.convert"
+    ]
     return OpGraph(tuple(nodes), tuple(connections))
 
 
@@ -66,6 +80,41 @@ def with_constants(graph: OpGraph, values: Mapping[str, float]) -> OpGraph:
             node = OpNode(node.id, "op.constant", node.region, settings)
         nodes.append(node)
     return OpGraph(tuple(nodes), graph.connections)
+
+
+def _known(dtype: str, told: DType) -> dict[str, tuple[str, dict[str, Any]]]:
+    """Return the op and its settings for each port of an input whose element type it is told no more."""
+    known = {"is_whole": bool(dtype) and NAMED[dtype].kind == "integer", "is_connected": bool(dtype)}
+    made: dict[str, tuple[str, dict[str, Any]]] = {
+        port: ("op.constant", {"type": str(TOLD_PORTS[port]), "value": float(holds)}) for port, holds in known.items()
+    }
+    for port, kind in (("value", str(told)), ("whole", str(TOLD_PORTS["whole"]))):
+        made[port] = ("op.convert", {"type": kind}) if dtype else ("op.constant", {"type": kind, "value": 0.0})
+    return made
+
+
+def with_own_elements(graph: OpGraph, inputs: Collection[str]) -> OpGraph:
+    """Return a graph that computes the same over as many elements, along each axis, as these inputs have, by name.
+
+    What it loads of them at the thread's own place in an image is then the element at its own index.
+    """
+    types = {node.id: node.type for node in graph.nodes}
+    sources = {tie.target: tie.source for tie in graph.connections}
+    own = {f"{node.id}.buffer": f"{node.id}.value" for node in graph.nodes if _Part.called(node) in inputs}
+    loaded = {}
+    for node in graph.nodes:
+        buffer, *place = (sources.get(f"{node.id}.{port}", "") for port in ("buffer", "x", "y"))
+        if node.type == "op.load_2d" and buffer in own:
+            ends = [source.partition(".") for source in place]
+            if [(types.get(op), port) for op, _, port in ends] == [("op.position", "x"), ("op.position", "y")]:
+                loaded[node.id] = own[buffer]
+    nodes = [node for node in graph.nodes if node.id not in loaded]
+    connections = [
+        OpConnection(loaded.get(tie.source.partition(".")[0], tie.source), tie.target)
+        for tie in graph.connections
+        if tie.target.partition(".")[0] not in loaded
+    ]
+    return OpGraph(tuple(nodes), tuple(connections)) if loaded else graph
 
 
 class _Part:

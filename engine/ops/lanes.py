@@ -169,8 +169,7 @@ def emit_shares(
     _, held = _loop(emission, is_inside, first_lane, builder.add(rest, thread), held)
     while len(held) > 1:
         held = [_both(aggregates, a, b) for a, b in zip(held[::2], held[1::2], strict=True)]
-    for aggregate, value in zip(aggregates, held[0], strict=True):
-        _store_total(emission, aggregate, value, block)
+    _store_totals(emission, aggregates, held[0], block)
     builder.ret_void()
 
 
@@ -204,25 +203,34 @@ def _loop(
     return index, held
 
 
-def _store_total(emission: Emission, aggregate: Aggregate, value: ir.Value, block: ir.Value) -> None:
+def _store_totals(
+    emission: Emission, aggregates: Sequence[Aggregate], values: Sequence[ir.Value], block: ir.Value
+) -> None:
     """Combine what all threads of the thread block hold, and store it.
 
     It goes through shared memory: shuffles take longer on a CPU, and there is one total for many elements.
     """
     builder, thread = emission.builder, emission.special("tid.x")
-    dtype, kind = aggregate.kind.element(), read_as(aggregate.buffer.type.dtype)
-    assert dtype is not None and kind is not None
-    pointer = shared_array(emission, "held", dtype.size_bytes * SHARE_THREADS)
-    held = Buffer(BufferType(dtype, "shared", writable=True), pointer, lambda _: ir.Constant(I32, SHARE_THREADS))
-    memory.store(emission, held, thread, [value])
+    buffers = []
+    for number, (aggregate, value) in enumerate(zip(aggregates, values, strict=True)):
+        dtype = aggregate.kind.element()
+        assert dtype is not None
+        pointer = shared_array(emission, f"held{number}", dtype.size_bytes * SHARE_THREADS)
+        shared = BufferType(dtype, "shared", writable=True)
+        buffers.append(Buffer(shared, pointer, lambda _: ir.Constant(I32, SHARE_THREADS)))
+        memory.store(emission, buffers[-1], thread, [value])
     half = SHARE_THREADS // 2
     while half:
         barrier(emission)
         with builder.if_then(builder.icmp_unsigned("<", thread, ir.Constant(I32, half))):
-            own = memory.load(emission, held, thread)
-            other = memory.load(emission, held, builder.add(thread, ir.Constant(I32, half)))
-            memory.store(emission, held, thread, [aggregate.both(own.parts[0], other.parts[0])])
+            for aggregate, held in zip(aggregates, buffers, strict=True):
+                own = memory.load(emission, held, thread)
+                other = memory.load(emission, held, builder.add(thread, ir.Constant(I32, half)))
+                memory.store(emission, held, thread, [aggregate.both(own.parts[0], other.parts[0])])
         half //= 2
     with builder.if_then(builder.icmp_unsigned("==", thread, ir.Constant(I32, 0))):
-        total = emission.convert(memory.load(emission, held, thread), kind)
-        memory.store(emission, aggregate.buffer, block, total.parts)
+        for aggregate, held in zip(aggregates, buffers, strict=True):
+            kind = read_as(aggregate.buffer.type.dtype)
+            assert kind is not None
+            total = emission.convert(memory.load(emission, held, thread), kind)
+            memory.store(emission, aggregate.buffer, block, total.parts)

@@ -35,11 +35,12 @@ class OpInput:
 
 @dataclass(frozen=True)
 class OpOutput:
-    """An output. One that is `inside` may be read in the op's region as well."""
+    """An output. One that is `inside` may be read in the op's region as well; `is_internal` is as for ops."""
 
     name: str
     doc: str
     inside: bool = False
+    is_internal: bool = False
 
 
 @dataclass(frozen=True)

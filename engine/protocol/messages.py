@@ -148,7 +148,7 @@ Message = (
 class NodeReport(msgspec.Struct, frozen=True):
     """One node: its state, what is wrong with it, and its last measured time.
 
-    `fused_into` is the node whose kernel does its work too, and tells the time of both; "" when it has its own.
+    `fused_into` are the nodes whose kernels do some or all of its work; they tell its time if it has no `kernels`.
     `waits_for` is the node that keeps it from running, by whose id `message` calls it.
     """
 
@@ -157,7 +157,7 @@ class NodeReport(msgspec.Struct, frozen=True):
     message: str = ""
     time_ns: int | None = None
     kernels: int = 0
-    fused_into: str = ""
+    fused_into: tuple[str, ...] = ()
     waits_for: str = ""
 
 

@@ -82,23 +82,65 @@ def run_chain(device: Device, length: int, arrays: tuple[Any, Any], batch: int, 
         return milliseconds(lambda: compiled.launch(stream), stream.synchronize, batch), engine.read(last["out"])
 
 
-def run_sum(device: Device, array: np.ndarray[Any, Any], batch: int, *, fuse: bool) -> tuple[float, Any]:
-    """Return the time of the sum of what three blocks compute of each element, and the sum."""
-    patch = Patch()
-    last = patch.add("io.array", data=array)
+def sum_of_a_chain(patch: Patch, last: NodeRef) -> list[NodeRef]:
+    """Add up what three blocks compute of each element; return the reductions."""
+    return [reduced(patch, "sum", computed(patch, last))]
+
+
+def mean_and_variance(patch: Patch, last: NodeRef) -> list[NodeRef]:
+    """Add up what three blocks compute, and its squares."""
+    made, square = computed(patch, last), patch.add("math.multiply")
+    for port in "xy":
+        patch.connect(made["out"], square[port])
+    return [reduced(patch, "sum", made), reduced(patch, "sum", square)]
+
+
+def compare_and_count(patch: Patch, last: NodeRef) -> list[NodeRef]:
+    """Count the elements above 1."""
+    made = patch.add("math.compare", operation="greater", value=1.0)
+    patch.connect(last["out"], made["x"])
+    return [reduced(patch, "count", made)]
+
+
+def computed(patch: Patch, last: NodeRef) -> NodeRef:
+    """Add three blocks that compute one element after the other, and return the last one."""
     for text in SUMMED:
         made = patch.add("kernel.graph", graph=graph_to_json(parse_expression(text, inputs={"x": "f32"})))
         patch.connect(last["out"], made["x"])
         last = made
-    total = patch.add("reduce.sum")
-    patch.connect(last["out"], total["x"])
+    return last
+
+
+def reduced(patch: Patch, name: str, last: NodeRef) -> NodeRef:
+    """Add a reduction."""
+    made = patch.add(f"reduce.{name}")
+    patch.connect(last["out"], made["x"])
+    return made
+
+
+#: Patches behind an array, and how many kernels they are when they are fused.
+REDUCTIONS = {
+    f"sum of {len(SUMMED)} operations": (sum_of_a_chain, 2),
+    f"mean and variance of {len(SUMMED)} operations": (mean_and_variance, 3),
+    "compare, then count": (compare_and_count, 2),
+}
+
+
+def run_reductions(
+    device: Device, name: str, array: np.ndarray[Any, Any], batch: int, *, fuse: bool
+) -> tuple[float, Any]:
+    """Return the time of a launch of reductions, and what they give."""
+    patch = Patch()
+    build, kernels = REDUCTIONS[name]
+    totals = build(patch, patch.add("io.array", data=array))
     with Engine(patch, device, profiling=ProfilingLevel.NONE, fuse=fuse) as engine:
         report = engine.step()
         assert not report.diagnostics, report.diagnostics
         compiled, stream = engine.core.updates.compiled, engine.core.stream
         assert isinstance(compiled, CompiledGraph)
-        assert len(compiled.kernels) == (2 if fuse else 2 + len(SUMMED))
-        return milliseconds(lambda: compiled.launch(stream), stream.synchronize, batch), engine.read(total["out"])
+        assert not fuse or len(compiled.kernels) == kernels
+        taken = milliseconds(lambda: compiled.launch(stream), stream.synchronize, batch)
+        return taken, [engine.read(total["out"]).tobytes() for total in totals]
 
 
 def run_copy(device: Device, array: np.ndarray[Any, Any], batch: int) -> float:
@@ -211,13 +253,12 @@ def compare(device: Device, count: int, length: int, batch: int, *, on_gpu: bool
         print(f"  {name:20} {taken:9.4f} ms  {taken / fused:6.2f} x")
 
 
-def compare_sums(device: Device, count: int, batch: int) -> None:
-    """Print the times of a sum, fused with the blocks before it and not."""
+def compare_reductions(device: Device, name: str, count: int, batch: int) -> None:
+    """Print the times of reductions, fused with the blocks before them and with each other, and not."""
     array = np.random.default_rng(5).uniform(0.5, 1.5, count).astype(np.float32)
-    fused, result = run_sum(device, array, batch, fuse=True)
-    single, expected = run_sum(device, array, batch, fuse=False)
-    same = np.array_equal(result.view(np.uint32), expected.view(np.uint32))
-    print(f"\nsum of {len(SUMMED)} operations over {count:,} f32: {'equal bit for bit' if same else 'DIFFERS'}")
+    fused, result = run_reductions(device, name, array, batch, fuse=True)
+    single, expected = run_reductions(device, name, array, batch, fuse=False)
+    print(f"\n{name} over {count:,} f32: {'equal bit for bit' if result == expected else 'DIFFERS'}")
     print(f"  fused                {fused:9.4f} ms  {4e-9 * count / fused:6.2f} TB/s")
     print(f"  a kernel each        {single:9.4f} ms  {single / fused:6.2f} x")
 
@@ -233,7 +274,8 @@ def main() -> None:
         print(f"device: {device.info.name}")
         count, batch = options.count or (1 << 26 if on_gpu else 1 << 24), 10 if on_gpu else 1
         compare(device, count, LENGTH, batch, on_gpu=on_gpu)
-        compare_sums(device, count, batch)
+        for name in REDUCTIONS:
+            compare_reductions(device, name, count, batch)
         compare(device, SMALL, SMALL_LENGTH, 1, on_gpu=on_gpu)
 
 

@@ -1,9 +1,11 @@
 """The library's kernels compile, and structs that Python and CUDA C++ share have one layout."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+from blocks.image.palettes import PALETTES
 from blocks.particles.camera import Camera
 from blocks.particles.particle import Particle
 from engine.compiler.frame import Frame
@@ -55,3 +57,15 @@ def test_a_wrong_layout_would_be_seen() -> None:
 def test_a_particle_is_32_bytes() -> None:
     """Two particles fill a 64-byte cache line."""
     assert Particle.size_bytes == 32
+
+
+def test_palettes_have_the_same_colours_in_both_languages() -> None:
+    """The header's first palettes are chosen by number, and the last one otherwise."""
+    text = (KERNELS_FOLDER / "palette.cuh").read_text()
+    found = {}
+    for name, body in re.findall(r"// (\w+)\n\s*return (\{.*\});", text):
+        numbers = [float(number) for number in re.findall(r"[\d.]+(?=f)", body)]
+        found[name] = tuple(zip(*[iter(numbers)] * 3, strict=True))
+    assert found == PALETTES
+    numbered = re.findall(r"index == (\d)\)  // (\w+)", text)
+    assert numbered == [(str(at), name) for at, name in enumerate(PALETTES) if at]

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from engine import Engine, Patch
-from engine.api import Block, BlockBuilder, In, Kernel, Out, Value, ValueBlock, f32, param, port, value_port
+from engine.api import Block, BlockBuilder, CudaText, In, Kernel, Out, Value, ValueBlock, f32, param, port, value_port
 from engine.blocktypes.declarations import BlockDefinitionError
 from engine.diagnostics import Severity
 from engine.patch.changes import BlockTypesChanged, PortRef
 from engine.patch.files import dump_patch, parse_patch
 from engine.runtime.check.check_patch import check_patch
 
-KERNEL = Kernel("buffers.cu", "constant")
+KERNEL = Kernel(CudaText('extern "C" __global__ void make(float* out, float value) { *out = value; }'), "make")
 
 
 def define(
@@ -23,7 +23,7 @@ def define(
 
     def describe(self: Any, build: BlockBuilder) -> None:
         made = getattr(self, output)
-        build.launch(KERNEL, num_threads=1, args=(made, build.element_type(made), getattr(self, parameter), 1))
+        build.launch(KERNEL, num_threads=1, args=(made, getattr(self, parameter)))
 
     names = {
         "__doc__": "Make a number.",

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.device.device import Device
-from engine.ops import GraphBuilder, OpError, OpGraph, compile_graph, compose, parse_expression
+from engine.ops import GraphBuilder, OpError, OpGraph, compile_graph, compose, parse_expression, with_types
+from engine.types import NAMED
 from tests.ops.reference import assert_same
 from tests.ops.running import run
 
@@ -88,3 +89,35 @@ def test_sizes_of_a_fused_input_are_those_of_what_is_computed(device: Device) ->
     image = np.arange(35, dtype=np.float32).reshape(5, 7)
     found = run(device, compile_graph(fused, rank=2), {"a/x": image}, (5, 7))["b/out"]
     assert_same(found, np.float32(7) * (image + np.float32(1)), "out")
+
+
+@pytest.mark.parametrize("dtype", ["boolean", "u8", "s16", "u32", "s64", "u64", "f16", "f32", "f64"])
+def test_the_type_of_an_input_is_told_at_launch_or_part_of_the_graph(device: Device, dtype: str) -> None:
+    """Both give the number as f64, as a whole number of 64 bits, and whether it is one."""
+    g = GraphBuilder()
+    x = g.add("op.input", "x", type="number")
+    for port in ("value", "whole", "is_whole", "is_connected"):
+        g.add("op.output", f"out_{port}", value=x[port])
+    numbers = np.array([0, 1, 3, 200, 2**31, 2**53 + 1, 2**63 - 1], np.uint64)
+    data = (
+        numbers.astype(NAMED[dtype].numpy)
+        if NAMED[dtype].kind != "float"
+        else np.linspace(-3, 3, 7).astype(NAMED[dtype].numpy)
+    )
+    for graph in (g.graph(), with_types(g.graph(), {"x": dtype})):
+        found = run(device, graph, {"x": data}, 7)
+        np.testing.assert_array_equal(found["out_value"], data.astype(np.float64))
+        np.testing.assert_array_equal(found["out_whole"], data.astype(np.int64))
+        assert (found["out_is_whole"] == (NAMED[dtype].kind == "integer")).all()
+        assert found["out_is_connected"].all()
+
+
+def test_an_input_without_a_buffer_is_known_not_to_be_there(device: Device) -> None:
+    """Told at launch, or as a part of the graph."""
+    g = GraphBuilder()
+    x, y = (g.add("op.input", name, type="number") for name in "xy")
+    either = g.add("op.select", condition=y["is_connected"], a=y["value"], b=x["value"])
+    g.add("op.output", "out", value=either["out"], type="f64")
+    graph = with_types(g.graph(), {"y": ""})
+    assert [port.name for port in compile_graph(graph).inputs] == ["x"]
+    np.testing.assert_array_equal(run(device, graph, {"x": np.arange(5.0)}, 5)["out"], np.arange(5.0))

@@ -16,7 +16,7 @@ from engine.compiler.fusion.stages import Stage, extent, find_stage, thread_coun
 from engine.compiler.hazards import Step, tie
 from engine.compiler.memory.placement import sharable
 from engine.compiler.operations import Access, FusedEntry, Operation, RegionEntry, Schedule, Scope
-from engine.descriptions.entries import Argument, FrameArgument, Kernel, KernelEntry, ValueArgument
+from engine.descriptions.entries import THREAD_BLOCKS, Argument, FrameArgument, Kernel, KernelEntry, ValueArgument
 from engine.kernel_sources.sources import OpGraphSource
 from engine.ops import Argument as OpArgument
 from engine.ops import Extent as OpExtent
@@ -45,8 +45,7 @@ def fuse(
     unneeded, _, _ = sharable(schedule, buffers, pinned)
     child_graphs = {node.id: node.group for node in description.nodes}
     groups = find_groups(schedule, stages, frozenset(unneeded), child_graphs)
-    entries = ((group, _entry(group, schedule.operations, stages)) for group in groups)
-    made = {group.members[-1]: (group, entry) for group, entry in entries if entry is not None}
+    made = _made(groups, [_entry(group, schedule.operations, stages) for group in groups])
     if not made:
         return schedule, buffers
     inner = {owner for group, _ in made.values() for owner in group.inner}
@@ -55,6 +54,19 @@ def fuse(
         for owner, buffer in buffers.allocations.items()
     }
     return _rewrite(schedule, made, inner, previous), BufferPlan(allocations, buffers.blocks, buffers.swaps)
+
+
+def _made(groups: Sequence[Group], entries: Sequence[FusedEntry | None]) -> dict[int, tuple[Group, FusedEntry]]:
+    """Return the groups that have a kernel by their places.
+
+    A buffer must be stored for a group without one, so the others that compute it again have none either.
+    """
+    stored: set[PortRef] = set()
+    made = list(zip(groups, entries, strict=True))
+    while refused := [group for group, entry in made if entry is None or not stored.isdisjoint(group.inner)]:
+        stored |= {owner for group in refused for owner in group.inner}
+        made = [(group, entry) for group, entry in made if group not in refused]
+    return {group.place: (group, entry) for group, entry in made if entry is not None}
 
 
 def _find_stages(
@@ -80,18 +92,17 @@ def _entry(group: Group, operations: Sequence[Operation], stages: Mapping[int, S
     if source is None:
         return None
     kernel, last = source.launched(), parts[-1]
-    threads = thread_counts(last.shape, kernel)
-    blocks = [part.thread_block for part in parts if part.rank == kernel.rank]
-    if threads is None or not blocks:
+    threads, thread_block = thread_counts(last.shape, kernel), THREAD_BLOCKS[kernel.rank - 1]
+    if threads is None:
         return None
     if last.is_last:
-        threads, blocks = last.threads, [last.thread_block]
+        threads, thread_block = last.threads, last.thread_block
     nodes = [operations[index].node for index in group.members]
     passed = [_passed(given, kernel, parts, nodes, last.shape) for given in kernel.arguments]
     return FusedEntry(
         Kernel(source, kernel.entry),
         threads,
-        blocks[-1],
+        thread_block,
         tuple([argument for _, argument in passed]),
         parts=tuple([(operations[index].node, operations[index].place) for index in group.members]),
         origins=tuple([node for node, _ in passed]),
@@ -169,9 +180,9 @@ def _rewrite(
     inner: AbstractSet[PortRef],
     previous: Schedule | None,
 ) -> Schedule:
-    """Return the schedule with groups in the places of their last operations; `inner` buffers are touched no more."""
+    """Return the schedule with groups, each as its last operation; `inner` buffers are touched no more."""
     operations = schedule.operations
-    gone = {index for group, _ in made.values() for index in group.members[:-1]}
+    gone = {index for group, _ in made.values() for index in group.members} - made.keys()
     before = previous.operations if previous is not None else ()
     known = {(o.node, o.place): o for o in before if type(o.entry) is FusedEntry}
     steps: list[Step] = []
@@ -182,6 +193,7 @@ def _rewrite(
         entry, access = operation.entry, operation.access
         if index in made:
             group, fused = made[index]
+            operation = operations[group.members[-1]]
             entry, access = fused, _merged([operations[member].access for member in group.members], inner)
             was = known.get((operation.node, operation.place))
             if was is not None and was.entry == entry and was.access == access:

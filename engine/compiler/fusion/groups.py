@@ -1,17 +1,23 @@
-"""Groups: which operations become one kernel, at the place of the last of them.
+"""Groups: which operations become one kernel.
 
 A stage joins the group of those that read what it writes. That holds for a buffer that nobody else reads, in this frame
-or after it, and that could be computed again: whoever reads it later has its stage run once more. Nothing between the
-stage's own place and the group's may change what the stage reads, nor touch what else it writes.
+or after it, and that could be computed again: whoever reads it later has its stage run once more. A group stands at the
+place of one of its operations: nothing between that and another one's own place may change what the stage reads, nor
+touch what else it writes.
+
+A buffer that several stages read gets them all into one group, where they are launched alike. Reductions that read the
+same buffer are one group too, whoever writes it. Stages that stay in groups of their own, such as a reduction and a
+stage whose result is stored, each compute the buffer again where that pays (`repeating.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 
 import msgspec
 
+from engine.compiler.fusion.repeating import is_worth_repeating
 from engine.compiler.fusion.stages import Stage
 from engine.compiler.operations import Schedule
 from engine.patch.changes import PortRef
@@ -21,10 +27,14 @@ MOST_STAGES = 32
 
 
 class Group(msgspec.Struct, frozen=True, gc=False):
-    """Operations that become one kernel, in order, and the buffers between them, which are stored no more."""
+    """Operations that become one kernel, in order, and the buffers between them, which are stored no more.
+
+    `place` is the operation at whose place the kernel stands. An operation that is computed again is in several groups.
+    """
 
     members: tuple[int, ...]
     inner: tuple[PortRef, ...]
+    place: int
 
 
 def find_groups(
@@ -36,16 +46,24 @@ def find_groups(
     the child graph that it goes to, "" for none.
     """
     search = _Search(schedule, stages, unneeded, child_graphs)
-    return [group for root in sorted(stages, reverse=True) if (group := search.group(root)) is not None]
+    for root in sorted(stages, reverse=True):
+        search.grow(root)
+    search.repeat()
+    return [Group(tuple(sorted(it.members)), tuple(it.inner), it.place) for it in search.groups if len(it.members) > 1]
 
 
-class _Growing(msgspec.Struct, gc=False):
+class _Growing:
     """A group whose last operation is `root`, with the buffers that it reads and writes."""
 
-    root: int
-    members: set[int]
-    reads: set[PortRef]
-    writes: set[PortRef]
+    def __init__(self, root: int, reads: AbstractSet[PortRef], writes: AbstractSet[PortRef]) -> None:
+        self.root, self.place, self.members = root, root, {root}
+        self.reads, self.writes, self.inner = set(reads), set(writes), dict[PortRef, None]()
+
+    def copy(self, place: int) -> _Growing:
+        """Return an equal group that stands at another place."""
+        made = _Growing(self.root, self.reads, self.writes)
+        made.place, made.members, made.inner = place, set(self.members), dict(self.inner)
+        return made
 
 
 class _Search:
@@ -58,50 +76,138 @@ class _Search:
     ) -> None:
         self._operations, self._users = schedule.operations, schedule.users
         self._stages, self._unneeded, self._child_graphs = stages, unneeded, child_graphs
-        self._taken: set[int] = set()
+        #: The groups so far, the last roots first, and those that an operation is in.
+        self.groups: list[_Growing] = []
+        self._homes: dict[int, list[_Growing]] = {}
 
-    def group(self, root: int) -> Group | None:
-        """Return the group whose last operation is `root`, unless that stays alone or is in another group."""
-        if root in self._taken:
-            return None
-        operation, inner = self._operations[root], dict[PortRef, None]()
-        growing = _Growing(root, {root}, set(operation.reads), set(operation.writes))
-        while len(growing.members) < MOST_STAGES and (found := self._next(growing)) is not None:
-            owner, writer = found
-            growing.members.add(writer)
-            growing.reads = (growing.reads | self._operations[writer].reads) - {owner}
-            growing.writes |= self._operations[writer].writes - {owner}
-            inner[owner] = None
-        self._taken |= growing.members
-        return Group(tuple(sorted(growing.members)), tuple(inner)) if inner else None
+    def grow(self, root: int) -> None:
+        """Find the group whose last operation is `root`, which may be it alone, unless it is in another group."""
+        if root in self._homes:
+            return
+        group = _Growing(root, self._operations[root].reads, self._operations[root].writes)
+        while (larger := self._with_a_writer(group) or self._with_a_reader(group)) is not None:
+            group = larger
+        self.groups.append(group)
+        self._homes |= {member: [group] for member in group.members}
 
-    def _next(self, group: _Growing) -> tuple[PortRef, int] | None:
-        """Return a buffer that need not be stored once its writer joins the group, and that writer: the last one."""
+    def repeat(self) -> None:
+        """Put groups of which others read one buffer into each of these, where that pays."""
+        for group in list(self.groups):
+            owner = next(iter(group.writes)) if len(group.writes) == 1 else None
+            if owner not in self._unneeded or owner is None or self._stages[group.root].is_last:
+                continue
+            readers = self._users[owner][1:]
+            if not all(reader in self._homes for reader in readers):
+                continue
+            targets = list({id(home): home for reader in readers for home in self._homes[reader]}.values())
+            if not targets or not all(self._may_take_in(target, group, owner) for target in targets):
+                continue
+            added = [group.reads - target.reads for target in targets]
+            members = [self._stages[member] for member in group.members]
+            if not is_worth_repeating(owner, members, self._stages[group.root], group.reads, added):
+                continue
+            for target in targets:
+                target.members |= group.members
+                target.reads = (target.reads | group.reads) - {owner}
+                target.inner |= {**group.inner, owner: None}
+            for member in group.members:
+                self._homes[member] = [home for home in self._homes[member] if home is not group] + targets
+            self.groups.remove(group)
+
+    def _with_a_writer(self, group: _Growing) -> _Growing | None:
+        """Return the group with the last writer of a buffer that need not be stored then, and others that read it."""
         writers = {self._users[owner][0]: owner for owner in group.reads & self._unneeded}
         for writer in sorted(writers, reverse=True):
-            if self._may_join(writers[writer], writer, group):
-                return writers[writer], writer
+            owner = writers[writer]
+            others = [reader for reader in self._users[owner][1:] if reader not in group.members]
+            for larger in self._moved(group, others):
+                if all(self._joins(other, larger) for other in others) and self._joins(writer, larger, owner):
+                    return larger
         return None
 
-    def _may_join(self, owner: PortRef, writer: int, group: _Growing) -> bool:
-        stages, readers, root = self._stages, self._users[owner][1:], group.root
-        if writer not in stages or writer in self._taken or not group.members.issuperset(readers):
+    def _with_a_reader(self, group: _Growing) -> _Growing | None:
+        """Return the group with one more reduction of what its reductions read, or one more reader of a stage's buffer.
+
+        The latter may then be computed again by fewer kernels.
+        """
+        users, unneeded, stages = self._users, self._unneeded, self._stages
+        if stages[group.root].is_last:
+            shared = group.reads
+        else:
+            shared = {owner for owner in group.reads & unneeded if users[owner][0] in stages}
+        for other in sorted({user for owner in shared for user in users[owner]}, reverse=True):
+            if other < group.root and other not in group.members:
+                for larger in self._moved(group, [other]):
+                    if self._joins(other, larger):
+                        return larger
+        return None
+
+    def _moved(self, group: _Growing, others: list[int]) -> Iterator[_Growing]:
+        """Give copies of a group at its place, and at that of the first of other operations if it may stand there."""
+        yield group.copy(group.place)
+        if others and (place := min(others)) < group.place:
+            moved = group.copy(place)
+            made = ((member, self._operations[member]) for member in group.members)
+            if all(
+                self._may_move(member, o.reads - group.inner.keys(), o.writes - group.inner.keys(), moved)
+                for member, o in made
+            ):
+                yield moved
+
+    def _joins(self, index: int, group: _Growing, owner: PortRef | None = None) -> bool:
+        """Add an operation to a group if it may run with it: the writer of `owner`, or one that is launched alike."""
+        stages, made = self._stages, self._operations[index]
+        if index not in stages or index in self._homes or len(group.members) == MOST_STAGES:
             return False
-        if stages[writer].is_last:
+        reads, others = made.reads, made.writes - {owner} if owner is not None else made.writes
+        if owner is not None:
+            if not self._is_passed_on(owner, group) or stages[index].is_last:
+                return False
+        elif stages[index].launch != stages[group.root].launch:
             return False
-        made, last = self._operations[writer], self._operations[root]
+        if not self._may_run_with(index, group, reads, others):
+            return False
+        group.members.add(index)
+        group.reads = (group.reads | reads) - {owner}
+        group.writes |= others
+        if owner is not None:
+            group.inner[owner] = None
+        return True
+
+    def _may_take_in(self, group: _Growing, other: _Growing, owner: PortRef) -> bool:
+        """True when a group may compute again what another one writes to a buffer."""
+        if group is other or len(group.members | other.members) > MOST_STAGES:
+            return False
+        return self._is_passed_on(owner, group) and self._may_run_with(other.place, group, other.reads, set())
+
+    def _is_passed_on(self, owner: PortRef, group: _Growing) -> bool:
+        """True when a buffer is written and read as elements of one type, in the shape that a group computes."""
+        users = [index for index in self._users[owner] if index in self._stages]
+        forms = {form for index in users for form in self._stages[index].forms(owner)}
+        return len(forms) == 1 and {shape for _, shape in forms} == {self._stages[group.root].shape}
+
+    def _may_run_with(
+        self, start: int, group: _Growing, reads: AbstractSet[PortRef], writes: AbstractSet[PortRef]
+    ) -> bool:
+        """True when what is done at the place `start` may be done by a group, without a buffer between them."""
+        made, last = self._operations[start], self._operations[group.root]
         if made.scope != last.scope or self._child_graphs[made.node] != self._child_graphs[last.node]:
             return False
-        forms = {form for index in (writer, *readers) for form in stages[index].forms(owner)}
-        if len(forms) > 1 or {shape for _, shape in forms} != {stages[root].shape}:
-            return False
-        reads, others = made.reads, made.writes - {owner}
-        if not (others.isdisjoint(group.reads | group.writes) and group.writes.isdisjoint(reads)):
+        if not (writes.isdisjoint(group.reads | group.writes) and group.writes.isdisjoint(reads)):
             return False  # the threads of one kernel have no order
+        return self._may_move(start, reads, writes, group)
+
+    def _may_move(self, start: int, reads: AbstractSet[PortRef], writes: AbstractSet[PortRef], group: _Growing) -> bool:
+        """True when what is done at the place `start` may be done at a group's place, which is before or behind."""
+        first, last = sorted((start, group.place))
         between = (
-            self._operations[index]
-            for touched in reads | others
-            for index in self._users[touched]
-            if writer < index < root and index not in group.members
+            self._operations[user]
+            for touched in reads | writes
+            for user in self._users[touched]
+            if user not in group.members and any(first < place < last for place in self._places(user))
         )
-        return all(reads.isdisjoint(o.writes) and others.isdisjoint(o.reads | o.writes) for o in between)
+        return all(reads.isdisjoint(o.writes) and writes.isdisjoint(o.reads | o.writes) for o in between)
+
+    def _places(self, index: int) -> list[int]:
+        """Return where an operation stands: its own place, and those of its groups."""
+        return [index, *[home.place for home in self._homes.get(index, ())]]

@@ -21,7 +21,16 @@ from engine.descriptions.entries import (
 )
 from engine.descriptions.extents import Extent, ShapeContext
 from engine.kernel_sources.sources import OpGraphSource
-from engine.ops import ElementNumber, FramePointer, GraphNumbers, InputPointer, OpKernel, OutputPointer, with_types
+from engine.ops import (
+    ElementNumber,
+    FramePointer,
+    GraphNumbers,
+    InputPointer,
+    OpKernel,
+    OutputPointer,
+    with_own_elements,
+    with_types,
+)
 from engine.ops import Extent as OpExtent
 from engine.ops.types import ELEMENTS, TOLD
 from engine.patch.changes import PortRef
@@ -41,7 +50,6 @@ class Stage(msgspec.Struct, frozen=True, gc=False):
     """
 
     source: OpGraphSource
-    rank: int
     shape: Shape
     is_last: bool
     threads: tuple[int, ...]
@@ -70,6 +78,19 @@ class Stage(msgspec.Struct, frozen=True, gc=False):
         assert isinstance(argument, BufferArgument)
         return self.buffers.layouts.layouts[argument.name]
 
+    @property
+    def launch(self) -> tuple[object, ...]:
+        """What must be the same of stages that one kernel computes, beside another."""
+        return self.shape, (self.threads, self.thread_block) if self.is_last else None
+
+    def sizes_bytes(self) -> dict[PortRef, int]:
+        """Return the bytes of each buffer that the stage reads or writes."""
+        return {place.owner: self.layout(name).size_bytes for name, place in self.places()}
+
+    def components(self, owner: PortRef) -> int:
+        """Return the components of a buffer's elements."""
+        return max(dtype.components for dtype, _ in self.forms(owner))
+
     def forms(self, owner: PortRef) -> set[tuple[DType, Shape]]:
         """Return as what a buffer is read and written: element types and shapes."""
         layouts = [self.layout(name) for name in self.ports(owner)]
@@ -83,7 +104,7 @@ def find_stage(entry: KernelEntry, place: int, buffers: BlockBuffers) -> Stage |
         return None
     kernel = source.launched()
     aggregates = {output.name for output in kernel.outputs if output.is_aggregate}
-    if not (kernel.is_free or aggregates) or len(kernel.arguments) != len(entry.arguments):
+    if (kernel.thread_block is not None and not aggregates) or len(kernel.arguments) != len(entry.arguments):
         return None
     arguments: dict[str, Argument] = {}
     layouts: dict[str, Layout] = {}
@@ -99,12 +120,14 @@ def find_stage(entry: KernelEntry, place: int, buffers: BlockBuffers) -> Stage |
             if passed != ElementArgument(given.name):
                 return None
             continue
-        arguments[given.name] = passed
         if isinstance(given, InputPointer | OutputPointer):
             is_output = isinstance(given, OutputPointer)
             if not isinstance(passed, BufferArgument) or (passed.reads, passed.writes) != (not is_output, is_output):
                 return None
             layout = buffers.layouts.layouts.get(passed.name)
+            if layout is None and given.dtype in TOLD:
+                told[given.name] = ""
+                continue
             if layout is None or layout.strides is not None:
                 return None
             if given.dtype in TOLD and _is_number(layout.dtype):
@@ -112,8 +135,9 @@ def find_stage(entry: KernelEntry, place: int, buffers: BlockBuffers) -> Stage |
             elif str(layout.dtype) != given.dtype:
                 return None
             layouts[given.name] = layout
+        arguments[given.name] = passed
     computed = {output.name for output in kernel.outputs} - aggregates or {i.name for i in kernel.inputs}
-    shapes = {layouts[name].shape for name in computed}
+    shapes = {layouts[name].shape for name in computed if name in layouts}
     if len(shapes) != 1:
         return None
     (shape,) = shapes
@@ -124,14 +148,22 @@ def find_stage(entry: KernelEntry, place: int, buffers: BlockBuffers) -> Stage |
         entry, place, buffers.layouts, kernel, {"": shape, **{n: i.shape for n, i in layouts.items()}}
     ):
         return None
-    source = typed(source, tuple(told.items()))
-    return Stage(source, kernel.rank, shape, bool(aggregates), threads, entry.thread_block, arguments, buffers)
+    own = () if kernel.is_free else tuple([name for name, layout in layouts.items() if layout.shape == shape])
+    source = specialised(source, tuple(told.items()), own)
+    if not (source.launched().is_free or aggregates):
+        return None
+    return Stage(source, shape, bool(aggregates), threads, entry.thread_block, arguments, buffers)
 
 
 @lru_cache(maxsize=512)
-def typed(source: OpGraphSource, types: tuple[tuple[str, str], ...]) -> OpGraphSource:
-    """Return an op graph whose inputs have these element types, which it is told at launch otherwise."""
-    return OpGraphSource.of(with_types(source.parsed(), dict(types))) if types else source
+def specialised(source: OpGraphSource, types: tuple[tuple[str, str], ...], own: tuple[str, ...]) -> OpGraphSource:
+    """Return an op graph for inputs of which more is known than where it was made.
+
+    Their element types, "" for none, which it is told at launch otherwise; and which are of the shape that is computed.
+    """
+    graph = source.parsed()
+    made = with_own_elements(with_types(graph, dict(types)) if types else graph, own)
+    return source if made is graph else OpGraphSource.of(made)
 
 
 def _has_said_sizes(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from llvmlite import ir
@@ -26,8 +27,21 @@ from engine.ops.emission import (
 )
 from engine.ops.rules import OUT, take
 from engine.ops.table import Call, Misuse, OpCode, OpOutput, OpSetting, OpType, Signature, register
-from engine.ops.types import ELEMENTS, F32, NUMBERS, S32, TOLD, U32, BufferType, ValueType, can_hold, read_as
-from engine.types import NAMED, DType, boolean
+from engine.ops.types import (
+    ELEMENTS,
+    F32,
+    NUMBERS,
+    S32,
+    TOLD,
+    TOLD_PORTS,
+    U32,
+    BufferType,
+    ValueType,
+    can_hold,
+    read_as,
+)
+from engine.types import NAMED, DType, boolean, s64
+from engine.types.element_numbers import BOOLEAN, FLOAT
 
 _CATEGORY = "Kernel"
 _SIZES = ("size", "width", "height", "depth")
@@ -81,7 +95,7 @@ register(
 def _input_type(call: Call) -> Signature:
     name, sizes = call.settings["type"], dict.fromkeys(_SIZES, S32)
     if name in TOLD:
-        return Signature({}, {"value": ValueType(TOLD[name]), **sizes})
+        return Signature({}, {"value": ValueType(TOLD[name]), **TOLD_PORTS, **sizes})
     value = read_as(NAMED[name])
     assert value is not None
     return Signature({}, {"value": value, "buffer": BufferType(NAMED[name]), **sizes})
@@ -103,6 +117,21 @@ def _input(emission: Emission, code: OpCode) -> dict[str, Value | Buffer]:
             made[size] = Value(S32, (buffer.extent(size),))
     if "value" in code.used:
         made["value"] = own_element(emission, buffer)
+    if buffer.told is not None:
+        made |= _told(emission, code, buffer, buffer.told)
+    return made
+
+
+def _told(emission: Emission, code: OpCode, buffer: Buffer, number: ir.Value) -> dict[str, Value]:
+    """Return what an input gives whose element type is told at launch, by the number of that type."""
+    made, zero = dict[str, Value](), ir.Constant(I32, 0)
+    if "whole" in code.used:
+        made["whole"] = own_element(emission, replace(buffer, type=BufferType(s64)))
+    if "is_whole" in code.used:
+        fraction = emission.builder.and_(number, ir.Constant(I32, FLOAT | BOOLEAN))
+        made["is_whole"] = Value(ValueType(boolean), (emission.builder.icmp_unsigned("==", fraction, zero),))
+    if "is_connected" in code.used:
+        made["is_connected"] = Value(ValueType(boolean), (emission.builder.icmp_unsigned("!=", number, zero),))
     return made
 
 
@@ -110,8 +139,9 @@ def own_element(emission: Emission, buffer: Buffer) -> Value:
     """Return the element at this thread's own index; zeros where there is none."""
     kind = read_as(buffer.type.dtype)
     assert kind is not None
-    if buffer.pointer.name in emission.own:
-        return emission.own[buffer.pointer.name]
+    known = emission.own.get(buffer.pointer.name)
+    if known is not None and known.type == kind:
+        return known
     if emission.inside is None:
         return memory.load(emission, buffer, emission.index)
     parts = emission.when(
@@ -138,6 +168,9 @@ register(
             OpOutput("width", "The extent of its last axis."),
             OpOutput("height", "The extent of the axis before."),
             OpOutput("depth", "The extent of the axis before that."),
+            OpOutput("whole", "A number of any type as s64, which whole numbers are exactly.", is_internal=True),
+            OpOutput("is_whole", "Whether elements of any type are whole numbers.", is_internal=True),
+            OpOutput("is_connected", "Whether there are elements of any type.", is_internal=True),
         ),
         _input_type,
         _input,

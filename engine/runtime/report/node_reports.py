@@ -19,18 +19,21 @@ from engine.types import element_count
 
 
 class Kernels(NamedTuple):
-    """How many kernels a node has in a graph; where others do its work, the node whose kernel does the last of it."""
+    """How many kernels a node has in a graph, and the nodes whose kernels do some or all of its work."""
 
     number: int = 0
-    fused_into: str = ""
+    fused_into: tuple[str, ...] = ()
 
 
 def node_kernels(compiled: CompiledGraph) -> dict[str, Kernels]:
     """Return the kernels of each node of the patch that runs in a graph."""
-    found = dict.fromkeys(map(owner, compiled.nodes), Kernels())
-    found |= {owner(node): Kernels(0, owner(other)) for node, other in compiled.plan.fused_into.items()}
-    return found | {
-        node: Kernels(number) for node, number in Counter(owner(kernel.node) for kernel in compiled.kernels).items()
+    numbers = Counter(owner(kernel.node) for kernel in compiled.kernels)
+    others: dict[str, dict[str, None]] = {}
+    for node, found in compiled.plan.fused_into.items():
+        others.setdefault(owner(node), {}).update(dict.fromkeys(map(owner, found)))
+    return {
+        node: Kernels(numbers[node], tuple(other for other in others.get(node, ()) if other != node))
+        for node in map(owner, compiled.nodes)
     }
 
 

@@ -140,7 +140,7 @@ def prepare(
             assert anew is not None
             _realise(prepared, services, anew, profiling, kept)
         except KernelError:
-            if not planned.plan.fused_into:
+            if planned.plan.unfused is planned.plan.schedule:
                 raise
             _log.exception("fused kernels can't be compiled")  # while each block's own kernel can
             alone = make_plan(previous=previous, fuses=False).plan

@@ -35,12 +35,18 @@ def test_a_node_tooltip_has_type_state_time_and_kernels(patch: Patch) -> None:
 def test_a_node_tooltip_says_which_blocks_share_a_kernel(patch: Patch) -> None:
     """Each names the other; the one whose kernel it is has the time."""
     own = NodeReport("test_canvas.scale", NodeState.OK, "", 420_000, 1)
-    fused = {f"n{k}": NodeReport("test_canvas.scale", NodeState.OK, "", None, 0, "scale") for k in range(6)}
+    fused = {f"n{k}": NodeReport("test_canvas.scale", NodeState.OK, "", None, 0, ("scale",)) for k in range(6)}
     text = node_tooltip(patch, "scale", make_report({"scale": own, **fused}))
     assert text.endswith("Its kernel also does the work of n0, n1, n2, n3 and 2 more.")
-    other = NodeReport("test_canvas.scale", NodeState.OK, "", None, 0, "into")
+    other = NodeReport("test_canvas.scale", NodeState.OK, "", None, 0, ("into",))
     text = node_tooltip(patch, "scale", make_report({"scale": other}))
     assert "running\nFused into into: one kernel does the work of both" in text
+    twice = NodeReport("test_canvas.scale", NodeState.OK, "", None, 0, ("one", "two"))
+    text = node_tooltip(patch, "scale", make_report({"scale": twice}))
+    assert "running\nFused into one, two: the kernel of each computes it again" in text
+    partly = NodeReport("test_canvas.scale", NodeState.OK, "", 420_000, 1, ("other",))
+    text = node_tooltip(patch, "scale", make_report({"scale": partly}))
+    assert text.endswith("1 kernel\nThe kernel of other does a part of its work.")
 
 
 @pytest.mark.parametrize(

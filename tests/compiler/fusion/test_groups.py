@@ -8,11 +8,13 @@ import pytest
 from engine.compiler.buffers import Lifetime
 from engine.compiler.difference import difference
 from engine.compiler.executable.adjust import is_adjustable
+from engine.compiler.fusion import fuse
 from engine.compiler.fusion.groups import MOST_STAGES
 from engine.compiler.inspection import plan_dot, plan_svg, plan_text
 from engine.compiler.operations import FusedEntry
 from engine.compiler.plan import Plan, make_plan
 from engine.descriptions.entries import BufferArgument, DelayEntry, Display, ReshapeView, SliceView, View
+from engine.kernel_sources.sources import OpGraphSource
 from engine.ops import GraphBuilder, OpGraph
 from engine.patch.changes import PortRef
 from tests.compiler.support.descriptions import array, graph, i, node, o, source
@@ -50,7 +52,7 @@ def test_a_chain_is_one_kernel_at_the_place_of_its_last_block() -> None:
         "a02": ["k"],
     }
     assert dropped(plan) == {"a00.out", "a01.out"}
-    assert plan.fused_into == {"a00": "a02", "a01": "a02"}
+    assert plan.fused_into == {"a00": ("a02",), "a01": ("a02",)}
 
 
 def test_a_plan_tells_what_is_fused() -> None:
@@ -234,7 +236,7 @@ def test_a_reduction_takes_in_what_is_computed_for_it(shape: tuple[int, ...]) ->
     assert kernels(plan) == ["a b sum"] and dropped(plan) == {"a.out", "b.out"}
     assert [plan.launches[at].grid for at in range(2)] == [(3, 1, 1), (1, 1, 1)]
     assert plan.launches[0] == plan.before_fusing.launches[2]
-    assert plan.fused_into == {"a": "sum", "b": "sum"}
+    assert plan.fused_into == {"a": ("sum",), "b": ("sum",)}
     assert "  0 a + b + sum: kernel kernel, grid 3x1x1 of 256x1x1; reads in.out; writes sum.parts\n" in plan_text(plan)
 
 
@@ -245,12 +247,65 @@ def test_nothing_is_fused_behind_a_reduction() -> None:
     assert kernels(plan) == ["a b"]
 
 
-def test_a_reduction_that_is_not_alone_or_takes_other_elements_stays_alone() -> None:
-    """What it reads is stored for whoever looks, and in its own shape."""
-    blocks = (array("in", 6), stage("a", "x + 1"), total("one"), total("two"))
-    assert kernels(make_plan(graph(*blocks, wires=["in.out a.x", "a.out one.x", "a.out two.x"]))) == []
+def test_a_reduction_of_other_elements_than_are_computed_stays_alone() -> None:
+    """What it reads is stored in its own shape."""
     stack = (array("in", 2, 4, 6), stage("a", "x * 2 + 1"), stage("b", "x * u"), total("sum"))
     assert kernels(make_plan(graph(*stack, wires=["in.out a.x", "a.out b.x", "b.out sum.x"]))) == []
+
+
+def test_reductions_of_one_buffer_are_one_kernel() -> None:
+    """With what is computed for them, in several steps, or of an array that is there; each has its own results."""
+    blocks = (array("in", 6), stage("a", "x + 1"), stage("b", "x * x"), total("one"), total("two"), total("three"))
+    wires = ["in.out a.x", "a.out one.x", "a.out b.x", "b.out two.x", "a.out three.x"]
+    plan = make_plan(graph(*blocks, wires=wires))
+    (members,) = kernels(plan)
+    assert sorted(members.split()) == ["a", "b", "one", "three", "two"]
+    assert dropped(plan) == {"a.out", "b.out"}
+    assert plan.operations[0].writes == {PortRef(name, "parts") for name in ("one", "two", "three")}
+    assert set(plan.fused_into.values()) == {(plan.operations[0].node,)}
+    plan = make_plan(graph(array("in", 6), *blocks[3:5], wires=["in.out one.x", "in.out two.x"]))
+    assert kernels(plan) == ["one two"] and dropped(plan) == set()
+
+
+def test_readers_that_are_launched_alike_are_one_kernel() -> None:
+    """Both results are stored; a reader that needs the other's stored result comes after it."""
+    stages = [stage("a", "x + 1"), stage("b", "sin(x)"), stage("c", "-x")]
+    plan = make_plan(graph(array("in", 6), *stages, wires=["in.out a.x", "a.out b.x", "a.out c.x"]))
+    assert kernels(plan) == ["a b c"] and dropped(plan) == {"a.out"}
+    stages[2] = stage("c", "x - y", inputs="xy")
+    wires = ["in.out a.x", "a.out b.x", "a.out c.x", "b.out c.y", "b.out other.x"]
+    plan = make_plan(graph(array("in", 6), *stages, node("other", i(), o()), wires=wires))
+    assert not dropped(plan) & {"b.out"}
+
+
+@pytest.mark.parametrize(("text", "is_repeated"), [("x * k + 1", True), ("sin(sin(x))", False), ("x * u", True)])
+def test_what_costs_less_than_its_bytes_is_computed_again(text: str, *, is_repeated: bool) -> None:
+    """By a reduction, and by a reader whose result is stored."""
+    blocks = (array("in", 6), stage("a", text), stage("b", "-x"), total("sum"))
+    plan = make_plan(graph(*blocks, wires=["in.out a.x", "a.out b.x", "a.out sum.x"]))
+    assert sorted(kernels(plan)) == (["a b", "a sum"] if is_repeated else [])
+    assert dropped(plan) == ({"a.out"} if is_repeated else set())
+    assert plan.fused_into.get("a", ()) == (tuple(o.node for o in plan.operations[:2]) if is_repeated else ())
+
+
+def test_a_group_is_computed_again_as_a_whole() -> None:
+    """With all that it takes in."""
+    blocks = (array("in", 6), stage("a", "x + 1"), stage("b", "x * k"), stage("c", "-x"), total("sum"))
+    plan = make_plan(graph(*blocks, wires=["in.out a.x", "a.out b.x", "b.out c.x", "b.out sum.x"]))
+    assert sorted(kernels(plan)) == ["a b c", "a b sum"] and dropped(plan) == {"a.out", "b.out"}
+
+
+def test_what_one_of_several_kernels_cannot_compute_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel that is refused leaves its buffers to be read, so nobody else computes them."""
+    compose = fuse._composed
+
+    def composed(parts: tuple[OpGraphSource, ...], links: tuple[tuple[str, str], ...]) -> OpGraphSource | None:
+        return None if any("op.aggregate" in part.graph for part in parts) else compose(parts, links)
+
+    monkeypatch.setattr(fuse, "_composed", composed)
+    blocks = (array("in", 6), stage("a", "x + 1"), stage("b", "-x"), total("sum"))
+    plan = make_plan(graph(*blocks, wires=["in.out a.x", "a.out b.x", "a.out sum.x"]))
+    assert kernels(plan) == [] and dropped(plan) == set()
 
 
 def test_what_a_delay_keeps_is_stored() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import engine.compiler.plan
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.plan import Plan
 from engine.descriptions.description import BlockDescription
@@ -35,16 +36,17 @@ _MOST_VERIFIED = 400
 
 def verified_plans(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Verify every plan that is made until the test ends, and fail the test for one that breaks a rule."""
-    make = Plan.__init__
+    make = engine.compiler.plan._plan
     problems: list[str] = []
 
-    def make_and_verify(plan: Plan, *args: Any, **fields: Any) -> None:
-        make(plan, *args, **fields)
+    def make_and_verify(*args: Any, **fields: Any) -> Plan:
+        plan = make(*args, **fields)
         if len(plan.operations) <= _MOST_VERIFIED:
             problems.extend(verify(plan))
+        return plan
 
     with monkeypatch.context() as patched:
-        patched.setattr(Plan, "__init__", make_and_verify)
+        patched.setattr(engine.compiler.plan, "_plan", make_and_verify)
         yield
     assert not problems, f"every plan must break no rule, got {'; '.join(problems)}"
 

@@ -1,9 +1,12 @@
 """What fusing must keep: buffers that nobody else needs are all that is stored no more."""
 
+from collections import defaultdict
+
 from engine.compiler.buffers import Lifetime
 from engine.compiler.operations import FusedEntry
 from engine.compiler.plan import Plan
 from engine.descriptions.entries import BufferArgument, KernelEntry, ParameterArgument
+from engine.kernel_sources.sources import OpGraphSource
 from tests.compiler.verifying.touches import Touch
 
 
@@ -16,12 +19,15 @@ def fusion_problems(plan: Plan, touches: list[list[Touch]]) -> list[str]:
         for touch in found
         if touch.place.owner in fused
     ]
-    kernel_of = {
-        node: index for index, o in enumerate(plan.operations) if isinstance(o.entry, FusedEntry) for node in o.nodes
-    }
+    kernels: dict[str, set[int]] = defaultdict(set)
+    for index, operation in enumerate(plan.operations):
+        if isinstance(operation.entry, FusedEntry):
+            for node in operation.nodes:
+                kernels[node].add(index)
     for connection in plan.description.connections:
         owner = plan.buffers.places[connection.source].owner
-        if owner in fused and kernel_of.get(owner.node, -1) != kernel_of.get(connection.target.node, -2):
+        readers = kernels[connection.target.node]
+        if owner in fused and not (readers and readers <= kernels[owner.node]):
             problems.append(f"{connection} must be inside a kernel, since {owner} is not stored")
     looked_at = {plan.buffers.places[port].owner for port in plan.looked_at}
     problems += [f"{owner} must be stored, since it is looked at" for owner in fused.keys() & looked_at]
@@ -35,15 +41,25 @@ def _left_out(plan: Plan, fused: FusedEntry, touches: list[Touch]) -> list[str]:
     """Return what the parts of a kernel ask for that it doesn't do."""
     found = []
     done = {(touch.place, touch.writes) for touch in touches}
-    for node, place in fused.parts:
+    source = fused.kernel.source
+    assert isinstance(source, OpGraphSource)
+    types = {node.id: node.type for node in source.parsed().nodes}
+    live = {op.partition("/")[0] for op in source.kernel().ops if types[op] != "op.input"}
+    for number, (node, place) in enumerate(fused.parts):
         entry = plan.description.by_id[node].description.all_entries[place]
         if not isinstance(entry, KernelEntry):
             return [f"must do what kernels do, got {node}, which has another entry at {place}"]
         for argument in entry.arguments:
-            if isinstance(argument, ParameterArgument) and argument.name not in fused.live_places.get(node, ()):
+            is_read = f"s{number}" in live  # a reader may leave its input unused
+            if (
+                isinstance(argument, ParameterArgument)
+                and is_read
+                and argument.name not in fused.live_places.get(node, ())
+            ):
                 found.append(f"must take the parameter {argument.name} of {node}")
-            if isinstance(argument, BufferArgument):
-                lies = plan.buffers.blocks[node].places[argument.name]
+            lies_at = plan.buffers.blocks[node].places
+            if isinstance(argument, BufferArgument) and argument.name in lies_at:  # an optional input may have none
+                lies = lies_at[argument.name]
                 if plan.buffers.allocations[lies.owner].lifetime is not Lifetime.FUSED:
                     wanted = {(lies, False)} if argument.reads else {(lies, True)}
                     if not wanted <= done:

@@ -13,6 +13,7 @@ from engine.api import (
     BlockBuilder,
     Composite,
     CompositeBuilder,
+    CudaText,
     Kernel,
     Moment,
     Out,
@@ -91,6 +92,9 @@ def test_the_last_edit_counts_however_many_a_frame_has(seed: int) -> None:
                 )
 
 
+WRITE = 'extern "C" __global__ void write(float* out, double number) { *out = number; }'
+
+
 class Written(Block, id="test_run.written"):
     """Write a number that is part of the description."""
 
@@ -99,8 +103,7 @@ class Written(Block, id="test_run.written"):
 
     def describe(self, build: BlockBuilder) -> None:
         """One thread."""
-        taken = (self.out, build.element_type(self.out), self.number, 1)
-        build.launch(Kernel("buffers.cu", "constant"), num_threads=1, args=taken)
+        build.launch(Kernel(CudaText(WRITE), "write"), num_threads=1, args=(self.out, self.number))
 
 
 class Holding(Composite, id="test_run.holding"):

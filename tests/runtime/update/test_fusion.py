@@ -16,6 +16,7 @@ from engine.protocol.messages import FrameReport, NodeState, SetFusing, SetProfi
 from engine.runtime.report.diagnostics_store import fault_diagnostic
 from engine.types import NAMED
 from tests.runtime.update.test_fusion_law import computing
+from tests.runtime.update.update_support import contents, outputs
 
 _X = np.linspace(-3, 3, 1027, dtype=np.float32)
 
@@ -30,8 +31,9 @@ def chain(*texts: str) -> tuple[Patch, list[NodeRef]]:
 
 
 def kernels(report: FrameReport, nodes: list[NodeRef]) -> list[str | int]:
-    """Return of each node into which one it is fused, or how many kernels it has."""
-    return [report.nodes[node.id].fused_into or report.nodes[node.id].kernels for node in nodes]
+    """Return of each node into which ones it is fused, or how many kernels it has."""
+    found = [report.nodes[node.id] for node in nodes]
+    return [" ".join(node.fused_into) if not node.kernels else node.kernels for node in found]
 
 
 def test_a_report_says_which_block_tells_the_time(device: Device) -> None:
@@ -93,14 +95,16 @@ def test_a_reduction_gives_the_same_bits_when_it_takes_its_producer_in(device: D
 
 
 def test_whoever_looks_at_what_a_reduction_reads_undoes_it(device: Device) -> None:
-    """A viewer, or another reader; both can be read all the same."""
+    """A block that is not fused, which reads it too; all can be read all the same."""
     patch, nodes = chain("x * k", "x + k")
     total = patch.add("reduce.sum")
     patch.connect(nodes[1]["out"], total["x"])
     expected = float(np.sum((_X + np.float32(1)).astype(np.float64)))
     with Engine(patch, device=device) as engine:
         assert kernels(engine.step(), [*nodes, total]) == [total.id, total.id, 2]
-        other = computing(patch, "-x", [nodes[1]])
+        other = patch.add("math.saxpy")  # which is CUDA C++
+        for port in "xy":
+            patch.connect(nodes[1]["out"], other[port])
         assert kernels(engine.step(), [*nodes, total, other]) == [nodes[1].id, 1, 2, 1]
         np.testing.assert_allclose(engine.read(total["out"]), expected, rtol=1e-6)
         patch.remove(other)
@@ -114,13 +118,37 @@ def test_a_reader_that_is_not_fused_undoes_it_while_it_is_connected(device: Devi
     patch, nodes = chain("x * k", "x + k")
     with Engine(patch, device=device) as engine:
         assert kernels(engine.step(), nodes) == [nodes[1].id, 1]
-        total = patch.add("reduce.sum")
-        patch.connect(nodes[0]["out"], total["x"])
+        saxpy = patch.add("math.saxpy", a=1.0)
+        for port in "xy":
+            patch.connect(nodes[0]["out"], saxpy[port])
         assert kernels(engine.step(), nodes) == [1, 1]
-        expected = float(np.sum(_X.astype(np.float64)))
-        np.testing.assert_allclose(float(engine.read(total["out"])[0]), expected, atol=1e-2)
-        patch.remove(total)
+        np.testing.assert_array_equal(engine.read(saxpy["out"]), _X + _X)
+        patch.remove(saxpy)
         assert kernels(engine.step(), nodes) == [nodes[1].id, 1]
+
+
+def test_a_producer_of_two_blocks_is_computed_once_or_again(device: Device) -> None:
+    """Once for two that are launched alike; again for a reduction beside them. Its slider reaches all of these."""
+    patch, nodes = chain("x * k", "x + k")
+    other = computing(patch, "x - k", [nodes[0]])
+    totals = [patch.add(f"reduce.{name}") for name in ("sum", "largest")]
+    with Engine(patch, device=device) as engine:
+        report = engine.step()
+        assert kernels(report, [*nodes, other]) == [other.id, other.id, 1]
+        for total in totals:
+            patch.connect(nodes[0]["out"], total["x"])
+        report = engine.step()
+        assert kernels(report, [*nodes, other, *totals]) == [f"{other.id} {totals[0].id}", other.id, 1, 2, 1]
+        assert report.nodes[totals[1].id].fused_into == (totals[0].id,)
+        for k in (0.5, -3.0):
+            patch.set(nodes[0], k=k)
+            assert engine.step().update_level is UpdateLevel.HOT
+            made = _X * np.float32(k)
+            np.testing.assert_array_equal(engine.read(nodes[1]["out"]), made + np.float32(1))
+            np.testing.assert_array_equal(engine.read(other["out"]), made - np.float32(1))
+            np.testing.assert_array_equal(engine.read(nodes[0]["out"]), made)
+            assert engine.read(totals[1]["out"]) == made.max()
+            np.testing.assert_allclose(engine.read(totals[0]["out"]), np.sum(made, dtype=np.float64), atol=1e-3)
 
 
 def test_profiling_each_kernel_undoes_it(device: Device) -> None:
@@ -176,3 +204,76 @@ def test_a_fault_names_the_block_whose_op_failed() -> None:
             assert fault_diagnostic(fault, compiled).node == nodes[number].id
         told = fault_diagnostic(KernelFault("kernel failed", kernel="kernel"), compiled)
         assert told.node is None and all(node.id in told.message for node in nodes)
+
+
+_PIXELS = np.random.default_rng(5).random((23, 37, 4), np.float32)
+#: Chains of blocks, each of which reads the one before by its first input; "b" is how a Mix reads it.
+_LIBRARY = {
+    "compare": [
+        ("io.array", {"data": _X}),
+        ("math.compare", {"value": 0.5, "operation": "greater"}),
+        ("reduce.count", {}),
+    ],
+    "bytes": [
+        ("io.array", {"data": np.arange(251, dtype=np.uint8)}),
+        ("buffer.convert", {"dtype": "f32"}),
+        ("math.scale_offset", {"scale": 1.7, "offset": -9.5}),
+        ("buffer.convert", {"dtype": "s8"}),
+    ],
+    "positions": [
+        ("buffer.positions", {"shape": "5, 7", "axis": 1}),
+        ("buffer.convert", {"dtype": "f16"}),
+        ("buffer.convert", {"dtype": "f32"}),
+        ("image.color_ramp", {"high": 7.0}),
+    ],
+    "picture": [
+        ("io.image_array", {"data": _PIXELS}),
+        ("image.tone", {"gamma": 1.7, "exposure": 0.5}),
+        ("image.mix", {"mode": "screen"}),
+        ("image.invert", {}),
+        ("io.viewer", {"roll_off": 0.3}),
+    ],
+    "pattern": [("image.gradient", {"width": 37, "height": 23}), ("image.mix", {"mode": "difference"})],
+    "fill": [("buffer.fill", {"count": 77, "value": 0.1}), ("math.add", {})],
+}
+
+
+def library_chain(name: str) -> tuple[Patch, list[NodeRef]]:
+    """Return a patch of such a chain; blocks with two operands read the same buffer twice."""
+    patch, nodes = Patch(), list[NodeRef]()
+    for block, values in _LIBRARY[name]:
+        node = patch.add(block, **values)
+        inputs = [spec.name for spec in patch.block_type(node.id).inputs()]
+        for port in inputs if block in ("image.mix", "math.add") else inputs[:1]:
+            patch.connect(nodes[-1][patch.block_type(nodes[-1].id).outputs()[0].name], node[port])
+        nodes.append(node)
+    return patch, nodes
+
+
+@pytest.mark.parametrize("name", _LIBRARY)
+def test_element_wise_blocks_of_the_library_are_one_kernel(device: Device, name: str) -> None:
+    """Every port holds the same bits as with a kernel for each block."""
+    patch, nodes = library_chain(name)
+    with Engine(patch, device=device) as fused, Engine(patch, device=device, fuse=False) as plain:
+        report = fused.step()
+        plain.step()
+        made = [node for node in nodes if not patch.nodes[node.id].type.startswith("io.") or node is nodes[-1]]
+        assert {report.nodes[node.id].fused_into for node in made[:-1]} == {(made[-1].id,)}
+        ports = outputs(patch)
+        assert contents(fused, ports) == contents(plain, ports)
+
+
+def test_a_mix_takes_in_an_image_of_its_own_size_only(device: Device) -> None:
+    """It reads one of another size at other places."""
+    patch = Patch()
+    below = patch.add("io.image_array", data=_PIXELS)
+    above = patch.add("io.image_array", data=_PIXELS[:11])
+    tone, mix = patch.add("image.tone", gamma=2.0), patch.add("image.mix", mode="add")
+    for source, target in ((above["out"], tone["image"]), (below["out"], mix["a"]), (tone["out"], mix["b"])):
+        patch.connect(source, target)
+    with Engine(patch, device=device) as engine:
+        report = engine.step()
+        assert kernels(report, [tone, mix]) == [1, 1]
+        patch.connect(below["out"], tone["image"])
+        report = engine.step()
+        assert kernels(report, [tone, mix]) == [mix.id, 1]

@@ -9,7 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from blocks.buffer.constant import constant
+from blocks.buffer.element_types import NUMBERS
 from blocks.math.add import Add
+from blocks.math.compare import OPERATIONS, comparison
 from blocks.math.multiply import Multiply
 from blocks.math.scale_offset import ScaleOffset
 from blocks.reduce.shares import reduction
@@ -85,13 +88,17 @@ def _select(condition: Array, _: Any, element: int, a: Array, b: Array, out: Arr
     out[...] = a if condition.flat[element] else b
 
 
-def _constant(out: Array, dtype: np.dtype[Any], value: float, *_: Any) -> None:
-    out[...] = np.float64(value).astype(dtype)
+def _constant(out: Array, _: int, value: float) -> None:
+    out[...] = np.float64(value).astype(out.dtype)
 
 
-def _compare(x: Array, _: Any, y: Array, __: Any, out: Array, value: float, operation: int, *___: Any) -> None:
-    compare = (np.less, np.less_equal, np.equal, np.not_equal, np.greater_equal, np.greater)[operation]
-    out[...] = compare(x.astype(np.float64), y.astype(np.float64) if y.size else value)
+def _compare(name: str) -> Callable[..., None]:
+    compare = getattr(np, name.replace(" or ", "_").replace("not ", "not_"))
+
+    def kernel(x: Array, y: Array, out: Array, _: int, __: Any, ___: Any, value: float) -> None:
+        out[...] = compare(x.astype(np.float64), y.astype(np.float64) if y.size else value)
+
+    return kernel
 
 
 def _every(calls: Array, due: Array, period: int) -> None:
@@ -173,8 +180,8 @@ KERNELS: dict[str, Callable[..., None]] = {
     "bump": _bump,
     "copy_strided": _copy_strided,
     "select": _select,
-    "constant": _constant,
-    "compare": _compare,
+    **{constant(dtype).graph: _constant for dtype in NUMBERS.values()},
+    **{comparison(op).graph: _compare(name) for name, op in OPERATIONS.items()},
     "every": _every,
     **_kernels("add", _SUM),
     **_kernels("maximum", _LARGEST),
