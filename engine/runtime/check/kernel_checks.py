@@ -100,7 +100,8 @@ def _reads_grid(ptx: str, entry: str) -> bool:
 def launch_warnings(kernels: Iterable[KernelNode], info: DeviceInfo) -> list[Diagnostic]:
     """Return a warning for each launch that fills a GPU at low occupancy, or leaves most of it idle.
 
-    There are none on the host, and none for launches that are too small to gain anything.
+    There are none on the host, none for launches that are too small to gain anything, and none for those that are free:
+    the device shapes them, and better code may be on its way.
     """
     if info.limits is None:
         return []
@@ -111,8 +112,8 @@ def launch_warnings(kernels: Iterable[KernelNode], info: DeviceInfo) -> list[Dia
         key = id(kernel), id(config)  # most nodes of a type share both
         if key not in told:
             told[key] = None
-            if kernel.resources is not None:
-                told[key] = launch_advice(kernel.name, kernel.resources, kernel.fit(config), info.limits, info.cores)
+            if kernel.resources is not None and not config.is_free:
+                told[key] = launch_advice(kernel.name, kernel.resources, config, info.limits, info.cores)
         if advice := told[key]:
             found[warning(advice[0], node=node.node, remedy=advice[1])] = None
     return list(found)

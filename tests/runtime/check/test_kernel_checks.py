@@ -128,6 +128,7 @@ def test_each_node_gets_a_warning_once() -> None:
     found = launch_warnings(nodes, GPU)
     assert [(item.node, item.severity) for item in found] == [("a", Severity.WARNING), ("b", Severity.WARNING)]
     assert launch_warnings(nodes, DeviceInfo("host", "CPU", "compute_75", 1 << 30, 2)) == []
+    assert launch_warnings([node("a", kernel, replace(config, is_free=True))], GPU) == []
     unknown = SimpleNamespace(name="tile", resources=None)
     assert launch_warnings([node("a", unknown, config)], GPU) == []
 
