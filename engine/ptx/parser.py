@@ -203,8 +203,14 @@ _SKIPPED = re.compile(
     r"|(?:ld|st)\.param\.[^;\n]*;|bra[\w.]*[ \t]+[\w$]+;)|\$[\w$]+:|\.loc[ \t][^\n]*)[ \t]*$",
     re.MULTILINE,
 )
-#: The body of a function as compilers write it; it matters only where there is shared memory.
-_BODY = re.compile(r"^\{\n(?:[\t $/][^\n]*\n|\n)*\}$", re.MULTILINE)
+#: The body of a function as compilers write it; it matters only where there is shared memory. Inline assembly may have
+#: brackets at the beginning of lines too, so the last one is told by what follows.
+_BODY = re.compile(
+    r"^\{\n(?:[\t $/][^\n]*\n|\n|\}\n(?!NEXT))*\}(?=\nNEXT)".replace(
+        "NEXT", r"\s*(?:\Z|// \.globl|// -- End|\.(?:file|section|visible|weak|extern|func|entry|alias)\b)"
+    ),
+    re.MULTILINE,
+)
 
 
 @lru_cache(maxsize=16)

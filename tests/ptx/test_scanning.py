@@ -6,6 +6,7 @@ import pytest
 
 from engine.kernel_sources.image import KERNELS_FOLDER
 from engine.kernel_sources.loader import load_image
+from engine.kernel_sources.sources import CudaText
 from engine.ptx import parse, read_signatures
 
 FILES = sorted([*KERNELS_FOLDER.rglob("*.cu"), *Path(__file__).parents[1].glob("runtime/*.cu")])
@@ -66,3 +67,20 @@ def test_signatures_of_a_long_kernel() -> None:
     lines = "\tadd.u32 %r1, %r1, 1;\n" * 500_000
     found = read_signatures(SHARED.replace("mov.u32 %r1, 1;", f"\n{lines}"))
     assert found == read_signatures(SHARED)
+
+
+@pytest.mark.parametrize("asm", ["", r'asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %0, 0;\n}\n" :: "r"(count));'])
+@pytest.mark.parametrize("architecture", ["compute_75", "compute_100"])
+def test_signatures_of_kernels_with_inline_assembly(architecture: str, asm: str) -> None:
+    """That of `cuda_fp16.h` has braces at the beginning of lines, as a function's end has; so may a person's own."""
+    text = f"""#include <cuda_fp16.h>
+extern "C" __global__ void first(__half* x, float by, int count) {{
+    x[0] = __hmul(x[1], x[2]);
+    {asm}
+    x[3] = hexp(__hadd(x[0], __float2half(by)));
+}}
+extern "C" __global__ void second(__half* x, double by) {{ x[0] = __hsub(x[1], __double2half(by)); }}
+"""
+    image = load_image(CudaText(text), architecture)
+    assert [*image.signatures] == ["first", "second"]
+    assert read_signatures(image.ptx) == parse(image.ptx).signatures
