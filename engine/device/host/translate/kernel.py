@@ -1,7 +1,7 @@
 """Translation of one kernel, with the device functions it uses, to LLVM text."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.device.host.translate import abi, blocks, parallel
 from engine.device.host.translate.analysis.call_graph import target_of
@@ -21,6 +21,7 @@ from engine.device.host.translate.passes.inlining import inline_suspending
 from engine.device.host.translate.passes.lockstep_loops import with_lockstep_loops
 from engine.device.host.translate.passes.plain_divisions import with_plain_divisions
 from engine.device.host.translate.passes.recomputing import with_recomputed_registers
+from engine.device.host.translate.passes.small_thread_blocks import for_small_thread_blocks, may_gain
 from engine.device.host.translate.passes.web_splitting import (
     split_webs,
     with_immediate_operands,
@@ -44,18 +45,17 @@ __all__ = ["TranslatedKernel", "linked_function", "translate_kernel"]
 
 @dataclass(frozen=True)
 class TranslatedKernel:
-    """LLVM text of a kernel.
+    """LLVM text of a kernel, and what the optimiser should get in its place, None if that is not made yet.
 
     `scratch_bytes` is the memory that each worker must have for saved registers. A kernel that `spins` has loops in
-    which a thread waits for others, perhaps of other thread blocks. `is_best` is False for text that is quick to make:
-    what the optimiser should get is another.
+    which a thread waits for others, perhaps of other thread blocks.
     """
 
     name: str
     text: str
+    best: str | None
     scratch_bytes: int
     spins: bool
-    is_best: bool = True
 
 
 def translate_kernel(
@@ -70,7 +70,8 @@ def translate_kernel(
     """Return the LLVM text of a kernel: `run.NAME` and the device functions it calls.
 
     `flushes` and `scatters` say what the processor does, as in MemoryLayout. `quickly`: a kernel without loops, calls
-    and local memory is translated for one thread after the other, which takes half the time.
+    and local memory is translated for one thread after the other, which takes half the time; no kernel gets a version
+    for small thread blocks.
     """
     kernel, functions = inline_suspending(module.functions[signature.name], module.functions)
     used = [item for item in reachable(kernel, functions, module.variables) if item.name != kernel.name]
@@ -88,30 +89,43 @@ def translate_kernel(
     if not signature.uses_dynamic_shared:
         layout.fixed_shared = signature.shared_bytes
     device_functions = MemoryLayout(shared, visible, numbers, static_shared=layout.static_shared, flushes=flushes)
-    text = [_device_function(item, device_functions, kernel.name, callees) for item in used]
+
+    def version(kernel: Function) -> tuple[str, int, bool]:
+        """Return the text of a version of the kernel, the scratch bytes that it needs, and whether it spins."""
+        text = [_device_function(item, device_functions, kernel.name, callees) for item in used]
+        kernel = without_redundant_moves(kernel, control_flow(kernel, is_suspension_point))
+        kernel = with_plain_divisions(split_webs(kernel, control_flow(kernel, is_suspension_point)))
+        kernel = _with_lockstep_loops(with_immediate_operands(kernel, is_suspension_point), layout)
+        flow = control_flow(kernel, is_suspension_point)
+        again = with_recomputed_registers(kernel, flow)
+        if again is not kernel:
+            kernel, flow = again, control_flow(again, is_suspension_point)
+        if any(block.suspends for block in flow.blocks):
+            body, scratch_bytes = translate_waiting(kernel, layout, callees, flow)
+        else:
+            body, scratch_bytes = _plain(kernel, layout, callees, flow)
+        spins = any(item.opcode == "wl" and item.modifiers == ("yield",) for item in kernel.instructions)
+        if used:
+            scratch_bytes = -(-scratch_bytes // 64) * 64 + abi.CALL_BYTES
+        if flushes:
+            body = flushing_entry(f"run.{kernel.name}", body)
+        return "\n".join([*text, body]), scratch_bytes, spins
+
     if quickly and not used and _is_straight(kernel, flow := control_flow(kernel, is_suspension_point)):
         body, scratch_bytes = _one_by_one(kernel, layout, callees, flow, provenance(kernel, layout))
         if flushes:
             body = flushing_entry(f"run.{kernel.name}", body)
-        whole = f"{body}\n{share(kernel.name)}"
-        return TranslatedKernel(kernel.name, whole, scratch_bytes, spins=False, is_best=False)
-    kernel = without_redundant_moves(kernel, control_flow(kernel, is_suspension_point))
-    kernel = with_plain_divisions(split_webs(kernel, control_flow(kernel, is_suspension_point)))
-    kernel = _with_lockstep_loops(with_immediate_operands(kernel, is_suspension_point), layout)
-    flow = control_flow(kernel, is_suspension_point)
-    again = with_recomputed_registers(kernel, flow)
-    if again is not kernel:
-        kernel, flow = again, control_flow(again, is_suspension_point)
-    if any(block.suspends for block in flow.blocks):
-        body, scratch_bytes = translate_waiting(kernel, layout, callees, flow)
-    else:
-        body, scratch_bytes = _plain(kernel, layout, callees, flow)
-    spins = any(item.opcode == "wl" and item.modifiers == ("yield",) for item in kernel.instructions)
-    if used:
-        scratch_bytes = -(-scratch_bytes // 64) * 64 + abi.CALL_BYTES
-    if flushes:
-        body = flushing_entry(f"run.{kernel.name}", body)
-    return TranslatedKernel(kernel.name, "\n".join([*text, body, share(kernel.name)]), scratch_bytes, spins)
+        return TranslatedKernel(kernel.name, f"{body}\n{share(kernel.name)}", None, scratch_bytes, spins=False)
+    text, scratch_bytes, spins = version(kernel)
+    found = None if quickly else for_small_thread_blocks(kernel)
+    if found is None:
+        whole = f"{text}\n{share(kernel.name)}"
+        best = None if quickly and may_gain(kernel) else whole
+        return TranslatedKernel(kernel.name, whole, best, scratch_bytes, spins)
+    small, size = replace(found[0], name=f"{kernel.name}|small"), found[1]
+    other, bytes_of_other, _ = version(small)
+    whole = f"{text}\n{other}\n{share(kernel.name, small.name, size)}"
+    return TranslatedKernel(kernel.name, whole, whole, max(scratch_bytes, bytes_of_other), spins)
 
 
 def _is_straight(kernel: Function, flow: ControlFlow) -> bool:

@@ -75,7 +75,7 @@ def translate_module(
         complete(text, library.declared(runtime) if quickly else library.needed(text), defines=True),
         _complete((library.exported(runtime),), triple, cpu, features) if runtime else "",
         {
-            kernel.name: complete(kernel.text, library.needed(kernel.text), defines=False) if kernel.is_best else None
+            kernel.name: kernel.best and complete(kernel.best, library.needed(kernel.best), defines=False)
             for kernel in kernels
         },
         {kernel.name: kernel.scratch_bytes for kernel in kernels},

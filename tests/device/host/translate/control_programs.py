@@ -154,8 +154,9 @@ extern "C" __global__ void {self.name}(const int* x, int* out, int p, int q) {{
 
     def _strided_loop(self, uniform: bool) -> Step:
         """A loop with the thread block or a number as its stride: some threads do more rounds than others."""
-        index, extra, stride = self._new("j"), self._random.randint(0, 99), self._random.choice((0, 0, 32, 40))
-        end = str(extra + 100) if stride and extra & 1 else f"p + {extra}"
+        index, extra, stride = self._new("j"), self._random.randint(0, 99), self._random.choice((0, 0, 40, 128))
+        ends = stride * (extra % 9 + 1) if stride and extra & 1 else 0
+        end = str(ends) if ends else f"p + {extra}"
         self._emit(f"for (int {index} = t; {index} < {end}; {index} += {stride or 'm'}) {{")
         name = self._random.choice("abc")
         self._emit(f"  {name} = {name} * 3u + {index};")
@@ -166,7 +167,7 @@ extern "C" __global__ void {self.name}(const int* x, int* out, int p, int q) {{
 
         def run(state: State, mask: Array) -> None:
             at = state.thread.copy()
-            last = extra + (100 if stride and extra & 1 else state.uniform["p"])
+            last = ends or state.uniform["p"] + extra
             while (here := mask & (at < last)).any():
                 changed = state.values[name] * np.int32(3) + at
                 state.values[name] = np.where(here, changed, state.values[name]).astype(np.int32)

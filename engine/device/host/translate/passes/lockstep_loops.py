@@ -22,7 +22,6 @@ from engine.device.host.translate.analysis.control_flow import (
     writes,
 )
 from engine.device.host.translate.analysis.reachability import Reachability
-from engine.device.host.translate.analysis.rematerialise import rematerialisable
 from engine.device.host.translate.analysis.suspension_points import is_suspension_point
 from engine.device.host.translate.analysis.uniformity import Uniform, uniformity
 from engine.ptx.tree import Function, Instruction, Integer, Operand, Register, Statement
@@ -210,45 +209,19 @@ class _Choice:
 
     def _compares_stride(self, setter: Instruction, loop: Loop) -> bool:
         """Whether a comparison is between a uniform number and an index that takes wide steps in the loop."""
-        indices = [item for item in setter.operands[1:] if self._kind(item) != Uniform()]
-        if len(indices) != 1 or not isinstance(indices[0], Register):
+        kinds = [self._kind(item) for item in setter.operands[1:]]
+        bases = [kind for kind in kinds if kind is not None and kind.base]
+        if len(bases) != 1 or Uniform() not in kinds:
             return False
-        name = indices[0].name
-        steps = self._steps(self._kinds[name], loop) if name in self._kinds else self._steps_of_rest(name, loop)
-        return bool(steps) and all(self._is_wide(step) for step in steps)
-
-    def _steps(self, kind: Uniform, loop: Loop) -> list[Operand]:
-        """Return the uniform numbers that a loop adds to registers of a kind."""
-        return [
+        steps = [
             operand
             for index in loop.blocks
             for item in self._flow.blocks[index].instructions
-            if item.opcode in ("add", "sub") and any(self._kinds.get(name) == kind for name in defined(item))
+            if item.opcode in ("add", "sub") and any(self._kinds.get(name) == bases[0] for name in defined(item))
             for operand in item.operands[1:]
             if self._kind(operand) == Uniform()
         ]
-
-    def _steps_of_rest(self, name: str, loop: Loop) -> list[Operand]:
-        """Return what a loop adds to an index that starts as one of several cheap registers; nothing for any other.
-
-        A compiler that unrolls `for (i = t; i < n; i += 256)` by four runs up to three turns before the loop, so that
-        `i` starts as `t`, `t + 256`, `t + 512` or `t + 768`. Each thread computes how many turns that are, but most
-        often all threads get the same number.
-        """
-        cheap, latch = rematerialisable(self._kernel), self._flow.blocks[loop.latch].instructions
-        steps: list[Operand] = []
-        pending, found = [name], {name}
-        while pending:
-            for item in self._writes.get(pending.pop(), []):
-                is_step = item.opcode in ("add", "sub") and any(item is other for other in latch)
-                varying = [operand for operand in item.operands[1:] if self._kind(operand) != Uniform()]
-                if not (is_step or item.opcode == "mov") or len(varying) != 1 or not isinstance(varying[0], Register):
-                    return []
-                steps += [operand for operand in item.operands[1:] if operand is not varying[0]]
-                new = {varying[0].name} - found - cheap.keys()
-                pending += new
-                found |= new
-        return steps
+        return bool(steps) and all(self._is_wide(step) for step in steps)
 
     def _is_wide(self, step: Operand, depth: int = 0) -> bool:
         if isinstance(step, Integer):

@@ -289,12 +289,21 @@ failed:
 """
 
 
-def share(kernel: str) -> str:
-    """Return the function `share.KERNEL`, by which workers take `%chunk` thread blocks at a time."""
+def share(kernel: str, small: str = "", size: int = 0) -> str:
+    """Return the function `share.KERNEL`, by which workers take `%chunk` thread blocks at a time.
+
+    Thread blocks of up to `size` threads along x run the version `small`, if there is one.
+    """
+    run, choice = f"@{quoted('run.' + kernel)}", ""
+    if small:
+        choice = launch_i32("nx", abi.THREAD_BLOCK[0]) + (
+            f"  %is.small = icmp ule i32 %nx, {size}\n"
+            f"  %run = select i1 %is.small, ptr @{quoted('run.' + small)}, ptr {run}\n"
+        )
+        run = "%run"
     return f"""
 define i32 @{quoted("share." + kernel)}(ptr %launch, ptr %params, ptr %worker, i64 %blocks, i64 %chunk) nounwind {{
-  %result = call i32 @wl.share(
-    ptr %launch, ptr %params, ptr %worker, i64 %blocks, i64 %chunk, ptr @{quoted("run." + kernel)})
+{choice}  %result = call i32 @wl.share(ptr %launch, ptr %params, ptr %worker, i64 %blocks, i64 %chunk, ptr {run})
   ret i32 %result
 }}
 """

@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 
 from engine.device.host import HostDevice
-from engine.device.host.translate.analysis.control_flow import control_flow
-from engine.device.host.translate.analysis.suspension_points import is_suspension_point
 from engine.device.host.translate.analysis.uniformity import uniformity
-from engine.device.host.translate.passes.lockstep_loops import with_lockstep_loops
-from engine.device.host.translate.passes.web_splitting import split_webs
 from engine.diagnostics import KernelFault
 from engine.ptx import parse
 from tests.device.host.translate.control_programs import Program
@@ -65,81 +61,6 @@ def test_grid_stride_loops_of_any_size(run, threads, n):
     padded = np.zeros(-(-max(n, 1) // (3 * threads)) * 3 * threads, np.float32)
     padded[:n] = x[:n] ** 2
     np.testing.assert_allclose(out, padded.reshape(-1, 3 * threads).sum(0), rtol=1e-5)
-
-
-TILES = """
-extern "C" __global__ void tiles(const int* x, int* out, int tiles, int side) {
-  __shared__ int s[1024], r[1024];
-  int t = threadIdx.x, sum = 0;
-  for (int k = 0; k < tiles; k++) {
-    for (int e = t; e < 1024; e += 256) { s[e] = x[k * 1024 + e]; r[1023 - e] = x[e] ^ k; }
-    __syncthreads();
-    for (int e = t; e < side; e += blockDim.x) sum = sum * 3 + s[e] - r[side - 1 - e];
-    __syncthreads();
-  }
-  out[t] = sum;
-}"""
-
-
-@pytest.mark.parametrize("threads", [256, 300, 1000])
-@pytest.mark.parametrize("dialect", ["compute_90", "compute_100"])
-def test_loops_that_are_unrolled_by_four_may_differ_between_threads(run, dialect, threads):
-    """Some threads of 300 or 1000 run fewer turns than others, before the unrolled loop or in it."""
-    x = np.random.default_rng(threads).integers(-99, 99, 3 * 1024, np.int32)
-    out = run(TILES, "tiles", 1, threads, x, np.zeros(threads, np.int32), 3, 777, dialect=dialect)[1]
-    expected = np.zeros(threads, np.int32)
-    for k in range(3):
-        s, r = x[1024 * k : 1024 * (k + 1)], (x[:1024] ^ k)[::-1]
-        for first in range(0, 777, threads):
-            here = np.arange(first, min(first + threads, 777))
-            expected[here - first] = expected[here - first] * 3 + s[here] - r[776 - here]
-    assert np.array_equal(out, expected)
-
-
-REST = """.version 8.0
-.target sm_75
-.address_size 64
-.visible .entry rest(.param .u64 out, .param .u32 n) {{
-  .reg .pred %p<4>;
-  .reg .b32 %r<16>;
-  .reg .b64 %rd<8>;
-  ld.param.u32 %r1, [n];
-  ld.param.u64 %rd1, [out];
-  mov.u32 %r2, %tid.x;
-  mul.wide.u32 %rd2, %r2, 4;
-  add.s64 %rd3, %rd1, %rd2;
-  and.b32 %r3, %r2, 3;
-  setp.eq.s32 %p1, %r3, 0;
-  mov.u32 %r4, %r2;
-  @%p1 bra LOOP;
-  {start}
-LOOP:
-  {body}
-  st.global.u32 [%rd3], %r4;
-  setp.lt.s32 %p2, %r4, 4096;
-  {step}
-  @%p2 bra LOOP;
-  ret;
-}}"""
-
-
-@pytest.mark.parametrize(
-    ("start", "body", "step", "expected"),
-    [
-        ("add.s32 %r4, %r2, 256;", "", "add.s32 %r4, %r4, 1024;", 2),
-        ("add.s32 %r4, %r2, 256;", "", "add.s32 %r4, %r4, 1;", 0),
-        ("ld.global.u32 %r4, [%rd3];", "", "add.s32 %r4, %r4, 1024;", 0),
-        ("add.s32 %r4, %r2, 256;", "@!%p1 bra ON; add.s32 %r4, %r4, 512; ON:", "add.s32 %r4, %r4, 1024;", 0),
-        ("add.s32 %r4, %r2, 256;", "", "shl.b32 %r4, %r4, 10;", 0),
-    ],
-    ids=["wide step", "narrow step", "start from data", "step of some threads", "no step"],
-)
-def test_loops_whose_index_starts_on_several_paths(start, body, step, expected):
-    """Threads go round together where the index starts from thread numbers and takes one wide step in each turn."""
-    kernel = parse(REST.format(start=start, body=body, step=step)).functions["rest"]
-    kernel = split_webs(kernel, control_flow(kernel, is_suspension_point))
-    found = with_lockstep_loops(kernel, lambda _instruction: True)
-    assert sum(item.opcode == "wl" for item in found.instructions) == expected
 
 
 PRODUCT = """
