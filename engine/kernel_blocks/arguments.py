@@ -41,6 +41,7 @@ class Parameter:
     #: The axis of the thread index that it bounds, if it does; -1 when all threads count along one axis.
     bounds: int | None = None
     declared: str = ""
+    size_bytes: int = 0
 
 
 @dataclass
@@ -147,7 +148,8 @@ def _domain(ports: list[PortSpec], over: str) -> str:
 def _size(p: Parameter, rank: int, over: str, ports: Collection[str]) -> Extent | None:
     """Return the size that a whole number stands for; None for a parameter that a person sets."""
     semantic = (p.manifest.semantic or "").strip()
-    if semantic == "parameter" or p.manifest.ptx_type not in _WHOLE or _is_bool(p):
+    is_whole = p.manifest.ptx_type in _WHOLE and (p.manifest.ptx_type != "b8" or p.size_bytes <= 1)
+    if semantic == "parameter" or not is_whole or _is_bool(p):
         return None
     what, _, of = semantic.rstrip(")").partition("(")
     if what in ("size", "count", "width", "height", "depth"):
@@ -169,11 +171,13 @@ def _is_bool(p: Parameter) -> bool:
 
 def _parameter(p: Parameter, name: str) -> ParameterSpec:
     manifest, comment = p.manifest, p.comment
-    if manifest.ptx_type not in _WHOLE | _FLOATS:
-        raise KernelError(
-            f"parameter {manifest.name} must be a number or a pointer, got a value of type {manifest.ptx_type}"
-        )
-    kind = "bool" if _is_bool(p) else "float" if manifest.ptx_type in _FLOATS else "int"
+    # C++ passes a half as a struct, as it does vectors.
+    is_half = p.declared.split()[-2:-1] in (["__half"], ["half"])
+    is_struct = manifest.ptx_type == "b8" and p.size_bytes > 1 and not is_half
+    if is_struct or manifest.ptx_type not in _WHOLE | _FLOATS:
+        what = f"a struct of {p.size_bytes} bytes" if is_struct else f"a value of type {manifest.ptx_type}"
+        raise KernelError(f"parameter {manifest.name} must be a number or a pointer, got {what}")
+    kind = "bool" if _is_bool(p) else "float" if manifest.ptx_type in _FLOATS or is_half else "int"
     low, high, default = (
         told if told is not None else given
         for told, given in (

@@ -150,7 +150,7 @@ def _interface(block_type: type[Block], image: KernelImage, values: Mapping[str,
     """Return the interface of a node that launches an entry point of an image; KernelError when it can't."""
     entry = values["entry"] or next(iter(image.signatures))
     manifest = _manifest(image, entry)
-    function = parse(image.ptx).functions[manifest.name]
+    function, signature = parse(image.ptx).functions[manifest.name], image.signature(manifest.name)
     rank, bounds = launch_rank(function), thread_bounds(function)
     comments, declared = kernel_comments(image.text, manifest.name), parameter_texts(image.text, manifest.name)
     elements = pointer_elements(image, manifest.name)
@@ -161,6 +161,7 @@ def _interface(block_type: type[Block], image: KernelImage, values: Mapping[str,
             _at(comments.parameters, index, len(elements)) or ParameterComment(),
             bounds.get(function.parameters[index].name),
             _at(declared, index, len(elements)) or "",
+            signature.parameters[index].size_bytes,
         )
         for index, told in enumerate(manifest.parameters)
     ]

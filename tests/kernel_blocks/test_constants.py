@@ -175,6 +175,37 @@ def test_switches_and_counts_are_constants_too(device: Device) -> None:
         np.testing.assert_array_equal(engine.read(node["out"]), total)  # the last good kernel runs on
 
 
+def test_a_half_is_a_number(device: Device) -> None:
+    """C++ passes it as a struct; live and as a constant it is rounded to f16."""
+    code = """#include <cuda_fp16.h>
+extern "C" __global__ void scale(const float* x, float* out, const __half gain, int count) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count) out[i] = __half2float(gain) * x[i];
+}
+"""
+    patch = Patch()
+    node = patch.add("kernel.cuda", code=code, gain=0.1)
+    patch.connect(patch.add("io.array", data=X)["out"], node["x"])
+    with Engine(patch, device=device) as engine:
+        for constants in ("", "gain"):
+            patch.set(node, constants=constants)
+            for gain in (0.1, -3.5):
+                patch.set(node, gain=gain)
+                assert engine.step().diagnostics == ()
+                np.testing.assert_array_equal(engine.read(node["out"]), np.float32(np.float16(gain)) * X)
+
+
+@pytest.mark.parametrize(("kind", "size"), [("float2", 8), ("float4", 16), ("__nv_bfloat16", 2)])
+def test_other_structs_are_no_parameters_of_a_block(kind: str, size: int) -> None:
+    """One message says so, instead of a slider for their bytes."""
+    code = f'extern "C" __global__ void set({kind}* out, {kind} value) {{ *out = value; }}'
+    patch = Patch()
+    node = patch.add("kernel.cuda", code=f"#include <cuda_bf16.h>\n{code}")
+    placed = patch.nodes[node.id]
+    _, problem = patch.catalogue.resolve(placed.type, placed.parameters, lambda: patch.folder)
+    assert f"parameter value must be a number or a pointer, got a struct of {size} bytes" in str(problem)
+
+
 def test_fused_neighbours_take_constants(device: Device) -> None:
     """A constant of a formula is one of the kernel that does the work of several blocks."""
     patch = Patch()
@@ -187,9 +218,23 @@ def test_fused_neighbours_take_constants(device: Device) -> None:
         for gain in (3.0, -0.5):
             patch.set(first, gain=gain)
             report = engine.step()
-            assert report.nodes[first.id].fused_into == second.id
+            assert report.nodes[first.id].fused_into == (second.id,)
             np.testing.assert_array_equal(engine.read(second["out"]), 2 * (np.float32(gain) * X) + np.float32(1))
         assert report.update_level is UpdateLevel.CODE
+
+
+@pytest.mark.parametrize("source", ["cuda text", "op graph"])
+def test_a_value_that_comes_with_the_mark_counts_and_the_next_one_too(source: str, tmp_path: Path) -> None:
+    """The value is live when it comes, and a constant once the frame has begun; and back."""
+    patch = Patch()
+    node = _place(patch, source, tmp_path, gain=2.0)
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        for constants in ("gain", "", "gain", ""):
+            for gain in (3.0, -1.5, 0.25):
+                patch.set(node, constants=constants, gain=gain)
+                engine.step()
+                np.testing.assert_array_equal(engine.read(PortRef(node, "out")), np.float32(gain) * X)
 
 
 @pytest.mark.parametrize("source", ["cuda text", "op graph"])

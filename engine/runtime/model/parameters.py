@@ -234,6 +234,8 @@ class ParameterStore:
             node = self._nodes.get(node_id)
             if node is None or place in self.misfits:
                 continue
+            if node.specs[name].structural:  # it was live until just now
+                continue
             inner = compiled.plan.inlined.set_places({place: None})
             write = together([compiled.live.find(found) for found in inner])
             if name in node.driven:
