@@ -12,11 +12,13 @@ from llvmlite import ir
 from engine.ops.analysis import Analysis, analyse, number_type
 from engine.ops.emission import (
     GLOBAL,
+    I32,
     LLVM,
     VOID,
     Aggregate,
     Argument,
     Buffer,
+    ElementNumber,
     Emission,
     GraphNumbers,
     InputPointer,
@@ -31,7 +33,7 @@ from engine.ops.library.warps import aggregate
 from engine.ops.places import FIRST, NOWHERE, PROGRAM, Place, llvm_lines, places_text, ptx_lines
 from engine.ops.ptx import TRIPLE, check_calls, data_layout, functions_ptx, inlined, to_ptx
 from engine.ops.table import OpCode, Region
-from engine.ops.types import BufferType, ValueType
+from engine.ops.types import TOLD, BufferType, ValueType
 from engine.ops.wiring import PlacedOp
 from engine.types import NAMED
 
@@ -149,6 +151,9 @@ class _Lowering:
             emission.origins[pointer.name] = self._places.get(placed.node.id)
         if kinds := self._numbers.kinds:
             self._told = emission.argument(GraphNumbers(), ir.LiteralStructType([LLVM[kind] for kind in kinds]))
+        for port in interface.inputs:  # before all else, for the same order however many elements a thread has
+            if port.dtype in TOLD:
+                emission.argument(ElementNumber(port.name), I32)
         aggregates = self._aggregates()
         count = elements_per_thread if interface.is_free and emission.rank == 1 and not aggregates else 1
         if aggregates:

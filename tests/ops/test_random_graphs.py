@@ -57,6 +57,7 @@ def test_the_code_of_an_edit_gives_the_bits_of_optimised_code(device: Device, op
     """The first calls functions, and its threads compute one element each; the other does neither."""
     graph, inputs = valid_graph(seed, 25), random_inputs()
     quick, wide = compile_graph(graph), compile_graph(graph, elements_per_thread=4)
+    assert quick.arguments == wide.arguments
     first, later = run(device, quick, inputs, SHAPE), run(optimised, wide, inputs, SHAPE, is_inlined=True)
     assert [first[name].tobytes() for name in later] == [array.tobytes() for array in later.values()]
 
