@@ -106,10 +106,10 @@ def _bundled_headers(version: tuple[int, int]) -> Path:
     return Path(user_cache_dir("warploom")) / f"toolkit-headers-{version[0]}.{version[1]}"
 
 
-# Helper functions in a kernel file need no __device__; line information costs nothing at run time. The digest makes
-# cache keys differ when our headers change.
+# Helper functions in a kernel file need no __device__, line information costs nothing at run time, and nvcc knows
+# __int128 as well. The digest makes cache keys differ when our headers change.
 _USUAL_FLAGS = CudaOptions().flags
-OPTIONS = ("-lineinfo", "-default-device", f"-DWARPLOOM_HEADERS=0x{DIGEST}")
+OPTIONS = ("-lineinfo", "-default-device", "--device-int128", f"-DWARPLOOM_HEADERS=0x{DIGEST}")
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,15 @@
 """CUDA C++ becomes PTX and CUBIN, and a mistake becomes an error with its place."""
 
 import sys
+from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from engine.device.device import HOST_ARCHITECTURE
+from engine.device.host import HostDevice
 from engine.diagnostics import KernelError
 from engine.kernel_sources import nvrtc
 from engine.kernel_sources.nvrtc import compile_cuda
@@ -25,6 +30,22 @@ def test_a_virtual_architecture_gives_ptx_only() -> None:
     assert ".target sm_75" in compiled.ptx
     assert ".entry scale(" in compiled.ptx
     assert "\0" not in compiled.ptx
+
+
+def test_integers_of_128_bits_compute_on_the_host() -> None:
+    """Products of two 64-bit numbers, whose upper half is the result."""
+    text = """extern "C" __global__ void upper(const unsigned long long* x, unsigned long long* out) {
+        out[threadIdx.x] = (unsigned __int128)x[threadIdx.x] * x[threadIdx.x + 1] >> 64;
+    }"""
+    x = np.random.default_rng(3).integers(0, 2**64, 9, dtype=np.uint64)
+    with closing(HostDevice()) as device:
+        module = device.load_module(compile_cuda(text, FILE, HOST_ARCHITECTURE, []).ptx)
+        given, out = device.upload(x), device.upload(np.zeros(8, np.uint64))
+        device.launch(module.kernel("upper"), grid=(1,), thread_block=(8,), args=[given, out])
+        device.synchronize()
+        assert out.download().tolist() == [int(a) * int(b) >> 64 for a, b in pairwise(x)]
+        given.free()
+        out.free()
 
 
 def test_a_real_architecture_gives_cubin_and_ptx_from_one_compile() -> None:
