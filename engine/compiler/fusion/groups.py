@@ -97,7 +97,7 @@ class _Search:
             if owner not in self._unneeded or owner is None or self._stages[group.root].is_last:
                 continue
             readers = self._users[owner][1:]
-            if not all(reader in self._homes for reader in readers):
+            if len(readers) > MOST_STAGES or not all(reader in self._homes for reader in readers):
                 continue
             targets = list({id(home): home for reader in readers for home in self._homes[reader]}.values())
             if not targets or not all(self._may_take_in(target, group, owner) for target in targets):
@@ -119,7 +119,13 @@ class _Search:
         writers = {self._users[owner][0]: owner for owner in group.reads & self._unneeded}
         for writer in sorted(writers, reverse=True):
             owner = writers[writer]
+            if len(self._users[owner]) > MOST_STAGES:
+                continue
             others = [reader for reader in self._users[owner][1:] if reader not in group.members]
+            if not others and self._joins(writer, group, owner):
+                return group
+            if not others:
+                continue
             for larger in self._moved(group, others):
                 if all(self._joins(other, larger) for other in others) and self._joins(writer, larger, owner):
                     return larger
@@ -131,10 +137,11 @@ class _Search:
         The latter may then be computed again by fewer kernels.
         """
         users, unneeded, stages = self._users, self._unneeded, self._stages
-        if stages[group.root].is_last:
-            shared = group.reads
-        else:
-            shared = {owner for owner in group.reads & unneeded if users[owner][0] in stages}
+        if len(group.members) == MOST_STAGES:
+            return None
+        shared = {owner for owner in group.reads if len(users[owner]) <= MOST_STAGES}
+        if not stages[group.root].is_last:
+            shared = {owner for owner in shared & unneeded if users[owner][0] in stages}
         for other in sorted({user for owner in shared for user in users[owner]}, reverse=True):
             if other < group.root and other not in group.members:
                 for larger in self._moved(group, [other]):

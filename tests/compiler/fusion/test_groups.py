@@ -337,3 +337,10 @@ def test_planning_again_gives_the_same_objects() -> None:
     kept = next(o for o in now.operations if o.node == "a02")
     assert kept.entry is before.operations[0].entry and kept.access is before.operations[0].access
     assert difference(before, now).renewed == {next(k for k, o in enumerate(now.operations) if o.node == "z")}
+
+
+def test_a_buffer_with_more_readers_than_a_kernel_has_stages_is_stored() -> None:
+    """No kernel serves all of them, and few would gain."""
+    readers = [stage(f"r{at:03}", "x * k") for at in range(MOST_STAGES + 1)]
+    wires = ["in.out a.x", *(f"a.out r{at:03}.x" for at in range(MOST_STAGES + 1))]
+    assert kernels(make_plan(graph(array("in", 6), stage("a", "x + 1"), *readers, wires=wires))) == []
