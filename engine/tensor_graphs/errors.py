@@ -1,0 +1,27 @@
+"""What can be wrong with a tensor graph."""
+
+from engine.diagnostics import WarploomError
+
+
+class TensorError(WarploomError):
+    """A tensor graph is wrong, or can't be executed."""
+
+
+class ShapeMismatch(TensorError):
+    """Shapes don't fit each other or the operation."""
+
+
+class InvalidOperation(TensorError):
+    """An operation can't be applied to what it is given, or not here."""
+
+
+class MergeFailed(TensorError):
+    """Two graphs can't become one."""
+
+
+class TopologicalSortFailed(TensorError):
+    """The nodes of a graph can't be put in an order in which each follows its inputs."""
+
+
+class ExecutionFailed(TensorError):
+    """A graph could not be computed on the device."""

@@ -1,0 +1,45 @@
+"""Reverse-mode differentiation: gradients are nodes like others, so they can be differentiated again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from engine.tensor_graphs.errors import InvalidOperation
+from engine.tensor_graphs.graph import Node, reachable
+from engine.tensor_graphs.operations.leaves import Constant
+from engine.tensor_graphs.operations.reductions import sum_to
+from engine.tensor_graphs.types import TensorType
+
+
+def gradients(of: Node, wanted: Sequence[Node], seed: Node | None = None) -> Mapping[Node, Node]:
+    """Return the gradient of `of` with respect to each wanted node; nodes that it doesn't depend on are left out.
+
+    `seed` is what is known of the gradient of `of`, of its type. Without it, `of` must be one number that isn't
+    batched, and the seed is 1.
+    """
+    if seed is None:
+        if of.type.size != 1 or of.type.batched:
+            raise InvalidOperation(f"what is differentiated must be one number, got {of!r}")
+        seed = of.graph.add(Constant(1.0, TensorType(of.type.shape, of.type.dtype)))
+    order = reachable([of])
+    leading = _leading_to(order, set(wanted))
+    found: dict[Node, Node] = {of: seed}
+    for node in reversed(order):
+        gradient = found.get(node)
+        if gradient is None or node not in leading or not node.inputs:
+            continue
+        for other, part in zip(node.inputs, node.operation.backward(node, gradient), strict=True):
+            if part is None or other not in leading:
+                continue
+            part = sum_to(part, other.type)
+            found[other] = found[other] + part if other in found else part
+    return {node: found[node] for node in wanted if node in found}
+
+
+def _leading_to(order: Sequence[Node], wanted: set[Node]) -> set[Node]:
+    """Return the nodes through which a gradient passes on its way to a wanted node."""
+    found: set[Node] = set()
+    for node in order:
+        if node in wanted or (node.operation.is_differentiable and any(other in found for other in node.inputs)):
+            found.add(node)
+    return found

@@ -1,0 +1,206 @@
+"""`Node` and `TensorGraph`: operations on tensors, and what they are applied to."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from itertools import count
+from types import FrameType
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from engine.tensor_graphs.arithmetic import Arithmetic
+from engine.tensor_graphs.errors import InvalidOperation, MergeFailed, TensorError
+from engine.tensor_graphs.types import TensorType
+
+if TYPE_CHECKING:
+    from engine.tensor_graphs.lowering.step import Step
+
+#: Packages whose frames are not the user's code.
+_OURS = ("engine.tensor_graphs", "engine.tensor")
+_numbers = count()
+
+
+class Origin(NamedTuple):
+    """Where in the user's code a node was made."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+class Operation:
+    """What is computed of tensors. Subclasses are frozen dataclasses, so that equal operations are the same.
+
+    An operation of your own has these four methods; nothing else knows it.
+    """
+
+    #: Whether a gradient can pass through it.
+    is_differentiable: ClassVar[bool] = True
+
+    @property
+    def label(self) -> str:
+        """What messages and instruction lists call it."""
+        return type(self).__name__
+
+    def result(self, *inputs: TensorType) -> TensorType:
+        """Return what it gives for inputs of these types; ShapeMismatch or InvalidOperation when they don't fit."""
+        raise NotImplementedError
+
+    def evaluate(self, *inputs: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Compute it with numpy, as a reference; a batched tensor has its batch axis in front."""
+        raise NotImplementedError
+
+    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+        """Return the gradient of each input, None for one that has none.
+
+        `node` is an application of the operation. A gradient may have a shape to which its input is broadcast; it is
+        summed to the input's own then.
+        """
+        raise InvalidOperation(f"{self.label} must have a gradient rule to be differentiated")
+
+    def lower(self, step: Step) -> None:
+        """Write what computes it: kernels, library calls, fills and copies."""
+        raise InvalidOperation(f"{self.label} must have a lowering to be computed on a device")
+
+
+class Node(Arithmetic):
+    """An operation applied to nodes; a leaf, such as an input or a weight, is applied to none.
+
+    `requires_grad` says whether a gradient is wanted of it, for itself or for what it is computed from.
+    """
+
+    __slots__ = ("__weakref__", "_graph", "inputs", "name", "number", "operation", "origin", "requires_grad", "type")
+
+    def __init__(
+        self,
+        graph: TensorGraph,
+        operation: Operation,
+        inputs: tuple[Node, ...],
+        type_: TensorType,
+        *,
+        name: str = "",
+        requires_grad: bool | None = None,
+        origin: Origin | None = None,
+    ) -> None:
+        #: Grows from node to node in all graphs, so a node has a higher number than its inputs.
+        self.number = next(_numbers)
+        self._graph = graph
+        self.operation = operation
+        self.inputs = inputs
+        self.type = type_
+        self.name = name
+        passes = operation.is_differentiable and any(node.requires_grad for node in inputs)
+        self.requires_grad: bool = passes if requires_grad is None else requires_grad
+        self.origin = origin
+
+    @property
+    def graph(self) -> TensorGraph:
+        """The graph that it belongs to."""
+        if self._graph.merged_into is not None:
+            self._graph = self._graph.root
+        return self._graph
+
+    @property
+    def label(self) -> str:
+        """Its name, or its operation and number."""
+        return self.name or f"{self.operation.label}{self.number}"
+
+    def __repr__(self) -> str:
+        return f"{self.label}: {self.type}"
+
+    def _apply(self, operation: Operation, *inputs: Node) -> Node:
+        return self.graph.add(operation, inputs)
+
+    def _node(self) -> Node:
+        return self
+
+
+class TensorGraph:
+    """Nodes in the order in which they were made, so each after its inputs."""
+
+    def __init__(self) -> None:
+        self._nodes: list[Node] = []
+        #: The graph that took over its nodes.
+        self.merged_into: TensorGraph | None = None
+
+    @property
+    def root(self) -> TensorGraph:
+        """The graph that has its nodes now."""
+        graph = self
+        while graph.merged_into is not None:
+            graph = graph.merged_into
+        while self.merged_into is not None:  # the next search is short
+            self.merged_into, self = graph, self.merged_into
+        return graph
+
+    @property
+    def nodes(self) -> Sequence[Node]:
+        """Its nodes, each after its inputs."""
+        return self._nodes
+
+    def add(
+        self,
+        operation: Operation,
+        inputs: Sequence[Node] = (),
+        *,
+        name: str = "",
+        requires_grad: bool | None = None,
+        origin: Origin | None = None,
+    ) -> Node:
+        """Apply an operation; ShapeMismatch or InvalidOperation, with the place in the user's code, when it can't be."""
+        origin = origin or caller()
+        try:
+            type_ = operation.result(*(node.type for node in inputs))
+        except TensorError as problem:
+            given = ", ".join(repr(node) for node in inputs)
+            where = f" ({origin})" if origin else ""
+            raise type(problem)(f"{operation.label}({given}): {problem}{where}") from None
+        for node in inputs:
+            if node.graph is not self:
+                self.merge(node.graph)
+        made = Node(self, operation, tuple(inputs), type_, name=name, requires_grad=requires_grad, origin=origin)
+        self._nodes.append(made)
+        return made
+
+    def merge(self, other: TensorGraph) -> None:
+        """Take over the nodes of another graph; MergeFailed where graphs must stay apart."""
+        raise MergeFailed("nodes must be of one graph, got some of two builders")
+
+
+def caller() -> Origin | None:
+    """Return the line of the user's code that is being run."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if not module.startswith(_OURS):
+            return Origin(frame.f_code.co_filename, frame.f_lineno)
+        frame = frame.f_back
+    return None
+
+
+def reachable(wanted: Iterable[Node], known: frozenset[Node] | set[Node] = frozenset()) -> list[Node]:
+    """Return what the wanted nodes are computed from, themselves included, each after its inputs.
+
+    Nodes that are `known` are left out, with what only they need.
+    """
+    found: set[Node] = set()
+    waiting = [node for node in wanted if node not in known]
+    while waiting:
+        node = waiting.pop()
+        if node not in found:
+            found.add(node)
+            waiting += [other for other in node.inputs if other not in known and other not in found]
+    return sorted(found, key=lambda node: node.number)
+
+
+def users(nodes: Iterable[Node]) -> dict[Node, list[Node]]:
+    """Return, for each node, which of the nodes have it as an input."""
+    found: dict[Node, list[Node]] = {}
+    for node in nodes:
+        for other in dict.fromkeys(node.inputs):
+            found.setdefault(other, []).append(node)
+    return found
