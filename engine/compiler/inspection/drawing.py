@@ -7,48 +7,25 @@ from dataclasses import dataclass
 from textwrap import wrap
 
 from engine.compiler.inspection.labels import names, title, what
-from engine.compiler.inspection.svg import (
-    FAINT,
-    FILLS,
-    PAPER,
-    arrow,
-    document,
-    rectangle,
-    text,
-    text_width,
-)
 from engine.compiler.operations import Operation, RegionEntry, Scope
 from engine.compiler.plan import Plan
 from engine.descriptions.entries import KernelEntry
+from engine.drawings.layers import Box, Way, arrange_layers
+from engine.drawings.svg import FAINT, FILLS, PAPER, arrow, document, rectangle, text, text_width
 
-GAP_X, GAP_Y, MARGIN, HEAD, ARROW_WIDTH = 18.0, 34.0, 12.0, 34.0, 6.0
-
-
-@dataclass(frozen=True)
-class Box:
-    """A rectangle in pixels; `x` and `y` are its left upper corner."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-
-    def moved(self, x: float, y: float) -> Box:
-        """Return the box at another place."""
-        return Box(self.x + x, self.y + y, self.width, self.height)
+MARGIN, HEAD = 12.0, 34.0
 
 
 @dataclass(frozen=True)
 class Arrangement:
     """A box for every operation, by index, and one for every body, by scope; all in the drawing's coordinates.
 
-    `ways` holds for every arrow, by its two operations, the vertical lines that it follows between other boxes, each as
-    (x, top, bottom). An arrow that others imply is left out.
+    `ways` holds the way of every arrow by its two operations. An arrow that others imply is left out.
     """
 
     operations: dict[int, Box]
     bodies: dict[int, Box]
-    ways: dict[tuple[int, int], list[tuple[float, float, float]]]
+    ways: dict[tuple[int, int], Way]
     width: float
     height: float
 
@@ -63,44 +40,22 @@ class Arrangement:
         )
 
 
-#: An operation's place in a row, or that of an arrow on its way from one operation to another further down.
-_Item = tuple[int, int]
-_OPERATION = -1
-
-
 def arrange(
     operations: Sequence[Operation], scopes: Sequence[Scope], sizes: Sequence[tuple[float, float]], scope: int = 0
 ) -> Arrangement:
     """Return boxes for the operations of a scope and all inside it; `sizes` are those of the operations' texts."""
-    arrows = _arrows(operations, scopes[scope].members)
-    items = {(i, _OPERATION): _region(operations, scopes, sizes, i) for i in scopes[scope].members}
-    rows = _rows(arrows)
-    widths = [sum(_width(items, item) for item in row) + GAP_X * (len(row) - 1) for row in rows]
-    width = max(widths, default=0.0)
-    found: dict[int, Box] = {}
-    bodies: dict[int, Box] = {}
-    ways: dict[tuple[int, int], list[tuple[float, float, float]]] = {
-        (earlier, index): [] for index, before in arrows.items() for earlier in before
-    }
-    y = 0.0
-    for row, row_width in zip(rows, widths, strict=True):
-        x = (width - row_width) / 2
-        height = max(items[item].height for item in row if item in items)
-        for item in row:
-            if item in items:
-                part = items[item].moved(x, y)
-                found |= part.operations
-                bodies |= part.bodies
-                ways |= part.ways
-            else:
-                ways[item].append((x + ARROW_WIDTH / 2, y, y + height))
-            x += _width(items, item) + GAP_X
-        y += height + GAP_Y
-    return Arrangement(found, bodies, ways, width, max(y - GAP_Y, 0.0))
-
-
-def _width(items: dict[_Item, Arrangement], item: _Item) -> float:
-    return items[item].width if item in items else ARROW_WIDTH
+    parts = {index: _region(operations, scopes, sizes, index) for index in scopes[scope].members}
+    layers = arrange_layers(
+        {index: operations[index].after for index in parts},
+        {index: (part.width, part.height) for index, part in parts.items()},
+    )
+    whole = Arrangement({}, {}, dict(layers.ways), layers.width, layers.height)
+    for index, part in parts.items():
+        placed = part.moved(layers.boxes[index].x, layers.boxes[index].y)
+        whole.operations.update(placed.operations)
+        whole.bodies.update(placed.bodies)
+        whole.ways.update(placed.ways)
+    return whole
 
 
 def _region(
@@ -125,51 +80,6 @@ def _region(
     outline = Box(0, 0, max(width, x), bottom + MARGIN)
     whole.operations[index] = outline
     return Arrangement(whole.operations, whole.bodies, whole.ways, outline.width, outline.height)
-
-
-def _arrows(operations: Sequence[Operation], members: Sequence[int]) -> dict[int, list[int]]:
-    """Return what each operation waits for and is not already waited for by something else that it waits for."""
-    found: dict[int, list[int]] = {}
-    ancestors: dict[int, int] = {}
-    for index in members:
-        implied = 0
-        for earlier in operations[index].after:
-            implied |= ancestors[earlier]
-        found[index] = [earlier for earlier in operations[index].after if not implied >> earlier & 1]
-        ancestors[index] = implied | sum(1 << earlier for earlier in found[index])
-    return found
-
-
-def _rows(arrows: dict[int, list[int]]) -> list[list[_Item]]:
-    """Return the operations by how many others they must wait for in a row, each near those it waits for."""
-    depth: dict[int, int] = {}
-    for index, before in arrows.items():
-        depth[index] = 1 + max((depth[earlier] for earlier in before), default=-1)
-    rows: list[list[_Item]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
-    above: dict[_Item, list[_Item]] = {}
-    for index, before in arrows.items():
-        item = (index, _OPERATION)
-        rows[depth[index]].append(item)
-        above[item] = []
-        for earlier in before:
-            last = (earlier, _OPERATION)
-            for row in range(depth[earlier] + 1, depth[index]):
-                rows[row].append((earlier, index))
-                above.setdefault((earlier, index), [last])
-                last = (earlier, index)
-            above[item].append(last)
-    place: dict[_Item, float] = {}
-    for row, items in enumerate(rows):
-        if row:
-            # An arrow that goes on stays where it was in the row above.
-            items.sort(key=lambda i: (_middle([place[i]] if i in place else [place[a] for a in above[i]]), i))
-        for position, item in enumerate(items):
-            place[item] = (position + 0.5) / len(items)
-    return rows
-
-
-def _middle(places: Sequence[float]) -> float:
-    return sum(places) / len(places)
 
 
 _LINE_HEIGHT, _PADDING = 16.0, 8.0

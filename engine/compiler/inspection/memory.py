@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engine.compiler.inspection.labels import title, what
-from engine.compiler.inspection.svg import FAINT, FILLS, LINE, document, line, rectangle, text, text_width
 from engine.compiler.memory.uses import buffer_uses, spans
 from engine.compiler.plan import Plan
+from engine.drawings.svg import FAINT, FILLS, LINE, document, line, rectangle, text, text_width
 from engine.figures import format_bytes
 from engine.patch.changes import PortRef
 

@@ -1,0 +1,115 @@
+"""Boxes in rows from top to bottom: each below all that it follows, near what it follows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+GAP_X, GAP_Y, ARROW_WIDTH = 18.0, 34.0, 6.0
+#: The vertical lines that an arrow follows between other boxes, each as (x, top, bottom).
+Way = list[tuple[float, float, float]]
+
+
+@dataclass(frozen=True)
+class Box:
+    """A rectangle in pixels; `x` and `y` are its left upper corner."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    def moved(self, x: float, y: float) -> Box:
+        """Return the box at another place."""
+        return Box(self.x + x, self.y + y, self.width, self.height)
+
+
+@dataclass(frozen=True)
+class Layers:
+    """A box for every node, and for every arrow, by its two nodes, the way that it takes.
+
+    An arrow that others imply is left out.
+    """
+
+    boxes: dict[int, Box]
+    ways: dict[tuple[int, int], Way]
+    width: float
+    height: float
+
+
+#: A node's place in a row, or that of an arrow on its way from one node to another further down.
+_Item = tuple[int, int]
+_NODE = -1
+
+
+def arrange_layers(after: Mapping[int, Sequence[int]], sizes: Mapping[int, tuple[float, float]]) -> Layers:
+    """Return where nodes of these sizes lie; `after` has each node later than all those that it follows."""
+    arrows = _direct(after)
+    rows = _rows(arrows)
+    widths = [sum(_width(sizes, item) for item in row) + GAP_X * (len(row) - 1) for row in rows]
+    width = max(widths, default=0.0)
+    boxes: dict[int, Box] = {}
+    ways: dict[tuple[int, int], Way] = {(earlier, index): [] for index, before in arrows.items() for earlier in before}
+    y = 0.0
+    for row, row_width in zip(rows, widths, strict=True):
+        x = (width - row_width) / 2
+        height = max(sizes[index][1] for index, to in row if to == _NODE)
+        for item in row:
+            index, to = item
+            if to == _NODE:
+                boxes[index] = Box(x, y, *sizes[index])
+            else:
+                ways[item].append((x + ARROW_WIDTH / 2, y, y + height))
+            x += _width(sizes, item) + GAP_X
+        y += height + GAP_Y
+    return Layers(boxes, ways, width, max(y - GAP_Y, 0.0))
+
+
+def _width(sizes: Mapping[int, tuple[float, float]], item: _Item) -> float:
+    index, to = item
+    return sizes[index][0] if to == _NODE else ARROW_WIDTH
+
+
+def _direct(after: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
+    """Return which nodes each follows and does not follow by way of others too."""
+    found: dict[int, list[int]] = {}
+    ancestors: dict[int, int] = {}
+    for index, before in after.items():
+        implied = 0
+        for earlier in before:
+            implied |= ancestors[earlier]
+        found[index] = [earlier for earlier in before if not implied >> earlier & 1]
+        ancestors[index] = implied | sum(1 << earlier for earlier in found[index])
+    return found
+
+
+def _rows(arrows: dict[int, list[int]]) -> list[list[_Item]]:
+    """Return the nodes by how many others they follow in a row, each near those that it follows."""
+    depth: dict[int, int] = {}
+    for index, before in arrows.items():
+        depth[index] = 1 + max((depth[earlier] for earlier in before), default=-1)
+    rows: list[list[_Item]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
+    above: dict[_Item, list[_Item]] = {}
+    for index, before in arrows.items():
+        item = (index, _NODE)
+        rows[depth[index]].append(item)
+        above[item] = []
+        for earlier in before:
+            last = (earlier, _NODE)
+            for row in range(depth[earlier] + 1, depth[index]):
+                rows[row].append((earlier, index))
+                above.setdefault((earlier, index), [last])
+                last = (earlier, index)
+            above[item].append(last)
+    place: dict[_Item, float] = {}
+    for row, items in enumerate(rows):
+        if row:
+            # An arrow that goes on stays where it was in the row above.
+            items.sort(key=lambda i: (_middle([place[i]] if i in place else [place[a] for a in above[i]]), i))
+        for position, item in enumerate(items):
+            place[item] = (position + 0.5) / len(items)
+    return rows
+
+
+def _middle(places: Sequence[float]) -> float:
+    return sum(places) / len(places)
