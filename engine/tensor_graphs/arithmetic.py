@@ -6,20 +6,27 @@ Nodes have them, and so do lazy tensors: both only say how an operation is appli
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import TYPE_CHECKING, Self
 
+from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
 from engine.types import DType
 
 if TYPE_CHECKING:
     from engine.tensor_graphs.graph import Node, Operation
+    from engine.tensor_graphs.operations.reductions import Reduction
     from engine.tensor_graphs.types import TensorType
 
-#: What may stand for a tensor in arithmetic: a number becomes a constant of the other operand's type.
+#: What may stand for a tensor in arithmetic: a number becomes a constant of the other operand's element type.
 Number = int | float
 
 
 class Arithmetic:
-    """Operators and methods that apply operations; numbers become constants."""
+    """Operators and methods that apply operations; shapes broadcast, and numbers become constants.
+
+    Axes are those of one example, counted from 0, or from -1 backwards. `==` and `!=` compare identity, so that tensors
+    can be keys; `equal` compares elements.
+    """
 
     __slots__ = ()
 
@@ -34,45 +41,257 @@ class Arithmetic:
         raise NotImplementedError
 
     def elementwise(self, name: str, *others: Arithmetic | Number, numbers: Sequence[float] = ()) -> Self:
-        """Apply an element-wise operation of the table in `operations/elementwise.py`."""
+        """Apply an element-wise operation of the table in `operations/rules`."""
         from engine.tensor_graphs.operations.elementwise import Elementwise
 
-        return self._apply(Elementwise(name, tuple(numbers)), self._node(), *map(self._operand, others))
+        operands = [_operand(other, self) for other in others]
+        return self._apply(Elementwise(name, tuple(map(float, numbers))), self._node(), *operands)
 
-    def _operand(self, value: Arithmetic | Number) -> Node:
-        """Return the node of another operand; InvalidOperation when it is neither tensor nor number."""
-        from engine.tensor_graphs.errors import InvalidOperation
-        from engine.tensor_graphs.operations.leaves import Constant
-        from engine.tensor_graphs.types import TensorType
+    def _reversed(self, name: str, first: Number) -> Self:
+        """Apply an operation of the table to a number and this."""
+        from engine.tensor_graphs.operations.elementwise import Elementwise
 
-        if isinstance(value, Arithmetic):
-            return value._node()
-        if isinstance(value, bool | int | float):
-            return self._node().graph.add(Constant(float(value), TensorType((), self.type.dtype)))
-        raise InvalidOperation(f"operand must be a tensor or a number, got {type(value).__name__}")
+        return self._apply(Elementwise(name), _operand(first, self), self._node())
 
     def __add__(self, other: Arithmetic | Number) -> Self:
         return self.elementwise("add", other)
 
+    def __radd__(self, other: Number) -> Self:
+        return self._reversed("add", other)
+
     def __sub__(self, other: Arithmetic | Number) -> Self:
         return self.elementwise("sub", other)
+
+    def __rsub__(self, other: Number) -> Self:
+        return self._reversed("sub", other)
 
     def __mul__(self, other: Arithmetic | Number) -> Self:
         return self.elementwise("mul", other)
 
+    def __rmul__(self, other: Number) -> Self:
+        return self._reversed("mul", other)
+
     def __truediv__(self, other: Arithmetic | Number) -> Self:
         return self.elementwise("div", other)
+
+    def __rtruediv__(self, other: Number) -> Self:
+        return self._reversed("div", other)
+
+    def __pow__(self, exponent: Arithmetic | Number) -> Self:
+        if isinstance(exponent, Arithmetic):
+            return self.elementwise("pow", exponent)
+        return self.elementwise("power", numbers=(exponent,))
+
+    def __rpow__(self, base: Number) -> Self:
+        return self._reversed("pow", base)
 
     def __neg__(self) -> Self:
         return self.elementwise("neg")
 
-    def __matmul__(self, other: Arithmetic) -> Self:
-        from engine.tensor_graphs.operations.matrices import MatMul
+    def __abs__(self) -> Self:
+        return self.elementwise("abs")
 
-        return self._apply(MatMul(), self._node(), self._operand(other))
+    def abs(self) -> Self:
+        """Return the size of each element."""
+        return self.elementwise("abs")
+
+    def sign(self) -> Self:
+        """Return -1, 0 or 1 by the sign of each element."""
+        return self.elementwise("sign")
+
+    def square(self) -> Self:
+        """Return the square of each element."""
+        return self.elementwise("square")
+
+    def sqrt(self) -> Self:
+        """Return the square root of each element."""
+        return self.elementwise("sqrt")
+
+    def reciprocal(self) -> Self:
+        """Return 1 divided by each element."""
+        return self.elementwise("reciprocal")
+
+    def exp(self) -> Self:
+        """Return e to the power of each element."""
+        return self.elementwise("exp")
+
+    def log(self) -> Self:
+        """Return the natural logarithm of each element."""
+        return self.elementwise("log")
+
+    def sin(self) -> Self:
+        """Return the sine of each element."""
+        return self.elementwise("sin")
+
+    def cos(self) -> Self:
+        """Return the cosine of each element."""
+        return self.elementwise("cos")
+
+    def tanh(self) -> Self:
+        """Return the hyperbolic tangent of each element."""
+        return self.elementwise("tanh")
+
+    def abs_pow(self, power: float) -> Self:
+        """Return the size of each element to the power of a number."""
+        return self.elementwise("abs_pow", numbers=(power,))
+
+    def relu(self) -> Self:
+        """Return each element, but at least 0."""
+        return self.elementwise("relu")
+
+    def crelu(self) -> Self:
+        """Return each element, but at least 0 and at most 1."""
+        return self.elementwise("crelu")
+
+    def screlu(self) -> Self:
+        """Return the square of `crelu`."""
+        return self.elementwise("screlu")
+
+    def sqr_relu(self) -> Self:
+        """Return the square of `relu`."""
+        return self.elementwise("sqr_relu")
+
+    def sigmoid(self) -> Self:
+        """Return 1 / (1 + exp(-x)) of each element x."""
+        return self.elementwise("sigmoid")
+
+    def softplus(self) -> Self:
+        """Return log(1 + exp(x)) of each element x."""
+        return self.elementwise("softplus")
+
+    def gelu(self, *, tanh: bool = False) -> Self:
+        """Return x times the normal distribution's share below x, of each element x; `tanh` approximates it."""
+        return self.elementwise("gelu_tanh" if tanh else "gelu")
+
+    def maximum(self, other: Arithmetic | Number) -> Self:
+        """Return the larger of two elements; a NaN where one is."""
+        return self.elementwise("maximum", other)
+
+    def minimum(self, other: Arithmetic | Number) -> Self:
+        """Return the smaller of two elements; a NaN where one is."""
+        return self.elementwise("minimum", other)
+
+    def equal(self, other: Arithmetic | Number) -> Self:
+        """Return, as booleans, whether elements are equal."""
+        return self.elementwise("equal", other)
+
+    def not_equal(self, other: Arithmetic | Number) -> Self:
+        """Return, as booleans, whether elements differ."""
+        return self.elementwise("not_equal", other)
+
+    def less(self, other: Arithmetic | Number) -> Self:
+        """Return, as booleans, whether elements lie below others."""
+        return self.elementwise("less", other)
+
+    def less_equal(self, other: Arithmetic | Number) -> Self:
+        """Return, as booleans, whether elements lie below others or equal them."""
+        return self.elementwise("less_equal", other)
+
+    def greater(self, other: Arithmetic | Number) -> Self:
+        """Return, as booleans, whether elements lie above others."""
+        return self.elementwise("greater", other)
+
+    def greater_equal(self, other: Arithmetic | Number) -> Self:
+        """Return, as booleans, whether elements lie above others or equal them."""
+        return self.elementwise("greater_equal", other)
+
+    def where(self, chosen: Arithmetic | Number, other: Arithmetic | Number) -> Self:
+        """Return elements of `chosen` where this, which is boolean, holds, and of `other` elsewhere."""
+        from engine.tensor_graphs.operations.elementwise import Elementwise
+
+        like = chosen if isinstance(chosen, Arithmetic) else other
+        if not isinstance(like, Arithmetic):
+            raise InvalidOperation(f"where must have a tensor to choose from, got {chosen!r} and {other!r}")
+        return self._apply(Elementwise("where"), self._node(), _operand(chosen, like), _operand(other, like))
 
     def cast(self, dtype: DType) -> Self:
         """Return the elements as another type."""
         from engine.tensor_graphs.operations.elementwise import Cast
 
-        return self._apply(Cast(dtype), self._node())
+        return self if dtype == self.type.dtype else self._apply(Cast(dtype), self._node())
+
+    def stop_gradient(self) -> Self:
+        """Return the same elements, to which no gradient passes."""
+        from engine.tensor_graphs.operations.elementwise import StopGradient
+
+        return self._apply(StopGradient(), self._node())
+
+    def copy(self) -> Self:
+        """Return the same elements in memory of their own."""
+        from engine.tensor_graphs.operations.elementwise import Copy
+
+        return self._apply(Copy(), self._node())
+
+    def sum(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Self:
+        """Return the sum over some axes of an example, over all where none are said."""
+        return self._reduced("sum", axis, keepdims)
+
+    def max(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Self:
+        """Return the largest element over some axes of an example, over all where none are said."""
+        return self._reduced("max", axis, keepdims)
+
+    def min(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Self:
+        """Return the smallest element over some axes of an example, over all where none are said."""
+        return self._reduced("min", axis, keepdims)
+
+    def mean(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Self:
+        """Return the mean over some axes of an example, over all where none are said."""
+        return self.sum(axis, keepdims=keepdims) / prod(self.type.shape[each] for each in self._axes(axis))
+
+    def _reduced(self, operation: Reduction, axis: int | Sequence[int] | None, keepdims: bool) -> Self:
+        from engine.tensor_graphs.operations.reductions import Reduce
+
+        axes = self._axes(axis)
+        found = self._apply(Reduce(operation, axes), self._node()) if axes else self
+        return found if keepdims else found.reshape([n for at, n in enumerate(self.type.shape) if at not in axes])
+
+    def _axes(self, axis: int | Sequence[int] | None) -> tuple[int, ...]:
+        """Return axes counted from 0, in order; ShapeMismatch for one that isn't there."""
+        count = len(self.type.shape)
+        if axis is None:
+            return tuple(range(count))
+        given = [axis] if isinstance(axis, int) else list(axis)
+        for each in given:
+            if not -count <= each < count:
+                raise ShapeMismatch(f"axis must be at least {-count} and below {count}, got {each}")
+        return tuple(sorted({each % count for each in given}))
+
+    def sum_batch(self) -> Self:
+        """Return the sum of all examples."""
+        from engine.tensor_graphs.operations.reductions import ReduceAcrossBatch
+
+        return self._apply(ReduceAcrossBatch(), self._node())
+
+    def mean_batch(self) -> Self:
+        """Return the mean of all examples."""
+        from engine.tensor_graphs.operations.leaves import BatchSize
+
+        return self.sum_batch() / self._apply(BatchSize(self.type.dtype))
+
+    def reshape(self, *shape: int | Sequence[int]) -> Self:
+        """Return the same elements in another shape, of which one size may be -1: what is left for it."""
+        from engine.tensor_graphs.operations.shaping import Reshape, whole_shape
+
+        sizes = [size for each in shape for size in ([each] if isinstance(each, int) else each)]
+        found = whole_shape(sizes, self.type)
+        return self if found == self.type.shape else self._apply(Reshape(found), self._node())
+
+    def __matmul__(self, other: Arithmetic) -> Self:
+        from engine.tensor_graphs.operations.matrices import MatMul
+
+        return self._apply(MatMul(), self._node(), _operand(other, self))
+
+
+def _operand(value: Arithmetic | Number, like: Arithmetic) -> Node:
+    """Return the node of an operand; a number gets the element type of another operand. InvalidOperation otherwise."""
+    from engine.tensor_graphs.operations.leaves import Constant
+    from engine.tensor_graphs.types import TensorType
+
+    if isinstance(value, Arithmetic):
+        return value._node()
+    if not isinstance(value, bool | int | float):
+        raise InvalidOperation(f"operand must be a tensor or a number, got {type(value).__name__}")
+    dtype = like.type.dtype
+    if dtype.kind != "float" and value != int(value):
+        raise InvalidOperation(f"number must be whole to meet elements of {dtype}, got {value}; cast them")
+    return like._node().graph.add(Constant(float(value), TensorType((), dtype)))

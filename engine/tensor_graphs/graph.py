@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import count
 from types import FrameType
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from engine.tensor_graphs.arithmetic import Arithmetic
 from engine.tensor_graphs.errors import InvalidOperation, MergeFailed, TensorError
-from engine.tensor_graphs.types import TensorType
+from engine.tensor_graphs.types import FLOATS, TensorType
 
 if TYPE_CHECKING:
     from engine.tensor_graphs.lowering.step import Step
@@ -20,6 +22,17 @@ if TYPE_CHECKING:
 #: Packages whose frames are not the user's code.
 _OURS = ("engine.tensor_graphs", "engine.tensor")
 _numbers = count()
+_is_without_gradients = ContextVar("_is_without_gradients", default=False)
+
+
+@contextmanager
+def no_grad() -> Iterator[None]:
+    """Make the nodes that are made inside, in this thread, pass no gradient."""
+    before = _is_without_gradients.set(True)
+    try:
+        yield
+    finally:
+        _is_without_gradients.reset(before)
 
 
 class Origin(NamedTuple):
@@ -38,8 +51,10 @@ class Operation:
     An operation of your own has these four methods; nothing else knows it.
     """
 
-    #: Whether a gradient can pass through it.
-    is_differentiable: ClassVar[bool] = True
+    @property
+    def is_differentiable(self) -> bool:
+        """Whether a gradient can pass through it."""
+        return True
 
     @property
     def label(self) -> str:
@@ -51,7 +66,11 @@ class Operation:
         raise NotImplementedError
 
     def evaluate(self, *inputs: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Compute it with numpy, as a reference; a batched tensor has its batch axis in front."""
+        """Compute it with numpy, as a reference.
+
+        Each array has a batch axis in front, of size 1 for a tensor that isn't batched, as has the result. f16 and
+        bf16 are given as f32, and the result is rounded to them.
+        """
         raise NotImplementedError
 
     def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
@@ -70,7 +89,8 @@ class Operation:
 class Node(Arithmetic):
     """An operation applied to nodes; a leaf, such as an input or a weight, is applied to none.
 
-    `requires_grad` says whether a gradient is wanted of it, for itself or for what it is computed from.
+    `requires_grad` says whether it can have a gradient. Where nothing else is said, leaves of floats can, and so can
+    what is computed from them, unless it is made under `no_grad`.
     """
 
     __slots__ = ("__weakref__", "_graph", "inputs", "name", "number", "operation", "origin", "requires_grad", "type")
@@ -93,8 +113,14 @@ class Node(Arithmetic):
         self.inputs = inputs
         self.type = type_
         self.name = name
-        passes = operation.is_differentiable and any(node.requires_grad for node in inputs)
-        self.requires_grad: bool = passes if requires_grad is None else requires_grad
+        if requires_grad is None:
+            requires_grad = (
+                operation.is_differentiable
+                and type_.dtype in FLOATS
+                and not _is_without_gradients.get()
+                and (not inputs or any(node.requires_grad for node in inputs))
+            )
+        self.requires_grad: bool = requires_grad
         self.origin = origin
 
     @property
@@ -151,7 +177,7 @@ class TensorGraph:
         requires_grad: bool | None = None,
         origin: Origin | None = None,
     ) -> Node:
-        """Apply an operation; ShapeMismatch or InvalidOperation, with the place in the user's code, when it can't be."""
+        """Apply an operation; ShapeMismatch or InvalidOperation, with the line of the user's code, when it can't be."""
         origin = origin or caller()
         try:
             type_ = operation.result(*(node.type for node in inputs))
@@ -182,7 +208,7 @@ def caller() -> Origin | None:
     return None
 
 
-def reachable(wanted: Iterable[Node], known: frozenset[Node] | set[Node] = frozenset()) -> list[Node]:
+def reachable(wanted: Iterable[Node], known: Container[Node] = ()) -> list[Node]:
     """Return what the wanted nodes are computed from, themselves included, each after its inputs.
 
     Nodes that are `known` are left out, with what only they need.

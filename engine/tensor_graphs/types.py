@@ -8,8 +8,11 @@ from math import prod
 
 import msgspec
 
-from engine.tensor_graphs.errors import ShapeMismatch
-from engine.types import DType, Shape, f32
+from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
+from engine.types import DType, Shape, bf16, f16, f32, f64
+
+#: The element types that can have gradients.
+FLOATS: tuple[DType, ...] = (f16, bf16, f32, f64)
 
 
 class TensorType(msgspec.Struct, frozen=True, gc=False):
@@ -58,3 +61,22 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
             raise ShapeMismatch(f"shapes must broadcast to one, got {' and '.join(str(list(s)) for s in shapes)}")
         sizes.append(others.pop() if others else 1)
     return tuple(sizes[::-1])
+
+
+def require_dense(*given: TensorType) -> None:
+    """InvalidOperation unless all tensors are dense."""
+    for type_ in given:
+        if type_.nnz is not None:
+            raise InvalidOperation(f"operands must be dense, got {type_}")
+
+
+def require_floats(*given: TensorType) -> None:
+    """InvalidOperation unless all tensors are dense and of one type of floats."""
+    require_dense(*given)
+    for type_ in given:
+        if type_.dtype not in FLOATS:
+            raise InvalidOperation(f"operands must be floats, got {type_.dtype}; cast them")
+        if type_.dtype != given[0].dtype:
+            raise InvalidOperation(
+                f"operands must have one element type, got {given[0].dtype} and {type_.dtype}; cast one"
+            )

@@ -1,8 +1,8 @@
-"""Element-wise operations: a table of what each computes, as an op graph, with numpy, and backwards."""
+"""Element-wise operations: those of the table in `rules`, and conversions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,70 +10,53 @@ import numpy as np
 
 from engine.ops import GraphBuilder
 from engine.ops.graph import Port
-from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
+from engine.ops.types import read_as
+from engine.tensor_graphs.errors import InvalidOperation
 from engine.tensor_graphs.graph import Node, Operation
-from engine.tensor_graphs.types import TensorType, broadcast_shapes
-from engine.types import DType
+from engine.tensor_graphs.operations.rules import RULES, Rule, Value
+from engine.tensor_graphs.types import FLOATS, TensorType, broadcast_shapes, require_dense
+from engine.types import DType, boolean
 
 Array = np.ndarray[Any, Any]
 
 
-@dataclass(frozen=True)
-class Rule:
-    """One row of the table.
+class ElementwiseOperation(Operation):
+    """What computes each element of its result from one element of each operand.
 
-    `emit` writes it into an op graph, `evaluate` computes it with numpy; both take the operands and then the
-    operation's numbers. `gradients` has a function for each operand, of the output's gradient, the node and its numbers.
-    None says that no gradient passes.
+    Operands are broadcast. Connected operations of this kind become one kernel; `emit` writes each into it.
     """
 
-    arity: int
-    emit: Callable[..., Port]
-    evaluate: Callable[..., Array]
-    gradients: Sequence[Callable[..., Node] | None]
+    def emit(self, graph: GraphBuilder, *operands: Port) -> Port:
+        """Write it into an op graph that has these operands, and return the result."""
+        raise NotImplementedError
 
-
-def _op(name: str) -> Callable[..., Port]:
-    """Return what writes one op, whose inputs are a, b and c or x."""
-
-    def emit(graph: GraphBuilder, *operands: Port) -> Port:
-        names = ("x",) if len(operands) == 1 else ("a", "b", "c")
-        given: dict[str, Any] = dict(zip(names, operands, strict=False))
-        return graph.add(f"op.{name}", **given)["out"]
-
-    return emit
-
-
-#: Every element-wise operation, by name.
-ELEMENTWISE: Mapping[str, Rule] = {
-    "add": Rule(2, _op("add"), np.add, (lambda g, n: g, lambda g, n: g)),
-    "sub": Rule(2, _op("subtract"), np.subtract, (lambda g, n: g, lambda g, n: -g)),
-    "mul": Rule(2, _op("multiply"), np.multiply, (lambda g, n: g * n.inputs[1], lambda g, n: g * n.inputs[0])),
-    "div": Rule(
-        2,
-        _op("divide"),
-        np.divide,
-        (lambda g, n: g / n.inputs[1], lambda g, n: -(g * n) / n.inputs[1]),
-    ),
-    "neg": Rule(1, _op("negate"), np.negative, (lambda g, n: -g,)),
-}
+    def evaluate(self, *inputs: Array) -> Array:
+        """Compute it with numpy, for operands aligned at the last axis."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class Elementwise(Operation):
-    """An operation of the table, applied to tensors that are broadcast to one shape."""
+class Elementwise(ElementwiseOperation):
+    """An operation of the table, by its name there; `numbers` are what it is given besides operands."""
 
     name: str
     numbers: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.name not in ELEMENTWISE:
-            raise InvalidOperation(f"element-wise operation must be one of {', '.join(ELEMENTWISE)}, got {self.name!r}")
+        if self.name not in RULES:
+            raise InvalidOperation(f"element-wise operation must be one of {', '.join(RULES)}, got {self.name!r}")
+        if len(self.numbers) != self.rule.numbers:
+            raise InvalidOperation(f"{self.name} must have {self.rule.numbers} numbers, got {len(self.numbers)}")
 
     @property
     def rule(self) -> Rule:
         """Its row of the table."""
-        return ELEMENTWISE[self.name]
+        return RULES[self.name]
+
+    @property
+    def is_differentiable(self) -> bool:
+        """Whether one of its operands has a gradient."""
+        return any(gradient is not None for gradient in self.rule.gradients)
 
     @property
     def label(self) -> str:
@@ -81,44 +64,116 @@ class Elementwise(Operation):
         return "".join(word.capitalize() for word in self.name.split("_"))
 
     def result(self, *inputs: TensorType) -> TensorType:
-        """Return the type to which the operands are broadcast."""
-        return elementwise_result(*inputs)
+        """Return the type to which the operands are broadcast, of the elements that the table says."""
+        if len(inputs) != self.rule.arity:
+            raise InvalidOperation(f"{self.name} must have {self.rule.arity} operands, got {len(inputs)}")
+        require_dense(*inputs)
+        dtype = self._dtype([given.dtype for given in inputs])
+        shape = broadcast_shapes(*(given.shape for given in inputs))
+        return TensorType(shape, dtype, any(given.batched for given in inputs))
+
+    def _dtype(self, given: list[DType]) -> DType:
+        kind = self.rule.kind
+        if kind == "choice" and given.pop(0) != boolean:
+            raise InvalidOperation("condition must be boolean; compare it to something")
+        dtype = given[0]
+        for other in given:
+            if other != dtype:
+                raise InvalidOperation(f"operands must have one element type, got {dtype} and {other}; cast one")
+        if kind == "float" and dtype not in FLOATS:
+            raise InvalidOperation(f"operands must be floats, got {dtype}; cast them")
+        if kind == "boolean" and dtype != boolean:
+            raise InvalidOperation(f"operands must be boolean, got {dtype}; compare them to something")
+        if kind in ("number", "comparison") and dtype not in FLOATS and dtype.kind != "integer":
+            raise InvalidOperation(f"operands must be numbers, got {dtype}; cast them")
+        return boolean if kind == "comparison" else dtype
+
+    def emit(self, graph: GraphBuilder, *operands: Port) -> Port:
+        """Write it as the table says."""
+        return self.rule.emit(*(Value(graph, operand) for operand in operands), *self.numbers).port
 
     def evaluate(self, *inputs: Array) -> Array:
         """Compute it with numpy."""
-        return self.rule.evaluate(*inputs, *self.numbers)
+        return self.rule.evaluate(*_aligned(inputs), *self.numbers)
 
     def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
-        """Apply the row's gradients."""
+        """Return the gradients that the table says."""
         return [None if rule is None else rule(gradient, node, *self.numbers) for rule in self.rule.gradients]
 
 
-def elementwise_result(*inputs: TensorType) -> TensorType:
-    """Return the type of what is computed element by element of tensors of one element type."""
-    for other in inputs:
-        if other.nnz is not None:
-            raise InvalidOperation("operand must be dense, got a sparse tensor")
-        if other.dtype != inputs[0].dtype:
-            raise ShapeMismatch(f"operands must have one element type, got {inputs[0].dtype} and {other.dtype}")
-    shape = broadcast_shapes(*(other.shape for other in inputs))
-    return TensorType(shape, inputs[0].dtype, any(other.batched for other in inputs))
-
-
 @dataclass(frozen=True)
-class Cast(Operation):
-    """The elements as another type."""
+class Cast(ElementwiseOperation):
+    """The elements as another type, as op.convert has them: floats become whole numbers toward 0, all but 0 true."""
 
     dtype: DType
 
     def result(self, *inputs: TensorType) -> TensorType:
         """Return the same shape of the other type."""
         (given,) = inputs
+        require_dense(*inputs)
+        _ = self._wide  # refuses vectors and the like
         return TensorType(given.shape, self.dtype, given.batched)
 
+    def emit(self, graph: GraphBuilder, *operands: Port) -> Port:
+        """Write a conversion to the type in which such elements are computed; storing them narrows it."""
+        return Value(graph, operands[0]).call("convert", type=str(self._wide)).port
+
     def evaluate(self, *inputs: Array) -> Array:
-        """Compute it with numpy."""
-        return inputs[0].astype(self.dtype.numpy)
+        """Compute it with numpy. What is out of range becomes the nearest number, NaN 0; narrower numbers wrap."""
+        (given,) = inputs
+        wide = self._wide.numpy
+        if given.dtype.kind != "f" or wide.kind not in "iu":
+            return given.astype(wide)
+        limits = np.iinfo(wide)
+        whole = np.nan_to_num(given, nan=0.0, posinf=np.inf, neginf=-np.inf)
+        inside = np.where((whole >= limits.max) | (whole <= limits.min), 0, whole).astype(wide)
+        return np.select([whole >= limits.max, whole <= limits.min], [limits.max, limits.min], inside).astype(wide)
+
+    @property
+    def _wide(self) -> DType:
+        kind = read_as(self.dtype)
+        if kind is None or kind.components != 1:
+            raise InvalidOperation(f"element type must be one of numbers, got {self.dtype}")
+        return kind.scalar
 
     def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
-        """Cast the gradient back."""
-        return [gradient.cast(node.inputs[0].type.dtype)]
+        """Cast the gradient back; none passes to whole numbers."""
+        given = node.inputs[0].type.dtype
+        return [gradient.cast(given) if given in FLOATS else None]
+
+
+@dataclass(frozen=True)
+class Copy(ElementwiseOperation):
+    """The same elements."""
+
+    def result(self, *inputs: TensorType) -> TensorType:
+        """Return the operand's type."""
+        return inputs[0]
+
+    def emit(self, graph: GraphBuilder, *operands: Port) -> Port:
+        """Return the operand."""
+        return operands[0]
+
+    def evaluate(self, *inputs: Array) -> Array:
+        """Return the operand."""
+        return inputs[0]
+
+    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+        """Return the gradient."""
+        return [gradient]
+
+
+@dataclass(frozen=True)
+class StopGradient(Copy):
+    """The same elements, to which no gradient passes."""
+
+    @property
+    def is_differentiable(self) -> bool:
+        """Return False."""
+        return False
+
+
+def _aligned(inputs: Sequence[Array]) -> list[Array]:
+    """Return arrays of as many axes each: behind the batch axis come axes of size 1."""
+    axes = max(array.ndim for array in inputs)
+    return [array.reshape(array.shape[:1] + (1,) * (axes - array.ndim) + array.shape[1:]) for array in inputs]

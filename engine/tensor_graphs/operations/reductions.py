@@ -2,64 +2,95 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from engine.tensor_graphs.errors import InvalidOperation
+from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_graphs.graph import Node, Operation
+from engine.tensor_graphs.operations.shaping import Reshape
 from engine.tensor_graphs.types import TensorType, broadcast_shapes
 
 Array = np.ndarray[Any, Any]
+#: What elements are reduced to.
+Reduction = Literal["sum", "max", "min"]
+_NUMPY: Mapping[Reduction, Callable[..., Array]] = {
+    "sum": np.add.reduce,
+    "max": np.maximum.reduce,
+    "min": np.minimum.reduce,
+}
 
 
 @dataclass(frozen=True)
-class ReduceSum(Operation):
-    """The sum over some axes, which stay with size 1."""
+class Reduce(Operation):
+    """The sum, the largest or the smallest over some axes of an example, which stay with size 1.
 
+    The gradient of a largest or smallest is shared equally by the elements that are.
+    """
+
+    operation: Reduction
     axes: tuple[int, ...]
+
+    @property
+    def label(self) -> str:
+        """Its name, as "ReduceSum"."""
+        return f"Reduce{self.operation.capitalize()}"
 
     def result(self, *inputs: TensorType) -> TensorType:
         """Return the type with those axes of size 1."""
         (given,) = inputs
+        _require_numbers(given)
+        for axis in self.axes:
+            if not 0 <= axis < len(given.shape):
+                raise ShapeMismatch(f"axes must be at least 0 and below {len(given.shape)}, got {axis}")
         return given.with_shape([1 if axis in self.axes else size for axis, size in enumerate(given.shape)])
 
     def evaluate(self, *inputs: Array) -> Array:
-        """Compute it with numpy. Axes count from the last one, as a batch axis may be in front."""
-        (given,) = inputs
-        raise NotImplementedError
+        """Compute it with numpy."""
+        axes = tuple(axis + 1 for axis in self.axes)
+        return _NUMPY[self.operation](inputs[0], axis=axes, keepdims=True, dtype=inputs[0].dtype)
 
     def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
         """Repeat the gradient along the axes."""
-        return [_broadcast(gradient, node.inputs[0].type)]
+        (given,) = node.inputs
+        if self.operation == "sum":
+            return [broadcast_to(gradient, given.type)]
+        is_found = given.equal(node).cast(given.type.dtype)
+        return [is_found * (gradient / is_found._apply(Reduce("sum", self.axes), is_found))]
 
 
 @dataclass(frozen=True)
 class ReduceAcrossBatch(Operation):
-    """The sum of all examples."""
+    """The sum of all examples, or in each place the largest or the smallest of all."""
+
+    operation: Reduction = "sum"
 
     def result(self, *inputs: TensorType) -> TensorType:
         """Return the type of one example."""
         (given,) = inputs
+        _require_numbers(given)
         if not given.batched:
             raise InvalidOperation(f"what is reduced across the batch must be batched, got {given}")
         return TensorType(given.shape, given.dtype)
 
     def evaluate(self, *inputs: Array) -> Array:
         """Compute it with numpy."""
-        total: Array = inputs[0].sum(axis=0, dtype=inputs[0].dtype)
-        return total
+        return _NUMPY[self.operation](inputs[0], axis=0, keepdims=True, dtype=inputs[0].dtype)
 
     def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
         """Repeat the gradient for each example."""
-        return [_broadcast(gradient, node.inputs[0].type)]
+        (given,) = node.inputs
+        if self.operation == "sum":
+            return [broadcast_to(gradient, given.type)]
+        is_found = given.equal(node).cast(given.type.dtype)
+        return [is_found * (gradient / is_found._apply(ReduceAcrossBatch(), is_found))]
 
 
 @dataclass(frozen=True)
 class BroadcastTo(Operation):
-    """The tensor repeated along axes of size 1, and for each example of the batch."""
+    """The tensor repeated along axes of size 1 and new ones in front, and for each example of the batch."""
 
     type: TensorType
 
@@ -68,20 +99,42 @@ class BroadcastTo(Operation):
         (given,) = inputs
         if given.batched and not self.type.batched:
             raise InvalidOperation(f"a batched tensor must stay batched, got {self.type}")
-        broadcast_shapes(given.shape, self.type.shape)
+        if given.dtype != self.type.dtype or given.nnz is not None:
+            raise InvalidOperation(f"operand must be dense and {self.type.dtype}, got {given}")
+        if broadcast_shapes(given.shape, self.type.shape) != self.type.shape:
+            raise ShapeMismatch(f"{list(given.shape)} must be a part of {list(self.type.shape)} to be broadcast to it")
         return self.type
 
+    def evaluate(self, *inputs: Array) -> Array:
+        """Compute it with numpy; along the batch, the caller repeats it."""
+        (given,) = inputs
+        missing = len(self.type.shape) + 1 - given.ndim
+        aligned = given.reshape(given.shape[:1] + (1,) * missing + given.shape[1:])
+        return np.broadcast_to(aligned, (len(given), *self.type.shape))
+
     def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
-        """Sum the gradient, which the caller does."""
+        """Return the gradient, which the caller sums."""
         return [gradient]
 
 
-def _broadcast(node: Node, to: TensorType) -> Node:
-    return node if node.type == to else node.graph.add(BroadcastTo(to), (node,))
+def _require_numbers(given: TensorType) -> None:
+    if given.nnz is not None or given.dtype.kind not in ("float", "integer"):
+        raise InvalidOperation(f"what is reduced must be dense numbers, got {given}")
+
+
+def broadcast_to(node: Node, to: TensorType) -> Node:
+    """Return a node repeated to a type; itself when it is of the type."""
+    return node if node.type == to else node._apply(BroadcastTo(to), node)
 
 
 def sum_to(node: Node, to: TensorType) -> Node:
     """Return the sum of a node over the batch and the axes along which a tensor of type `to` was broadcast to it."""
+    extra = len(node.type.shape) - len(to.shape)
+    repeated = [
+        axis for axis, size in enumerate(node.type.shape) if axis < extra or (to.shape[axis - extra] == 1 and size != 1)
+    ]
+    if repeated:
+        node = node._apply(Reduce("sum", tuple(repeated)), node)
     if node.type.batched and not to.batched:
-        node = node.graph.add(ReduceAcrossBatch(), (node,))
-    return node
+        node = node._apply(ReduceAcrossBatch(), node)
+    return node._apply(Reshape(to.shape), node) if extra > 0 else node
