@@ -26,10 +26,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Layers:
-    """A box for every node, and for every arrow, by its two nodes, the way that it takes.
-
-    An arrow that others imply is left out.
-    """
+    """A box for every node, and for every arrow, by its two nodes, the way that it takes."""
 
     boxes: dict[int, Box]
     ways: dict[tuple[int, int], Way]
@@ -42,10 +39,19 @@ _Item = tuple[int, int]
 _NODE = -1
 
 
-def arrange_layers(after: Mapping[int, Sequence[int]], sizes: Mapping[int, tuple[float, float]]) -> Layers:
-    """Return where nodes of these sizes lie; `after` has each node later than all those that it follows."""
-    arrows = _direct(after)
-    rows = _rows(arrows)
+def arrange_layers(
+    after: Mapping[int, Sequence[int]], sizes: Mapping[int, tuple[float, float]], *, is_dataflow: bool = False
+) -> Layers:
+    """Return where nodes of these sizes lie; `after` has each node later than all those that it follows.
+
+    An arrow that others imply is left out, unless it `is_dataflow`: then each is another input. Inputs of the whole
+    lie there just above the first that follows them.
+    """
+    arrows = after if is_dataflow else _direct(after)
+    depth = _depth(arrows)
+    if is_dataflow:
+        _sink_leaves(depth, arrows)
+    rows = _rows(arrows, depth)
     widths = [sum(_width(sizes, item) for item in row) + GAP_X * (len(row) - 1) for row in rows]
     width = max(widths, default=0.0)
     boxes: dict[int, Box] = {}
@@ -83,11 +89,24 @@ def _direct(after: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
     return found
 
 
-def _rows(arrows: dict[int, list[int]]) -> list[list[_Item]]:
-    """Return the nodes by how many others they follow in a row, each near those that it follows."""
+def _depth(arrows: Mapping[int, Sequence[int]]) -> dict[int, int]:
+    """Return how many others each node follows in a row."""
     depth: dict[int, int] = {}
     for index, before in arrows.items():
         depth[index] = 1 + max((depth[earlier] for earlier in before), default=-1)
+    return depth
+
+
+def _sink_leaves(depth: dict[int, int], arrows: Mapping[int, Sequence[int]]) -> None:
+    first: dict[int, int] = {}
+    for index, before in arrows.items():
+        for earlier in before:
+            first[earlier] = min(first.get(earlier, depth[index]), depth[index])
+    depth.update({index: first.get(index, 1) - 1 for index, before in arrows.items() if not before})
+
+
+def _rows(arrows: Mapping[int, Sequence[int]], depth: Mapping[int, int]) -> list[list[_Item]]:
+    """Return the nodes by depth, each near those that it follows."""
     rows: list[list[_Item]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
     above: dict[_Item, list[_Item]] = {}
     for index, before in arrows.items():
@@ -112,4 +131,4 @@ def _rows(arrows: dict[int, list[int]]) -> list[list[_Item]]:
 
 
 def _middle(places: Sequence[float]) -> float:
-    return sum(places) / len(places)
+    return sum(places) / len(places) if places else 1.0  # a leaf in a lower row lies to the right

@@ -1,0 +1,44 @@
+"""The order in which nodes can be computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from engine.tensor_graphs.errors import TopologicalSortFailed
+from engine.tensor_graphs.graph import Node
+
+
+def topological_order(wanted: Iterable[Node], is_known: Callable[[Node], bool] = lambda node: False) -> list[Node]:
+    """Return what the wanted nodes are computed from, themselves included, each after its inputs.
+
+    It goes depth first, so that a node comes soon after its inputs. Known nodes are left out, with what only they need.
+    TopologicalSortFailed names the nodes of a cycle.
+    """
+    order: list[Node] = []
+    done: set[Node] = set()
+    path: dict[Node, None] = {}  # from a wanted node to the one that is being visited
+    waiting = [node for node in wanted if not is_known(node)][::-1]
+    while waiting:
+        node = waiting[-1]
+        if node in done:
+            waiting.pop()
+        elif node in path:  # all of its inputs are done
+            waiting.pop()
+            del path[node]
+            done.add(node)
+            order.append(node)
+        else:
+            path[node] = None
+            for other in reversed(node.inputs):
+                if other in path:
+                    raise _cycle(list(path), other)
+                if other not in done and not is_known(other):
+                    waiting.append(other)
+    return order
+
+
+def _cycle(path: Sequence[Node], first: Node) -> TopologicalSortFailed:
+    members = path[path.index(first) :]
+    origin = f" (made at {first.origin})" if first.origin else ""
+    text = " of ".join(node.label for node in (*members, first))
+    return TopologicalSortFailed(f"nodes must not be computed from themselves, got {text}{origin}")
