@@ -1,0 +1,87 @@
+"""What weights hold before training, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod, sqrt
+from typing import Any
+
+import numpy as np
+
+from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
+from engine.types import Shape
+
+Array = np.ndarray[Any, Any]
+Generator = np.random.Generator
+
+#: The name of an initialisation, one value for all elements, or the elements themselves.
+Initialisation = str | float | Array | Sequence[float]
+
+
+def fans(shape: Shape) -> tuple[int, int]:
+    """Return how many inputs and outputs weights of a shape connect: [outputs, inputs], of which a column has one."""
+    if len(shape) < 2:
+        return prod(shape), prod(shape)
+    return shape[-1], prod(shape[:-1])
+
+
+def _uniform(bound: Callable[[int, int], float]) -> Callable[[Generator, Shape], Array]:
+    def make(random: Generator, shape: Shape) -> Array:
+        limit = bound(*fans(shape))
+        return random.uniform(-limit, limit, shape)
+
+    return make
+
+
+def _normal(deviation: Callable[[int, int], float]) -> Callable[[Generator, Shape], Array]:
+    def make(random: Generator, shape: Shape) -> Array:
+        return random.normal(0.0, deviation(*fans(shape)), shape)
+
+    return make
+
+
+def _orthogonal(random: Generator, shape: Shape) -> Array:
+    inputs, outputs = fans(shape)
+    square = random.normal(size=(max(inputs, outputs), min(inputs, outputs)))
+    q, r = np.linalg.qr(square)
+    q *= np.where(np.diag(r) < 0, -1.0, 1.0)  # makes all orthogonal matrices equally likely
+    return np.reshape(q if outputs >= inputs else q.T, shape)
+
+
+#: Initialisations by name. Glorot's and He's keep the size of activations from layer to layer: Glorot and Bengio,
+#: "Understanding the difficulty of training deep feedforward neural networks" (2010); He et al., "Delving deep into
+#: rectifiers" (2015).
+INITIALISATIONS: Mapping[str, Callable[[Generator, Shape], Array]] = {
+    "zeros": lambda random, shape: np.zeros(shape),
+    "ones": lambda random, shape: np.ones(shape),
+    "uniform": _uniform(lambda inputs, outputs: 1 / sqrt(inputs)),
+    "normal": _normal(lambda inputs, outputs: 1.0),
+    "glorot_uniform": _uniform(lambda inputs, outputs: sqrt(6 / (inputs + outputs))),
+    "glorot_normal": _normal(lambda inputs, outputs: sqrt(2 / (inputs + outputs))),
+    "he_uniform": _uniform(lambda inputs, outputs: sqrt(6 / inputs)),
+    "he_normal": _normal(lambda inputs, outputs: sqrt(2 / inputs)),
+    "orthogonal": _orthogonal,
+}
+
+
+def initial_weights(name: str, shape: Shape, init: Initialisation, seed: int) -> Array:
+    """Return the first values of weights, f64[shape].
+
+    They depend on the name, the shape and the seed alone, so they stay when other weights come or go. InvalidOperation
+    when `init` is none; ShapeMismatch when it has another shape.
+    """
+    if isinstance(init, str):
+        if init not in INITIALISATIONS:
+            known = ", ".join(INITIALISATIONS)
+            raise InvalidOperation(f"initialisation of {name!r} must be one of {known}, got {init!r}")
+        random = np.random.default_rng((seed, *name.encode()))
+        return np.asarray(INITIALISATIONS[init](random, shape), np.float64)
+    try:
+        given = np.asarray(init, np.float64)
+    except (TypeError, ValueError):
+        raise InvalidOperation(
+            f"initialisation of {name!r} must be a name, a number or an array, got {init!r}"
+        ) from None
+    if given.shape not in ((), shape):
+        raise ShapeMismatch(f"initialisation of {name!r} must have the shape {list(shape)}, got {list(given.shape)}")
+    return np.array(np.broadcast_to(given, shape))

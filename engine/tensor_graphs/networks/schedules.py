@@ -1,0 +1,72 @@
+"""Schedules: what the learning rate is multiplied by, as it follows from the number of the step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import pi
+
+from engine.tensor_graphs.graph import Node
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A rate that stays as it is."""
+
+    def factor(self, step: Node) -> Node | float:
+        """Return the factor of a step, of which `step`, f64[], is the number from 0 on."""
+        return 1.0
+
+
+@dataclass(frozen=True)
+class Steps(Schedule):
+    """The rate is multiplied by `factor_of_each` after every so many steps."""
+
+    every: int
+    factor_of_each: float = 0.1
+
+    def factor(self, step: Node) -> Node | float:
+        """Return the factor of a step."""
+        return self.factor_of_each ** (step / self.every).elementwise("floor")
+
+
+@dataclass(frozen=True)
+class Exponential(Schedule):
+    """The rate is multiplied by `factor_of_each` after every step."""
+
+    factor_of_each: float
+
+    def factor(self, step: Node) -> Node | float:
+        """Return the factor of a step."""
+        return self.factor_of_each**step
+
+
+@dataclass(frozen=True)
+class Cosine(Schedule):
+    """The rate falls along half a period of the cosine, from 1 to `final` within so many steps, and stays there."""
+
+    steps: int
+    final: float = 0.0
+
+    def factor(self, step: Node) -> Node | float:
+        """Return the factor of a step."""
+        done = step.minimum(self.steps) * (pi / self.steps)
+        return (done.cos() + 1.0) * ((1.0 - self.final) / 2) + self.final
+
+
+@dataclass(frozen=True)
+class Warmup(Schedule):
+    """The rate rises along a line from `first` to 1 within so many steps; then another schedule begins."""
+
+    steps: int
+    then: Schedule = Schedule()
+    first: float = 0.0
+
+    def factor(self, step: Node) -> Node | float:
+        """Return the factor of a step."""
+        rising = step * ((1.0 - self.first) / self.steps) + self.first
+        after = self.then.factor((step - self.steps).maximum(0.0))
+        return rising.minimum(1.0) * after
+
+
+#: The learning rate as it is.
+CONSTANT = Schedule()

@@ -1,0 +1,25 @@
+"""The passes that networks and functions go through."""
+
+from collections.abc import Mapping
+
+from engine.tensor_graphs.passes.common import share_common
+from engine.tensor_graphs.passes.constants import fold_constants
+from engine.tensor_graphs.passes.copies import remove_copies
+from engine.tensor_graphs.passes.elements import fuse_combinations, fuse_errors
+from engine.tensor_graphs.passes.pipeline import Pass
+from engine.tensor_graphs.passes.products import sum_products
+
+#: What helps everywhere.
+_SIMPLIFYING: Mapping[str, Pass] = {
+    "constant folding": fold_constants,
+    "copy elimination": remove_copies,
+    "common subexpressions": share_common,
+    "power errors": fuse_errors,
+    "linear combinations": fuse_combinations,
+    "products summed over the batch": sum_products,
+}
+
+#: A network, before it is differentiated.
+NETWORK_PASSES: Mapping[str, Pass] = {**_SIMPLIFYING}
+#: A function, of which no gradient is wanted.
+FUNCTION_PASSES: Mapping[str, Pass] = {**_SIMPLIFYING}
