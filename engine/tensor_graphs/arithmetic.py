@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, Self
+from types import EllipsisType
+from typing import TYPE_CHECKING, NoReturn, Self
 
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
 from engine.types import DType
@@ -276,10 +277,101 @@ class Arithmetic:
         found = whole_shape(sizes, self.type)
         return self if found == self.type.shape else self._apply(Reshape(found), self._node())
 
+    def transpose(self, permutation: Sequence[int] | None = None) -> Self:
+        """Return the last axes of an example in another order, all in reverse order where none is said.
+
+        `permutation` is that of the last n axes, numbered from 0: axis i of the result is axis permutation[i].
+        """
+        from engine.tensor_graphs.operations.shaping import Transpose
+
+        count = len(self.type.shape)
+        last = tuple(range(count))[::-1] if permutation is None else tuple(permutation)
+        kept = count - len(last)
+        return self._apply(Transpose((*range(kept), *(kept + axis for axis in last))), self._node())
+
+    def broadcast_to(self, *shape: int) -> Self:
+        """Return the elements repeated along axes of size 1 and new ones in front."""
+        from engine.tensor_graphs.operations.reductions import BroadcastTo
+
+        return self if shape == self.type.shape else self._apply(BroadcastTo(self.type.with_shape(shape)), self._node())
+
+    def concat(self, *others: Arithmetic, axis: int = 0) -> Self:
+        """Return this and other tensors one behind the other along an axis."""
+        from engine.tensor_graphs.operations.shaping import Concat
+
+        (at,) = self._axes(axis)
+        return self._apply(Concat(at), self._node(), *(_operand(other, self) for other in others))
+
+    def __getitem__(self, index: int | slice | EllipsisType | tuple[int | slice | EllipsisType, ...]) -> Self:
+        """Return a part of each example, as numpy has it; steps must be above 0."""
+        from engine.tensor_graphs.operations.shaping import Slice, indexed
+
+        starts, sizes, steps, shape = indexed(index if isinstance(index, tuple) else (index,), self.type.shape)
+        return self._apply(Slice(starts, sizes, steps), self._node()).reshape(shape)
+
+    def __iter__(self) -> NoReturn:  # Python would call __getitem__ with growing numbers
+        raise TypeError("a tensor can't be iterated over; index it")
+
+    def pad(self, *widths: tuple[int, int], value: float = 0.0) -> Self:
+        """Return the elements with more of one value around; each axis has its number of those before and behind."""
+        from engine.tensor_graphs.operations.shaping import Pad
+
+        low, high = tuple(before for before, _ in widths), tuple(behind for _, behind in widths)
+        return self._apply(Pad(low, high, (0,) * len(widths), float(value)), self._node())
+
+    def gather(self, indices: Arithmetic, axis: int = 0) -> Self:
+        """Return slices along an axis, by their numbers: s32 or s64, whose axes take the axis's place.
+
+        A number out of range, such as -1, gives zeros.
+        """
+        from engine.tensor_graphs.operations.indexing import Gather
+
+        (at,) = self._axes(axis)
+        return self._apply(Gather(at), self._node(), _operand(indices, self))
+
+    def scatter_add(self, indices: Arithmetic, updates: Arithmetic, axis: int = 0) -> Self:
+        """Return the elements, with slices along an axis added to those of these numbers; none out of range is."""
+        from engine.tensor_graphs.operations.indexing import ScatterAdd
+
+        (at,) = self._axes(axis)
+        add = ScatterAdd(at, self.type.shape[at])
+        return self + self._apply(add, _operand(indices, self), _operand(updates, self))
+
+    def select(self, chosen: Arithmetic, groups: int | None = None) -> Self:
+        """Return one of so many equal groups of rows of a column, for each example the one of the chosen number.
+
+        `chosen` is one whole number, or a sparse column with a row for each group and one of them set.
+        """
+        from engine.tensor_graphs.operations.sparse import SparseRows
+
+        number = chosen._node()
+        if number.type.nnz is not None:
+            groups = number.type.shape[0]
+            number = number._apply(SparseRows(), number)
+        if groups is None or groups < 1 or self.type.shape[0] % groups:
+            raise ShapeMismatch(f"rows must be a multiple of the number of groups, got {self.type} and {groups}")
+        rows = self.type.shape[0] // groups
+        table = self.reshape(groups, rows, *self.type.shape[1:])
+        return table.gather(number.reshape(()))
+
+    def softmax(self, axis: int = -1) -> Self:
+        """Return exp(x) divided by its sum over an axis."""
+        from engine.tensor_graphs.operations.softmax import Softmax
+
+        return self._apply(Softmax(*self._axes(axis)), self._node())
+
+    def log_softmax(self, axis: int = -1) -> Self:
+        """Return the logarithm of `softmax`."""
+        from engine.tensor_graphs.operations.softmax import LogSoftmax
+
+        return self._apply(LogSoftmax(*self._axes(axis)), self._node())
+
     def __matmul__(self, other: Arithmetic) -> Self:
         from engine.tensor_graphs.operations.matrices import MatMul
+        from engine.tensor_graphs.operations.sparse import SparseMatMul
 
-        return self._apply(MatMul(), self._node(), _operand(other, self))
+        operand = _operand(other, self)
+        return self._apply(MatMul() if operand.type.nnz is None else SparseMatMul(), self._node(), operand)
 
 
 def _operand(value: Arithmetic | Number, like: Arithmetic) -> Node:

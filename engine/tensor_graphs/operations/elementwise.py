@@ -13,6 +13,7 @@ from engine.ops.graph import Port
 from engine.ops.types import read_as
 from engine.tensor_graphs.errors import InvalidOperation
 from engine.tensor_graphs.graph import Node, Operation
+from engine.tensor_graphs.operations.alignment import aligned
 from engine.tensor_graphs.operations.rules import RULES, Rule, Value
 from engine.tensor_graphs.types import FLOATS, TensorType, broadcast_shapes, require_dense
 from engine.types import DType, boolean
@@ -94,7 +95,7 @@ class Elementwise(ElementwiseOperation):
 
     def evaluate(self, *inputs: Array) -> Array:
         """Compute it with numpy."""
-        return self.rule.evaluate(*_aligned(inputs), *self.numbers)
+        return self.rule.evaluate(*aligned(inputs), *self.numbers)
 
     def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
         """Return the gradients that the table says."""
@@ -171,9 +172,3 @@ class StopGradient(Copy):
     def is_differentiable(self) -> bool:
         """Return False."""
         return False
-
-
-def _aligned(inputs: Sequence[Array]) -> list[Array]:
-    """Return arrays of as many axes each: behind the batch axis come axes of size 1."""
-    axes = max(array.ndim for array in inputs)
-    return [array.reshape(array.shape[:1] + (1,) * (axes - array.ndim) + array.shape[1:]) for array in inputs]

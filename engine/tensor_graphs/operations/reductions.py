@@ -10,6 +10,7 @@ import numpy as np
 
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_graphs.graph import Node, Operation
+from engine.tensor_graphs.operations.alignment import with_axes
 from engine.tensor_graphs.operations.shaping import Reshape
 from engine.tensor_graphs.types import TensorType, broadcast_shapes
 
@@ -108,9 +109,7 @@ class BroadcastTo(Operation):
     def evaluate(self, *inputs: Array) -> Array:
         """Compute it with numpy; along the batch, the caller repeats it."""
         (given,) = inputs
-        missing = len(self.type.shape) + 1 - given.ndim
-        aligned = given.reshape(given.shape[:1] + (1,) * missing + given.shape[1:])
-        return np.broadcast_to(aligned, (len(given), *self.type.shape))
+        return np.broadcast_to(with_axes(given, len(self.type.shape) + 1), (len(given), *self.type.shape))
 
     def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
         """Return the gradient, which the caller sums."""
