@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import count
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
@@ -84,6 +84,14 @@ class Operation:
     def lower(self, step: Step) -> None:
         """Write what computes it: kernels, library calls, fills and copies."""
         raise InvalidOperation(f"{self.label} must have a lowering to be computed on a device")
+
+
+class NodeOptions(TypedDict, total=False):
+    """What a node may be given besides its operation and inputs."""
+
+    name: str
+    requires_grad: bool | None
+    origin: Origin | None
 
 
 class Node(Arithmetic):
@@ -185,15 +193,22 @@ class TensorGraph:
             given = ", ".join(repr(node) for node in inputs)
             where = f" ({origin})" if origin else ""
             raise type(problem)(f"{operation.label}({given}): {problem}{where}") from None
+        graph = self.root
         for node in inputs:
-            if node.graph is not self:
-                self.merge(node.graph)
-        made = Node(self, operation, tuple(inputs), type_, name=name, requires_grad=requires_grad, origin=origin)
+            if node.graph is not graph:
+                graph = graph.merge(node.graph)
+        return graph.enter(operation, tuple(inputs), type_, name=name, requires_grad=requires_grad, origin=origin)
+
+    def enter(
+        self, operation: Operation, inputs: tuple[Node, ...], type_: TensorType, **options: Unpack[NodeOptions]
+    ) -> Node:
+        """Make a node whose type is known, and whose inputs are nodes of this graph."""
+        made = Node(self, operation, inputs, type_, **options)
         self._nodes.append(made)
         return made
 
-    def merge(self, other: TensorGraph) -> None:
-        """Take over the nodes of another graph; MergeFailed where graphs must stay apart."""
+    def merge(self, other: TensorGraph) -> TensorGraph:
+        """Make one graph of both, and return it; MergeFailed where they must stay apart."""
         raise MergeFailed("nodes must be of one graph, got some of two builders")
 
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar, cast
 
 from engine.tensor_graphs.errors import TopologicalSortFailed
 from engine.tensor_graphs.graph import Node
 
+_N = TypeVar("_N", bound=Node)
 
-def topological_order(wanted: Iterable[Node], is_known: Callable[[Node], bool] = lambda node: False) -> list[Node]:
+
+def topological_order(wanted: Iterable[_N], is_known: Callable[[_N], bool] = lambda node: False) -> list[_N]:
     """Return what the wanted nodes are computed from, themselves included, each after its inputs.
 
     It goes depth first, so that a node comes soon after its inputs. Known nodes are left out, with what only they need.
     TopologicalSortFailed names the nodes of a cycle.
     """
-    order: list[Node] = []
-    done: set[Node] = set()
-    path: dict[Node, None] = {}  # from a wanted node to the one that is being visited
+    order: list[_N] = []
+    done: set[_N] = set()
+    path: dict[_N, None] = {}  # from a wanted node to the one that is being visited
     waiting = [node for node in wanted if not is_known(node)][::-1]
     while waiting:
         node = waiting[-1]
@@ -29,7 +32,7 @@ def topological_order(wanted: Iterable[Node], is_known: Callable[[Node], bool] =
             order.append(node)
         else:
             path[node] = None
-            for other in reversed(node.inputs):
+            for other in reversed(cast(tuple[_N, ...], node.inputs)):
                 if other in path:
                     raise _cycle(list(path), other)
                 if other not in done and not is_known(other):

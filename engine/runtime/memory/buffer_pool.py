@@ -37,13 +37,13 @@ class BufferPool:
         self._device = device
         self._free: dict[int, list[Memory]] = {}
         self._used: dict[int, Memory] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # the garbage collector may release a buffer at any time
 
     @property
     def used_bytes(self) -> int:
         """Bytes of the allocations that are in use."""
         with self._lock:
-            return sum(memory.size_bytes for memory in self._used.values())
+            return sum(memory.size_bytes for memory in list(self._used.values()))
 
     @property
     def allocated_bytes(self) -> int:
@@ -54,7 +54,7 @@ class BufferPool:
     def idle_bytes(self) -> int:
         """Bytes that the pool holds and that are not in use."""
         with self._lock:
-            return sum(memory.size_bytes for memories in self._free.values() for memory in memories)
+            return sum(memory.size_bytes for memories in list(self._free.values()) for memory in memories)
 
     def acquire(self, size_bytes: int, *, exact: bool = False) -> Memory:
         """Return zeroed memory of at least this size; DeviceError with figures when there is no more."""
