@@ -164,7 +164,7 @@ class _Touched(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Alias(msgspec.Struct, frozen=True, gc=False):
-    """An output that lies in the memory of an input: all of it, or as a view `size_bytes` from `offset` on."""
+    """What lies in the memory of an input or buffer: all of it, or as a view `size_bytes` from `offset` on."""
 
     name: str
     source: str
@@ -213,6 +213,9 @@ def _pattern(layouts: NodeLayouts, *, is_inside: bool) -> _Pattern:
             lifetime = Lifetime.STATE if spec.state or name in initials else transient
         made.append(_Own(name, layout, lifetime, initials.get(name, 0.0), layout.span_bytes))
     for buffer in block.buffers:
+        if buffer.of is not None:
+            made.append(_Alias(buffer.name, buffer.of))
+            continue
         layout = layout_of[buffer.name]
         is_status = buffer.name in block.status_buffers
         lifetime = Lifetime.STATUS if is_status else Lifetime.STATE if buffer.state else transient

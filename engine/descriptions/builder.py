@@ -141,22 +141,30 @@ class BlockBuilder:
                 raise checks.BlockCallError(f"{where}: count must be {text}")
         self._entries.append(KernelEntry(kernel, sizes, (x, y, z), taken, shared_bytes, name))
 
-    def compute(self, graph: OpGraph | OpGraphSource, *, over: BufferHandle, thread_blocks: Size | None = None) -> None:
+    def compute(
+        self,
+        graph: OpGraph | OpGraphSource,
+        *,
+        over: BufferHandle,
+        thread_blocks: Size | None = None,
+        buffers: Mapping[str, BufferHandle] | None = None,
+    ) -> None:
         """Run an op graph over the elements of `over`; OpError when the graph is wrong.
 
-        The graph's inputs, outputs and parameters are ports, internal buffers and live parameters of the same names. A
-        graph with aggregates is told how many `thread_blocks` share the elements: as many elements do these outputs
-        have.
+        The graph's inputs, outputs and parameters are ports, internal buffers and live parameters of the same names,
+        except for those that `buffers` names. A graph with aggregates is told how many `thread_blocks` share the
+        elements: as many elements do these outputs have.
         """
         if not isinstance(graph, OpGraph | OpGraphSource):
             raise checks.refuse(self._id, "graph", "be an op graph", graph)
         source = graph if isinstance(graph, OpGraphSource) else OpGraphSource.of(graph)
         kernel, over = source.launched(), BufferHandle(self._known(over, "over"))
         inputs = [(item.name, item.dtype) for item in kernel.inputs]
-        for name, wanted in [*inputs, *((item.name, item.dtype) for item in kernel.outputs)]:
-            self._known(BufferHandle(name), f"{name} of the graph")
-            known = self._buffers.get(name) or self._defined.get(name) or self._ports[name]
-            dtype = known.dtype
+        names: dict[str, str] = {}
+        for item, wanted in [*inputs, *((item.name, item.dtype) for item in kernel.outputs)]:
+            given = BufferHandle(item) if buffers is None else buffers.get(item, BufferHandle(item))
+            name = names[item] = self._known(given, f"{item} of the graph")
+            dtype = self._buffers[name].dtype if name in self._buffers else self._ports[name].dtype
             if dtype != NAMED.get(wanted, any_type):
                 raise checks.refuse(self._id, f"{name} of the graph", f"be {dtype} as its port", wanted)
         shares = any(output.is_aggregate for output in kernel.outputs)
@@ -165,8 +173,8 @@ class BlockBuilder:
             raise checks.refuse(self._id, "thread_blocks", text, thread_blocks)
         for output in kernel.outputs:
             if output.initial == "zeros":
-                self.fill(BufferHandle(output.name))
-        launch = graph_launch(kernel, over, thread_blocks, self._buffers)
+                self.fill(BufferHandle(names[output.name]))
+        launch = graph_launch(kernel, over, thread_blocks, names)
         self.launch(
             Kernel(source, kernel.entry),
             num_threads=launch.num_threads,
@@ -250,6 +258,19 @@ class BlockBuilder:
         self._buffers[name] = InternalBuffer(name, dtype, self._shape(shape), bool(state))
         self._names.add(name)
         return BufferHandle(name)
+
+    def seen_as(self, source: BufferHandle, shape: str) -> BufferHandle:
+        """Return the elements of a port or buffer in another shape, as library calls look at it; nothing is copied."""
+        name, shape = self._known(source, "source"), self._shape(shape)
+        whole = self._buffers.get(name)
+        name = name if whole is None else whole.of or name
+        made = next((b for b in self._buffers.values() if (b.of, b.shape) == (name, shape)), None)
+        if made is None:
+            dtype = self._ports[name].dtype if name in self._ports else self._buffers[name].dtype
+            made = InternalBuffer(f"{name}_seen{len(self._buffers)}", dtype, shape, of=name)
+            self._buffers[made.name] = made
+            self._names.add(made.name)
+        return BufferHandle(made.name)
 
     def provide(self, port: BufferHandle, array: np.ndarray[Any, Any]) -> None:
         """Give an output contents, and with them its shape: the array is uploaded once, before the first launch."""
@@ -401,8 +422,8 @@ class BlockBuilder:
                 return ExtentArgument(self._extent(value))
             case FrameArgument() | ElementArgument() | ValueArgument():
                 return value
-            case BufferArgument(name=name) if name in self._buffers:
-                return value
+            case BufferArgument(name=name) if name in self._names:
+                return self._access(BufferHandle(name), reads=value.reads, writes=value.writes)
             case bool() | np.bool_():
                 return ValueArgument(bool(value))
             case int() | np.integer():
@@ -413,11 +434,12 @@ class BlockBuilder:
 
     def _access(self, handle: BufferHandle, *, reads: bool, writes: bool) -> BufferArgument:
         name = self._known(handle, "buffer")
-        spec = self._ports.get(name)
+        seen = self._buffers.get(name)
+        spec = self._ports.get(name if seen is None else seen.of or name)
         if spec is not None and not spec.is_input and (spec.inplace or spec.state):
             reads = True  # the block reuses the contents
         if spec is not None and spec.is_input:
-            if any(p.inplace == name for p in self._ports.values()):
+            if any(p.inplace == spec.name for p in self._ports.values()):
                 writes = True
             elif writes:
                 raise checks.refuse(self._id, "what is written", "be an output or a buffer of the block's own", name)

@@ -133,7 +133,9 @@ class BlockDescription:
     @cached_property
     def read_inputs(self) -> frozenset[str]:
         """Inputs that some entry accesses; an input that is only the source of a view is not among them."""
-        return frozenset(argument.name for entry in self.all_entries for argument in buffer_arguments(entry))
+        seen = {buffer.name: buffer.of for buffer in self.buffers if buffer.of is not None}
+        names = (argument.name for entry in self.all_entries for argument in buffer_arguments(entry))
+        return frozenset(seen.get(name, name) for name in names)
 
     @cached_property
     def status_buffers(self) -> frozenset[str]:

@@ -274,12 +274,16 @@ class Status:
 
 @dataclass(frozen=True)
 class InternalBuffer:
-    """A buffer that only this block sees; `state` keeps its contents from frame to frame."""
+    """A buffer that only this block sees; `state` keeps its contents from frame to frame.
+
+    With `of`, it is the same elements as that port or buffer, seen in another shape.
+    """
 
     name: str
     dtype: DType
     shape: str
     state: bool = False
+    of: str | None = None
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """How an op graph is launched: what `BlockBuilder.compute` passes to `launch`."""
 
-from collections.abc import Container
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.descriptions.entries import BufferArgument, ElementArgument, FrameArgument, Size, ValueArgument
@@ -32,13 +32,14 @@ class GraphLaunch:
 
 
 def graph_launch(
-    kernel: OpKernel, over: BufferHandle, thread_blocks: Size | None, internal: Container[str]
+    kernel: OpKernel, over: BufferHandle, thread_blocks: Size | None, names: Mapping[str, str]
 ) -> GraphLaunch:
-    """Return how the kernel of an op graph is launched over the elements of a port or one of the `internal` buffers.
+    """Return how the kernel of an op graph is launched over the elements of a port or internal buffer.
 
-    With aggregates, `thread_blocks` share the elements.
+    `names` are the ports and buffers that its inputs and outputs stand for. With aggregates, `thread_blocks` share the
+    elements.
     """
-    args = tuple([_passed(argument, over, internal, kernel.numbers) for argument in kernel.arguments])
+    args = tuple([_passed(argument, over, names) for argument in kernel.arguments])
     if thread_blocks is not None:
         assert kernel.thread_block is not None
         return GraphLaunch((thread_blocks * kernel.thread_block[0],), args, kernel.thread_block[:1])
@@ -51,18 +52,16 @@ def graph_launch(
     )
 
 
-def _passed(argument: Argument, over: BufferHandle, internal: Container[str], numbers: bytes) -> object:
+def _passed(argument: Argument, over: BufferHandle, names: Mapping[str, str]) -> object:
     match argument:
         case LiveParameter(name):
             return ParameterHandle(name)
         case OpExtent(kind, port):
-            return Extent(_SIZES[kind].format(port or over.name))
-        case GraphNumbers():
-            return ValueArgument(numbers)
+            return Extent(_SIZES[kind].format(names.get(port, port) or over.name))
         case FramePointer():
             return FrameArgument()
         case ElementNumber(name):
-            return ElementArgument(name)
+            return ElementArgument(names.get(name, name))
         case InputPointer(name) | OutputPointer(name):
             is_input = isinstance(argument, InputPointer)
-            return BufferArgument(name, is_input, not is_input) if name in internal else BufferHandle(name)
+            return BufferArgument(names[name], is_input, not is_input)

@@ -49,11 +49,15 @@ class OutputRule(msgspec.Struct, frozen=True, gc=False):
 
 
 class BufferRule(msgspec.Struct, frozen=True, gc=False):
-    """The layout of an internal buffer; with `shape` None, the library call that fills it says it."""
+    """The layout of an internal buffer; with `shape` None, the library call that fills it says it.
+
+    With `of`, it is the elements of that port or buffer.
+    """
 
     name: str
     dtype: DType
     shape: Callable[[ShapeContext], Shape] | None
+    of: str | None = None
 
 
 class LaunchRule(msgspec.Struct, frozen=True, gc=False):
@@ -135,7 +139,7 @@ def block_rules(
     return BlockRules(
         inputs=inputs,
         outputs=outputs,
-        buffers=tuple(BufferRule(b.name, b.dtype, None if b.shape == "captured" else _shape(b.shape)) for b in buffers),
+        buffers=tuple(_buffer(b) for b in buffers),
         launches=tuple(launch_rule(entry, place) for place, entry in placed if isinstance(entry, KernelEntry)),
         extents=(
             *(_dimension(requirement.extent) for requirement in requirements),
@@ -172,6 +176,11 @@ def _output(spec: PortSpec, given: frozenset[str]) -> OutputRule:
     except ShapeRuleError:
         return OutputRule(spec.name, spec, dtype, dtype_from, _shape(spec.shape))
     return OutputRule(spec.name, spec, dtype, dtype_from, rule.evaluate, rule.names, rule.alternatives)
+
+
+def _buffer(buffer: InternalBuffer) -> BufferRule:
+    shape = None if buffer.shape == "captured" else _shape(buffer.shape)
+    return BufferRule(buffer.name, buffer.dtype, shape, buffer.of)
 
 
 def _shape(text: str) -> Callable[[ShapeContext], Shape]:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import count
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from engine.tensor_graphs.errors import InvalidOperation, MergeFailed, TensorErr
 from engine.tensor_graphs.types import FLOATS, TensorType
 
 if TYPE_CHECKING:
+    from engine.ops.graph import Port
+    from engine.tensor_graphs.lowering.elements import Element
     from engine.tensor_graphs.lowering.step import Step
 
 #: Packages whose frames are not the user's code.
@@ -51,9 +53,19 @@ class Operation:
     An operation of your own has these four methods; nothing else knows it.
     """
 
+    #: Whether its elements are its input's, in the same order in memory.
+    keeps_elements: ClassVar[bool] = False
+    #: Whether an element is computed from elements of the input at another place than its own.
+    moves_elements: ClassVar[bool] = False
+
     @property
     def is_differentiable(self) -> bool:
         """Whether a gradient can pass through it."""
+        return True
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether an element takes no longer to compute than to read."""
         return True
 
     @property
@@ -81,8 +93,20 @@ class Operation:
         """
         raise InvalidOperation(f"{self.label} must have a gradient rule to be differentiated")
 
+    def is_elementwise(self, node: Node) -> bool:
+        """Return whether `element` writes it: each element follows from a few elements of the inputs."""
+        return self.keeps_elements
+
+    def element(self, at: Element) -> Port:
+        """Write how one element is computed into a kernel, which may compute other nodes too."""
+        return at.input(0, at.place.reshaped(at.node.inputs[0].type.shape))
+
+    def takes_elements(self, node: Node) -> bool:
+        """Return whether `lower` writes what its inputs are computed from into a kernel of its own."""
+        return False
+
     def lower(self, step: Step) -> None:
-        """Write what computes it: kernels, library calls, fills and copies."""
+        """Write what computes it: kernels, library calls, fills and copies. It isn't called for elementwise nodes."""
         raise InvalidOperation(f"{self.label} must have a lowering to be computed on a device")
 
 

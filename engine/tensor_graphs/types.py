@@ -9,7 +9,7 @@ from math import prod
 import msgspec
 
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
-from engine.types import DType, Shape, bf16, f16, f32, f64
+from engine.types import DType, Shape, bf16, f16, f32, f64, s32
 
 #: The element types that can have gradients.
 FLOATS: tuple[DType, ...] = (f16, bf16, f32, f64)
@@ -46,6 +46,11 @@ class TensorType(msgspec.Struct, frozen=True, gc=False):
         if self.nnz is not None:
             return (self.nnz,)
         return self.shape[:1] if len(self.shape) == 2 and self.shape[1] == 1 else self.shape
+
+    @property
+    def stored_dtype(self) -> DType:
+        """The element type in memory: a sparse column is stored as row numbers."""
+        return self.dtype if self.nnz is None else s32
 
     def with_shape(self, shape: Sequence[int]) -> TensorType:
         """Return the type of another tensor of the same elements and batch."""

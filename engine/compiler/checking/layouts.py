@@ -284,6 +284,8 @@ def _add_rest(work: _Work, launches: dict[int, LaunchConfig], workspace_of: Work
                 layout = _captured_layout(work, buffer.name)
             else:
                 layout = Layout(buffer.dtype, buffer.shape(context))
+            if buffer.of is not None:
+                layout = _seen_as(layouts[buffer.of], layout.shape)
         except ShapeRuleError as problem:
             problems.append(error(f"buffer {buffer.name}: {problem}", remedy=HELP))
         else:
@@ -305,6 +307,13 @@ def _add_rest(work: _Work, launches: dict[int, LaunchConfig], workspace_of: Work
         layouts[capture.workspace.name] = Layout(u8, (_workspace_bytes(capture, work, workspace_of),))
     if rules.moves:
         check_moves(rules.moves, layouts, problems)
+
+
+def _seen_as(whole: Layout, shape: Shape) -> Layout:
+    """Return the layout of elements that are seen in another shape."""
+    if whole.strides is not None or math.prod(shape) != math.prod(whole.shape):
+        raise ShapeRuleError(f"shape must have as many elements as {whole}, without gaps, got {list(shape)}")
+    return msgspec.structs.replace(whole, shape=shape)
 
 
 def _workspace_bytes(capture: CaptureEntry, work: _Work, workspace_of: WorkspaceOf | None) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,10 +15,20 @@ from engine.tensor_graphs.errors import InvalidOperation
 from engine.tensor_graphs.graph import Node, Operation
 from engine.tensor_graphs.operations.alignment import aligned
 from engine.tensor_graphs.operations.rules import RULES, Rule, Value
+from engine.tensor_graphs.operations.rules.functions import FUNCTIONS
 from engine.tensor_graphs.types import FLOATS, TensorType, broadcast_shapes, require_dense
 from engine.types import DType, boolean
 
+if TYPE_CHECKING:
+    from engine.tensor_graphs.lowering.elements import Element
+
 Array = np.ndarray[Any, Any]
+#: What takes a kernel longer to compute than to read.
+_SLOW = frozenset((*FUNCTIONS, "sigmoid", "gelu", "gelu_tanh", "softplus", "power", "abs_pow", "abs_power_error")) - {
+    "floor",
+    "ceil",
+    "round",
+}
 
 
 class ElementwiseOperation(Operation):
@@ -30,6 +40,14 @@ class ElementwiseOperation(Operation):
     def emit(self, graph: GraphBuilder, *operands: Port) -> Port:
         """Write it into an op graph that has these operands, and return the result."""
         raise NotImplementedError
+
+    def is_elementwise(self, node: Node) -> bool:
+        """Return True."""
+        return True
+
+    def element(self, at: Element) -> Port:
+        """Write it for the operands' elements at the same place."""
+        return self.emit(at.graph, *(at.input(index) for index in range(len(at.node.inputs))))
 
     def evaluate(self, *inputs: Array) -> Array:
         """Compute it with numpy, for operands aligned at the last axis."""
@@ -58,6 +76,11 @@ class Elementwise(ElementwiseOperation):
     def is_differentiable(self) -> bool:
         """Whether one of its operands has a gradient."""
         return any(gradient is not None for gradient in self.rule.gradients)
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether it is arithmetic, and no function that takes many instructions."""
+        return self.name not in _SLOW
 
     @property
     def label(self) -> str:
@@ -146,6 +169,8 @@ class Cast(ElementwiseOperation):
 @dataclass(frozen=True)
 class Copy(ElementwiseOperation):
     """The same elements."""
+
+    keeps_elements = True
 
     def result(self, *inputs: TensorType) -> TensorType:
         """Return the operand's type."""

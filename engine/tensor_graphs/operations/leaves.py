@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engine.tensor_graphs.graph import Operation
+from engine.descriptions.entries import Kernel
+from engine.descriptions.extents import Extent
+from engine.kernel_sources.sources import CudaFile, CudaOptions
+from engine.tensor_graphs.errors import ExecutionFailed
+from engine.tensor_graphs.graph import Node, Operation
+from engine.tensor_graphs.lowering.step import Step, writes
 from engine.tensor_graphs.types import TensorType
 from engine.types import DType
+
+if TYPE_CHECKING:
+    from engine.ops.graph import Port
+    from engine.tensor_graphs.lowering.elements import Element
 
 
 @dataclass(frozen=True)
@@ -21,6 +30,10 @@ class Leaf(Operation):
     def result(self, *inputs: TensorType) -> TensorType:
         """Return its type."""
         return self.type
+
+    def lower(self, step: Step) -> None:
+        """Raise ExecutionFailed: it must be in a buffer already."""
+        raise ExecutionFailed(f"leaf must have a buffer, got none for {step.node!r}")
 
 
 @dataclass(frozen=True)
@@ -43,6 +56,14 @@ class Constant(Operation):
         """Return the tensor; it is broadcast along the batch."""
         return np.full((1, *self.type.shape), self.value)
 
+    def is_elementwise(self, node: Node) -> bool:
+        """Return True."""
+        return True
+
+    def element(self, at: Element) -> Port:
+        """Write the number."""
+        return at.constant(self.value, self.type.dtype)
+
 
 @dataclass(frozen=True)
 class BatchSize(Operation):
@@ -58,3 +79,9 @@ class BatchSize(Operation):
     def result(self, *inputs: TensorType) -> TensorType:
         """Return the type of one number."""
         return TensorType((), self.dtype)
+
+    def lower(self, step: Step) -> None:
+        """Write the number."""
+        source = CudaFile("tensor_numbers.cu", CudaOptions({"ELEMENT": self.dtype.cuda_name}))
+        size = Extent(step.batch)
+        step.build.launch(Kernel(source, "store_size"), num_threads=1, thread_block=1, args=(writes(step.out), size))

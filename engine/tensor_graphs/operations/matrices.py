@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
-from engine.libraries import blas
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_graphs.graph import Node, Operation
+from engine.tensor_graphs.lowering.products import write_product
 from engine.tensor_graphs.lowering.step import Step
 from engine.tensor_graphs.operations.alignment import aligned
 from engine.tensor_graphs.operations.reductions import broadcast_to
 from engine.tensor_graphs.types import TensorType, broadcast_shapes, require_floats
+
+if TYPE_CHECKING:
+    from engine.ops.graph import Port
+    from engine.tensor_graphs.lowering.elements import Element
 
 Array = np.ndarray[Any, Any]
 
@@ -27,6 +31,7 @@ class MatMul(Operation):
     With `sum_batch`, the products of all examples are added up, and the result is not batched.
     """
 
+    moves_elements = True
     transpose_a: bool = False
     transpose_b: bool = False
     sum_batch: bool = False
@@ -64,15 +69,26 @@ class MatMul(Operation):
         a, b = node.inputs
         return product_gradients(self, a, b, gradient)
 
+    def is_elementwise(self, node: Node) -> bool:
+        """Return whether each element is a product of two numbers."""
+        a = node.inputs[0].type.shape
+        return not self.sum_batch and a[-2 if self.transpose_a else -1] == 1
+
+    def element(self, at: Element) -> Port:
+        """Multiply an element of the column by one of the row."""
+        *leading, row, column = at.place.axes
+        front, (m, n) = at.node.type.shape[:-2], at.node.type.shape[-2:]
+        a = at.place.at((*front, 1, m), (*leading, 0, row)) if self.transpose_a else None
+        b = at.place.at((*front, n, 1), (*leading, column, 0)) if self.transpose_b else None
+        return at.op(
+            "multiply",
+            a=at.input(0, a or at.place.at((*front, m, 1), (*leading, row, 0))),
+            b=at.input(1, b or at.place.at((*front, 1, n), (*leading, 0, column))),
+        )
+
     def lower(self, step: Step) -> None:
         """One call of BLAS. A batch of columns times one matrix is one product of two matrices."""
-        a, b = step.node.inputs
-        if not a.type.batched and b.type.batched and len(b.type.stored_shape) == 1 and not self.transpose_b:
-            call = blas.Gemm(False, not self.transpose_a)
-            step.build.capture(call.on(a=step.input(1), b=step.input(0), out=step.out))
-            return
-        call = blas.Gemm(self.transpose_a, self.transpose_b)
-        step.build.capture(call.on(a=step.input(0), b=step.input(1), out=step.out))
+        write_product(step, transpose_a=self.transpose_a, transpose_b=self.transpose_b, sum_batch=self.sum_batch)
 
 
 def product_gradients(product: MatMul, a: Node, b: Node, gradient: Node) -> tuple[Node, Node]:

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_graphs.graph import Node, Operation
+from engine.tensor_graphs.lowering.reducing import is_whole, memory_axes, write_axes, write_whole
+from engine.tensor_graphs.lowering.step import Step
 from engine.tensor_graphs.operations.alignment import with_axes
 from engine.tensor_graphs.operations.shaping import Reshape
 from engine.tensor_graphs.types import TensorType, broadcast_shapes
+
+if TYPE_CHECKING:
+    from engine.ops.graph import Port
+    from engine.tensor_graphs.lowering.elements import Element
 
 Array = np.ndarray[Any, Any]
 #: What elements are reduced to.
@@ -61,6 +67,19 @@ class Reduce(Operation):
         is_found = given.equal(node).cast(given.type.dtype)
         return [is_found * (gradient / is_found._apply(Reduce("sum", self.axes), is_found))]
 
+    def takes_elements(self, node: Node) -> bool:
+        """Return whether everything is reduced to one number."""
+        return is_whole(node)
+
+    def lower(self, step: Step) -> None:
+        """Two kernels for everything, otherwise one or two for each run of axes."""
+        if is_whole(step.node):
+            write_whole(step, self.operation)
+            return
+        given = step.node.inputs[0].type
+        axes = memory_axes(step, given, [axis in self.axes for axis in range(len(given.shape))], batch=False)
+        write_axes(step, step.input(0), axes, self.operation, given.dtype)
+
 
 @dataclass(frozen=True)
 class ReduceAcrossBatch(Operation):
@@ -88,6 +107,19 @@ class ReduceAcrossBatch(Operation):
         is_found = given.equal(node).cast(given.type.dtype)
         return [is_found * (gradient / is_found._apply(ReduceAcrossBatch(), is_found))]
 
+    def takes_elements(self, node: Node) -> bool:
+        """Return whether there is one number for each example."""
+        return is_whole(node)
+
+    def lower(self, step: Step) -> None:
+        """Two kernels."""
+        if is_whole(step.node):
+            write_whole(step, self.operation)
+            return
+        given = step.node.inputs[0].type
+        axes = memory_axes(step, given, [False] * len(given.shape), batch=True)
+        write_axes(step, step.input(0), axes, self.operation, given.dtype)
+
 
 @dataclass(frozen=True)
 class BroadcastTo(Operation):
@@ -114,6 +146,14 @@ class BroadcastTo(Operation):
     def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
         """Return the gradient, which the caller sums."""
         return [gradient]
+
+    def is_elementwise(self, node: Node) -> bool:
+        """Return True."""
+        return True
+
+    def element(self, at: Element) -> Port:
+        """Return the operand's element."""
+        return at.input(0)
 
 
 def _require_numbers(given: TensorType) -> None:

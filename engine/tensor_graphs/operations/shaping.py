@@ -22,6 +22,7 @@ Array = np.ndarray[Any, Any]
 class Reshape(Operation):
     """The same elements in another shape."""
 
+    keeps_elements = True
     shape: Shape
 
     def result(self, *inputs: TensorType) -> TensorType:

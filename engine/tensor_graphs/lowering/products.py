@@ -1,0 +1,145 @@
+"""Products of matrices as library calls: which axes of the buffers are the library's rows and columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.descriptions.handles import BufferHandle
+from engine.libraries import blas
+from engine.tensor_graphs.lowering.reducing import Axis, product, write_axes
+from engine.tensor_graphs.lowering.step import Step
+from engine.tensor_graphs.types import TensorType
+from engine.types import Shape, f32, f64
+
+Size = int | str
+
+
+@dataclass(frozen=True)
+class Factor:
+    """An operand of a product: the matrices in memory, and whether they are transposed first."""
+
+    handle: BufferHandle
+    type: TensorType
+    is_transposed: bool
+
+    @property
+    def rows(self) -> int:
+        """Rows of the matrix as it is multiplied."""
+        return self.type.shape[-1 if self.is_transposed else -2]
+
+    @property
+    def columns(self) -> int:
+        """Columns of the matrix as it is multiplied."""
+        return self.type.shape[-2 if self.is_transposed else -1]
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether it is a row or a column, which lie in memory alike."""
+        return 1 in self.type.shape[-2:]
+
+    @property
+    def leading(self) -> Shape:
+        """The axes in front of the matrix."""
+        return self.type.shape[:-2]
+
+
+def write_product(step: Step, *, transpose_a: bool, transpose_b: bool, sum_batch: bool) -> None:
+    """Write the product of a node's two inputs: one call of BLAS where that is possible."""
+    types = [node.type for node in step.node.inputs]
+    a, b = (Factor(step.input(i), types[i], (transpose_a, transpose_b)[i]) for i in range(2))
+    if sum_batch:
+        _write_summed(step, a, b)
+    elif not (a.leading or b.leading) and _write_rows(step, a, b):
+        pass
+    else:
+        _write_stack(step, a, b, step.out, batched=a.type.batched or b.type.batched)
+
+
+def _write_rows(step: Step, a: Factor, b: Factor) -> bool:
+    """Write a product in which the examples of one operand are rows of one matrix; False where they can't be."""
+    batch: Size = step.batch if a.type.batched or b.type.batched else 1
+    if not b.type.batched and (a.is_vector or not a.is_transposed):
+        rows = product([batch, a.rows])
+        _multiply(step, _matrix(step, a.handle, rows, a.columns), b, (rows, b.columns))
+        return True
+    if not a.type.batched and b.columns == 1:
+        # out = a b is the row b' a' for each example.
+        _multiply(step, _matrix(step, b.handle, batch, b.rows), _turned(a), (batch, a.rows))
+        return True
+    return False
+
+
+def _multiply(step: Step, rows: BufferHandle, b: Factor, shape: tuple[Size, Size]) -> None:
+    """Multiply a matrix of rows by one that isn't batched."""
+    height, width = shape
+    if width == 1 and step.node.type.dtype in (f32, f64):
+        vector, out = step.seen_as(b.handle, b.type.size), step.seen_as(step.out, height)
+        step.build.capture(blas.Gemv().on(a=rows, x=vector, out=out))
+        return
+    if height == 1 and step.node.type.dtype in (f32, f64):
+        matrix = step.seen_as(b.handle, *b.type.shape[-2:])
+        vector, out = step.seen_as(rows, b.rows), step.seen_as(step.out, width)
+        step.build.capture(blas.Gemv(transpose=not b.is_transposed).on(a=matrix, x=vector, out=out))
+        return
+    matrix = step.seen_as(b.handle, *b.type.shape[-2:])
+    out = step.seen_as(step.out, height, width)
+    step.build.capture(blas.Gemm(transpose_b=b.is_transposed).on(a=rows, b=matrix, out=out))
+
+
+def _write_summed(step: Step, a: Factor, b: Factor) -> None:
+    """Write the sum over the examples: one product whose inner axis has those of all examples, one after another."""
+    both = a.type.batched and b.type.batched and not (a.leading or b.leading)
+    if not (both and (a.is_transposed or a.is_vector) and (not b.is_transposed or b.is_vector)):
+        out = step.temporary("each", step.node.type.dtype, step.batch, step.node.type.size)
+        _write_stack(step, a, b, out, batched=True)
+        axes = [Axis(step.batch, True), Axis(step.node.type.size, False)]
+        write_axes(step, out, axes, "sum", step.node.type.dtype)
+        return
+    inner = product([step.batch, a.columns])
+    rows, columns = a.rows, b.columns
+    left, right = _matrix(step, a.handle, inner, rows), _matrix(step, b.handle, inner, columns)
+    if 1 in (rows, columns) and step.node.type.dtype in (f32, f64):
+        matrix, vector, size = (right, a.handle, columns) if rows == 1 else (left, b.handle, rows)
+        out = step.seen_as(step.out, size)
+        step.build.capture(blas.Gemv(transpose=True).on(a=matrix, x=step.seen_as(vector, inner), out=out))
+        return
+    out = step.seen_as(step.out, rows, columns)
+    step.build.capture(blas.Gemm(transpose_a=True).on(a=left, b=right, out=out))
+
+
+def _write_stack(step: Step, a: Factor, b: Factor, out: BufferHandle, *, batched: bool) -> None:
+    """Write products that are repeated over the batch and the leading axes; operands that differ there are repeated."""
+    leading = step.node.type.shape[:-2]
+    count = product([step.batch if batched else 1, *leading])
+    operands = []
+    for number, factor in enumerate((a, b)):
+        shape = factor.type.shape[-2:]
+        if not factor.type.batched and factor.type.size == shape[0] * shape[1]:
+            operands.append(step.seen_as(factor.handle, *shape))
+            continue
+        handle = factor.handle
+        if factor.type.batched != batched or factor.leading != leading:
+            handle = _repeated(step, number, TensorType((*leading, *shape), factor.type.dtype, batched))
+        operands.append(step.seen_as(handle, count, *shape))
+    is_one = count == 1 or all(not f.type.batched and f.type.size == f.rows * f.columns for f in (a, b))
+    rows, columns = a.rows, b.columns
+    target = step.seen_as(out, rows, columns) if is_one else step.seen_as(out, count, rows, columns)
+    call = blas.Gemm(a.is_transposed, b.is_transposed)
+    step.build.capture(call.on(a=operands[0], b=operands[1], out=target))
+
+
+def _repeated(step: Step, number: int, to: TensorType) -> BufferHandle:
+    """Return an operand repeated along leading axes and the batch."""
+    kernel = step.kernel(to)
+    out = step.temporary(f"operand{number}_", to.dtype, step.count(to))
+    kernel.write(step.node.inputs[number], out)
+    step.build.compute(kernel.made(), over=out, buffers=kernel.buffers)
+    return out
+
+
+def _matrix(step: Step, handle: BufferHandle, rows: Size, columns: Size) -> BufferHandle:
+    return step.seen_as(handle, rows, columns)
+
+
+def _turned(factor: Factor) -> Factor:
+    return Factor(factor.handle, factor.type, not factor.is_transposed)
