@@ -41,11 +41,11 @@ def _normal(deviation: Callable[[int, int], float]) -> Callable[[Generator, Shap
 
 
 def _orthogonal(random: Generator, shape: Shape) -> Array:
-    inputs, outputs = fans(shape)
-    square = random.normal(size=(max(inputs, outputs), min(inputs, outputs)))
-    q, r = np.linalg.qr(square)
+    columns = shape[-1] if len(shape) > 1 else 1
+    rows = prod(shape) // columns
+    q, r = np.linalg.qr(random.normal(size=(max(rows, columns), min(rows, columns))))
     q *= np.where(np.diag(r) < 0, -1.0, 1.0)  # makes all orthogonal matrices equally likely
-    return np.reshape(q if outputs >= inputs else q.T, shape)
+    return np.reshape(q if rows >= columns else q.T, shape)
 
 
 #: Initialisations by name. Glorot's and He's keep the size of activations from layer to layer: Glorot and Bengio,

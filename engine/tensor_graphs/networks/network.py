@@ -101,7 +101,8 @@ class _Writer:
             if node not in left_out:
                 name = new_name(node.operation.label, self.variables)
                 values[self._variable(name, node.type, Role.VALUES)] = node
-        self.functions["forward"] = Function("forward", values)
+        computed = {leaf: node for leaf, node in values.items() if not isinstance(node.operation, Constant)}
+        self.functions["forward"] = Function("forward", computed)
         stored = {node: leaf for leaf, node in values.items() if not isinstance(node.operation, Leaf | Constant)}
         self._differentiate({copies[node]: copies[part] for node, part in found.items()}, stored)
 

@@ -2,12 +2,17 @@
 
 from collections.abc import Mapping
 
+from engine.tensor_graphs.passes.affine import (
+    fuse_affine,
+    fuse_dual_sparse_affine,
+    fuse_sparse_affine,
+    hoist_past_concat,
+)
 from engine.tensor_graphs.passes.common import share_common
 from engine.tensor_graphs.passes.constants import fold_constants
 from engine.tensor_graphs.passes.copies import remove_copies
 from engine.tensor_graphs.passes.elements import fuse_combinations, fuse_errors
 from engine.tensor_graphs.passes.pipeline import Pass
-from engine.tensor_graphs.passes.products import sum_products
 
 #: What helps everywhere.
 _SIMPLIFYING: Mapping[str, Pass] = {
@@ -16,7 +21,10 @@ _SIMPLIFYING: Mapping[str, Pass] = {
     "common subexpressions": share_common,
     "power errors": fuse_errors,
     "linear combinations": fuse_combinations,
-    "products summed over the batch": sum_products,
+    "hoisting past concat": hoist_past_concat,
+    "sparse affine layers": fuse_sparse_affine,
+    "dual sparse affine layers": fuse_dual_sparse_affine,
+    "affine layers": fuse_affine,
 }
 
 #: A network, before it is differentiated.

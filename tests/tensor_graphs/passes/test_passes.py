@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from engine.tensor_graphs.errors import InvalidOperation, TopologicalSortFailed
 from engine.tensor_graphs.graph import Node, TensorGraph, no_grad
+from engine.tensor_graphs.operations.fused import Affine, DualSparseAffineActivate, SparseAffineActivate
 from engine.tensor_graphs.operations.leaves import Constant
 from engine.tensor_graphs.operations.matrices import MatMul
 from engine.tensor_graphs.operations.reductions import BroadcastTo, broadcast_to
+from engine.tensor_graphs.operations.shaping import part_of
+from engine.tensor_graphs.passes.affine import (
+    fuse_affine,
+    fuse_dual_sparse_affine,
+    fuse_sparse_affine,
+    hoist_past_concat,
+)
 from engine.tensor_graphs.passes.common import share_common
 from engine.tensor_graphs.passes.constants import fold_constants
 from engine.tensor_graphs.passes.copies import remove_copies
 from engine.tensor_graphs.passes.elements import fuse_combinations, fuse_errors
 from engine.tensor_graphs.passes.pipeline import optimise
-from engine.tensor_graphs.passes.products import sum_products
 from engine.tensor_graphs.passes.standard import NETWORK_PASSES
 from engine.tensor_graphs.passes.verification import verify
 from engine.tensor_graphs.types import TensorType
@@ -117,6 +126,26 @@ class TestCopies:
         assert after(remove_copies, x + broadcast_to(b, x.type)) == "Add(x, b)"
         assert after(remove_copies, b + broadcast_to(b, x.type)) == "Add(b, BroadcastTo(b))"
 
+    def test_transposed_matrices(self, graph: TensorGraph) -> None:
+        """Are flags of their product; two transpositions are one, or none."""
+        a, b = leaf(graph, "a", (2, 3, 4)), leaf(graph, "b", (2, 5, 4))
+        (found,) = remove_copies([a @ b.transpose((1, 0))])
+        assert (picture(found), found.operation) == ("Matmul(a, b)", MatMul(transpose_b=True))
+        assert after(remove_copies, a.transpose((1, 0)).transpose((1, 0))) == "Transpose(a)"
+        twice = optimise([a.transpose((1, 0)).transpose((1, 0))], {"copies": remove_copies})
+        assert twice == [a]
+        assert after(remove_copies, a.transpose((2, 0, 1)).transpose((2, 0, 1))) == "Transpose(a)"
+        c = leaf(graph, "c", (3, 4, 5))
+        assert after(remove_copies, a.transpose((1, 0, 2)) @ c) == "Matmul(Transpose(a), c)"
+
+    def test_a_part_of_what_was_put_together(self, graph: TensorGraph) -> None:
+        """Is one of the tensors, if it is one of them as a whole."""
+        a, b = leaf(graph, "a", (2, 1)), leaf(graph, "b", (3, 1))
+        joined = a.concat(b, axis=0)
+        assert after(remove_copies, part_of(joined, 0, 0, 2), part_of(joined, 0, 2, 3)) == "a | b"
+        assert after(remove_copies, part_of(joined, 0, 1, 2)) == "Slice(Concat(a, b))"
+        assert after(remove_copies, part_of(joined, 0, 0, 5)) == "Concat(a, b)"
+
 
 class TestElements:
     def test_the_power_of_a_difference(self, graph: TensorGraph) -> None:
@@ -162,13 +191,67 @@ class TestElements:
         assert after(fuse_combinations, scaled + b) == "Add(Mul(a, 2), b)"
 
 
-class TestProducts:
-    def test_a_sum_over_the_batch(self, graph: TensorGraph) -> None:
-        """Becomes part of the product."""
-        a, b = leaf(graph, "a", batched=True), leaf(graph, "b", batched=True)
-        (found,) = sum_products([graph.add(MatMul(transpose_b=True), (a, b)).sum_batch()])
-        assert found.operation == MatMul(transpose_b=True, sum_batch=True)
-        assert picture(found) == "Matmul(a, b)"
+def layers(wanted: Sequence[Node]) -> Sequence[Node]:
+    """Run the passes for layers to a fixed point."""
+    passes = {
+        "hoist": hoist_past_concat,
+        "sparse": fuse_sparse_affine,
+        "dual": fuse_dual_sparse_affine,
+        "affine": fuse_affine,
+    }
+    return optimise(wanted, passes)
+
+
+class TestLayers:
+    def test_dense(self, graph: TensorGraph) -> None:
+        """With an activation that BLAS has; the bias may stand on either side."""
+        w, x, b = leaf(graph, "w", (3, 4)), leaf(graph, "x", (4, 1), batched=True), leaf(graph, "b")
+        for layer in ((w @ x + b).relu(), (b + w @ x).relu()):
+            (found,) = layers([layer])
+            assert (picture(found), found.operation) == ("Affine(w, x, b)", Affine("relu"))
+        assert after(layers, (w @ x + b).sigmoid()) == "Sigmoid(Add(Matmul(w, x), b))"
+
+    def test_dense_where_a_part_is_needed(self, graph: TensorGraph) -> None:
+        """Neither the product nor the sum is computed twice."""
+        w, x, b = leaf(graph, "w", (3, 4)), leaf(graph, "x", (4, 1), batched=True), leaf(graph, "b")
+        total = w @ x + b
+        assert after(layers, total.relu(), total) == "Relu(Add(Matmul(w, x), b)) | Add(Matmul(w, x), b)"
+
+    def test_a_bias_for_each_example_is_none(self, graph: TensorGraph) -> None:
+        """It is a sum like others."""
+        w, x, b = leaf(graph, "w", (3, 4)), leaf(graph, "x", (4, 1), batched=True), leaf(graph, "b", batched=True)
+        assert after(layers, (w @ x + b).relu()) == "Relu(Add(Matmul(w, x), b))"
+
+    def test_sparse(self, graph: TensorGraph) -> None:
+        """With or without an activation."""
+        w, x = leaf(graph, "w", (3, 9)), leaf(graph, "x", (9, 1), batched=True, nnz=4, grad=False)
+        b = leaf(graph, "b")
+        for activation in (None, "relu", "crelu", "screlu", "sqr_relu", "sigmoid", "tanh"):
+            layer = w @ x + b
+            (found,) = layers([layer.elementwise(activation) if activation else layer])
+            assert picture(found) == "SparseAffineActivate(w, x, b)"
+            assert found.operation == SparseAffineActivate(activation)
+        assert after(layers, (w @ x).relu()) == "SparseAffineActivate(w, x)"
+        assert after(layers, w @ x) == "SparseMatMul(w, x)"
+        assert after(layers, (w @ x + b).softplus()) == "Softplus(SparseAffineActivate(w, x, b))"
+
+    def test_two_sparse_layers_one_above_the_other(self, graph: TensorGraph) -> None:
+        """Of the same weights are one; an activation is taken past what puts them together."""
+        w, b = leaf(graph, "w", (3, 9)), leaf(graph, "b")
+        x, y = (leaf(graph, name, (9, 1), batched=True, nnz=4, grad=False) for name in "xy")
+        for activation in ("screlu", "relu"):
+            joined = (w @ x + b).concat(w @ y + b, axis=0).elementwise(activation)
+            (found,) = layers([joined])
+            assert picture(found) == "DualSparseAffineActivate(w, x, y, b)"
+            assert found.operation == DualSparseAffineActivate(activation)
+        other = leaf(graph, "c")
+        two = (w @ x + b).relu().concat((w @ y + other).relu(), axis=0)
+        assert after(layers, two) == "Concat(SparseAffineActivate(w, x, b), SparseAffineActivate(w, y, c))"
+
+    def test_an_activation_that_no_layer_takes_in(self, graph: TensorGraph) -> None:
+        """Stays one, over what is put together."""
+        a, b = leaf(graph, "a"), leaf(graph, "b")
+        assert after(layers, a.concat(b, axis=0).relu()) == "Relu(Concat(a, b))"
 
 
 class TestVerification:

@@ -80,9 +80,7 @@ def _grown(draw: st.DrawFn, graph: TensorGraph, node: Node, leaves: list[Node], 
 
 def _values(leaves: list[Node], seed: int) -> dict[Node, Any]:
     random = np.random.default_rng(seed)
-    return {
-        leaf: random.uniform(-1, 1, ((BATCH,) if leaf.type.batched else ()) + leaf.type.shape) for leaf in leaves
-    }
+    return {leaf: random.uniform(-1, 1, ((BATCH,) if leaf.type.batched else ()) + leaf.type.shape) for leaf in leaves}
 
 
 @settings(max_examples=many(60), deadline=None)
