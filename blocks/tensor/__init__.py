@@ -1,0 +1,1 @@
+"""Networks that learn, and the data that they learn from."""

@@ -1,0 +1,22 @@
+from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, port
+
+#: Threads of the kernel's one thread block.
+THREADS = 256
+
+
+class Accuracy(Block, id="tensor.accuracy", tags=("classify", "argmax", "top-1", "score", "metric", "share")):
+    """Tell how many rows are classified right.
+
+    A row counts when its largest element is in the same column in both inputs; of equal ones, the first.
+    """
+
+    x: In[f32] = port(rank=2, doc="Scores or probabilities of each class, [n, classes].")
+    targets: In[f32] = port(rank=2, shape="same(x)", doc="What they should be, such as 1 for the right class, else 0.")
+    out: Out[f32] = port(shape="[1]", doc="The share of rows that are right, from 0 to 1.")
+
+    kernel = Kernel("accuracy.cu", entry="share_right")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One thread block for all rows."""
+        arguments = (self.x, self.targets, self.out, self.x.dim(0), self.x.dim(1))
+        build.launch(self.kernel, num_threads=THREADS, thread_block=THREADS, args=arguments)

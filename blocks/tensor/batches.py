@@ -1,0 +1,32 @@
+from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, param, port
+
+#: In which order rows are taken.
+ORDERS = ("shuffled", "in order")
+
+
+class Batches(Block, id="tensor.batches", tags=("dataset", "loader", "minibatch", "sample", "shuffle", "epoch")):
+    """Take other rows of a data set in each frame.
+
+    Every row is taken once before any is taken again. In "shuffled" order, each such round has an order of its own.
+    Rows of `x` and `y` stay together. The same seed gives the same batches on every device and in every run.
+    """
+
+    x: In[any_type] = port(rank=2, doc="Rows, such as inputs of a network, [n, columns].")
+    y: In[any_type] = port(rank=2, doc="What belongs to them, such as targets, [n, columns].")
+    x_batch: Out[any_type] = port(dtype="same(x)", shape="[size, x.dim1]", doc="The chosen rows of x.")
+    y_batch: Out[any_type] = port(dtype="same(y)", shape="[size, y.dim1]", doc="The chosen rows of y.")
+    size: int = param(64, min=1, max=2**20, structural=True, doc="Rows of a batch.")
+    order: str = param("shuffled", choices=ORDERS, doc="In which order rows are taken.")
+    seed: int = param(0, min=0, max=2**31 - 1, doc="Decides the shuffled order.")
+
+    kernel = Kernel("batches.cu", entry="take_rows")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One thread an element of the rows."""
+        rows = self.x.dim(0)
+        for more in (self.y.dim(0) - rows, rows - self.y.dim(0)):
+            build.require(more, "y must have as many rows as x", port=self.y)
+        chosen = (build.frame, self.order == "shuffled", self.seed, rows, self.size)
+        for source, batch in ((self.x, self.x_batch), (self.y, self.y_batch)):
+            arguments = (source, batch, build.element_type(source), *chosen, source.dim(1))
+            build.launch(self.kernel, num_threads=batch.size, args=arguments)

@@ -1,0 +1,43 @@
+from typing import Any
+
+import numpy as np
+
+from engine.api import Block, BlockBuilder, Out, f32, param, port
+from engine.diagnostics import PatchError
+
+#: Which of the digits are given.
+PARTS = ("all", "training", "test")
+
+
+class Digits(Block, id="tensor.digits", tags=("dataset", "mnist", "handwriting", "scikit-learn", "classify", "data")):
+    """Give handwritten digits and what they are.
+
+    1797 pictures of 8 x 8 pixels, which scikit-learn has. For tests of what was learned, the digits are shuffled and a
+    share of them is kept apart: train with the part "training", and look at "test".
+    """
+
+    images: Out[f32] = port(shape="data", rank=2, doc="One picture a row, 8 x 8 pixels from 0 to 1, shape [n, 64].")
+    targets: Out[f32] = port(shape="data", rank=2, doc="1 in the column of the digit, else 0, shape [n, 10].")
+    part: str = param("all", choices=PARTS, structural=True, doc="Which of them are given.")
+    test_share: float = param(0.2, min=0.05, max=0.95, structural=True, doc="The share that is kept for tests.")
+    seed: int = param(0, min=0, max=2**31 - 1, structural=True, doc="Decides the order of the digits.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """Uploaded once; nothing runs in a frame."""
+        images, numbers = load_digits()
+        order = np.random.default_rng(self.seed).permutation(len(numbers))
+        tests = round(len(order) * self.test_share)
+        chosen = {"all": order, "training": order[tests:], "test": order[:tests]}[self.part]
+        build.provide(self.images, images[chosen])
+        build.provide(self.targets, np.eye(10, dtype=np.float32)[numbers[chosen]])
+
+
+def load_digits() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return the pictures, f32[1797, 64] from 0 to 1, and their numbers; PatchError without scikit-learn."""
+    try:
+        from sklearn import datasets  # slow to import
+    except ImportError as problem:
+        text = f"scikit-learn must be installed for its digits, got {problem}"
+        raise PatchError(f"{text}; type: pip install scikit-learn") from None
+    data, numbers = datasets.load_digits(return_X_y=True)
+    return (data / 16).astype(np.float32), numbers

@@ -1,0 +1,41 @@
+// Batches: other rows of a data set in each frame, every row once before any is taken again.
+#include "elements.cuh"
+#include "frame.cuh"
+#include "random.cuh"
+
+// A permutation of [0, count) that follows from a key: a Feistel network over the next power of 4, walked until it comes
+// back into the range.
+__device__ inline unsigned int permuted(unsigned int place, unsigned int count, unsigned int key) {
+    unsigned int half = 1;
+    while (half < 16 && (1ull << 2 * half) < count) ++half;
+    const unsigned int mask = (1u << half) - 1;
+    do {
+        unsigned int left = place >> half, right = place & mask;
+        for (unsigned int turn = 0; turn < 4; ++turn) {
+            const unsigned int next = left ^ (hash(right ^ hash(key + turn)) & mask);
+            left = right;
+            right = next;
+        }
+        place = left << half | right;
+    } while (place >= count);
+    return place;
+}
+
+extern "C" __global__ void take_rows(
+    const void* __restrict__ source,
+    void* __restrict__ batch,
+    unsigned int type,
+    const Frame* __restrict__ frame,
+    bool is_shuffled,
+    unsigned int seed,
+    unsigned int rows,
+    int size,
+    int columns) {
+    const long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (i >= static_cast<long long>(size) * columns) return;
+    const unsigned long long taken = static_cast<unsigned long long>(frame->index) * size + i / columns;
+    const unsigned int round = static_cast<unsigned int>(taken / rows), place = static_cast<unsigned int>(taken % rows);
+    const unsigned int row = is_shuffled ? permuted(place, rows, hash(round ^ hash(seed ^ frame->seed))) : place;
+    const unsigned char* element = element_at(source, type, static_cast<size_t>(row) * columns + i % columns);
+    copy_element(static_cast<unsigned char*>(batch) + i * (type & ELEMENT_SIZE), element, type & ELEMENT_SIZE);
+}

@@ -1,0 +1,101 @@
+"""Data for networks, and what tells how well they learn."""
+
+import sys
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn import datasets
+
+from engine import Engine, Patch
+from tests.blocks.running import apply, problems
+
+Array = np.ndarray[Any, Any]
+
+
+def batches(x: Array, y: Array, frames: int, **parameters: Any) -> list[tuple[Array, Array]]:
+    """Return the batches of some frames."""
+    patch = Patch()
+    node = patch.add("tensor.batches", **parameters)
+    for name, data in (("x", x), ("y", y)):
+        patch.connect(patch.add("io.array", data=data)["out"], node[name])
+    found = []
+    with Engine(patch, device="host") as engine:
+        for _ in range(frames):
+            assert not engine.step().diagnostics
+            found.append((engine.read(node["x_batch"]), engine.read(node["y_batch"])))
+    return found
+
+
+@pytest.mark.parametrize(("rows", "size"), [(1, 3), (2, 1), (5, 5), (7, 3), (64, 16), (100, 33), (257, 300)])
+def test_every_row_comes_once_before_any_comes_again(rows: int, size: int) -> None:
+    """In both orders, with rows of x and y together; rounds are shuffled differently."""
+    x = np.arange(3 * rows, dtype=np.float32).reshape(rows, 3)
+    y = np.arange(rows, dtype=np.uint16).reshape(rows, 1) * 7
+    frames = -(-3 * rows // size)
+    taken = {}
+    for order in ("shuffled", "in order"):
+        found = batches(x, y, frames, size=size, order=order)
+        numbers = np.concatenate([b[:, 0] for b, _ in found]).astype(int) // 3
+        assert np.array_equal(np.concatenate([b for b, _ in found]), x[numbers])
+        assert np.array_equal(np.concatenate([b for _, b in found]), y[numbers])
+        taken[order] = numbers
+        for start in range(0, len(numbers) - rows + 1, rows):
+            assert sorted(numbers[start : start + rows]) == list(range(rows))
+    assert np.array_equal(taken["in order"], np.arange(len(taken["in order"])) % rows)
+    if rows >= 64:
+        assert not np.array_equal(taken["shuffled"][:rows], taken["shuffled"][rows : 2 * rows])
+
+
+def test_shuffled_rows_are_spread() -> None:
+    """Where a row comes first over many seeds is as even as chance makes it: chi-squared, far in its tail."""
+    x = np.arange(16, dtype=np.float32).reshape(16, 1)
+    seen = Counter(int(batches(x, x, 1, size=1, seed=seed)[0][0][0, 0]) for seed in range(320))
+    assert sum((seen[row] - 20) ** 2 / 20 for row in range(16)) < 50
+
+
+def test_y_has_as_many_rows_as_x() -> None:
+    """Else the block says so at y."""
+    patch = Patch()
+    node = patch.add("tensor.batches")
+    for name, rows in (("x", 4), ("y", 5)):
+        patch.connect(patch.add("io.array", data=np.zeros((rows, 2), np.float32))["out"], node[name])
+    assert (node.id, "y", "y must have as many rows as x") in [
+        (at, port, text[:32]) for at, port, text in problems(patch)
+    ]
+
+
+def test_digits_are_those_of_scikit_learn() -> None:
+    """All of them in any order; training and test parts are disjoint and together everything."""
+    data, numbers = datasets.load_digits(return_X_y=True)
+    expected = sorted((tuple(row / 16), int(number)) for row, number in zip(data, numbers, strict=True))
+    parts = {}
+    for part in ("all", "training", "test"):
+        images = apply("tensor.digits", {}, port="images", part=part, seed=3)
+        targets = apply("tensor.digits", {}, port="targets", part=part, seed=3)
+        assert (targets.sum(axis=1) == 1).all() and targets.shape[1] == 10
+        parts[part] = [
+            (tuple(row.astype(float)), int(n)) for row, n in zip(images, targets.argmax(axis=1), strict=True)
+        ]
+    assert sorted(parts["all"]) == expected
+    assert sorted(parts["training"] + parts["test"]) == expected
+    assert len(parts["test"]) == round(len(expected) * 0.2)
+
+
+def test_digits_without_scikit_learn_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the block."""
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    patch = Patch()
+    node = patch.add("tensor.digits")
+    ((at, _, text),) = problems(patch)
+    assert at == node.id and "scikit-learn must be installed" in text
+
+
+@pytest.mark.parametrize(("rows", "classes"), [(1, 1), (1, 10), (255, 3), (257, 2), (1000, 10)])
+def test_accuracy_is_numpys(rows: int, classes: int) -> None:
+    """Equal elements included."""
+    random = np.random.default_rng(rows)
+    x, targets = (random.integers(0, 5, (rows, classes)).astype(np.float32) for _ in range(2))
+    expected = np.float32((x.argmax(axis=1) == targets.argmax(axis=1)).sum()) / np.float32(rows)
+    assert apply("tensor.accuracy", {"x": x, "targets": targets})[0] == expected
