@@ -330,7 +330,7 @@ class _Compiled:
     def __init__(self, tensors: Tensors, plan: Plan, memories: Sequence[Memory]) -> None:
         self._tensors, services = tensors, tensors.services
         self._owners = [PortRef(_MEMORY, f"x{number}") for number in range(len(memories))]
-        self._bound = list(memories)
+        self._bound = [memory.pointer for memory in memories]
         claimed = GraphMemory(dict(zip(self._owners, memories, strict=True)))
         self._memory = allocate(plan, tensors.device, services.pool, services.states, services.frame_memory, claimed)
         try:
@@ -353,10 +353,14 @@ class _Compiled:
 
     def rebind(self, memories: Sequence[Memory]) -> None:
         """Have the next launch use other memory, by an update of what it touches."""
-        if all(new is old or new.pointer == old.pointer for new, old in zip(memories, self._bound, strict=True)):
+        pointers = [memory.pointer for memory in memories]
+        if pointers == self._bound:
             return
         tensors, plan = self._tensors, self.graph.plan
-        self._bound = list(memories)
+        moved = {owner for owner, new, old in zip(self._owners, pointers, self._bound, strict=True) if new != old}
+        for variant in self.graph.variants:  # which must not ask freed memory where it was
+            variant.built.memory = {owner: place for owner, place in variant.memory.items() if owner not in moved}
+        self._bound = pointers
         by_owner: Mapping[PortRef, Memory] = {
             **self._memory.by_owner,
             **dict(zip(self._owners, memories, strict=True)),
