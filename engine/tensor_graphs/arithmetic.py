@@ -8,15 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 from types import EllipsisType
-from typing import TYPE_CHECKING, NoReturn, Self
+from typing import NoReturn, Self
 
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
+from engine.tensor_graphs.shapes import indexed, whole_shape
+from engine.tensor_graphs.types import TensorType
 from engine.types import DType
-
-if TYPE_CHECKING:
-    from engine.tensor_graphs.graph import Node, Operation
-    from engine.tensor_graphs.operations.reductions import Reduction
-    from engine.tensor_graphs.types import TensorType
 
 #: What may stand for a tensor in arithmetic: a number becomes a constant of the other operand's element type.
 Number = int | float
@@ -33,26 +30,17 @@ class Arithmetic:
 
     type: TensorType
 
-    def _apply(self, operation: Operation, *inputs: Node) -> Self:
-        """Apply an operation to nodes, and return what stands for the result."""
-        raise NotImplementedError
-
-    def _node(self) -> Node:
-        """Return the node that this stands for."""
+    def _call(self, operation: str, /, *operands: Arithmetic | Number, **settings: object) -> Self:
+        """Apply an operation, by its name in `OPERATIONS`, to operands of which this is one."""
         raise NotImplementedError
 
     def elementwise(self, name: str, *others: Arithmetic | Number, numbers: Sequence[float] = ()) -> Self:
         """Apply an element-wise operation of the table in `operations/rules`."""
-        from engine.tensor_graphs.operations.elementwise import Elementwise
-
-        operands = [_operand(other, self) for other in others]
-        return self._apply(Elementwise(name, tuple(map(float, numbers))), self._node(), *operands)
+        return self._call("Elementwise", self, *others, name=name, numbers=tuple(map(float, numbers)))
 
     def _reversed(self, name: str, first: Number) -> Self:
         """Apply an operation of the table to a number and this."""
-        from engine.tensor_graphs.operations.elementwise import Elementwise
-
-        return self._apply(Elementwise(name), _operand(first, self), self._node())
+        return self._call("Elementwise", first, self, name=name)
 
     def __add__(self, other: Arithmetic | Number) -> Self:
         return self.elementwise("add", other)
@@ -198,30 +186,21 @@ class Arithmetic:
 
     def where(self, chosen: Arithmetic | Number, other: Arithmetic | Number) -> Self:
         """Return elements of `chosen` where this, which is boolean, holds, and of `other` elsewhere."""
-        from engine.tensor_graphs.operations.elementwise import Elementwise
-
-        like = chosen if isinstance(chosen, Arithmetic) else other
-        if not isinstance(like, Arithmetic):
+        if not isinstance(chosen, Arithmetic) and not isinstance(other, Arithmetic):
             raise InvalidOperation(f"where must have a tensor to choose from, got {chosen!r} and {other!r}")
-        return self._apply(Elementwise("where"), self._node(), _operand(chosen, like), _operand(other, like))
+        return self.elementwise("where", chosen, other)
 
     def cast(self, dtype: DType) -> Self:
         """Return the elements as another type."""
-        from engine.tensor_graphs.operations.elementwise import Cast
-
-        return self if dtype == self.type.dtype else self._apply(Cast(dtype), self._node())
+        return self if dtype == self.type.dtype else self._call("Cast", self, dtype=dtype)
 
     def stop_gradient(self) -> Self:
         """Return the same elements, to which no gradient passes."""
-        from engine.tensor_graphs.operations.elementwise import StopGradient
-
-        return self._apply(StopGradient(), self._node())
+        return self._call("StopGradient", self)
 
     def copy(self) -> Self:
         """Return the same elements in memory of their own."""
-        from engine.tensor_graphs.operations.elementwise import Copy
-
-        return self._apply(Copy(), self._node())
+        return self._call("Copy", self)
 
     def sum(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Self:
         """Return the sum over some axes of an example, over all where none are said."""
@@ -239,11 +218,9 @@ class Arithmetic:
         """Return the mean over some axes of an example, over all where none are said."""
         return self.sum(axis, keepdims=keepdims) / prod(self.type.shape[each] for each in self._axes(axis))
 
-    def _reduced(self, operation: Reduction, axis: int | Sequence[int] | None, keepdims: bool) -> Self:
-        from engine.tensor_graphs.operations.reductions import Reduce
-
+    def _reduced(self, operation: str, axis: int | Sequence[int] | None, keepdims: bool) -> Self:
         axes = self._axes(axis)
-        found = self._apply(Reduce(operation, axes), self._node()) if axes else self
+        found = self._call("Reduce", self, operation=operation, axes=axes) if axes else self
         return found if keepdims else found.reshape([n for at, n in enumerate(self.type.shape) if at not in axes])
 
     def _axes(self, axis: int | Sequence[int] | None) -> tuple[int, ...]:
@@ -259,131 +236,84 @@ class Arithmetic:
 
     def sum_batch(self) -> Self:
         """Return the sum of all examples."""
-        from engine.tensor_graphs.operations.reductions import ReduceAcrossBatch
-
-        return self._apply(ReduceAcrossBatch(), self._node())
+        return self._call("ReduceAcrossBatch", self)
 
     def mean_batch(self) -> Self:
         """Return the mean of all examples."""
-        from engine.tensor_graphs.operations.leaves import BatchSize
-
-        return self.sum_batch() / self._apply(BatchSize(self.type.dtype))
+        return self.sum_batch() / self._call("BatchSize", dtype=self.type.dtype)
 
     def reshape(self, *shape: int | Sequence[int]) -> Self:
         """Return the same elements in another shape, of which one size may be -1: what is left for it."""
-        from engine.tensor_graphs.operations.shaping import Reshape, whole_shape
-
         sizes = [size for each in shape for size in ([each] if isinstance(each, int) else each)]
-        found = whole_shape(sizes, self.type)
-        return self if found == self.type.shape else self._apply(Reshape(found), self._node())
+        found = whole_shape(sizes, self.type.size)
+        return self if found == self.type.shape else self._call("Reshape", self, shape=found)
 
     def transpose(self, permutation: Sequence[int] | None = None) -> Self:
         """Return the last axes of an example in another order, all in reverse order where none is said.
 
         `permutation` is that of the last n axes, numbered from 0: axis i of the result is axis permutation[i].
         """
-        from engine.tensor_graphs.operations.shaping import Transpose
-
         count = len(self.type.shape)
         last = tuple(range(count))[::-1] if permutation is None else tuple(permutation)
         kept = count - len(last)
-        return self._apply(Transpose((*range(kept), *(kept + axis for axis in last))), self._node())
+        return self._call("Transpose", self, permutation=(*range(kept), *(kept + axis for axis in last)))
 
     def broadcast_to(self, *shape: int) -> Self:
         """Return the elements repeated along axes of size 1 and new ones in front."""
-        from engine.tensor_graphs.operations.reductions import BroadcastTo
-
-        return self if shape == self.type.shape else self._apply(BroadcastTo(self.type.with_shape(shape)), self._node())
+        return self if shape == self.type.shape else self._call("BroadcastTo", self, type=self.type.with_shape(shape))
 
     def concat(self, *others: Arithmetic, axis: int = 0) -> Self:
         """Return this and other tensors one behind the other along an axis."""
-        from engine.tensor_graphs.operations.shaping import Concat
-
         (at,) = self._axes(axis)
-        return self._apply(Concat(at), self._node(), *(_operand(other, self) for other in others))
+        return self._call("Concat", self, *others, axis=at)
 
     def __getitem__(self, index: int | slice | EllipsisType | tuple[int | slice | EllipsisType, ...]) -> Self:
         """Return a part of each example, as numpy has it; steps must be above 0."""
-        from engine.tensor_graphs.operations.shaping import Slice, indexed
-
         starts, sizes, steps, shape = indexed(index if isinstance(index, tuple) else (index,), self.type.shape)
-        return self._apply(Slice(starts, sizes, steps), self._node()).reshape(shape)
+        return self._call("Slice", self, starts=starts, sizes=sizes, steps=steps).reshape(shape)
 
     def __iter__(self) -> NoReturn:  # Python would call __getitem__ with growing numbers
         raise TypeError("a tensor can't be iterated over; index it")
 
     def pad(self, *widths: tuple[int, int], value: float = 0.0) -> Self:
         """Return the elements with more of one value around; each axis has its number of those before and behind."""
-        from engine.tensor_graphs.operations.shaping import Pad
-
         low, high = tuple(before for before, _ in widths), tuple(behind for _, behind in widths)
-        return self._apply(Pad(low, high, (0,) * len(widths), float(value)), self._node())
+        return self._call("Pad", self, low=low, high=high, interior=(0,) * len(widths), value=float(value))
 
     def gather(self, indices: Arithmetic, axis: int = 0) -> Self:
         """Return slices along an axis, by their numbers: s32 or s64, whose axes take the axis's place.
 
         A number out of range, such as -1, gives zeros.
         """
-        from engine.tensor_graphs.operations.indexing import Gather
-
         (at,) = self._axes(axis)
-        return self._apply(Gather(at), self._node(), _operand(indices, self))
+        return self._call("Gather", self, indices, axis=at)
 
     def scatter_add(self, indices: Arithmetic, updates: Arithmetic, axis: int = 0) -> Self:
         """Return the elements, with slices along an axis added to those of these numbers; none out of range is."""
-        from engine.tensor_graphs.operations.indexing import ScatterAdd
-
         (at,) = self._axes(axis)
-        add = ScatterAdd(at, self.type.shape[at])
-        return self + self._apply(add, _operand(indices, self), _operand(updates, self))
+        return self + self._call("ScatterAdd", indices, updates, axis=at, size=self.type.shape[at])
 
     def select(self, chosen: Arithmetic, groups: int | None = None) -> Self:
         """Return one of so many equal groups of rows of a column, for each example the one of the chosen number.
 
         `chosen` is one whole number, or a sparse column with a row for each group and one of them set.
         """
-        from engine.tensor_graphs.operations.sparse import SparseRows
-
-        number = chosen._node()
-        if number.type.nnz is not None:
-            groups = number.type.shape[0]
-            number = number._apply(SparseRows(), number)
+        if chosen.type.nnz is not None:
+            groups = chosen.type.shape[0]
+            chosen = chosen._call("SparseRows", chosen)
         if groups is None or groups < 1 or self.type.shape[0] % groups:
             raise ShapeMismatch(f"rows must be a multiple of the number of groups, got {self.type} and {groups}")
         rows = self.type.shape[0] // groups
         table = self.reshape(groups, rows, *self.type.shape[1:])
-        return table.gather(number.reshape(()))
+        return table.gather(chosen.reshape(()))
 
     def softmax(self, axis: int = -1) -> Self:
         """Return exp(x) divided by its sum over an axis."""
-        from engine.tensor_graphs.operations.softmax import Softmax
-
-        return self._apply(Softmax(*self._axes(axis)), self._node())
+        return self._call("Softmax", self, axis=self._axes(axis)[0])
 
     def log_softmax(self, axis: int = -1) -> Self:
         """Return the logarithm of `softmax`."""
-        from engine.tensor_graphs.operations.softmax import LogSoftmax
-
-        return self._apply(LogSoftmax(*self._axes(axis)), self._node())
+        return self._call("LogSoftmax", self, axis=self._axes(axis)[0])
 
     def __matmul__(self, other: Arithmetic) -> Self:
-        from engine.tensor_graphs.operations.matrices import MatMul
-        from engine.tensor_graphs.operations.sparse import SparseMatMul
-
-        operand = _operand(other, self)
-        return self._apply(MatMul() if operand.type.nnz is None else SparseMatMul(), self._node(), operand)
-
-
-def _operand(value: Arithmetic | Number, like: Arithmetic) -> Node:
-    """Return the node of an operand; a number gets the element type of another operand. InvalidOperation otherwise."""
-    from engine.tensor_graphs.operations.leaves import Constant
-    from engine.tensor_graphs.types import TensorType
-
-    if isinstance(value, Arithmetic):
-        return value._node()
-    if not isinstance(value, bool | int | float):
-        raise InvalidOperation(f"operand must be a tensor or a number, got {type(value).__name__}")
-    dtype = like.type.dtype
-    if dtype.kind != "float" and value != int(value):
-        raise InvalidOperation(f"number must be whole to meet elements of {dtype}, got {value}; cast them")
-    return like._node().graph.add(Constant(float(value), TensorType((), dtype)))
+        return self._call("MatMul" if other.type.nnz is None else "SparseMatMul", self, other)

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import count
 from types import FrameType
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypedDict, Unpack
+from typing import Any, ClassVar, NamedTuple, Self, TypedDict, Unpack
 
 import numpy as np
 
-from engine.tensor_graphs.arithmetic import Arithmetic
+from engine.ops.graph import Port
+from engine.tensor_graphs.arithmetic import Arithmetic, Number
 from engine.tensor_graphs.errors import InvalidOperation, MergeFailed, TensorError
 from engine.tensor_graphs.types import FLOATS, TensorType
-
-if TYPE_CHECKING:
-    from engine.ops.graph import Port
-    from engine.tensor_graphs.lowering.elements import Element
-    from engine.tensor_graphs.lowering.step import Step
+from engine.types import DType
 
 #: Packages whose frames are not the user's code.
 _OURS = ("engine.tensor_graphs", "engine.tensor")
@@ -97,16 +94,23 @@ class Operation:
         """Return whether `element` writes it: each element follows from a few elements of the inputs."""
         return self.keeps_elements
 
-    def element(self, at: Element) -> Port:
-        """Write how one element is computed into a kernel, which may compute other nodes too."""
-        return at.input(0, at.place.reshaped(at.node.inputs[0].type.shape))
+    def element(self, at: Any) -> Port:
+        """Write how one element is computed into a kernel, which may compute other nodes too.
+
+        `at` is a `lowering.elements.Element`.
+        """
+        found: Port = at.input(0, at.place.reshaped(at.node.inputs[0].type.shape))
+        return found
 
     def takes_elements(self, node: Node) -> bool:
         """Return whether `lower` writes what its inputs are computed from into a kernel of its own."""
         return False
 
-    def lower(self, step: Step) -> None:
-        """Write what computes it: kernels, library calls, fills and copies. It isn't called for elementwise nodes."""
+    def lower(self, step: Any) -> None:
+        """Write what computes it: kernels, library calls, fills and copies. It isn't called for elementwise nodes.
+
+        `step` is a `lowering.step.Step`.
+        """
         raise InvalidOperation(f"{self.label} must have a lowering to be computed on a device")
 
 
@@ -118,7 +122,45 @@ class NodeOptions(TypedDict, total=False):
     origin: Origin | None
 
 
-class Node(Arithmetic):
+#: The operations that methods of tensors apply, by the names of their classes; `operations` enters its own.
+OPERATIONS: dict[str, Callable[..., Operation]] = {}
+
+
+class Operand(Arithmetic):
+    """What stands for a node in arithmetic: the node itself, or a lazy tensor."""
+
+    __slots__ = ()
+
+    def _apply(self, operation: Operation, *inputs: Node) -> Self:
+        """Apply an operation to nodes, and return what stands for the result."""
+        raise NotImplementedError
+
+    def _node(self) -> Node:
+        """Return the node that this stands for."""
+        raise NotImplementedError
+
+    def apply(self, operation: Operation, *others: Operand) -> Self:
+        """Apply an operation, which may be one of your own, to this and others."""
+        return self._apply(operation, self._node(), *(other._node() for other in others))
+
+    def _call(self, operation: str, /, *operands: Arithmetic | Number, **settings: object) -> Self:
+        nodes = [operand for operand in operands if isinstance(operand, Arithmetic)]
+        dtype = nodes[-1].type.dtype if nodes else self.type.dtype  # of two that are chosen from, not of the condition
+        return self._apply(OPERATIONS[operation](**settings), *(self._operand(operand, dtype) for operand in operands))
+
+    def _operand(self, value: Arithmetic | Number, dtype: DType) -> Node:
+        """Return the node of an operand; a number becomes a constant of the element type."""
+        if isinstance(value, Operand):
+            return value._node()
+        if not isinstance(value, bool | int | float):
+            raise InvalidOperation(f"operand must be a tensor or a number, got {type(value).__name__}")
+        if dtype.kind != "float" and not float(value).is_integer():
+            raise InvalidOperation(f"number must be whole to meet elements of {dtype}, got {value}; cast them")
+        constant = OPERATIONS["Constant"](value=float(value), type=TensorType((), dtype))
+        return self._node().graph.add(constant)
+
+
+class Node(Operand):
     """An operation applied to nodes; a leaf, such as an input or a weight, is applied to none.
 
     `requires_grad` says whether it can have a gradient. Where nothing else is said, leaves of floats can, and so can

@@ -19,9 +19,8 @@ from engine.tensor.lazy.execution import compute
 from engine.tensor.lazy.graph import LazyGraph, LazyNode
 from engine.tensor.lazy.storage import Storage
 from engine.tensor_graphs import gradients as differentiation
-from engine.tensor_graphs.arithmetic import Arithmetic
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_graphs.graph import Node, Operation, no_grad
+from engine.tensor_graphs.graph import Node, Operand, Operation, no_grad
 from engine.tensor_graphs.inspection import NodeInfo, graph_dot, graph_svg, graph_text, node_info
 from engine.tensor_graphs.operations.leaves import Constant, Leaf
 from engine.tensor_graphs.operations.random import Random
@@ -32,7 +31,7 @@ from engine.types import DType, Shape, f32, f64
 Array = np.ndarray[Any, Any]
 
 
-class Tensor(Arithmetic):
+class Tensor(Operand):
     """An array of any shape, of which at first is only known how to compute it.
 
     Operators and methods make other tensors and compute nothing. `execute`, `numpy` and `item` compute a tensor, and
