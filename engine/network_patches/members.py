@@ -1,0 +1,255 @@
+"""What a network that a person wires may have: ends, layers, operations and losses, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from engine.blocktypes.parameters import ParameterSpec
+from engine.tensor_graphs.errors import InvalidOperation
+from engine.tensor_graphs.graph import Node
+from engine.tensor_graphs.networks import losses
+from engine.tensor_graphs.networks.builder import GraphBuilder
+from engine.tensor_graphs.networks.initialisations import INITIALISATIONS
+
+#: The categories, as the palette orders them.
+ENDS, LAYERS, ACTIVATIONS, ARITHMETIC, SHAPES, LOSSES = CATEGORIES = (
+    *("Ends", "Layers", "Activations"),
+    *("Arithmetic", "Shapes", "Losses"),
+)
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A member as a person has placed it: what its inputs are connected to, by port, and its settings."""
+
+    name: str
+    builder: GraphBuilder
+    inputs: Mapping[str, Node]
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Member:
+    """A kind of node of a network. `apply` adds what it computes to the network, and returns the result.
+
+    A loss gives no output: it is one number for each example, which training makes small.
+    """
+
+    id: str
+    title: str
+    category: str
+    doc: str
+    apply: Callable[[Placed], Node]
+    inputs: Mapping[str, str]
+    settings: tuple[ParameterSpec, ...] = ()
+    tags: tuple[str, ...] = ()
+    output: str = "The result."
+
+
+def _setting(name: str, default: Any, doc: str, **more: Any) -> ParameterSpec:
+    return ParameterSpec(name, type(default).__name__, default, doc, structural=True, **more)
+
+
+def shape_of(text: str) -> tuple[int, ...]:
+    """Return the shape that a setting says: "64" is a column [64, 1], "8, 8" a matrix; InvalidOperation if none."""
+    try:
+        sizes = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        sizes = ()
+    if not sizes or min(sizes) < 1:
+        raise InvalidOperation(f'shape must be whole numbers of at least 1, such as "64" or "8, 8", got {text!r}')
+    return (*sizes, 1) if len(sizes) == 1 else sizes
+
+
+def _column(node: Node) -> Node:
+    """Return a tensor as a column, as layers take it."""
+    size = node.type.size
+    return node if node.type.nnz is not None or node.type.shape == (size, 1) else node.reshape((size, 1))
+
+
+def _dense(placed: Placed) -> Node:
+    given, settings = _column(placed.inputs["x"]), placed.settings
+    layer = placed.builder.affine(
+        placed.name, given.type.shape[0], settings["units"], settings["weights"], settings["bias"]
+    )
+    result = layer.forward(given)
+    activation = settings["activation"]
+    return result if activation == "none" else result.elementwise(activation)
+
+
+def _input(placed: Placed) -> Node:
+    return placed.builder.dense_input(placed.settings["name"] or placed.name, shape_of(placed.settings["shape"]))
+
+
+def _sparse_input(placed: Placed) -> Node:
+    settings = placed.settings
+    return placed.builder.sparse_input(settings["name"] or placed.name, (settings["size"], 1), settings["ones"])
+
+
+def _binary(name: str) -> Callable[[Placed], Node]:
+    return lambda placed: placed.inputs["x"].elementwise(name, placed.inputs["y"])
+
+
+def _unary(name: str) -> Callable[[Placed], Node]:
+    return lambda placed: placed.inputs["x"].elementwise(name)
+
+
+def _reshape(placed: Placed) -> Node:
+    return placed.inputs["x"].reshape(shape_of(placed.settings["shape"]))
+
+
+def _slice(placed: Placed) -> Node:
+    start, stop = placed.settings["start"], placed.settings["stop"]
+    return placed.inputs["x"][start : stop or None]
+
+
+def _loss(loss: Callable[..., Node], *numbers: str) -> Callable[[Placed], Node]:
+    def apply(placed: Placed) -> Node:
+        given = [placed.settings[name] for name in numbers]
+        found = loss(placed.inputs["x"], placed.inputs["targets"], *given)
+        weight = placed.settings["weight"]
+        return found if weight == 1.0 else found * weight
+
+    return apply
+
+
+#: Activations that a layer may have, and what each does.
+FUNCTIONS = {
+    "relu": ("Relu", "max(x, 0)."),
+    "crelu": ("Clipped Relu", "x between 0 and 1, and the nearer of the two beyond."),
+    "screlu": ("Squared Clipped Relu", "The square of x between 0 and 1, and the nearer of the two beyond."),
+    "sqr_relu": ("Squared Relu", "The square of max(x, 0)."),
+    "sigmoid": ("Sigmoid", "1 / (1 + exp(-x)): between 0 and 1."),
+    "tanh": ("Tanh", "The hyperbolic tangent: between -1 and 1."),
+    "gelu": ("Gelu", "x times the share of a normal distribution below x."),
+    "softplus": ("Softplus", "log(1 + exp(x)): a smooth relu."),
+    "sin": ("Sine", "sin(x), for networks of coordinates."),
+}
+_NAME = _setting("name", "", "The port's name; empty for the name of this node.")
+_SHAPE = _setting("shape", "64", 'Sizes of one example: "64" is a column of 64 numbers, "8, 8" a matrix.')
+_X, _XY = {"x": "Operand."}, {"x": "First operand.", "y": "Second operand, which is broadcast."}
+_WEIGHT = _setting("weight", 1.0, "Factor, where a network has several losses.", minimum=0.0, maximum=1e6)
+_COMPARED = {"x": "What the network gives.", "targets": "What it should give, of the same shape."}
+_STARTS = tuple(INITIALISATIONS)
+
+_ALL = (
+    Member(
+        "net.input", "Input", ENDS, "An input of the network, and a port of its block.", _input, {}, (_NAME, _SHAPE)
+    ),
+    Member(
+        *("net.sparse_input", "Sparse Input", ENDS),
+        "An input of zeros and a few ones; the port takes the places of the ones, s32, with -1 where there are fewer.",
+        *(_sparse_input, {}),
+        (
+            _NAME,
+            _setting("size", 768, "Length of the column.", minimum=1, maximum=2**24),
+            _setting("ones", 32, "The most ones in an example.", minimum=1, maximum=1024),
+        ),
+    ),
+    Member(
+        *("net.target", "Target", ENDS, "What the network should give; a port of its block.", _input, {}),
+        (_NAME, _SHAPE),
+    ),
+    Member(
+        *("net.output", "Output", ENDS, "What the network gives, as a port of its block."),
+        lambda placed: placed.builder.keep(placed.settings["name"] or placed.name, placed.inputs["x"].copy()),
+        {"x": "What the port gives."},
+        (_NAME,),
+    ),
+    Member(
+        *("net.dense", "Dense", LAYERS, "Weights times x, plus a bias: each unit sees all of x.", _dense),
+        {"x": "A column, dense or sparse; anything else is taken as one."},
+        (
+            _setting("units", 64, "How many numbers it gives.", minimum=1, maximum=2**16),
+            _setting("activation", "relu", "What each is passed through.", choices=("none", *FUNCTIONS)),
+            _setting("weights", "he_normal", "What the weights are at first.", choices=_STARTS),
+            _setting("bias", "zeros", "What the bias is at first.", choices=_STARTS),
+        ),
+        ("linear", "affine", "fully connected", "layer", "matmul"),
+    ),
+    *(
+        Member(f"net.{name}", title, ACTIVATIONS, doc, _unary(name), _X, tags=("activation", "function"))
+        for name, (title, doc) in FUNCTIONS.items()
+    ),
+    Member(
+        *("net.softmax", "Softmax", ACTIVATIONS, "Positive numbers that add up to 1, as probabilities of classes."),
+        *(lambda placed: placed.inputs["x"].softmax(0), _X),
+    ),
+    *(
+        Member(f"net.{name}", title, ARITHMETIC, doc, _binary(name), _XY)
+        for name, title, doc in (
+            ("add", "Add", "x + y, such as a shortcut around layers."),
+            ("sub", "Subtract", "x - y."),
+            ("mul", "Multiply", "x * y, such as a gate."),
+            ("div", "Divide", "x / y."),
+            ("maximum", "Maximum", "The larger of x and y."),
+            ("minimum", "Minimum", "The smaller of x and y."),
+        )
+    ),
+    Member(
+        *("net.scale", "Scale", ARITHMETIC, "x * factor + offset."),
+        *(lambda placed: placed.inputs["x"] * placed.settings["factor"] + placed.settings["offset"], _X),
+        (
+            _setting("factor", 1.0, "Factor of x.", minimum=-1e6, maximum=1e6),
+            _setting("offset", 0.0, "What is added.", minimum=-1e6, maximum=1e6),
+        ),
+    ),
+    Member(
+        *("net.stop_gradient", "Stop Gradient", ARITHMETIC, "x, through which nothing is learned."),
+        *(lambda placed: placed.inputs["x"].stop_gradient(), _X),
+        tags=("detach", "freeze"),
+    ),
+    Member(
+        *(
+            "net.concat",
+            "Concat",
+            SHAPES,
+            "x above y, as one column.",
+            lambda p: _column(p.inputs["x"]).concat(_column(p.inputs["y"])),
+        ),
+        {"x": "The upper part.", "y": "The lower part."},
+        tags=("join", "stack"),
+    ),
+    Member(
+        *("net.reshape", "Reshape", SHAPES, "The same numbers in another shape.", _reshape, _X, (_SHAPE,)),
+        tags=("flatten", "view"),
+    ),
+    Member(
+        *("net.slice", "Slice", SHAPES, "The rows from start up to, but not including, stop.", _slice, _X),
+        (
+            _setting("start", 0, "The first row; counted from the end if negative.", minimum=-(2**24), maximum=2**24),
+            _setting("stop", 0, "The row after the last; 0 for all.", minimum=-(2**24), maximum=2**24),
+        ),
+    ),
+    *(
+        Member(f"net.{name}", title, LOSSES, doc, _loss(loss), _COMPARED, (_WEIGHT,), ("loss", "cost", *tags))
+        for name, title, doc, loss, tags in (
+            ("squared_error", "Squared Error", "The mean of (x - targets)^2.", losses.squared_error, ("mse", "l2")),
+            ("mean_error", "Absolute Error", "The mean of |x - targets|.", losses.mean_error, ("mae", "l1")),
+            (
+                *("sigmoid_squared_error", "Sigmoid Squared Error", "The mean of (sigmoid(x) - targets)^2."),
+                *(losses.sigmoid_squared_error, ("mse",)),
+            ),
+            (
+                *("softmax_cross_entropy", "Softmax Cross-Entropy"),
+                "How little probability softmax(x) gives to what the targets say, of scores x for classes.",
+                *(losses.softmax_cross_entropy, ("classify", "logits")),
+            ),
+            (
+                *("binary_cross_entropy", "Binary Cross-Entropy"),
+                "The mean of how little probability sigmoid(x) gives to targets from 0 to 1.",
+                *(losses.binary_cross_entropy, ("classify", "logits")),
+            ),
+        )
+    ),
+    Member(
+        *("net.power_error", "Power Error", LOSSES, "The mean of |x - targets|^power."),
+        *(_loss(losses.power_error, "power"), _COMPARED),
+        (_setting("power", 2.5, "The power.", minimum=1.0, maximum=8.0), _WEIGHT),
+        ("loss", "cost"),
+    ),
+)
+#: Every member, by id.
+MEMBERS: Mapping[str, Member] = {member.id: member for member in _ALL}
