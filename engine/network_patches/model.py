@@ -1,0 +1,115 @@
+"""`Model`: the network that a person has wired, as tensors, and everything that is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
+from graphlib import CycleError, TopologicalSorter
+from operator import add
+
+from engine.blocktypes.block import is_reserved
+from engine.diagnostics import Diagnostic, Mend, error
+from engine.network_patches.members import ENDS, LOSSES, MEMBERS, Member, Placed
+from engine.patch.changes import Node as PatchNode
+from engine.patch.changes import PortRef
+from engine.patch.contents import PatchContents
+from engine.tensor_graphs.errors import TensorError
+from engine.tensor_graphs.graph import Node
+from engine.tensor_graphs.networks.builder import GraphBuilder
+from engine.tensor_graphs.types import TensorType
+
+
+class Model:
+    """The tensors of a patch of members, in a builder, or what is wrong with them.
+
+    `made` has what each node gives, for nodes that nothing is wrong with. The root of the builder is the sum of the
+    losses.
+    """
+
+    def __init__(self, patch: PatchContents, seed: int = 0) -> None:
+        self._patch = patch
+        self.problems: list[Diagnostic] = []
+        self.builder = GraphBuilder(seed=seed)
+        self.made: dict[str, Node] = {}
+        self._feeds: dict[str, dict[str, str]] = {node: {} for node in patch.nodes}
+        for connection in patch.connections:
+            self._feeds[connection.target.node][connection.target.port] = connection.source.node
+        self._check_names()
+        for node, member in self._in_order():
+            self._make(node, member)
+        self._sum_losses()
+
+    def ends(self, type_id: str) -> Iterator[tuple[str, str]]:
+        """Give the ends of a type: node and name."""
+        for node in self._patch.nodes.values():
+            if node.type == type_id:
+                yield node.id, self.name_of(node)
+
+    def name_of(self, node: PatchNode) -> str:
+        """Return what an end is called outside."""
+        return self._patch.value(node.id, "name") or node.id
+
+    def flow(self, port: PortRef) -> TensorType | None:
+        """Return what flows through a port, None where it is not known."""
+        member = MEMBERS.get(self._patch.nodes[port.node].type)
+        is_input = member is not None and port.port in member.inputs
+        source = self._feeds[port.node].get(port.port, "") if is_input else port.node
+        return self.made[source].type if source in self.made else None
+
+    def _check_names(self) -> None:
+        seen: dict[str, str] = {}
+        for node in self._patch.nodes.values():
+            member = MEMBERS.get(node.type)
+            if member is None or member.category != ENDS:
+                continue
+            name = self.name_of(node)
+            if not name.isidentifier() or is_reserved(name):
+                self._tell(node.id, f"name must be one that a port can have, got {name!r}", "rename it", "name")
+            elif name in seen:
+                self._tell(node.id, f"name must be given once, got {name!r} twice", "rename one of them", "name")
+            seen[name] = node.id
+
+    def _in_order(self) -> Iterator[tuple[str, Member]]:
+        """Give the nodes with their members, each after what it is connected to."""
+        before = {node: set(feeds.values()) for node, feeds in self._feeds.items()}
+        try:
+            order = list(TopologicalSorter(before).static_order())
+        except CycleError as problem:
+            self._tell(problem.args[1][0], "nodes must not wait for each other in a circle", "remove a connection")
+            return
+        for node in order:
+            type_id = self._patch.nodes[node].type
+            if type_id in MEMBERS:
+                yield node, MEMBERS[type_id]
+            else:
+                self._tell(node, f"node of a network must be a layer or an operation, got {type_id!r}", "remove it")
+
+    def _make(self, node: str, member: Member) -> None:
+        feeds = self._feeds[node]
+        missing = [name for name in member.inputs if name not in feeds]
+        for name in missing:
+            self._tell(node, "input must be connected", "connect it", name, incomplete=True)
+        if missing or any(feeds[name] not in self.made for name in member.inputs):
+            return
+        settings = {spec.name: self._patch.value(node, spec.name) for spec in member.settings}
+        inputs = {name: self.made[feeds[name]] for name in member.inputs}
+        try:
+            self.made[node] = member.apply(Placed(node, self.builder, inputs, settings))
+        except TensorError as problem:
+            self._tell(node, str(problem), "give it other sizes, or put a reshape or a layer between")
+
+    def _sum_losses(self) -> None:
+        losses = [node for node in self._patch.nodes.values() if MEMBERS.get(node.type, _NONE).category == LOSSES]
+        made = [self.made[node.id] for node in losses if node.id in self.made]
+        if made:
+            self.builder.root = reduce(add, made)
+        elif not losses and not self.problems:
+            self.problems.append(error("network must have a loss to learn from, got none", remedy="add a loss"))
+
+    def _tell(self, node: str, text: str, remedy: str, port: str | None = None, *, incomplete: bool = False) -> None:
+        self.problems.append(
+            error(text, node=node, port=port, remedy=remedy, mend=Mend.CONNECT if incomplete else None)
+        )
+
+
+_NONE = Member("", "", "", "", lambda placed: placed.inputs[""], {})
