@@ -98,6 +98,11 @@ class BlockBuilder:
         for spec in self._appends:
             self._begin_append(spec)
 
+    @property
+    def entry_count(self) -> int:
+        """How many entries were written so far."""
+        return len(self._entries)
+
     def launch(
         self,
         kernel: Kernel,

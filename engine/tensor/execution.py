@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from engine.compiler.difference import difference
 from engine.compiler.executable.adjust import adjust_graph
 from engine.compiler.executable.arguments import Resources
 from engine.compiler.executable.compiled_graph import CompiledGraph, compile_plan
+from engine.compiler.inspection.labels import what
 from engine.compiler.plan import Plan, make_plan
 from engine.descriptions.builder import BlockBuilder
 from engine.descriptions.description import BlockDescription
@@ -162,6 +164,14 @@ class Wanted(NamedTuple):
     over: Node | None = None
 
 
+class EntryTime(NamedTuple):
+    """How long one operation of a program takes: the names of the nodes that it computes, and what it is."""
+
+    nodes: tuple[str, ...]
+    what: str
+    time_ns: int
+
+
 class Program:
     """What computes nodes from others, on a device; it is compiled for each batch size when that is first run.
 
@@ -170,15 +180,21 @@ class Program:
     """
 
     def __init__(
-        self, tensors: Tensors, inputs: Sequence[Node], wanted: Sequence[Wanted | Node], *, is_loop: bool = False
+        self,
+        tensors: Tensors,
+        inputs: Sequence[Node],
+        wanted: Sequence[Wanted | Node],
+        *,
+        is_loop: bool = False,
+        names: Mapping[Node, str] | None = None,
     ) -> None:
-        """If it `is_loop`, one launch can run it several times, one after another."""
+        """If it `is_loop`, one launch can run it several times, one after another. `names` are for `profile`."""
         stores = [item if isinstance(item, Wanted) else Wanted(item) for item in wanted]
         self.tensors = tensors
         self.input_types = tuple(node.type for node in inputs)
         #: The wanted nodes that have buffers of their own, in order.
         self.output_types = tuple(store.node.type for store in stores if store.over is None)
-        self._lowered = _Lowered(inputs, stores, is_loop=is_loop)
+        self._lowered = _Lowered(inputs, stores, names or {}, is_loop=is_loop)
         self._turns = tensors.turns() if is_loop else None
         self._compiled: OrderedDict[int, _Compiled] = OrderedDict()
 
@@ -212,6 +228,37 @@ class Program:
             self._compiled.move_to_end(batch)
             compiled.rebind(memories)
         compiled.graph.launch(self.tensors.stream)
+
+    def profile(
+        self, inputs: Sequence[TensorBuffer], outputs: Sequence[TensorBuffer], batch: int = 1, *, launches: int = 10
+    ) -> list[EntryTime]:
+        """Launch it several times with a clock at each operation, and return the median of each.
+
+        The clocks themselves take some microseconds, and operations of a loop are timed as one.
+        """
+        memories = [buffer.memory for buffer in (*inputs, *outputs)]
+        if self._turns is not None:
+            memories.append(self._turns.memory)
+        plan = self._plan(batch)
+        timed = {number: str(number) for number, operation in enumerate(plan.operations) if operation.scope == 0}
+        compiled = _Compiled(self.tensors, plan, memories, timed)
+        try:
+            times: dict[int, list[int]] = {number: [] for number in timed}
+            for _ in range(launches + 1):  # the first takes longer
+                compiled.graph.launch(self.tensors.stream)
+                self.tensors.synchronize()
+                for label, time_ns in compiled.graph.span_times().items():
+                    times[int(label)].append(time_ns)
+        finally:
+            compiled.close()
+        found = []
+        for number, measured in times.items():
+            operation = plan.operations[number]
+            is_own = operation.node == _PROGRAM and operation.place >= 0
+            names = self._lowered.names[operation.place] if is_own else ()
+            if measured:
+                found.append(EntryTime(names, what(plan, number), int(median(measured[1:]))))
+        return found
 
     def plan(self, batch: int = 1) -> Plan:
         """Return how the program is compiled for a batch size: its operations and buffers."""
@@ -256,7 +303,9 @@ class Program:
 class _Lowered:
     """The description of a program's block, whose ports are `x0`, `x1` and so on; it holds for every batch size."""
 
-    def __init__(self, inputs: Sequence[Node], stores: Sequence[Wanted], *, is_loop: bool) -> None:
+    def __init__(
+        self, inputs: Sequence[Node], stores: Sequence[Wanted], names: Mapping[Node, str], *, is_loop: bool
+    ) -> None:
         self._loop = _loop() if is_loop else None
         ports: list[PortSpec] = []
         targets: list[Store] = []
@@ -276,8 +325,10 @@ class _Lowered:
             ports.append(_port(f"y{number}", store.node.type, inplace=into))
             targets.append(Store(store.node, BufferHandle(f"y{number}"), store.over))
         build = BlockBuilder("tensor", {spec.name: spec for spec in ports}, (), {"batch": 1}, None)
-        write_program(build, targets, placed, "batch")
+        written = write_program(build, targets, placed, "batch")
         self._block = build.commit()
+        #: The names of the nodes that each entry computes.
+        self.names = [tuple([names.get(node, node.label) for node in nodes if node.inputs]) for nodes in written]
 
     def description(self, types: Sequence[TensorType], batch: int) -> GraphDescription:
         """Return the program for a batch size: its block, and one that has the memory of its ports."""
@@ -327,7 +378,10 @@ def _array(type_: TensorType, batch: int) -> ExternalArray:
 class _Compiled:
     """A program for one batch size as a graph, with the memory of its own buffers."""
 
-    def __init__(self, tensors: Tensors, plan: Plan, memories: Sequence[Memory]) -> None:
+    def __init__(
+        self, tensors: Tensors, plan: Plan, memories: Sequence[Memory], spans: Mapping[int, str] | None = None
+    ) -> None:
+        """`spans` are labels of operations to be timed, by their numbers."""
         self._tensors, services = tensors, tensors.services
         self._owners = [PortRef(_MEMORY, f"x{number}") for number in range(len(memories))]
         self._bound = [memory.pointer for memory in memories]
@@ -342,7 +396,7 @@ class _Compiled:
                 self._memory.status,
                 libraries=services.libraries,
             )
-            self.graph: CompiledGraph = compile_plan(plan, tensors.device, self._resources, {})
+            self.graph: CompiledGraph = compile_plan(plan, tensors.device, self._resources, spans or {})
         except BaseException:
             self._memory.abandon(services.pool, services.states)
             raise

@@ -24,13 +24,16 @@ class Store(NamedTuple):
 
 def write_program(
     build: BlockBuilder, stores: Sequence[Store], placed: Mapping[Node, BufferHandle], batch: str = "1"
-) -> None:
+) -> list[Sequence[Node]]:
     """Write what computes nodes from those that are `placed` in buffers, and stores them.
 
     Buffers of batched nodes have the batch as their first axis, and after it the type's `stored_shape`; `batch` is the
-    number of examples as an expression of shape rules. A buffer that is stored over is read before that.
+    number of examples as an expression of shape rules. A buffer that is stored over is read before that. Returns which
+    nodes each entry that it has written computes.
     """
-    _Program(build, stores, placed, batch).write()
+    program = _Program(build, stores, placed, batch)
+    program.write()
+    return program.written
 
 
 class _Order:
@@ -96,6 +99,9 @@ class _Program:
         self._build, self._stores, self._batch = build, stores, batch
         self._stored: dict[Node, BufferHandle] = dict(placed)
         self._count = 0
+        self._first = build.entry_count
+        #: The nodes that each entry computes; none for a copy.
+        self.written: list[Sequence[Node]] = []
 
     def write(self) -> None:
         wanted = [store.node for store in self._stores]
@@ -103,6 +109,7 @@ class _Program:
         clusters = find_clusters(order, self._stored.keys(), wanted)
         sequence = _Order(clusters)
         copies = self._assign(sequence)
+        self._note([])
         for cluster in sequence.run():
             for node in cluster.nodes:
                 if node not in self._stored:
@@ -113,8 +120,17 @@ class _Program:
                 (node,) = cluster.nodes
                 out = self._stored[node]
                 node.operation.lower(Step(self._build, node, out, self._batch, self._next(), self._stored))
+            self._note(cluster.nodes)
         for target, source in copies:
             self._build.copy(target, source)
+        self._note([])
+
+    def _note(self, stored: Sequence[Node]) -> None:
+        """Say what the entries since the last call compute: nodes that they store, and what is computed on the way."""
+        count = self._build.entry_count - self._first - len(self.written)
+        if count:
+            inside = reachable([other for node in stored for other in node.inputs], self._stored.keys())
+            self.written += [[*inside, *stored]] * count
 
     def _assign(self, sequence: _Order) -> list[tuple[BufferHandle, BufferHandle]]:
         """Give nodes the buffers that they are wanted in; return what is to be copied to the rest in the end."""

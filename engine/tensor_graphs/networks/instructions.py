@@ -28,29 +28,37 @@ def function_code(function: Function) -> str:
 
 def instructions(function: Function) -> Iterator[str]:
     """Return each instruction, as "Matmul { a: l1w, b: relu1, out: add1 }"."""
-    written = function.writes
-    needed = reachable(written.values())
-    names = {node: node.label for node in needed if isinstance(node.operation, Leaf)}
-    nodes = [node for node in needed if not isinstance(node.operation, Leaf | Constant)]
-    for leaf, node in written.items():
-        names.setdefault(node, leaf.label)
-    taken = {*names.values()}
+    names = node_names(function)
+    nodes = _computed(function)
+    sums = products_with_bias(nodes, function.writes.values())
     for node in nodes:
-        if node not in names:
-            names[node] = new_name(node.operation.label, taken)
-            taken.add(names[node])
-    sums = products_with_bias(nodes, written.values())
-    for node in nodes:
-        if node in sums:  # the bias is added in place
-            names[node] = names[sums[node]]
         if node.type.batched and node not in sums.values():
             yield f"MaybeUpdateBatchSize {{ node: {names[node]} }}"
         yield _instruction(node, names)
-    for leaf, node in written.items():
+    for leaf, node in function.writes.items():
         if isinstance(node.operation, Constant):
             yield f"Set {{ node: {leaf.label}, value: {node.operation.value:g} }}"
         elif names[node] != leaf.label:
             yield f"Copy {{ from: {names[node]}, to: {leaf.label} }}"
+
+
+def node_names(function: Function) -> Mapping[Node, str]:
+    """Return what instructions call the nodes of a function: the variable that each is written to, or a new name."""
+    needed = reachable(function.writes.values())
+    names = {node: node.label for node in needed if isinstance(node.operation, Leaf)}
+    for leaf, node in function.writes.items():
+        names.setdefault(node, leaf.label)
+    sums = products_with_bias(_computed(function), function.writes.values())
+    taken = {*names.values()}
+    for node in needed:
+        if node not in names and node not in sums:
+            names[node] = new_name(node.operation.label, taken)
+            taken.add(names[node])
+    return {**names, **{product: names[total] for product, total in sums.items()}}  # the bias is added in place
+
+
+def _computed(function: Function) -> list[Node]:
+    return [node for node in reachable(function.writes.values()) if not isinstance(node.operation, Leaf | Constant)]
 
 
 def products_with_bias(nodes: Iterable[Node], wanted: Iterable[Node]) -> Mapping[Node, Node]:

@@ -1,0 +1,228 @@
+"""`Graph`: a network on a device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.device.device import Device
+from engine.tensor.execution import EntryTime, Program, TensorBuffer, Tensors, Wanted
+from engine.tensor.training.variables import Variables
+from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
+from engine.tensor_graphs.graph import Node
+from engine.tensor_graphs.inspection import graph_dot
+from engine.tensor_graphs.networks.functions import Function, Instruction, Role
+from engine.tensor_graphs.networks.instructions import function_code, node_names
+from engine.tensor_graphs.networks.network import LOSS, Network
+
+Array = np.ndarray[Any, Any]
+#: Arrays by the names of inputs.
+Inputs = Mapping[str, npt.ArrayLike]
+
+
+class Graph:
+    """A network on a device: its variables in memory, and its functions, each one launch.
+
+    Functions are forward, backward and zero_gradients, with an optimiser also update and step, and those that you
+    `define`. Variables are inputs, weights, the values of nodes by the names that `function_code` shows, their
+    gradients, named NODE.gradient, and what an optimiser keeps. One thread may use it at a time; `close` frees its
+    memory.
+    """
+
+    def __init__(self, network: Network, device: Device | str = "auto") -> None:
+        """`device` is one that is open, and stays so, or the name of one to open."""
+        self.network = network
+        self.tensors = Tensors(device)
+        self._functions = dict(network.functions)
+        self._variables = Variables(self.tensors, network.variables)
+        self._programs: dict[tuple[str, bool], _Runnable] = {}
+        #: How many launches were made.
+        self.launches = 0
+
+    @property
+    def batch(self) -> int:
+        """The number of examples of the current batch, 0 before the first."""
+        return self._variables.batch
+
+    def set_inputs(self, inputs: Inputs) -> None:
+        """Upload inputs: each has the batch in front of its shape, a sparse one s32[batch, nnz] with -1 for none.
+
+        Inputs that are left out stay as they are, unless the number of examples is another one.
+        """
+        there = self.network.of_role(Role.INPUT)
+        for name in inputs:
+            if name not in there:
+                raise InvalidOperation(f"input must be one of {', '.join(there)}, got {name!r}")
+        self._variables.set_inputs(inputs)
+
+    def run(self, function: str, inputs: Inputs | None = None) -> None:
+        """Run a function on the inputs, if any are given; it is done when something is read, or after `synchronize`."""
+        if inputs:
+            self.set_inputs(inputs)
+        self._launch(function)
+
+    def forward(self, inputs: Inputs | None = None) -> None:
+        """Compute the values of all nodes."""
+        self.run("forward", inputs)
+
+    def backward(self) -> None:
+        """Add the gradients of the loss, at the values that `forward` has computed, to those that are there."""
+        self.run("backward")
+
+    def zero_gradients(self) -> None:
+        """Set all gradients to 0."""
+        self.run("zero_gradients")
+
+    def update(self) -> None:
+        """Change the weights by the optimiser, after the gradients that have accumulated."""
+        self.run("update")
+
+    def step(self, inputs: Inputs | None = None) -> None:
+        """Train on one batch: forward, backward and update, fused; no gradients and only kept values are stored."""
+        self.run("step", inputs)
+
+    def steps(self, count: int, inputs: Inputs | None = None) -> None:
+        """Train `count` times on one batch, all in one launch."""
+        if count < 1:
+            raise InvalidOperation(f"number of steps must be 1 or more, got {count}")
+        if inputs:
+            self.set_inputs(inputs)
+        self._launch("step", count)
+
+    def synchronize(self) -> None:
+        """Wait for what was launched."""
+        self.tensors.synchronize()
+
+    @property
+    def loss(self) -> float:
+        """The loss of the last batch that went forward, before the weights were updated."""
+        return float(self._variables.read(LOSS).item())
+
+    def values(self, name: str) -> Array:
+        """Return a copy of what a variable holds, in its shape, behind the batch axis if it has one."""
+        return self._variables.read(name)
+
+    def gradients(self, name: str) -> Array:
+        """Return a copy of the gradients of a weight or of a node's values."""
+        return self._variables.read(f"{name}.gradient")
+
+    def set(self, name: str, value: npt.ArrayLike) -> None:
+        """Set what a variable holds, such as weights, or the learning rate: `set("rate", 1e-4)`."""
+        if self._variables.variable(name).role is Role.INPUT:
+            raise InvalidOperation(f"input {name!r} must be set by set_inputs, which knows the batch")
+        self._variables.write(name, value)
+
+    @property
+    def weights(self) -> dict[str, Array]:
+        """Copies of all weights by name."""
+        return {name: self._variables.read(name) for name in self.network.of_role(Role.WEIGHTS)}
+
+    def set_weights(self, weights: Mapping[str, npt.ArrayLike]) -> None:
+        """Set all weights; nothing is changed when a name or a shape is wrong, as the message says."""
+        there = self.network.of_role(Role.WEIGHTS)
+        missing, unknown = [*(there.keys() - weights.keys())], [*(weights.keys() - there.keys())]
+        if missing or unknown:
+            found = [f"none for {', '.join(sorted(missing))}"] * bool(missing)
+            found += [f"some for {', '.join(sorted(unknown))}, which it doesn't have"] * bool(unknown)
+            raise InvalidOperation(f"weights must be those of the network, got {' and '.join(found)}")
+        arrays = {name: np.asarray(value) for name, value in weights.items()}
+        for name, array in arrays.items():
+            shape = there[name].leaf.type.shape
+            if array.shape != shape:
+                raise ShapeMismatch(f"weights {name!r} must have the shape {list(shape)}, got {list(array.shape)}")
+        for name, array in arrays.items():
+            self._variables.write(name, array)
+
+    def leaf(self, name: str) -> Node:
+        """Return what stands for a variable's contents in instructions of functions of your own."""
+        return self.network.leaf(name)
+
+    def define(self, name: str, instructions: Iterable[Instruction]) -> None:
+        """Add a function, or replace it: instructions (Write, Accumulate, Set, or your own), one after another."""
+        self._functions[name] = Function.of(name, instructions).optimised()
+        for key in [key for key in self._programs if key[0] == name]:
+            self._programs.pop(key).program.close()
+
+    def function(self, name: str) -> Function:
+        """Return a function; InvalidOperation when there is none of the name."""
+        if name not in self._functions:
+            known = ", ".join(self._functions)
+            remedy = "; build with an optimiser" if name in ("update", "step") else ""
+            raise InvalidOperation(f"function must be one of {known}, got {name!r}{remedy}")
+        return self._functions[name]
+
+    def function_code(self, name: str) -> str:
+        """Return the instructions of a function, one a line."""
+        return function_code(self.function(name))
+
+    def profile(self, name: str, *, launches: int = 10) -> list[EntryTime]:
+        """Run a function several times, and return how long each of its operations on the device takes.
+
+        A kernel may do several instructions: `nodes` says, by the names in `function_code`, which nodes it computes.
+        """
+        runnable = self._runnable(name, is_loop=False)
+        inputs, outputs = self._buffers(runnable)
+        return runnable.program.profile(inputs, outputs, self.batch or 1, launches=launches)
+
+    def dump_graphviz(self, path: str | Path, *, optimised: bool = True) -> None:
+        """Write the network, after or before the passes, as a DOT file."""
+        root = self.network.optimised if optimised else self.network.built
+        Path(path).write_text(graph_dot([root]), encoding="utf-8")
+
+    def close(self) -> None:
+        """Free everything on the device."""
+        for runnable in self._programs.values():
+            runnable.program.close()
+        self._programs.clear()
+        self._variables.close()
+        self.tensors.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _launch(self, name: str, turns: int | None = None) -> None:
+        if not self.function(name).writes:
+            return
+        runnable = self._runnable(name, is_loop=turns is not None)
+        inputs, outputs = self._buffers(runnable)
+        runnable.program.run(inputs, outputs, self.batch or 1, turns=turns or 1)
+        self.launches += 1
+
+    def _buffers(self, runnable: _Runnable) -> tuple[list[TensorBuffer], list[TensorBuffer]]:
+        buffer = self._variables.buffer
+        return [buffer(name) for name in runnable.inputs], [buffer(name) for name in runnable.outputs]
+
+    def _runnable(self, name: str, *, is_loop: bool) -> _Runnable:
+        """Return a function as a program, which is made once."""
+        key = (name, is_loop)
+        found = self._programs.get(key)
+        if found is None:
+            found = self._programs[key] = _Runnable.of(self.tensors, self.function(name), is_loop=is_loop)
+        return found
+
+
+class _Runnable(NamedTuple):
+    """A function as a program, with the names of the variables that it is given."""
+
+    program: Program
+    inputs: list[str]
+    outputs: list[str]
+
+    @staticmethod
+    def of(tensors: Tensors, function: Function, *, is_loop: bool) -> _Runnable:
+        """Return a function as a program. What it writes and doesn't read is an output, not replaced."""
+        reads = function.reads
+        wanted = [Wanted(node, leaf if leaf in reads else None) for leaf, node in function.writes.items()]
+        outputs = [leaf.name for leaf in function.writes if leaf not in reads]
+        program = Program(tensors, reads, wanted, is_loop=is_loop, names=node_names(function))
+        return _Runnable(program, [leaf.name for leaf in reads], outputs)

@@ -1,0 +1,269 @@
+"""Networks on a device against the same functions with numpy, launch by launch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.device.device import Device
+from engine.tensor.training import Graph
+from engine.tensor_graphs.errors import ExecutionFailed, InvalidOperation, ShapeMismatch
+from engine.tensor_graphs.networks.functions import Accumulate, Set, Write
+from engine.tensor_graphs.networks.network import build_network
+from engine.tensor_graphs.networks.optimisers import SGD, AdamW, Optimiser, RAdam, Ranger
+from engine.types import f32, f64
+from tests.tensor.training.networks import examples, positions, regression, seeds_example
+from tests.tensor_graphs.networks.simulation import Simulation
+
+
+@pytest.fixture
+def graph(device: Device) -> Iterator[Graph]:
+    """A network with an optimiser, in f64."""
+    with regression(f64).build(device, AdamW(0.1)) as built:
+        yield built
+
+
+def simulated(optimiser: Optimiser | None = None) -> Simulation:
+    """Return the same network in numpy."""
+    return Simulation(build_network(regression(f64), optimiser))
+
+
+def test_forward_and_backward(graph: Graph) -> None:
+    """Give numpy's values and gradients, of all nodes."""
+    expected = simulated()
+    expected.run("zero_gradients")
+    for _ in range(2):  # weights' gradients accumulate
+        graph.forward(examples(5))
+        graph.backward()
+        expected.run("forward", examples(5))
+        expected.run("backward")
+    np.testing.assert_allclose(graph.loss, expected["loss"].item(), rtol=1e-12)
+    for name, variable in expected.network.variables.items():
+        if variable.role.value in ("values", "gradients"):
+            np.testing.assert_allclose(graph.values(name), expected[name], rtol=1e-10, atol=1e-12, err_msg=name)
+    np.testing.assert_array_equal(graph.gradients("aw"), graph.values("aw.gradient"))
+    graph.zero_gradients()
+    assert not graph.gradients("aw").any()
+
+
+@pytest.mark.parametrize(
+    "optimiser",
+    [
+        SGD(0.05, momentum=0.9, nesterov=True, decay=0.01),
+        AdamW(0.1, clip_norm=1.0),
+        RAdam(0.1),
+        Ranger(0.1, clip_value=0.5, weight_limit=0.7),
+    ],
+    ids=["sgd", "adamw", "radam", "ranger"],
+)
+def test_training_follows_numpy(device: Device, optimiser: Optimiser) -> None:
+    """Step by step, and many steps in one launch."""
+    expected = simulated(optimiser)
+    with regression(f64).build(device, optimiser) as graph:
+        for _ in range(8):
+            graph.step(examples(5))
+            expected.run("step", examples(5))
+        graph.steps(5)
+        for _ in range(5):
+            expected.run("step")
+        np.testing.assert_allclose(graph.loss, expected["loss"].item(), rtol=1e-9)
+        for name, value in graph.weights.items():
+            np.testing.assert_allclose(value, expected[name], rtol=1e-9, atol=1e-11, err_msg=name)
+        assert graph.values("step") == 13
+
+
+def test_the_batch_may_change(graph: Graph, device: Device) -> None:
+    """It grows, shrinks and grows; each time the results are those of a graph that saw no other batch."""
+    weights = graph.weights
+    for count in (3, 7, 2, 7, 1, 20, 6):
+        graph.forward(examples(count, count))
+        with regression(f64).build(device) as fresh:
+            fresh.set_weights(weights)
+            fresh.forward(examples(count, count))
+            for name in ("loss", "hidden"):
+                np.testing.assert_array_equal(graph.values(name), fresh.values(name))
+        assert graph.batch == count
+        assert graph.values("hidden").shape == (count, 3, 1)
+
+
+def test_buffers_only_grow(graph: Graph) -> None:
+    """A smaller batch uses the memory of a larger one."""
+    graph.forward(examples(9))
+    memory = graph._variables.buffer("hidden").memory.pointer
+    for count in (4, 9, 1):
+        graph.forward(examples(count))
+        assert graph._variables.buffer("hidden").memory.pointer == memory
+
+
+class TestLaunches:
+    def test_each_function_is_one(self, graph: Graph) -> None:
+        """A step too, with its optimiser, and many steps."""
+        before = graph.launches
+        graph.step(examples(5))
+        assert graph.launches == before + 1
+        graph.steps(10)
+        assert graph.launches == before + 2
+        assert graph.values("step") == 11
+
+    def test_one_graph_of_the_device_is_launched(self, graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Counted where the device is told to."""
+        graph.step(examples(5))
+        (compiled,) = graph._programs["step", False].program._compiled.values()
+        count = 0
+        launch = type(compiled.graph).launch
+
+        def counted(*given: object, **named: object) -> None:
+            nonlocal count
+            count += 1
+            launch(*given, **named)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(type(compiled.graph), "launch", counted)
+        for _ in range(3):
+            graph.step()
+        assert count == 3
+
+    def test_the_rate_needs_no_new_program(self, graph: Graph) -> None:
+        """It is a number in memory."""
+        graph.step(examples(5))
+        program = graph._programs["step", False].program
+        compiled = list(program._compiled.values())
+        graph.set("rate", 0.0)
+        before = graph.weights["bb"]
+        graph.step()
+        np.testing.assert_allclose(graph.weights["bb"], before)
+        assert list(program._compiled.values()) == compiled
+
+
+class TestOwnFunctions:
+    def test_they_run_as_one_launch(self, graph: Graph) -> None:
+        """One instruction after another."""
+        w, b = graph.leaf("aw"), graph.leaf("bw")
+        graph.define("own", [Set(w, 2.0), Accumulate(w, w * 3.0), Write(b, b + w.sum())])
+        before, launches = graph.weights["bw"], graph.launches
+        graph.run("own")
+        assert graph.launches == launches + 1
+        np.testing.assert_array_equal(graph.weights["aw"], np.full((3, 4), 8.0))
+        np.testing.assert_allclose(graph.weights["bw"], before + 96.0)
+        graph.define("own", [Write(w, w.cast(f32).cast(f64) * 0.5)])
+        graph.run("own")
+        np.testing.assert_array_equal(graph.weights["aw"], np.full((3, 4), 4.0))
+
+    def test_exchanging_two_variables(self, graph: Graph) -> None:
+        """Both are read before either is written."""
+        a, g = graph.leaf("aw"), graph.leaf("aw.gradient")
+        graph.set("aw.gradient", 7.0)
+        before = graph.weights["aw"]
+
+        class Swap(Write):
+            def writes(self):  # type: ignore[no-untyped-def]
+                return {self.target: self.value, self.value: self.target}
+
+        graph.define("swap", [Swap(a, g)])
+        graph.run("swap")
+        np.testing.assert_array_equal(graph.gradients("aw"), before)
+        np.testing.assert_array_equal(graph.weights["aw"], np.full((3, 4), 7.0))
+
+
+class TestRefusals:
+    """Each has one clear message, and the graph goes on as before."""
+
+    def test_inputs(self, graph: Graph) -> None:
+        """Of other names, numbers of examples, or shapes."""
+        graph.forward(examples(3))
+        loss = graph.loss
+        with pytest.raises(InvalidOperation, match="input must be one of x, y, got 'z'"):
+            graph.forward({"z": np.zeros(3)})
+        with pytest.raises(ShapeMismatch, match="equally many examples, got 3 of 'x', 4 of 'y'"):
+            graph.forward({"x": examples(3)["x"], "y": examples(4)["y"]})
+        with pytest.raises(ShapeMismatch, match=r"'x' must have the shape \[3, 4, 1\], got \[3, 5, 1\]"):
+            graph.forward({"x": np.zeros((3, 5, 1))})
+        graph.forward(examples(3))
+        assert graph.loss == loss
+
+    def test_a_batch_without_all_inputs(self, graph: Graph) -> None:
+        """Of another size: the others would be old."""
+        with pytest.raises(ExecutionFailed, match="input 'y' must be given for a batch of 4"):
+            graph.forward({"x": examples(4)["x"]})
+        graph.forward(examples(4))
+        with pytest.raises(ExecutionFailed, match="input 'y' must be given for a batch of 2"):
+            graph.forward({"x": examples(2)["x"]})
+        graph.forward(examples(3))
+
+    def test_nothing_was_given(self, graph: Graph) -> None:
+        """There is no batch yet."""
+        with pytest.raises(ExecutionFailed, match="input 'x' must be given, got none"):
+            graph.forward()
+
+    def test_sparse_rows(self, device: Device) -> None:
+        """Outside of the column, or no whole numbers."""
+        with seeds_example().build(device) as graph:
+            given = positions(3)
+            given["inputs"][1, 0] = 768
+            with pytest.raises(InvalidOperation, match="rows of sparse 'inputs' must be from 0 to 767, or -1, got"):
+                graph.forward(given)
+            with pytest.raises(InvalidOperation, match="must be whole numbers, got float64"):
+                graph.forward({**positions(3), "inputs": np.zeros((3, 32))})
+
+    def test_functions_and_variables(self, graph: Graph, device: Device) -> None:
+        """That there are not."""
+        with pytest.raises(InvalidOperation, match=r"function must be one of forward, .*, got 'nothing'"):
+            graph.run("nothing")
+        with pytest.raises(InvalidOperation, match=r"variable must be one of .*, got 'nothing'"):
+            graph.values("nothing")
+        with (
+            regression().build(device) as untrained,
+            pytest.raises(InvalidOperation, match="got 'step'; build with an optimiser"),
+        ):
+            untrained.step()
+
+    def test_weights(self, graph: Graph) -> None:
+        """Of other names or shapes; nothing is changed then."""
+        before = graph.weights
+        wrong = {**before, "aw": before["aw"] + 1, "c": before["bw"]}
+        del wrong["bb"]
+        with pytest.raises(InvalidOperation, match="got none for bb and some for c, which it doesn't have"):
+            graph.set_weights(wrong)
+        with pytest.raises(ShapeMismatch, match=r"weights 'bb' must have the shape \[2, 1\], got \[3, 1\]"):
+            graph.set_weights({**before, "aw": before["aw"] + 1, "bb": np.zeros((3, 1))})
+        np.testing.assert_array_equal(graph.weights["aw"], before["aw"])
+
+
+def test_a_profile_names_what_each_operation_computes(graph: Graph) -> None:
+    """All nodes of the function are there, and every time is one."""
+    graph.forward(examples(5))
+    found = graph.profile("forward", launches=3)
+    names = {name for entry in found for name in entry.nodes}
+    assert {"hidden", "loss"} <= names
+    assert all(entry.time_ns >= 0 for entry in found)
+    assert any(len(entry.nodes) > 1 for entry in found)  # element-wise operations in one kernel
+
+
+def test_the_network_is_written_for_graphviz(graph: Graph, tmp_path: Path) -> None:
+    """Before the passes and after."""
+    graph.dump_graphviz(tmp_path / "built.dot", optimised=False)
+    graph.dump_graphviz(tmp_path / "optimised.dot")
+    built, optimised = ((tmp_path / f"{name}.dot").read_text() for name in ("built", "optimised"))
+    assert "Square" in built
+    assert "AbsPowerError" in optimised
+    assert "AbsPowerError" not in built
+
+
+def test_memory_is_given_back(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of it, when the graph is closed."""
+    graph = regression().build(device, AdamW())
+    tensors, close = graph.tensors, graph.tensors.close
+    pool = tensors.services.pool
+    before = pool.used_bytes
+    for count in (3, 9):
+        graph.forward(examples(count))
+        graph.backward()
+        graph.step()
+        graph.steps(2)
+        graph.profile("forward", launches=1)
+    monkeypatch.setattr(tensors, "close", lambda: None)
+    graph.close()
+    assert pool.used_bytes == before
+    close()
