@@ -385,6 +385,8 @@ class _Compiled:
         self._tensors, services = tensors, tensors.services
         self._owners = [PortRef(_MEMORY, f"x{number}") for number in range(len(memories))]
         self._bound = [memory.pointer for memory in memories]
+        blocks = [node.description for node in plan.description.nodes]
+        services.modules.load((kernel, block.kernel_folders) for block in blocks for kernel in block.kernels())
         claimed = GraphMemory(dict(zip(self._owners, memories, strict=True)))
         self._memory = allocate(plan, tensors.device, services.pool, services.states, services.frame_memory, claimed)
         try:

@@ -86,7 +86,7 @@ def test_a_tensor_has_elements(shape: tuple[int, ...]) -> None:
 
 def test_element_types_that_there_are_not() -> None:
     """The message says which there are."""
-    with pytest.raises(InvalidOperation, match="array dtype must be one of .*, got <U1"):
+    with pytest.raises(InvalidOperation, match=r"array dtype must be one of .*, got <U1"):
         host(["a"])
 
 
