@@ -8,11 +8,14 @@ from typing import Any
 
 from engine.descriptions.handles import BufferHandle
 from engine.ops import GraphBuilder, OpGraph
-from engine.ops.graph import Port
+from engine.ops.graph import NodeHandle, Port
 from engine.tensor_graphs.graph import Node
 from engine.tensor_graphs.lowering.places import Arithmetic, Place, Whole
 from engine.tensor_graphs.types import TensorType
-from engine.types import DType
+from engine.types import DType, bf16, f16, s8, s16, u8, u16
+
+#: Element types that are computed in wider ones, and rounded when they are stored.
+NARROW: tuple[DType, ...] = (f16, bf16, u8, s8, u16, s16)
 
 
 class ElementKernel:
@@ -27,11 +30,9 @@ class ElementKernel:
         self.whole = Arithmetic(self.graph)
         self._stored, self._written = stored, frozenset(written)
         self._values: dict[tuple[Node, int], Port] = {}
-        self._inputs: dict[str, tuple[str, Any]] = {}
+        self._inputs: dict[str, NodeHandle] = {}
         #: The buffer of each name in the graph.
         self.buffers: dict[str, BufferHandle] = {}
-        #: Nodes of which a thread reads other elements than its own.
-        self.roamed: set[Node] = set()
         #: Nodes whose buffers are read.
         self.read: dict[Node, BufferHandle] = {}
         self._places: list[Place] = []
@@ -39,19 +40,17 @@ class ElementKernel:
         if type_.size > 1 or type_.batched:
             index = self.graph.add("op.index")["index"]
             number = self.graph.add("op.convert", x=index, type="u32")["out"]
-        self._own = Place(self.whole, type_.shape, batched=type_.batched, number=number, is_own=True)
+        #: The place of the element that a thread computes.
+        self.own = Place(self.whole, type_.shape, batched=type_.batched, number=number, is_own=True)
 
     def write(self, node: Node, out: BufferHandle) -> None:
         """Write the elements of a node, which has the kernel's type, to a buffer."""
-        name = f"o{len(self.buffers)}"
-        self.buffers[name] = out
-        value = self.value(node, self._own)
-        self.graph.add("op.output", name, name=name, value=value, type=str(node.type.dtype))
+        self.write_value(self.value(node, self.own), out, node.type.dtype)
 
     def aggregate(self, node: Node, out: BufferHandle, operation: str, dtype: DType) -> None:
         """Combine all elements of a node to one for each thread block."""
         self.buffers["o0"] = out
-        value = self.value(node, self._own)
+        value = self.value(node, self.own)
         self.graph.add("op.aggregate", "o0", name="o0", value=value, type=str(dtype), operation=operation)
 
     def value(self, node: Node, place: Place) -> Port:
@@ -65,8 +64,25 @@ class ElementKernel:
                 made = self._load(node, place)
             else:
                 made = node.operation.element(Element(self, node, place))
+                if node.type.dtype in NARROW and not (node.operation.keeps_elements or node.operation.moves_elements):
+                    # As if it were stored: what is fused changes no bit.
+                    made = self.graph.add("op.element", given=made, type=str(node.type.dtype))["value"]
             self._values[key] = made
         return made
+
+    def read_stored(self, node: Node, type_: TensorType, place: Place) -> Port:
+        """Return an element of a node's buffer, which is seen as another type, at a place in a tensor like that."""
+        return self.read_buffer(self._stored[node], type_, place)
+
+    def read_buffer(self, handle: BufferHandle, type_: TensorType, place: Place) -> Port:
+        """Return the element of a buffer at a place in a tensor to which that is broadcast."""
+        return self._read(handle, type_, place.narrowed(type_))
+
+    def write_value(self, value: Port, out: BufferHandle, dtype: DType) -> None:
+        """Write what was computed for a thread's own element."""
+        name = f"o{len(self.buffers)}"
+        self.buffers[name] = out
+        self.graph.add("op.output", name, name=name, value=value, type=str(dtype))
 
     def made(self) -> OpGraph:
         """Return the op graph."""
@@ -74,19 +90,19 @@ class ElementKernel:
 
     def _load(self, node: Node, place: Place) -> Port:
         handle = self._stored[node]
+        self.read[node] = handle
+        return self._read(handle, node.type, place)
+
+    def _read(self, handle: BufferHandle, type_: TensorType, place: Place) -> Port:
         known = self._inputs.get(handle.name)
         if known is None:
             name = f"i{len(self._inputs)}"
-            known = self._inputs[handle.name] = (
-                name,
-                self.graph.add("op.input", name, name=name, type=str(node.type.stored_dtype)),
-            )
+            made = self.graph.add("op.input", name, name=name, type=str(type_.stored_dtype))
+            known = self._inputs[handle.name] = made
             self.buffers[name] = handle
-        self.read[node] = handle
         if place.is_own:
-            return known[1]["value"]
-        self.roamed.add(node)
-        return self.graph.add("op.load", buffer=known[1]["buffer"], index=place.number)["out"]
+            return known["value"]
+        return self.graph.add("op.load", buffer=known["buffer"], index=place.number)["out"]
 
 
 @dataclass(frozen=True)
@@ -111,9 +127,21 @@ class Element:
         """Return the element of an input that is broadcast to the node, or its element at another place."""
         return self.kernel.value(self.node.inputs[index], place or self.place)
 
+    def rows(self, index: int) -> Port:
+        """Return a row number of an input that is a sparse column; the node's elements are these."""
+        node = self.node.inputs[index]
+        stored = TensorType(node.type.stored_shape, node.type.stored_dtype, node.type.batched)
+        return self.kernel.read_stored(node, stored, self.place.reshaped(stored.shape))
+
     def op(self, name: str, **operands: Any) -> Port:
         """Add an op, such as "add", and return its output."""
         return self.graph.add(f"op.{name}", **operands)["out"]
+
+    def at_least(self, position: Whole, least: int) -> Port:
+        """Return whether a position is as large as a number or larger."""
+        if isinstance(position, int):
+            return self.graph.add("op.constant", value=float(position >= least), type="boolean")["out"]
+        return self.op("greater_equal", a=position, b=float(least))
 
     def constant(self, value: float, dtype: DType) -> Port:
         """Return a number of a type."""

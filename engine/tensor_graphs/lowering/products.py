@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from engine.descriptions.handles import BufferHandle
 from engine.libraries import blas
+from engine.tensor_graphs.lowering.activations import write_activation
 from engine.tensor_graphs.lowering.reducing import Axis, product, write_axes
 from engine.tensor_graphs.lowering.step import Step
-from engine.tensor_graphs.types import TensorType
+from engine.tensor_graphs.types import TensorType, broadcast_shapes
 from engine.types import Shape, f32, f64
 
 Size = int | str
@@ -45,44 +46,79 @@ class Factor:
 
 def write_product(step: Step, *, transpose_a: bool, transpose_b: bool, sum_batch: bool) -> None:
     """Write the product of a node's two inputs: one call of BLAS where that is possible."""
-    types = [node.type for node in step.node.inputs]
-    a, b = (Factor(step.input(i), types[i], (transpose_a, transpose_b)[i]) for i in range(2))
+    a, b = _factors(step, transpose_a, transpose_b)
     if sum_batch:
         _write_summed(step, a, b)
-    elif not (a.leading or b.leading) and _write_rows(step, a, b):
-        pass
     else:
-        _write_stack(step, a, b, step.out, batched=a.type.batched or b.type.batched)
+        _write(step, a, b, step.out)
 
 
-def _write_rows(step: Step, a: Factor, b: Factor) -> bool:
+def write_affine(step: Step, *, transpose_a: bool, transpose_b: bool, activation: str | None) -> None:
+    """Write the product of the first two inputs with a bias, the third if there is one, and an activation."""
+    a, b = _factors(step, transpose_a, transpose_b)
+    bias = 2 if len(step.node.inputs) > 2 else None
+    is_column = not (a.leading or b.leading or a.type.batched) and b.columns == 1 and a.rows > 1
+    if bias is not None and is_column and activation in (None, "relu"):
+        given = step.node.inputs[bias].type
+        if given.shape == (a.rows, 1) and not given.batched:
+            rows, columns = (step.batch if b.type.batched else 1), b.rows
+            call = blas.Gemm(transpose_b=not a.is_transposed, activation=activation or "none")
+            operands = {
+                "a": _matrix(step, b.handle, rows, columns),
+                "b": step.seen_as(a.handle, *a.type.shape),
+                "bias": step.seen_as(step.input(bias), a.rows),
+                "out": step.seen_as(step.out, rows, a.rows),
+            }
+            step.build.capture(call.on(**operands))
+            return
+    if bias is None and activation is None:
+        _write(step, a, b, step.out)
+        return
+    shape = broadcast_shapes(a.leading, b.leading)
+    type_ = TensorType((*shape, a.rows, b.columns), step.node.type.dtype, a.type.batched or b.type.batched)
+    out = step.temporary("product", type_.dtype, step.count(type_))
+    _write(step, a, b, out)
+    write_activation(step, out, type_, bias, activation)
+
+
+def _factors(step: Step, transpose_a: bool, transpose_b: bool) -> tuple[Factor, Factor]:
+    a, b = (node.type for node in step.node.inputs[:2])
+    return Factor(step.input(0), a, transpose_a), Factor(step.input(1), b, transpose_b)
+
+
+def _write(step: Step, a: Factor, b: Factor, out: BufferHandle) -> None:
+    if (a.leading or b.leading) or not _write_rows(step, a, b, out):
+        _write_stack(step, a, b, out, batched=a.type.batched or b.type.batched)
+
+
+def _write_rows(step: Step, a: Factor, b: Factor, out: BufferHandle) -> bool:
     """Write a product in which the examples of one operand are rows of one matrix; False where they can't be."""
     batch: Size = step.batch if a.type.batched or b.type.batched else 1
     if not b.type.batched and (a.is_vector or not a.is_transposed):
         rows = product([batch, a.rows])
-        _multiply(step, _matrix(step, a.handle, rows, a.columns), b, (rows, b.columns))
+        _multiply(step, _matrix(step, a.handle, rows, a.columns), b, out, (rows, b.columns))
         return True
     if not a.type.batched and b.columns == 1:
         # out = a b is the row b' a' for each example.
-        _multiply(step, _matrix(step, b.handle, batch, b.rows), _turned(a), (batch, a.rows))
+        _multiply(step, _matrix(step, b.handle, batch, b.rows), _turned(a), out, (batch, a.rows))
         return True
     return False
 
 
-def _multiply(step: Step, rows: BufferHandle, b: Factor, shape: tuple[Size, Size]) -> None:
+def _multiply(step: Step, rows: BufferHandle, b: Factor, target: BufferHandle, shape: tuple[Size, Size]) -> None:
     """Multiply a matrix of rows by one that isn't batched."""
     height, width = shape
     if width == 1 and step.node.type.dtype in (f32, f64):
-        vector, out = step.seen_as(b.handle, b.type.size), step.seen_as(step.out, height)
+        vector, out = step.seen_as(b.handle, b.type.size), step.seen_as(target, height)
         step.build.capture(blas.Gemv().on(a=rows, x=vector, out=out))
         return
     if height == 1 and step.node.type.dtype in (f32, f64):
         matrix = step.seen_as(b.handle, *b.type.shape[-2:])
-        vector, out = step.seen_as(rows, b.rows), step.seen_as(step.out, width)
+        vector, out = step.seen_as(rows, b.rows), step.seen_as(target, width)
         step.build.capture(blas.Gemv(transpose=not b.is_transposed).on(a=matrix, x=vector, out=out))
         return
     matrix = step.seen_as(b.handle, *b.type.shape[-2:])
-    out = step.seen_as(step.out, height, width)
+    out = step.seen_as(target, height, width)
     step.build.capture(blas.Gemm(transpose_b=b.is_transposed).on(a=rows, b=matrix, out=out))
 
 
@@ -109,7 +145,7 @@ def _write_summed(step: Step, a: Factor, b: Factor) -> None:
 
 def _write_stack(step: Step, a: Factor, b: Factor, out: BufferHandle, *, batched: bool) -> None:
     """Write products that are repeated over the batch and the leading axes; operands that differ there are repeated."""
-    leading = step.node.type.shape[:-2]
+    leading = broadcast_shapes(a.leading, b.leading)
     count = product([step.batch if batched else 1, *leading])
     operands = []
     for number, factor in enumerate((a, b)):

@@ -10,12 +10,12 @@ from math import prod
 from engine.descriptions.entries import Kernel
 from engine.descriptions.extents import Extent
 from engine.descriptions.handles import BufferHandle
-from engine.kernel_sources.sources import CudaFile, CudaOptions
 from engine.ops.types import read_as
 from engine.tensor_graphs.graph import Node
+from engine.tensor_graphs.lowering.cuda import element_kernel, extent, number_type
 from engine.tensor_graphs.lowering.step import Step, reads, writes
 from engine.tensor_graphs.types import TensorType
-from engine.types import DType, bf16, f16, f32, u8
+from engine.types import DType, u8
 
 #: Thread blocks that elements are shared out to, at most, and the fewest elements that are worth one more.
 PARTS, LEAST = 1024, 4096
@@ -25,7 +25,6 @@ SHARE, LONGEST = 256, 1024
 SHORT = 32
 #: Op graphs know these by other names.
 _AGGREGATES = {"sum": "add", "max": "maximum", "min": "minimum"}
-_NAMES: dict[DType, str] = {f16: "Half", bf16: "Brain"}
 
 
 @dataclass(frozen=True)
@@ -119,26 +118,42 @@ def reduce_axis(
 ) -> None:
     """Reduce the middle one of three axes."""
     outer, size, inner = shape
-    options = CudaOptions(
-        {"ELEMENT": _NAMES.get(dtype, dtype.cuda_name), "OPERATION": list(_AGGREGATES).index(operation)}
-    )
-    file = CudaFile("tensor_reduce.cu", options)
-    numbers = {"size": Extent(str(size)), "inner": Extent(str(inner)), "rows": Extent(str(outer))}
+
+    def kernel(name: str) -> Kernel:
+        return element_kernel("tensor_reduce.cu", name, dtype, OPERATION=list(_AGGREGATES).index(operation))
+
+    numbers = {"size": extent(size), "inner": extent(inner), "rows": extent(outer)}
     if inner == 1 and (outer != 1 or (isinstance(size, int) and size <= LONGEST)):
         is_short = isinstance(size, int) and size <= SHORT
         name, threads = ("reduce_short_rows", 1) if is_short else ("reduce_rows", 32)
         taken = (reads(source), writes(out), numbers["rows"], numbers["size"])
-        step.build.launch(Kernel(file, name), num_threads=numbers["rows"] * threads, args=taken)
+        step.build.launch(kernel(name), num_threads=numbers["rows"] * threads, args=taken)
         return
     tiles = numbers["rows"] * Extent(f"ceil(({inner}) / 32)") * 256
     if isinstance(size, int) and size <= LONGEST:
         columns = (reads(source), writes(out), numbers["size"], numbers["inner"], numbers["size"])
-        step.build.launch(Kernel(file, "reduce_columns"), num_threads=tiles, args=columns)
+        step.build.launch(kernel("reduce_columns"), num_threads=tiles, args=columns)
         return
     shares = Extent(f"ceil(({size}) / {SHARE})")
-    kind = f32 if dtype in (f16, bf16) else dtype
-    parts = step.temporary("shares", kind, product([outer, shares.text, inner]))
+    parts = step.temporary("shares", number_type(dtype), product([outer, shares.text, inner]))
     first = (reads(source), writes(parts), numbers["size"], numbers["inner"], SHARE)
-    step.build.launch(Kernel(file, "share_columns"), num_threads=tiles * shares, args=first)
+    step.build.launch(kernel("share_columns"), num_threads=tiles * shares, args=first)
     second = (reads(parts), writes(out), shares, numbers["inner"], shares)
-    step.build.launch(Kernel(file, "reduce_shares"), num_threads=tiles, args=second)
+    step.build.launch(kernel("reduce_shares"), num_threads=tiles, args=second)
+
+
+def write_softmax(step: Step, axis: int, *, logarithm: bool) -> None:
+    """Write softmax, or its logarithm, of a step's input along an axis."""
+    type_ = step.node.type
+    size, inner = type_.shape[axis], prod(type_.shape[axis + 1 :])
+    rows = extent(product([step.batch if type_.batched else 1, *type_.shape[:axis], inner]))
+    args = (reads(step.input(0)), writes(step.out), rows, size)
+    is_short = inner > 1 or size <= SHORT
+
+    def kernel(name: str) -> Kernel:
+        return element_kernel("tensor_softmax.cu", name, type_.dtype, LOGARITHM=int(logarithm))
+
+    if is_short:
+        step.build.launch(kernel("softmax_each"), num_threads=rows, args=(*args, inner))
+    else:
+        step.build.launch(kernel("softmax_rows"), num_threads=rows * 32, args=args)

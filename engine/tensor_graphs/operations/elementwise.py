@@ -151,7 +151,9 @@ class Cast(ElementwiseOperation):
         limits = np.iinfo(wide)
         whole = np.nan_to_num(given, nan=0.0, posinf=np.inf, neginf=-np.inf)
         inside = np.where((whole >= limits.max) | (whole <= limits.min), 0, whole).astype(wide)
-        return np.select([whole >= limits.max, whole <= limits.min], [limits.max, limits.min], inside).astype(wide)
+        most, least = wide.type(limits.max), wide.type(limits.min)
+        found: Array = np.select([whole >= limits.max, whole <= limits.min], [most, least], inside)
+        return found
 
     @property
     def _wide(self) -> DType:

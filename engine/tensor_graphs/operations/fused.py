@@ -14,6 +14,9 @@ import numpy as np
 
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_graphs.graph import Node, Operation
+from engine.tensor_graphs.lowering.products import write_affine
+from engine.tensor_graphs.lowering.sparse import write_sparse_product
+from engine.tensor_graphs.lowering.step import Step
 from engine.tensor_graphs.operations.alignment import aligned
 from engine.tensor_graphs.operations.matrices import MatMul, product_gradients
 from engine.tensor_graphs.operations.rules import RULES
@@ -74,6 +77,10 @@ class Affine(Activated):
         a, b, *bias = node.inputs
         return [*product_gradients(self._product, a, b, before), *(before for _ in bias)]
 
+    def lower(self, step: Step) -> None:
+        """One call of BLAS, and a kernel for what that doesn't do."""
+        write_affine(step, transpose_a=self.transpose_a, transpose_b=self.transpose_b, activation=self.activation)
+
 
 @dataclass(frozen=True)
 class SparseAffineActivate(Activated):
@@ -95,6 +102,11 @@ class SparseAffineActivate(Activated):
         _, column, *bias = node.inputs
         outer = SparseOuter(column.type.shape[0], self.transpose_a)
         return [before._apply(outer, before, column), None, *(before for _ in bias)]
+
+    def lower(self, step: Step) -> None:
+        """One kernel, and one before it that turns weights that aren't transposed."""
+        bias = 2 if len(step.node.inputs) > 2 else None
+        write_sparse_product(step, (1,), transpose_a=self.transpose_a, bias=bias, activation=self.activation)
 
 
 @dataclass(frozen=True)
@@ -128,6 +140,11 @@ class DualSparseAffineActivate(Activated):
         outer = SparseOuter(first.type.shape[0], self.transpose_a)
         weights = above._apply(outer, above, first) + below._apply(outer, below, second)
         return [weights, None, None, *(above + below for _ in bias)]
+
+    def lower(self, step: Step) -> None:
+        """One kernel for each column, and one before them that turns weights that aren't transposed."""
+        bias = 3 if len(step.node.inputs) > 3 else None
+        write_sparse_product(step, (1, 2), transpose_a=self.transpose_a, bias=bias, activation=self.activation)
 
 
 def _with_bias(product: TensorType, bias: Sequence[TensorType]) -> TensorType:

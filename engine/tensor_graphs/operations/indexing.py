@@ -7,16 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_graphs.graph import Node, Operation
+from engine.tensor_graphs.lowering.sparse import write_scatter
+from engine.tensor_graphs.lowering.step import Step
 from engine.tensor_graphs.operations.reductions import broadcast_to
 from engine.tensor_graphs.types import TensorType, require_dense
 from engine.types import s32, s64
+
+if TYPE_CHECKING:
+    from engine.ops.graph import Port
+    from engine.tensor_graphs.lowering.elements import Element
 
 Array = np.ndarray[Any, Any]
 
@@ -28,6 +34,8 @@ class Gather(Operation):
     The axes of the indices take the place of the axis. Either may be batched: indices that aren't are the same for
     each example, and a table that isn't is read by each.
     """
+
+    moves_elements = True
 
     axis: int
 
@@ -60,6 +68,21 @@ class Gather(Operation):
         summed = node.type.batched and not given.type.batched
         add = ScatterAdd(self.axis, given.type.shape[self.axis], sum_batch=summed)
         return gradient._apply(add, indices, gradient), None
+
+    def is_elementwise(self, node: Node) -> bool:
+        """Return True."""
+        return True
+
+    def element(self, at: Element) -> Port:
+        """Read the element that the index names."""
+        given, indices = (node.type for node in at.node.inputs)
+        axes, end = at.place.axes, self.axis + len(indices.shape)
+        index = at.input(1, at.place.at(indices.shape, axes[self.axis : end]))
+        size = given.shape[self.axis]
+        inside = at.op("and", a=at.op("greater_equal", a=index, b=0.0), b=at.op("less", a=index, b=float(size)))
+        row = at.op("convert", x=index, type="u32")
+        found = at.input(0, at.place.at(given.shape, [*axes[: self.axis], row, *axes[end:]]))
+        return at.op("select", condition=inside, a=found, b=at.constant(0.0, given.dtype))
 
 
 @dataclass(frozen=True)
@@ -112,6 +135,10 @@ class ScatterAdd(Operation):
         if updates.type.batched:
             found = broadcast_to(found, msgspec.structs.replace(found.type, batched=True))
         return None, found
+
+    def lower(self, step: Step) -> None:
+        """Sort the indices, and add up what belongs to each."""
+        write_scatter(step, self.axis, self.size, sum_batch=self.sum_batch)
 
 
 def _require_indices(indices: TensorType) -> None:

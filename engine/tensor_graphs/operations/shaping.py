@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,11 @@ from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_graphs.graph import Node, Operation
 from engine.tensor_graphs.types import TensorType, require_dense
 from engine.types import Shape
+
+if TYPE_CHECKING:
+    from engine.ops.graph import Port
+    from engine.tensor_graphs.lowering.elements import Element
+    from engine.tensor_graphs.lowering.places import Whole
 
 Array = np.ndarray[Any, Any]
 
@@ -41,8 +46,18 @@ class Reshape(Operation):
         return [gradient.reshape(node.inputs[0].type.shape)]
 
 
+class Moving(Operation):
+    """What computes each element from one of an operand at another place, which follows from its own."""
+
+    moves_elements = True
+
+    def is_elementwise(self, node: Node) -> bool:
+        """Return True."""
+        return True
+
+
 @dataclass(frozen=True)
-class Transpose(Operation):
+class Transpose(Moving):
     """The axes of an example in another order: axis i of the result is axis permutation[i] of the operand."""
 
     permutation: tuple[int, ...]
@@ -66,9 +81,16 @@ class Transpose(Operation):
         back = sorted(range(len(self.permutation)), key=lambda axis: self.permutation[axis])
         return [gradient._apply(Transpose(tuple(back)), gradient)]
 
+    def element(self, at: Element) -> Port:
+        """Read the operand's element with the positions in its order."""
+        axes: list[Whole] = [0] * len(self.permutation)
+        for axis, position in zip(self.permutation, at.place.axes, strict=True):
+            axes[axis] = position
+        return at.input(0, at.place.at(at.node.inputs[0].type.shape, axes))
+
 
 @dataclass(frozen=True)
-class Concat(Operation):
+class Concat(Moving):
     """Tensors one behind the other along an axis; all other sizes are equal."""
 
     axis: int
@@ -108,9 +130,24 @@ class Concat(Operation):
             start += size
         return parts
 
+    def element(self, at: Element) -> Port:
+        """Choose among the operands' elements by the position along the axis."""
+        axes = at.place.axes
+        position, start, found = axes[self.axis], 0, None
+        for index, other in enumerate(node.type for node in at.node.inputs):
+            axes[self.axis] = at.whole.subtract(position, start)
+            value = at.input(index, at.place.at(other.shape, axes))
+            if found is None:
+                found = value
+            else:
+                found = at.op("select", condition=at.at_least(position, start), a=value, b=found)
+            start += other.shape[self.axis]
+        assert found is not None
+        return found
+
 
 @dataclass(frozen=True)
-class Slice(Operation):
+class Slice(Moving):
     """Every `steps`-th element from `starts` on along each axis of an example, `sizes` in all."""
 
     starts: tuple[int, ...]
@@ -145,9 +182,16 @@ class Slice(Operation):
         pad = Pad(self.starts, tuple(high), tuple(step - 1 for step in self.steps))
         return [gradient._apply(pad, gradient)]
 
+    def element(self, at: Element) -> Port:
+        """Read the operand's element further along the axes."""
+        whole = at.whole
+        steps = zip(at.place.axes, self.steps, self.starts, strict=True)
+        axes = [whole.add(whole.multiply(position, step), start) for position, step, start in steps]
+        return at.input(0, at.place.at(at.node.inputs[0].type.shape, axes))
+
 
 @dataclass(frozen=True)
-class Pad(Operation):
+class Pad(Moving):
     """More elements of one value: along each axis `low` in front, `high` behind, and `interior` between any two."""
 
     low: tuple[int, ...]
@@ -183,6 +227,28 @@ class Pad(Operation):
         """Return the gradient of the elements that were there."""
         back = Slice(self.low, node.inputs[0].type.shape, tuple(between + 1 for between in self.interior))
         return [gradient._apply(back, gradient)]
+
+    def element(self, at: Element) -> Port:
+        """Read the operand's element where there is one."""
+        whole, shape, value = at.whole, at.node.inputs[0].type.shape, at.constant(self.value, at.node.type.dtype)
+        axes: list[Whole] = []
+        conditions: list[Port] = []
+        for position, low, size, high, between in zip(
+            at.place.axes, self.low, shape, self.high, self.interior, strict=True
+        ):
+            end = low + (size - 1) * (between + 1) + 1
+            axes.append(whole.divide(whole.subtract(position, low), between + 1))
+            if low:
+                conditions.append(at.at_least(position, low))
+            if high:
+                conditions.append(at.op("not", x=at.at_least(position, end)))
+            if between:
+                apart = whole.modulo(whole.subtract(position, low), between + 1)
+                conditions.append(at.op("not", x=at.at_least(apart, 1)))
+        found = at.input(0, at.place.at(shape, axes))
+        for condition in conditions:
+            found = at.op("select", condition=condition, a=found, b=value)
+        return found
 
 
 def part_of(node: Node, axis: int, start: int, size: int) -> Node:

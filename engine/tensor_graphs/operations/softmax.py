@@ -10,6 +10,8 @@ import numpy as np
 
 from engine.tensor_graphs.errors import ShapeMismatch
 from engine.tensor_graphs.graph import Node, Operation
+from engine.tensor_graphs.lowering.reducing import write_softmax
+from engine.tensor_graphs.lowering.step import Step
 from engine.tensor_graphs.types import TensorType, require_floats
 
 Array = np.ndarray[Any, Any]
@@ -35,6 +37,10 @@ class Softmax(Operation):
         """Return y * (g - sum(g * y)) for the result y."""
         return [node * (gradient - (gradient * node).sum(self.axis, keepdims=True))]
 
+    def lower(self, step: Step) -> None:
+        """One kernel."""
+        write_softmax(step, self.axis, logarithm=False)
+
 
 @dataclass(frozen=True)
 class LogSoftmax(Operation):
@@ -55,6 +61,10 @@ class LogSoftmax(Operation):
     def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
         """Return g - softmax * sum(g)."""
         return [gradient - node.exp() * gradient.sum(self.axis, keepdims=True)]
+
+    def lower(self, step: Step) -> None:
+        """One kernel."""
+        write_softmax(step, self.axis, logarithm=True)
 
 
 def _result(axis: int, given: TensorType) -> TensorType:

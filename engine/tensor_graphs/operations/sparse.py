@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_graphs.graph import Node, Operation
+from engine.tensor_graphs.lowering.sparse import write_sparse_outer, write_sparse_product
+from engine.tensor_graphs.lowering.step import Step
 from engine.tensor_graphs.operations.reductions import broadcast_to
 from engine.tensor_graphs.types import TensorType, require_floats
 from engine.types import s32
+
+if TYPE_CHECKING:
+    from engine.ops.graph import Port
+    from engine.tensor_graphs.lowering.elements import Element
 
 Array = np.ndarray[Any, Any]
 
@@ -46,6 +52,10 @@ class SparseMatMul(Operation):
         """Return the gradient of the weights; the column has none."""
         _, column = node.inputs
         return gradient._apply(SparseOuter(column.type.shape[0], self.transpose_a), gradient, column), None
+
+    def lower(self, step: Step) -> None:
+        """One kernel, and one before it that turns weights that aren't transposed."""
+        write_sparse_product(step, (1,), transpose_a=self.transpose_a)
 
 
 @dataclass(frozen=True)
@@ -90,10 +100,16 @@ class SparseOuter(Operation):
             found = broadcast_to(found, msgspec.structs.replace(found.type, batched=True))
         return found, None
 
+    def lower(self, step: Step) -> None:
+        """Sort the rows that are named, and add up what belongs to each."""
+        write_sparse_outer(step, transpose_a=self.transpose_a)
+
 
 @dataclass(frozen=True)
 class SparseRows(Operation):
     """The row numbers of a sparse column as a dense tensor: s32[nnz], with -1 where there are fewer."""
+
+    keeps_elements = True
 
     def result(self, *inputs: TensorType) -> TensorType:
         """Return the type of the row numbers."""
@@ -104,6 +120,10 @@ class SparseRows(Operation):
     def evaluate(self, *inputs: Array) -> Array:
         """Return the rows, which is how the column is stored."""
         return inputs[0]
+
+    def element(self, at: Element) -> Port:
+        """Return a row number."""
+        return at.rows(0)
 
 
 def require_column(column: TensorType) -> None:

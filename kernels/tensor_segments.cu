@@ -1,0 +1,178 @@
+// Sums of vectors by keys, always in the same order: entries are sorted by their keys, and those of a key are added up.
+// There are groups of `count` entries with keys below `size`; other keys, such as -1, take no part. ELEMENT is the
+// element type and KEY that of the keys.
+#include "tensor.cuh"
+
+using Number = NumberOf<ELEMENT>;
+
+// How many lanes below this one have its key, and whether it is the last of them.
+__device__ inline void find_peers(int key, int lane, int& before, bool& is_last, int& peers) {
+    before = peers = 0;
+    for (int other = 0; other < 32; ++other) {
+        const bool is_same = __shfl_sync(0xFFFFFFFFu, key, other) == key;
+        before += is_same && other < lane;
+        peers += is_same;
+    }
+    is_last = before == peers - 1;
+}
+
+__device__ inline int key_of(const KEY* keys, size_t at, int size) {
+    const KEY key = keys[at];
+    return key >= 0 && key < size ? static_cast<int>(key) : -1;
+}
+
+// A warp counts the keys of `share` entries: counts [groups, shares, size], which must be 0. Launched with 32 threads.
+extern "C" __global__ void count_keys(const KEY* __restrict__ keys, int* counts, int count, int size, int share) {
+    const int shares = (count + share - 1) / share, group = blockIdx.x / shares, part = blockIdx.x % shares;
+    const int lane = threadIdx.x, end = min(count, (part + 1) * share);
+    int* own = counts + static_cast<size_t>(blockIdx.x) * size;
+    for (int first = part * share; first < end; first += 32) {
+        const int at = first + lane;
+        const int key = at < end ? key_of(keys, static_cast<size_t>(group) * count + at, size) : -1;
+        if (key >= 0) atomicAdd(own + key, 1);
+    }
+}
+
+// Each thread turns the counts of a key into how many of its entries come before each share: starts [groups, size + 1]
+// gets their sum.
+extern "C" __global__ void add_shares(int* __restrict__ counts, int* __restrict__ starts, int groups, int size, int shares) {
+    const int at = blockIdx.x * blockDim.x + threadIdx.x, group = at / size, key = at % size;
+    if (group >= groups) return;
+    int* own = counts + static_cast<size_t>(group) * shares * size + key;
+    int sum = 0, part = 0;
+    for (; part + 8 <= shares; part += 8) {
+        int found[8];
+#pragma unroll
+        for (int i = 0; i < 8; ++i) found[i] = own[static_cast<size_t>(part + i) * size];
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+            own[static_cast<size_t>(part + i) * size] = sum;
+            sum += found[i];
+        }
+    }
+    for (; part < shares; ++part) {
+        const int found = own[static_cast<size_t>(part) * size];
+        own[static_cast<size_t>(part) * size] = sum;
+        sum += found;
+    }
+    starts[group * (size + 1) + key] = sum;
+}
+
+// A warp turns the numbers of entries of a group's keys into where each key's entries start. Launched with 32 threads.
+extern "C" __global__ void add_keys(int* starts, int size) {
+    int* own = starts + static_cast<size_t>(blockIdx.x) * (size + 1);
+    const int lane = threadIdx.x;
+    int before = 0;
+    for (int first = 0; first < size; first += 32) {
+        const int at = first + lane, found = at < size ? own[at] : 0;
+        int sum = found;
+        for (int away = 1; away < 32; away *= 2) {
+            const int other = __shfl_up_sync(0xFFFFFFFFu, sum, away);
+            if (lane >= away) sum += other;
+        }
+        if (at < size) own[at] = before + sum - found;
+        before += __shfl_sync(0xFFFFFFFFu, sum, 31);
+    }
+    if (lane == 0) own[size] = before;
+}
+
+// A warp puts the numbers of `share` entries where they belong: order [groups, count]. Launched with 32 threads.
+extern "C" __global__ void place_entries(
+    const KEY* __restrict__ keys, int* counts, const int* __restrict__ starts, int* __restrict__ order, int count,
+    int size, int share) {
+    const int shares = (count + share - 1) / share, group = blockIdx.x / shares, part = blockIdx.x % shares;
+    const int lane = threadIdx.x, end = min(count, (part + 1) * share);
+    int* own = counts + static_cast<size_t>(blockIdx.x) * size;
+    for (int first = part * share; first < end; first += 32) {
+        const int at = first + lane;
+        const int key = at < end ? key_of(keys, static_cast<size_t>(group) * count + at, size) : -1;
+        int before, peers;
+        bool is_last;
+        find_peers(key, lane, before, is_last, peers);
+        const int place = key >= 0 ? own[key] : 0;
+        __syncwarp();
+        if (key >= 0) {
+            order[static_cast<size_t>(group) * count + starts[group * (size + 1) + key] + place + before] = at;
+            if (is_last) own[key] = place + peers;
+        }
+        __syncwarp();
+    }
+}
+
+// The vector of entry e, of a group and a front, is at group * group_step + front * front_step + e / per * outer_step +
+// e % per * inner_step.
+
+// Each thread adds up a column of the vectors of `piece` entries in their order. A key whose entries all lie in the piece
+// is done; of others, the sum goes to parts [groups, fronts, pieces, 2, width]: first what continues a key from the piece
+// before, then what begins one that goes on.
+extern "C" __global__ void sum_pieces(
+    const ELEMENT* __restrict__ x, const KEY* __restrict__ keys, const int* __restrict__ starts,
+    const int* __restrict__ order, ELEMENT* __restrict__ out, Number* __restrict__ parts, int count,
+    int size, int fronts, int width, int piece, int key_groups, long long group_step, long long front_step,
+    long long outer_step, long long inner_step, int per, long long out_group, long long out_front, long long out_key,
+    long long out_column) {
+    const int tiles = (width + blockDim.x - 1) / blockDim.x, pieces = (count + piece - 1) / piece;
+    const int column = blockIdx.x % tiles * blockDim.x + threadIdx.x;
+    const int number_of = blockIdx.x / tiles % pieces;
+    const int front = blockIdx.x / tiles / pieces % fronts, group = blockIdx.x / tiles / pieces / fronts;
+    if (column >= width) return;
+    const int key_group = key_groups == 1 ? 0 : group;
+    const int* own_starts = starts + static_cast<size_t>(key_group) * (size + 1);
+    const int* own_order = order + static_cast<size_t>(key_group) * count;
+    const KEY* own_keys = keys + static_cast<size_t>(key_group) * count;
+    const int begin = number_of * piece, end = min(own_starts[size], begin + piece);
+    const ELEMENT* own = x + group * group_step + front * front_step + column;
+    Number* own_parts = parts + ((static_cast<size_t>(group) * fronts + front) * pieces + number_of) * 2 * width + column;
+    ELEMENT* target = out + group * out_group + front * out_front + column * out_column;
+    int at = begin;
+    while (at < end) {
+        const int key = static_cast<int>(own_keys[own_order[at]]);
+        const int stop = min(end, own_starts[key + 1]);
+        Number sum = 0;
+        int e = at;
+        for (; e + 8 <= stop; e += 8) {
+            Number found[8];
+#pragma unroll
+            for (int i = 0; i < 8; ++i) {
+                const int entry = own_order[e + i];
+                found[i] = number(own[entry / per * outer_step + entry % per * inner_step]);
+            }
+#pragma unroll
+            for (int i = 0; i < 8; ++i) sum += found[i];
+        }
+        for (; e < stop; ++e) {
+            const int entry = own_order[e];
+            sum += number(own[entry / per * outer_step + entry % per * inner_step]);
+        }
+        if (own_starts[key] < begin)
+            own_parts[0] = sum;
+        else if (own_starts[key + 1] > begin + piece)
+            own_parts[width] = sum;
+        else
+            target[key * out_key] = Stored<ELEMENT>::of(sum);
+        at = stop;
+    }
+}
+
+// Each thread completes a key's sum in one column: 0 without entries, or what several pieces have of it.
+extern "C" __global__ void finish_pieces(
+    const int* __restrict__ starts, const Number* __restrict__ parts, ELEMENT* __restrict__ out, int groups, int count,
+    int size, int fronts, int width, int piece, int key_groups, long long out_group, long long out_front,
+    long long out_key, long long out_column) {
+    const long long at = blockIdx.x * static_cast<long long>(blockDim.x) + threadIdx.x;
+    const int column = at % width, key = at / width % size, front = at / width / size % fronts;
+    const long long group = at / width / size / fronts;
+    if (group >= groups) return;
+    const int* own_starts = starts + (key_groups == 1 ? 0 : group) * (size + 1);
+    const int begin = own_starts[key], end = own_starts[key + 1], pieces = (count + piece - 1) / piece;
+    Number sum = 0;
+    if (begin < end) {
+        const int first = begin / piece, last = (end - 1) / piece;
+        if (first == last) return;
+        const Number* own = parts + ((group * fronts + front) * pieces) * 2 * width + column;
+        sum = own[(static_cast<size_t>(first) * 2 + 1) * width];
+        for (int number_of = first + 1; number_of <= last; ++number_of)
+            sum += own[static_cast<size_t>(number_of) * 2 * width];
+    }
+    out[group * out_group + front * out_front + key * out_key + column * out_column] = Stored<ELEMENT>::of(sum);
+}

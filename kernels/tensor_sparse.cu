@@ -1,0 +1,80 @@
+// Products of a matrix with sparse columns, which hold the numbers of the rows in which they have ones, -1 for none.
+// ELEMENT is the element type; ACTIVATION is applied to each result.
+#include "tensor_activations.cuh"
+
+using Number = NumberOf<ELEMENT>;
+
+// The sum of the rows of `table` [size, width] that each example names, and of the bias [width], if there is one. Each
+// thread computes a result. `out` has `stride` elements for each example, of which these begin at `offset`.
+extern "C" __global__ void sum_rows(
+    const ELEMENT* __restrict__ table,
+    const int* __restrict__ rows,
+    const ELEMENT* __restrict__ bias,
+    ELEMENT* __restrict__ out,
+    int examples,
+    int count,
+    int size,
+    int width,
+    int stride,
+    int offset) {
+    const int at = blockIdx.x * blockDim.x + threadIdx.x;
+    const int example = at / width, column = at % width;
+    if (example >= examples) return;
+    const int* __restrict__ own = rows + static_cast<size_t>(example) * count;
+    Number sum = 0;
+#pragma unroll 8
+    for (int i = 0; i < count; ++i) {
+        const int row = own[i];
+        if (row >= 0 && row < size) sum += number(table[static_cast<size_t>(row) * width + column]);
+    }
+    if (bias) sum += number(bias[column]);
+    out[static_cast<size_t>(example) * stride + offset + column] = Stored<ELEMENT>::of(ACTIVATION(sum));
+}
+
+// The same for a width that is a multiple of 4, four results for each thread.
+template <int UNROLLED>
+__device__ void add_four(Number (&sum)[4], const ELEMENT* __restrict__ table, const int* own, int size, int width) {
+    int row[UNROLLED];
+    ELEMENT found[UNROLLED][4];
+#pragma unroll
+    for (int i = 0; i < UNROLLED; ++i) row[i] = own[i];
+#pragma unroll
+    for (int i = 0; i < UNROLLED; ++i) {
+        const bool is_there = row[i] >= 0 && row[i] < size;
+        const Four<ELEMENT> four = *reinterpret_cast<const Four<ELEMENT>*>(table + static_cast<size_t>(is_there ? row[i] : 0) * width);
+#pragma unroll
+        for (int k = 0; k < 4; ++k) found[i][k] = is_there ? four.at[k] : ELEMENT{};
+    }
+#pragma unroll
+    for (int i = 0; i < UNROLLED; ++i)
+#pragma unroll
+        for (int k = 0; k < 4; ++k) sum[k] += number(found[i][k]);
+}
+
+extern "C" __global__ void sum_rows_by_four(
+    const ELEMENT* __restrict__ table,
+    const int* __restrict__ rows,
+    const ELEMENT* __restrict__ bias,
+    ELEMENT* __restrict__ out,
+    int examples,
+    int count,
+    int size,
+    int width,
+    int stride,
+    int offset) {
+    const int at = blockIdx.x * blockDim.x + threadIdx.x;
+    const int example = at / (width / 4), column = at % (width / 4) * 4;
+    if (example >= examples) return;
+    const int* own = rows + static_cast<size_t>(example) * count;
+    Number sum[4] = {};
+    int i = 0;
+    for (; i + 8 <= count; i += 8) add_four<8>(sum, table + column, own + i, size, width);
+    for (; i < count; ++i) add_four<1>(sum, table + column, own + i, size, width);
+    Four<ELEMENT> four;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+        if (bias) sum[k] += number(bias[column + k]);
+        four.at[k] = Stored<ELEMENT>::of(ACTIVATION(sum[k]));
+    }
+    *reinterpret_cast<Four<ELEMENT>*>(out + static_cast<size_t>(example) * stride + offset + column) = four;
+}
