@@ -1,0 +1,55 @@
+"""`FixedCatalogue`: block types of a table, such as the ops of kernels, which don't change while the program runs."""
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from engine.blocktypes.block import Block
+from engine.catalogue.catalogue import Catalogue
+from engine.catalogue.search import search
+from engine.diagnostics import Diagnostic, PatchError
+
+
+class FixedCatalogue(Catalogue):
+    """The block types of a table; none comes from a file, and none follows from a node's values."""
+
+    def __init__(self, types: Mapping[str, type[Block]], shown: Sequence[type[Block]]) -> None:
+        """`types` are all, by id; `shown` are those that a person may place, in their order."""
+        self._types, self._shown = types, shown
+
+    def get(self, type_id: str) -> type[Block] | None:
+        """Return a block type, or None when there is none of this id."""
+        return self._types.get(type_id)
+
+    def problem(self, type_id: str) -> Diagnostic | None:
+        """Return None: the table holds what is in use."""
+        return None
+
+    def problems(self) -> list[Diagnostic]:
+        """Return nothing: none comes from a file."""
+        return []
+
+    def resolve(
+        self, type_id: str, said: Mapping[str, Any], folder: Callable[[], Path]
+    ) -> tuple[type[Block] | None, Diagnostic | None]:
+        """Return a block type, whatever is said of its settings."""
+        return self.get(type_id), None
+
+    def require(self, type_id: str) -> type[Block]:
+        """Return a block type; PatchError that suggests the nearest ids when there is none."""
+        found = self.get(type_id)
+        if found is None:
+            near = difflib.get_close_matches(type_id, self._types, n=3)
+            hint = f"; did you mean {' or '.join(near)}?" if near else ""
+            word = self.member.split()[-1]
+            raise PatchError(f"{word} must be one of the table, got {type_id!r}{hint}")
+        return found
+
+    def all(self) -> list[type[Block]]:
+        """Return every block type that a person may place."""
+        return list(self._shown)
+
+    def search(self, text: str) -> list[type[Block]]:
+        """Return those that match every word of `text`, best first."""
+        return search(self.all(), text)

@@ -1,0 +1,73 @@
+"""`NetworkPatch`: a network as a patch that a person wires, with the shapes that flow in it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import ClassVar
+
+from engine.diagnostics import Diagnostic
+from engine.network_patches.members import ENDS, LOSSES, MEMBERS
+from engine.network_patches.model import Model
+from engine.network_patches.network_blocks import network_catalogue
+from engine.patch.changes import Change, PortRef
+from engine.patch.inner_patch import InnerPatch
+from engine.tensor_graphs.types import TensorType
+
+#: What new ends are called, which is also what the block around the network calls its ports.
+_STEMS = {"net.input": "x", "net.sparse_input": "x", "net.target": "y", "net.output": "result"}
+
+
+class NetworkPatch(InnerPatch):
+    """The layers, operations and losses of one network."""
+
+    kind: ClassVar[str] = "network"
+    holds: ClassVar[str] = "layers of a network"
+
+    def __init__(self) -> None:
+        super().__init__(network_catalogue())
+        self._model: Model | None = None
+
+    @property
+    def model(self) -> Model:
+        """The network as it is now."""
+        if self._model is None:
+            self._model = Model(self)
+        return self._model
+
+    @property
+    def problems(self) -> Collection[Diagnostic]:
+        """What is wrong with the network, each problem with its node and port."""
+        return self.model.problems
+
+    @property
+    def live(self) -> Collection[str]:
+        """The nodes that a loss or an output follows from, and all ends."""
+        ends = (ENDS, LOSSES)
+        found = {n.id for n in self.nodes.values() if n.type in MEMBERS and MEMBERS[n.type].category in ends}
+        waiting = list(found)
+        while waiting:
+            for connection in self.connections_of(waiting.pop()):
+                if connection.target.node in found and connection.source.node not in found:
+                    found.add(connection.source.node)
+                    waiting.append(connection.source.node)
+        return found
+
+    def flow(self, port: PortRef) -> TensorType | None:
+        """Return what flows through a port, None where it is not known."""
+        return self.model.flow(port)
+
+    def title(self, node_id: str) -> str:
+        """Return what the canvas calls a node: an end with its name, a layer with its units."""
+        node, title = self._require(node_id), super().title(node_id)
+        if node.title:
+            return title
+        if node.type in _STEMS:
+            return f"{title} {self.value(node_id, 'name') or node_id}"
+        return f"{title} {self.value(node_id, 'units')}" if node.type == "net.dense" else title
+
+    def _take(self, change: Change) -> None:
+        super()._take(change)
+        self._model = None
+
+    def _stem(self, type_id: str) -> str:
+        return _STEMS.get(type_id) or super()._stem(type_id)
