@@ -61,12 +61,17 @@ BROADCASTS: Sequence[Sequence[tuple[Shape, bool]]] = [
 
 @dataclass(frozen=True)
 class Case:
-    """An operation applied to values. `oracle` does the same with torch, of tensors with a batch axis in front."""
+    """An operation applied to values. `oracle` does the same with torch, of tensors with a batch axis in front.
+
+    For an operation of the table, `row` and `numbers` say which.
+    """
 
     name: str
     build: Callable[..., Node]
     given: Sequence[Given] = field(repr=False)
     oracle: Callable[..., Any] | None = None
+    row: str = ""
+    numbers: Sequence[float] = ()
 
     def __str__(self) -> str:
         shapes = ",".join(f"{list(each.type.shape)}{'b' * each.type.batched}" for each in self.given)
@@ -78,9 +83,15 @@ def tensor(shape: Shape, batched: bool = False) -> TensorType:
     return TensorType(shape, f64, batched)
 
 
-def applied(name: str, numbers: Sequence[float] = ()) -> Callable[..., Node]:
-    """Return what applies an operation of the table."""
-    return lambda first, *others: first.elementwise(name, *others, numbers=numbers)
+def elementwise_case(label: str, name: str, numbers: Sequence[float], given: Sequence[Given]) -> Case:
+    """Return an operation of the table applied to values."""
+    return Case(
+        label,
+        lambda first, *others: first.elementwise(name, *others, numbers=numbers),
+        given,
+        row=name,
+        numbers=numbers,
+    )
 
 
 def elementwise_cases() -> Iterator[Case]:
@@ -95,12 +106,12 @@ def elementwise_cases() -> Iterator[Case]:
             else:
                 shapes = [*BROADCASTS, *(list(reversed(pair)) for pair in BROADCASTS[1:5])]
             for operands in shapes[: None if numbers == _NUMBERS.get(name, [()])[0] else 1]:
-                yield Case(label, applied(name, numbers), _operands(name, operands))
+                yield elementwise_case(label, name, numbers, _operands(name, operands))
     for shapes in (*BROADCASTS, *(pair[::-1] for pair in BROADCASTS[2:4])):
         condition = Given(TensorType((5, 1), boolean), np.array([[True], [False], [True], [True], [False]]))
         if shapes[0][0][-2:-1] not in ((), (1,), (5,)) or shapes[1][0][-2:-1] not in ((), (1,), (5,)):
             condition = Given(TensorType((), boolean, True), np.array([True, False, True]))
-        yield Case("where", applied("where"), [condition, *_operands("where", shapes)])
+        yield elementwise_case("where", "where", (), [condition, *_operands("where", shapes)])
 
 
 def _operands(name: str, operands: Sequence[tuple[Shape, bool]]) -> list[Given]:
