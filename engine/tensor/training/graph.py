@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from engine.device.device import Device
 from engine.tensor.execution import EntryTime, Program, TensorBuffer, Tensors, Wanted
+from engine.tensor.training.files import load_weights, quantised, save_weights
 from engine.tensor.training.variables import Variables
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_graphs.graph import Node
@@ -137,6 +138,24 @@ class Graph:
                 raise ShapeMismatch(f"weights {name!r} must have the shape {list(shape)}, got {list(array.shape)}")
         for name, array in arrays.items():
             self._variables.write(name, array)
+
+    def save(self, path: str | Path, *, dtype: str | None = None, scales: Mapping[str, float] | None = None) -> None:
+        """Write the weights to a .npz or .safetensors file; as "i8" or "i16" with a scale each, if `dtype` says so.
+
+        See `files.quantised`.
+        """
+        weights = self.weights
+        save_weights(path, weights if dtype is None else quantised(weights, dtype, scales))
+
+    def load(self, path: str | Path) -> None:
+        """Read all weights from such a file; nothing is changed when a name or a shape is wrong, as the message says.
+
+        What an optimiser keeps stays as it is.
+        """
+        try:
+            self.set_weights(load_weights(path))
+        except (InvalidOperation, ShapeMismatch) as problem:
+            raise type(problem)(f"{path}: {problem}") from None
 
     def leaf(self, name: str) -> Node:
         """Return what stands for a variable's contents in instructions of functions of your own."""
