@@ -37,6 +37,7 @@ class LazyDevice:
         self.tensors = Tensors(self._device)
         self.lock = threading.RLock()
         self._programs: OrderedDict[Hashable, Program] = OrderedDict()
+        self._seen: OrderedDict[Hashable, None] = OrderedDict()
 
     def program(self, structure: Hashable) -> Program | None:
         """Return what was kept for a structure."""
@@ -45,12 +46,19 @@ class LazyDevice:
             self._programs.move_to_end(structure)
         return found
 
-    def keep(self, structure: Hashable, program: Program) -> None:
-        """Keep a program; what was not used for longest goes if there are too many."""
+    def keep(self, structure: Hashable, program: Program, general: Hashable = None) -> None:
+        """Keep a program, and remember its more `general` structure; the least recently used go when there are many."""
         self._programs[structure] = program
+        self._seen[general] = None
         if len(self._programs) > KEPT_PROGRAMS:
             _, oldest = self._programs.popitem(last=False)
             oldest.close()
+        if len(self._seen) > KEPT_PROGRAMS:
+            self._seen.popitem(last=False)
+
+    def has_seen(self, general: Hashable) -> bool:
+        """Return whether a program of a more general structure was kept."""
+        return general in self._seen
 
     def buffer(self, type_: TensorType) -> Storage:
         """Return memory for a tensor; DeviceError when there is not enough."""

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Container, Hashable, Sequence
+from collections.abc import Collection, Container, Hashable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from engine.device.protocol import part_of
 from engine.diagnostics import WarploomError
-from engine.tensor.execution import Program
+from engine.tensor.execution import Program, TensorBuffer
 from engine.tensor.lazy.devices import LazyDevice
 from engine.tensor.lazy.graph import LazyNode
 from engine.tensor.lazy.storage import Storage
 from engine.tensor_graphs.errors import ExecutionFailed
 from engine.tensor_graphs.graph import Node
+from engine.tensor_graphs.operations.leaves import Constant
 from engine.tensor_graphs.ordering import topological_order
+from engine.tensor_graphs.types import TensorType
+from engine.types import f32, f64, s32, s64, u8, u32, u64
 
 #: The most operations of a program: compiling and planning take longer than linear time.
 SEGMENT = 1000
+#: Types of numbers that a program can be given instead of having them in its kernels, and the room for each.
+NUMBERS = (f32, f64, s32, u32, s64, u64)
+NUMBER_BYTES = 16
 
 
 @dataclass(frozen=True)
@@ -79,13 +88,13 @@ def _run(device: LazyDevice, segment: Segment) -> None:
     """Compute a segment, and let its nodes have their values."""
     inputs = list(dict.fromkeys(other for node in segment.nodes for other in node.inputs if other.value is not None))
     try:
-        structure = structure_of(segment, inputs)
-        program = device.program(structure)
-        if program is None:
-            program = Program(device.tensors, inputs, segment.kept)
-            device.keep(structure, program)
-        values = [Storage(device.tensors.buffer(node.type)) for node in segment.kept]
-        program.run([_value(node).buffer for node in inputs], [value.buffer for value in values])
+        program, numbers = _program(device, segment, inputs)
+        held = _write_numbers(device, numbers) if numbers else None
+        buffers = [_value(node).buffer for node in inputs]
+        if held is not None:
+            buffers += _parts(held.buffer, numbers)
+        values = [device.buffer(node.type) for node in segment.kept]
+        program.run(buffers, [value.buffer for value in values])
         device.tensors.synchronize()  # memory that goes back now must not be in use
     except WarploomError as problem:
         last = segment.kept[-1]
@@ -95,19 +104,67 @@ def _run(device: LazyDevice, segment: Segment) -> None:
         node.settle(value)
 
 
-def structure_of(segment: Segment, inputs: Sequence[LazyNode]) -> Hashable:
-    """Return what is equal for segments that one program can compute: operations, types and how they are wired."""
+def _program(device: LazyDevice, segment: Segment, inputs: Sequence[LazyNode]) -> tuple[Program, list[LazyNode]]:
+    """Return a program for a segment, and the numbers that it must be given as further inputs.
+
+    A program has numbers in its kernels. When a second one would differ in them alone, it is one that is given numbers.
+    """
+    structure, numbers = structure_of(segment, inputs)
+    program = device.program(structure)
+    if program is not None:
+        return program, []
+    general = ("any numbers", structure_of(segment, inputs, numbers)[0])
+    if not numbers or not device.has_seen(general):
+        program = Program(device.tensors, inputs, segment.kept)
+        device.keep(structure, program, general)
+        return program, []
+    program = device.program(general)
+    if program is None:
+        program = Program(device.tensors, [*inputs, *numbers], segment.kept)
+        device.keep(general, program)
+    return program, numbers
+
+
+def structure_of(
+    segment: Segment, inputs: Sequence[LazyNode], given: Collection[LazyNode] = ()
+) -> tuple[Hashable, list[LazyNode]]:
+    """Return what is equal for segments that one program can compute, and the nodes that are numbers in it.
+
+    That is operations, types, how they are wired, and numbers, of which those that are `given` may differ.
+    """
     place: dict[Node, int] = {node: number for number, node in enumerate(inputs)}
     rows: list[Hashable] = [tuple(node.type for node in inputs)]
+    numbers: list[LazyNode] = []
     for node in segment.nodes:
         for other in node.inputs:
             if other not in place:  # a constant
-                rows.append(other.operation)
+                rows.append(other.type if other in given else other.operation)
                 place[other] = len(place)
+                if other.type.shape == () and other.type.dtype in NUMBERS:
+                    numbers.append(other)
         rows.append((node.operation, *[place[other] for other in node.inputs]))
         place[node] = len(place)
     rows.append(tuple(place[node] for node in segment.kept))
-    return tuple(rows)
+    return tuple(rows), numbers
+
+
+def _write_numbers(device: LazyDevice, numbers: Sequence[LazyNode]) -> Storage:
+    """Return memory that holds numbers, each at a multiple of so many bytes."""
+    data = np.zeros((len(numbers), NUMBER_BYTES), np.uint8)
+    for row, node in zip(data, numbers, strict=True):
+        assert isinstance(node.operation, Constant)
+        one = np.array([node.operation.value]).astype(node.type.dtype.numpy)
+        row[: one.nbytes] = one.view(np.uint8)
+    storage = device.buffer(TensorType(data.shape, u8))
+    storage.buffer.write(data)
+    return storage
+
+
+def _parts(whole: TensorBuffer, numbers: Sequence[LazyNode]) -> list[TensorBuffer]:
+    return [
+        TensorBuffer(whole.tensors, node.type, (), part_of(whole.memory, at * NUMBER_BYTES, node.type.dtype.size_bytes))
+        for at, node in enumerate(numbers)
+    ]
 
 
 def _value(node: LazyNode) -> Storage:

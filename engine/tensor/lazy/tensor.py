@@ -23,7 +23,7 @@ from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_graphs.graph import Node, Operand, Operation, no_grad
 from engine.tensor_graphs.inspection import NodeInfo, graph_dot, graph_svg, graph_text, node_info
 from engine.tensor_graphs.operations.leaves import Constant, Leaf
-from engine.tensor_graphs.operations.random import Random
+from engine.tensor_graphs.operations.random import SEED, Random
 from engine.tensor_graphs.ordering import topological_order
 from engine.tensor_graphs.types import FLOATS, TensorType
 from engine.types import DType, Shape, f32, f64
@@ -110,7 +110,10 @@ class Tensor(Operand):
 
         A seed, at least 0 and below 2**32, gives the same numbers on every device.
         """
-        return cls._made(Random(seed, TensorType(_shape(shape), dtype)), device)
+        if not 0 <= seed < 1 << 32:
+            raise InvalidOperation(f"seed must be at least 0 and below 2**32, got {seed}")
+        node = cls._made(Constant(float(seed), SEED), device)._node()
+        return cls(node.graph.add(Random(TensorType(_shape(shape), dtype)), [node]))
 
     @classmethod
     def randn(cls, shape: Sequence[int], *, seed: int = 0, dtype: DType = f32, device: str = "auto") -> Tensor:
@@ -266,7 +269,7 @@ class Tensor(Operand):
         draw = graph_svg if Path(path).suffix == ".svg" else graph_dot
         Path(path).write_text(draw([self._lazy], _remark), encoding="utf-8")
 
-    def _node(self) -> Node:
+    def _node(self) -> LazyNode:
         return self._lazy
 
     def _apply(self, operation: Operation, *inputs: Node) -> Tensor:

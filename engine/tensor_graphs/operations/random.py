@@ -12,23 +12,22 @@ import numpy.typing as npt
 from engine.tensor_graphs.errors import InvalidOperation
 from engine.tensor_graphs.graph import Node, Operation
 from engine.tensor_graphs.types import TensorType, require_floats
-from engine.types import f64
+from engine.types import f64, u32
 
 if TYPE_CHECKING:
     from engine.ops.graph import Port
     from engine.tensor_graphs.lowering.elements import Element
 
 
+#: The type of a seed.
+SEED = TensorType((), u32)
+
+
 @dataclass(frozen=True)
 class Random(Operation):
-    """Numbers from 0 to below 1, multiples of 2**-24; each is a hash of its place and the seed, a u32."""
+    """Numbers from 0 to below 1, multiples of 2**-24; each is a hash of its place and the seed, which is a u32."""
 
-    seed: int
     type: TensorType
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.seed < 1 << 32:
-            raise InvalidOperation(f"seed must be at least 0 and below 2**32, got {self.seed}")
 
     @property
     def is_differentiable(self) -> bool:
@@ -36,14 +35,17 @@ class Random(Operation):
         return False
 
     def result(self, *inputs: TensorType) -> TensorType:
-        """Return its type; InvalidOperation unless it has floats."""
+        """Return its type; InvalidOperation unless it has floats, and the input is a seed."""
         require_floats(self.type)
+        (seed,) = inputs
+        if seed != SEED:
+            raise InvalidOperation(f"seed must be {SEED}, got {seed}")
         return self.type
 
     def evaluate(self, *inputs: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Compute the numbers of one example with numpy."""
         places = np.arange(self.type.size, dtype=np.uint32)
-        hashed = _mixed(np.full_like(places, (self.seed - 0x61C88647) % (1 << 32)))
+        hashed = _mixed(np.full_like(places, (int(inputs[0].item()) - 0x61C88647) % (1 << 32)))
         for coordinate in (np.uint32(0), np.uint32(0), places):
             hashed = _mixed(hashed + coordinate)
         return ((hashed >> np.uint32(8)) * 2.0**-24).reshape(1, *self.type.shape)
@@ -54,12 +56,12 @@ class Random(Operation):
 
     def element(self, at: Element) -> Port:
         """Write the hash of the element's number."""
-        made = at.op("random", x=at.place.number, seed=self.seed)
+        made = at.op("random", x=at.place.number, seed=at.input(0))
         return at.op("convert", x=made, type="f64") if self.type.dtype == f64 else made
 
     def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
-        """Return nothing: it has no inputs."""
-        return ()
+        """Return nothing for the seed."""
+        return [None]
 
 
 def _mixed(h: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:

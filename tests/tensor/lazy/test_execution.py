@@ -156,7 +156,7 @@ def equal(make: Callable[[Tensor, Tensor], Tensor], other: Callable[[Tensor, Ten
         out = make(a, b)
         (segment,) = find_segments([out._lazy])
         inputs = list(dict.fromkeys(n for node in segment.nodes for n in node.inputs if n.value is not None))
-        return structure_of(segment, inputs)
+        return structure_of(segment, inputs)[0]
 
     assert structure(make) == structure(make)
     return structure(make) == structure(other)
@@ -185,6 +185,21 @@ def test_which_nodes_are_stored_is_part_of_a_structure(work: Work) -> None:
         if keeps:
             np.testing.assert_allclose(middle.numpy(), np.exp(X), rtol=1e-6)
     assert work.made == 2
+
+
+def test_other_numbers_compile_once_more_at_most(on: str, work: Work) -> None:
+    """The first program has its numbers in its kernels, the second is given any."""
+    x = Tensor.from_numpy(X, device=on)
+    for turn in range(6):
+        number = 0.1875 + turn
+        np.testing.assert_allclose((x * number - turn).numpy(), X * np.float32(number) - turn, rtol=1e-6)
+    assert (work.made, work.launched) == (2, 6)
+    whole = Tensor.from_numpy(np.arange(6, dtype=np.int32), device=on)
+    for turn in range(3):
+        np.testing.assert_array_equal((whole * (turn + 7)).numpy(), np.arange(6) * (turn + 7))
+    for seed in range(3):
+        Tensor.rand((5, 7), seed=seed, device=on).execute()
+    assert work.made == 6
 
 
 # Segments

@@ -18,7 +18,8 @@ from engine.tensor import (
     execute,
 )
 from engine.tensor.lazy.devices import lazy_device
-from engine.types import f32, f64, s32
+from engine.tensor_graphs.evaluation import evaluate
+from engine.types import DType, f32, f64, s32
 
 NUMBERS = np.random.default_rng(3).normal(size=(3, 4)).astype(np.float32)
 
@@ -66,6 +67,22 @@ def test_random_numbers_follow_from_the_seed(on: str) -> None:
     assert abs(first.std() - 12**-0.5) < 0.02
     assert (first != other).mean() > 0.99
     assert len(np.unique(first)) > 6900
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**31, 2**32 - 1])
+@pytest.mark.parametrize("dtype", [f32, f64])
+def test_random_numbers_are_those_of_the_reference(on: str, seed: int, dtype: DType) -> None:
+    """The same bits on every device, and as numpy computes them."""
+    tensor = Tensor.rand((3, 11), seed=seed, dtype=dtype, device=on)
+    (expected,) = evaluate([tensor._node()], {})
+    np.testing.assert_array_equal(tensor.numpy(), expected)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32])
+def test_seeds_that_there_are_not(seed: int) -> None:
+    """They are 32 bits."""
+    with pytest.raises(InvalidOperation, match=r"seed must be at least 0 and below 2\*\*32, got"):
+        Tensor.rand((3,), seed=seed, device="host")
 
 
 def test_normal_random_numbers(on: str) -> None:

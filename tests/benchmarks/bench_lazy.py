@@ -1,0 +1,74 @@
+"""Lazy tensors: how long graphs take to build, sort and execute, by their size and form.
+
+`first` compiles, `again` is an equal graph in the same process. Run as
+`python -m tests.benchmarks.bench_lazy --device host [--sizes 1000,10000,100000] [--forms chain,wide,random]`.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from random import Random
+
+import numpy as np
+
+from engine.tensor import Tensor
+from engine.tensor_graphs.ordering import topological_order
+
+
+def chain(x: Tensor, count: int) -> Tensor:
+    """Each operation on the result of the one before."""
+    out = x
+    for turn in range(count):
+        out = out + x if turn % 2 else out * x
+    return out
+
+
+def wide(x: Tensor, count: int) -> Tensor:
+    """Half of the operations side by side, which the other half adds up."""
+    level = [x + x for _ in range(count // 2)]
+    while len(level) > 1:
+        level = [a + b for a, b in zip(level[::2], level[1::2], strict=False)] + level[len(level) & ~1 :]
+    return level[0]
+
+
+def random(x: Tensor, count: int) -> Tensor:
+    """Operations on two of the last fifty results."""
+    choose = Random(count)
+    recent = [x]
+    for _ in range(count):
+        a, b = choose.choice(recent), choose.choice(recent)
+        recent = [*recent[-49:], a.maximum(b) if choose.random() < 0.5 else (a + b).tanh()]
+    return recent[-1]
+
+
+FORMS: dict[str, Callable[[Tensor, int], Tensor]] = {"chain": chain, "wide": wide, "random": random}
+
+
+def main() -> None:
+    """Print a line for each form and size."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--sizes", default="1000,10000,100000")
+    parser.add_argument("--forms", default=",".join(FORMS))
+    options = parser.parse_args()
+    x = Tensor.from_numpy(np.full(64, 0.5, np.float32), device=options.device)
+    (x + 1).execute()
+    print(f"{x.device}: seconds; microseconds per node in brackets")
+    print(f"{'form':8}{'nodes':>9}{'build':>16}{'sort':>16}{'first':>18}{'again':>16}")
+    for form in options.forms.split(","):
+        for size in map(int, options.sizes.split(",")):
+            times = []
+            for _ in range(2):
+                start = time.perf_counter()
+                out = FORMS[form](x, size)
+                built = time.perf_counter()
+                count = len(topological_order([out._node()]))
+                ordered = time.perf_counter()
+                out.execute()
+                times.append((built - start, ordered - built, time.perf_counter() - ordered))
+            told = [f"{t:.3f} ({t / count * 1e6:.1f})" for t in (*times[0], times[1][2])]
+            print(f"{form:8}{count:>9,}{told[0]:>16}{told[1]:>16}{told[2]:>18}{told[3]:>16}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
