@@ -87,6 +87,7 @@ class BlockBuilder:
         self._names = set(ports)
         self._displays: list[Display] = []
         self._contents: dict[str, np.ndarray[Any, Any]] = {}
+        self._initials: dict[str, np.ndarray[Any, Any]] = {}
         self._composition: Composition | None = None
         self._views: list[View] = []
         self._statuses: list[Status] = []
@@ -249,10 +250,20 @@ class BlockBuilder:
             CopyEntry(self._access(target, reads=False, writes=True), self._access(source, reads=True, writes=False))
         )
 
-    def buffer(self, name: str, dtype: DType, shape: str, *, state: bool = False) -> BufferHandle:
+    def buffer(
+        self,
+        name: str,
+        dtype: DType,
+        shape: str,
+        *,
+        state: bool = False,
+        initial: np.ndarray[Any, Any] | None = None,
+    ) -> BufferHandle:
         """Allocate a buffer that only this block sees; `state` keeps its contents from frame to frame.
 
-        With the shape "captured", the library call that fills it says what it holds, whatever `dtype` is.
+        State is zeros at first, or `initial`, an array of its type and shape; when a block is described anew with other
+        numbers in it, the state begins again with these. With the shape "captured", the library call that fills a
+        buffer says what it holds, whatever `dtype` is.
         """
         where = self._id
         if not isinstance(name, str) or not name.isidentifier():
@@ -261,6 +272,10 @@ class BlockBuilder:
             raise checks.refuse(where, "buffer name", "be new", name)
         dtype, name = dtype if shape == "captured" else self._type(dtype), str.__str__(name)
         self._buffers[name] = InternalBuffer(name, dtype, self._shape(shape), bool(state))
+        if initial is not None:
+            if not state or not isinstance(initial, np.ndarray) or initial.dtype != dtype.numpy:
+                raise checks.refuse(where, f"what {name} holds at first", f"be an array of {dtype}, for state", initial)
+            self._initials[name] = np.array(initial, order="C")
         self._names.add(name)
         return BufferHandle(name)
 
@@ -381,6 +396,7 @@ class BlockBuilder:
             displays=tuple(self._displays),
             structural=tuple(self._structural.items()),
             contents=self._contents,
+            initials=self._initials,
             kernel_folders=(str(self._folder),) if self._folder else (),
             composition=self._composition,
             views=tuple(self._views),

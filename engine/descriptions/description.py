@@ -49,6 +49,8 @@ class BlockDescription:
     structural: tuple[tuple[str, int], ...] = ()
     #: Contents of output ports that the block provides itself; compared by dtype and shape only.
     contents: Mapping[str, np.ndarray[Any, Any]] = field(default_factory=dict, compare=False)
+    #: What state buffers of its own hold at first, where that is not zeros; a change of it begins the state again.
+    initials: Mapping[str, np.ndarray[Any, Any]] = field(default_factory=dict, compare=False)
     #: What makes the block a region, or None.
     control: Control | None = None
     #: What must hold of the block's shapes beyond its ports' rules.

@@ -53,6 +53,23 @@ class Echo(Block, id="test_small.echo"):
         build.copy(held, self.x)
 
 
+class Grow(Block, id="test_small.grow"):
+    """Add 1 in each frame to state that begins with what is told."""
+
+    out: Out[f32] = port(shape="[size]", doc="The state after this frame.")
+    first: float = param(0.0, structural=True, doc="What the last element is at first; the others are 0, 1 and so on.")
+    size: int = param(4, min=1, structural=True, doc="How many elements there are.")
+    unused: int = param(0, structural=True, doc="Changes nothing.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """Internal state, changed in place and copied out."""
+        numbers = np.arange(self.size, dtype=np.float32)
+        numbers[-1] = self.first
+        kept = build.buffer("kept", f32, "[size]", state=True, initial=numbers)
+        build.launch(Kernel(FILE, "bump"), num_threads=kept.size, args=(kept, 1.0, kept.size))
+        build.copy(self.out, kept)
+
+
 class Make(Block, id="test_small.make"):
     """Make a buffer whose elements are 1.5 when it does not run; `x` only orders it after another block."""
 

@@ -286,6 +286,9 @@ def _add_rest(work: _Work, launches: dict[int, LaunchConfig], workspace_of: Work
                 layout = Layout(buffer.dtype, buffer.shape(context))
             if buffer.of is not None:
                 layout = _seen_as(layouts[buffer.of], layout.shape)
+            initial = work.description.initials.get(buffer.name)
+            if initial is not None and initial.shape != layout.shape:
+                raise ShapeRuleError(f"its array must have shape {list(layout.shape)}, got {list(initial.shape)}")
         except ShapeRuleError as problem:
             problems.append(error(f"buffer {buffer.name}: {problem}", remedy=HELP))
         else:

@@ -228,7 +228,8 @@ def _allocate_own(
         return claimed.adopted[owner]
     try:
         if buffer.lifetime is Lifetime.STATE:
-            state = store.claim(owner, buffer.layout, buffer.initial)
+            initials = plan.description.by_id[owner.node].description.initials
+            state = store.claim(owner, buffer.layout, initials.get(owner.port, buffer.initial))
             claimed.states[owner] = state
             return state.memory
         memory = pool.acquire(buffer.layout.size_bytes)

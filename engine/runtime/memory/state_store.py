@@ -1,7 +1,7 @@
 """The state store: buffers whose contents outlive a frame, by the output or internal buffer that owns them."""
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,13 +14,15 @@ from engine.runtime.memory.buffer_pool import BufferPool
 from engine.types import nearest_number
 from engine.types.bits import same
 
+Initial = float | np.ndarray[Any, Any]
+
 
 class KeptState(NamedTuple):
-    """A state buffer: its layout, its memory, and the number that it is initialised with."""
+    """A state buffer: its layout, its memory, and what it holds at first: an array, or one number throughout."""
 
     layout: Layout
     memory: Memory
-    initial: float = 0.0
+    initial: Initial = 0.0
 
 
 class StateStore:
@@ -36,15 +38,27 @@ class StateStore:
         allocations = plan.buffers.allocations
         return frozenset(o for o, s in self._kept.items() if o in allocations and allocations[o].layout == s.layout)
 
-    def claim(self, owner: PortRef, layout: Layout, initial: float = 0.0) -> KeptState:
-        """Return the memory of a state; new memory filled with `initial` if element type or shape are new."""
+    def claim(self, owner: PortRef, layout: Layout, initial: Initial = 0.0) -> KeptState:
+        """Return the memory of a state; new memory, with `initial` in it, if element type, shape or array are new.
+
+        Another number as `initial` counts when the state is cleared.
+        """
         kept = self._kept.get(owner)
-        if kept is not None and kept.layout == layout:
+        if kept is not None and kept.layout == layout and not _is_other_array(kept.initial, initial):
             return kept._replace(initial=initial)
         state = KeptState(layout, self._pool.acquire(layout.size_bytes), initial)
-        if not same(float(initial), 0.0):
+        if not same(initial, 0.0):
             self._fill(state)
         return state
+
+    def begin_again(self, owner: PortRef, initial: np.ndarray[Any, Any]) -> bool:
+        """Fill a state with another array, and return True; False when it is what the state began with."""
+        kept = self._kept[owner]
+        if not _is_other_array(kept.initial, initial):
+            return False
+        self._kept[owner] = kept._replace(initial=initial)
+        self._fill(self._kept[owner])
+        return True
 
     def abandon(self, claimed: Mapping[PortRef, KeptState]) -> None:
         """Take back what was claimed for a graph that won't run."""
@@ -73,6 +87,9 @@ class StateStore:
             self._fill(state)
 
     def _fill(self, state: KeptState) -> None:
+        if isinstance(state.initial, np.ndarray):
+            self._device.write(state.memory, state.initial)
+            return
         if same(float(state.initial), 0.0):
             self._device.fill(state.memory, 0)
             return
@@ -83,6 +100,11 @@ class StateStore:
             number = nearest_number(dtype, state.initial)
             contents = np.full(state.layout.size_bytes // number.itemsize, number)
         self._device.write(state.memory, contents)
+
+
+def _is_other_array(before: Initial, now: Initial) -> bool:
+    """Return whether a state that began with one must begin again with the other."""
+    return isinstance(now, np.ndarray) and not same(before, now)
 
 
 def move(device: Device, moves: Iterable[tuple[Memory, Memory, int]]) -> None:

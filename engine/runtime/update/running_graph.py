@@ -100,6 +100,8 @@ class RunningGraph:
                 if then.contents[name] is not contents:
                     self._services.device.write(self.compiled.memory[PortRef(node.id, name)], contents)
                     changed = True
+            for name, initial in now.initials.items():
+                changed |= self._services.states.begin_again(PortRef(node.id, name), initial)
             for name, array in now.externals.items():
                 if then.externals[name] is not array:
                     try:

@@ -9,9 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine import Engine, Patch, UpdateLevel
+from engine.descriptions.builder import BlockBuilder
+from engine.descriptions.checks import BlockCallError
 from engine.descriptions.entries import CopyEntry
 from engine.patch.document import NodeRef
 from engine.protocol.messages import Reset, SetRunning
+from engine.types import f32
 from tests.fuzzing import many
 from tests.runtime.conftest import Kernels
 from tests.runtime.small_blocks import add_to, array, bump, zeros
@@ -284,6 +287,51 @@ def test_a_new_initial_value_counts_from_the_next_reset() -> None:
         engine.post(Reset())
         engine.step()
         assert read(engine, delay) == [50]
+
+
+def test_state_begins_with_an_array() -> None:
+    """It goes on when its block is described anew with the same numbers, and begins again with others or at a reset."""
+    patch = Patch()
+    grow = patch.add("test_small.grow", first=10.0)
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        engine.step()
+        assert read(engine, grow) == [2, 3, 4, 12]
+        patch.set(grow, unused=1)
+        engine.step()
+        assert read(engine, grow) == [3, 4, 5, 13]
+        other = zeros(patch, 3)
+        engine.step()
+        assert read(engine, grow) == [4, 5, 6, 14]
+        patch.set(grow, first=-1.0)
+        engine.step()
+        assert read(engine, grow) == [1, 2, 3, 0]
+        patch.set(grow, first=7.0)
+        patch.remove(other)
+        engine.step()
+        assert read(engine, grow) == [1, 2, 3, 8]
+        patch.set(grow, size=2)
+        engine.step()
+        assert read(engine, grow) == [1, 8]
+        engine.step()
+        engine.post(Reset())
+        engine.step()
+        assert read(engine, grow) == [1, 8]
+
+
+@pytest.mark.parametrize(
+    ("initial", "state", "rule"),
+    [
+        (np.zeros(3), True, "an array of f32"),
+        ([0.0], True, "an array of f32"),
+        (np.zeros(3, np.float32), False, "for state"),
+    ],
+)
+def test_what_state_holds_at_first_must_be_an_array_of_its_type(initial: Any, state: bool, rule: str) -> None:
+    """The builder says so at once; a wrong shape is told at the node."""
+    build = BlockBuilder("test.block", {}, (), {}, None)
+    with pytest.raises(BlockCallError, match=rule):
+        build.buffer("kept", f32, "[3]", state=state, initial=initial)
 
 
 def test_a_paused_engine_shows_edits_without_moving_a_delay_on() -> None:
