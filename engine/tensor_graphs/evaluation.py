@@ -61,7 +61,8 @@ def _computed(node: Node, inputs: Sequence[Array], batch: int) -> Array:
 
 def _rounded(array: Array, dtype: DType) -> Array:
     """Return elements as an element type; f16 and bf16 as f32 that hold such."""
-    if dtype == bf16:
-        return from_bf16(to_bf16(array.astype(np.float32)))
-    rounded = array.astype(dtype.numpy)
+    with np.errstate(all="ignore"):
+        if dtype == bf16:
+            return from_bf16(to_bf16(array.astype(np.float32)))
+        rounded = array.astype(dtype.numpy)
     return rounded.astype(np.float32) if dtype == f16 else rounded

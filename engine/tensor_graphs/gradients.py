@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from engine.tensor_graphs.errors import InvalidOperation
+from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_graphs.graph import Node, reachable
 from engine.tensor_graphs.operations.leaves import Constant
 from engine.tensor_graphs.operations.reductions import sum_to
-from engine.tensor_graphs.types import FLOATS, TensorType
+from engine.tensor_graphs.types import FLOATS, TensorType, broadcast_shapes
 
 
 def gradients(of: Node, wanted: Sequence[Node], seed: Node | None = None) -> Mapping[Node, Node]:
@@ -40,7 +40,13 @@ def gradients(of: Node, wanted: Sequence[Node], seed: Node | None = None) -> Map
         gradient = found.get(node)
         if gradient is None or node not in leading or not any(other in leading for other in node.inputs):
             continue
-        for other, part in zip(node.inputs, node.operation.backward(node, gradient), strict=True):
+        parts = node.operation.backward(node, gradient)
+        if len(parts) != len(node.inputs):
+            label, count = node.operation.label, len(node.inputs)
+            raise InvalidOperation(
+                f"{label}.backward must give {count} gradients, one for each input, got {len(parts)}"
+            )
+        for other, part in zip(node.inputs, parts, strict=True):
             if part is None or other not in leading:
                 continue
             part = _fitting(part, other, node)
@@ -59,9 +65,13 @@ def _leading_to(order: Sequence[Node], wanted: Collection[Node]) -> set[Node]:
 
 def _fitting(part: Node, other: Node, node: Node) -> Node:
     """Return the gradient of an input, summed to the input's type; InvalidOperation when it can't be."""
-    summed = sum_to(part, other.type)
-    if summed.type != other.type:
+    given, wanted = part.type, other.type
+    try:
+        broadcasts = broadcast_shapes(given.shape, wanted.shape) == given.shape
+    except ShapeMismatch:
+        broadcasts = False
+    if not broadcasts or given.dtype != wanted.dtype or (wanted.batched and not given.batched):
         raise InvalidOperation(
-            f"{node.operation.label}.backward must give {other!r} a gradient of its type, got {part.type}"
+            f"{node.operation.label}.backward must give {other!r} a gradient of its type, got {given}"
         )
-    return summed
+    return sum_to(part, wanted)
