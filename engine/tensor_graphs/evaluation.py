@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.tensor_graphs.errors import ExecutionFailed, ShapeMismatch
-from engine.tensor_graphs.graph import Node, reachable
-from engine.tensor_graphs.operations.leaves import BatchSize, Leaf
+from engine.tensor_graphs.graph import Node, Operation, reachable
+from engine.tensor_graphs.operations.leaves import BatchSize, Leaf, Numbers
 from engine.types import DType, bf16, f16, from_bf16, s32, to_bf16
 
 Array = np.ndarray[Any, Any]
@@ -54,9 +54,21 @@ def _computed(node: Node, inputs: Sequence[Array], batch: int) -> Array:
     if isinstance(node.operation, Leaf):
         raise ExecutionFailed(f"leaf must have a value, got none for {node!r}")
     with np.errstate(all="ignore"):
-        found = np.full(1, batch) if isinstance(node.operation, BatchSize) else node.operation.evaluate(*inputs)
-    found = np.broadcast_to(found, (batch if node.type.batched else 1, *node.type.shape))
-    return _rounded(found, node.type.dtype)
+        found = _told(node.operation, batch) if not node.inputs else node.operation.evaluate(*inputs)
+    type_ = node.type
+    shape, dtype = (type_.shape, type_.dtype) if type_.nnz is None else (type_.stored_shape, s32)
+    return _rounded(np.broadcast_to(found, (batch if type_.batched else 1, *shape)), dtype)
+
+
+def _told(operation: Operation, batch: int) -> Array:
+    """Return the value of what has no inputs, which may depend on the number of examples."""
+    match operation:
+        case BatchSize():
+            return np.full(1, batch)
+        case Numbers(type_):
+            examples = batch if type_.batched else 1
+            return np.arange(examples * type_.size).reshape(examples, *type_.shape)
+    return operation.evaluate()
 
 
 def _rounded(array: Array, dtype: DType) -> Array:

@@ -17,9 +17,10 @@ from engine.tensor.training.variables import Variables
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_graphs.graph import Node
 from engine.tensor_graphs.inspection import graph_dot
+from engine.tensor_graphs.networks.data import LOSSES, ORDER, TRAIN, data_name, with_data
 from engine.tensor_graphs.networks.functions import Function, Instruction, Role
 from engine.tensor_graphs.networks.instructions import function_code, node_names
-from engine.tensor_graphs.networks.network import LOSS, Network
+from engine.tensor_graphs.networks.network import LOSS, STEP, Network
 
 Array = np.ndarray[Any, Any]
 #: Arrays by the names of inputs.
@@ -42,6 +43,8 @@ class Graph:
         self._functions = dict(network.functions)
         self._variables = Variables(self.tensors, network.variables)
         self._programs: dict[tuple[str, bool], _Runnable] = {}
+        #: How many examples of data there are, and how many losses are kept.
+        self._data: tuple[int, int] | None = None
         #: How many launches were made.
         self.launches = 0
 
@@ -55,10 +58,6 @@ class Graph:
 
         Inputs that are left out stay as they are, unless the number of examples is another one.
         """
-        there = self.network.of_role(Role.INPUT)
-        for name in inputs:
-            if name not in there:
-                raise InvalidOperation(f"input must be one of {', '.join(there)}, got {name!r}")
         self._variables.set_inputs(inputs)
 
     def run(self, function: str, inputs: Inputs | None = None) -> None:
@@ -94,6 +93,52 @@ class Graph:
         if inputs:
             self.set_inputs(inputs)
         self._launch("step", count)
+
+    def set_data(self, inputs: Inputs, *, losses: int = 1000) -> None:
+        """Upload all examples to train on: each input with the batch in front, which has all of them here.
+
+        The losses of so many last steps are kept. What is uploaded later replaces this; the same number of examples and
+        losses needs no new program.
+        """
+        count, arrays = self._variables.checked(inputs)
+        batched = [name for name, item in self.network.of_role(Role.INPUT).items() if item.leaf.type.batched]
+        if missing := [name for name in batched if name not in arrays]:
+            raise InvalidOperation(f"data must be given for all inputs, got none for {', '.join(missing)}")
+        if self._data != (count, losses):
+            self.network = with_data(self.network, count, losses)
+            self._variables.replace(self.network.variables, [ORDER, LOSSES, *map(data_name, batched)])
+            self._functions[TRAIN] = self.network.functions[TRAIN]
+            self._forget(TRAIN)
+            self._data = (count, losses)
+            self._variables.write(ORDER, np.arange(count))
+        for name in batched:
+            self._variables.write(data_name(name), arrays[name])
+
+    def train(self, steps: int, *, batch: int, shuffle: int | None = None) -> None:
+        """Train so many steps on batches of the data, all in one launch.
+
+        Examples come in the order in which they were given, over and over. With `shuffle`, a seed, their order is
+        random first.
+        """
+        if self._data is None:
+            raise InvalidOperation("data must be set by set_data before train")
+        if steps < 1:
+            raise InvalidOperation(f"number of steps must be 1 or more, got {steps}")
+        count, _ = self._data
+        if shuffle is not None:
+            self._variables.write(ORDER, np.random.default_rng(shuffle).permutation(count))
+        self._variables.resize(batch)
+        self._launch(TRAIN, steps)
+
+    @property
+    def losses(self) -> Array:
+        """The losses of the last steps on data, as many as are kept, the last one at the end."""
+        if self._data is None:
+            return np.zeros(0)
+        _, kept = self._data
+        count = int(self._variables.read(STEP))
+        found = self._variables.read(LOSSES)
+        return np.roll(found, -(count % kept)) if count > kept else found[:count]
 
     def synchronize(self) -> None:
         """Wait for what was launched."""
@@ -164,8 +209,7 @@ class Graph:
     def define(self, name: str, instructions: Iterable[Instruction]) -> None:
         """Add a function, or replace it: instructions (Write, Accumulate, Set, or your own), one after another."""
         self._functions[name] = Function.of(name, instructions).optimised()
-        for key in [key for key in self._programs if key[0] == name]:
-            self._programs.pop(key).program.close()
+        self._forget(name)
 
     def function(self, name: str) -> Function:
         """Return a function; InvalidOperation when there is none of the name."""
@@ -208,6 +252,11 @@ class Graph:
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _forget(self, name: str) -> None:
+        """Give back the programs of a function that is replaced."""
+        for key in [key for key in self._programs if key[0] == name]:
+            self._programs.pop(key).program.close()
 
     def _launch(self, name: str, turns: int | None = None) -> None:
         if not self.function(name).writes:

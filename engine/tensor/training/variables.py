@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ class Variables:
 
     def __init__(self, tensors: Tensors, variables: Mapping[str, Variable]) -> None:
         self._tensors = tensors
-        self._variables = variables
+        self._variables = dict(variables)
         self._buffers: dict[str, TensorBuffer] = {}
         self._views: dict[str, TensorBuffer] = {}
         #: Inputs that were given for the current batch.
@@ -37,6 +37,23 @@ class Variables:
 
         Buffers are replaced only for a batch that is larger than all before.
         """
+        batch, checked = self.checked(inputs)
+        self.resize(batch)
+        for name, array in checked.items():
+            if name not in self._buffers:
+                self._buffers[name] = self._tensors.buffer(self.variable(name).leaf.type, self.largest)
+            self._given.add(name)
+            self._put(self.buffer(name), array)
+
+    def checked(self, inputs: Mapping[str, npt.ArrayLike]) -> tuple[int, dict[str, Array]]:
+        """Return how many examples inputs have, the current batch if that isn't said, and them as arrays.
+
+        InvalidOperation or ShapeMismatch when one of them is wrong.
+        """
+        there = [name for name, variable in self._variables.items() if variable.role is Role.INPUT]
+        for name in inputs:
+            if name not in there:
+                raise InvalidOperation(f"input must be one of {', '.join(there)}, got {name!r}")
         arrays = {name: np.asarray(value) for name, value in inputs.items()}
         batched = [name for name in arrays if self.variable(name).leaf.type.batched]
         sizes = {name: len(arrays[name]) if arrays[name].ndim else 0 for name in batched}
@@ -46,17 +63,14 @@ class Variables:
         batch = next(iter(sizes.values()), self.batch)
         if sizes and batch < 1:
             raise ShapeMismatch(f"batch must have 1 example or more, got {batch}")
-        checked = {name: self._checked(name, array, batch) for name, array in arrays.items()}
-        self._resize(batch)
-        for name, array in checked.items():
-            if name not in self._buffers:
-                self._buffers[name] = self._tensors.buffer(self.variable(name).leaf.type, self.largest)
-            self._given.add(name)
-            self._put(self.buffer(name), array)
+        return batch, {name: self._checked(name, array, batch) for name, array in arrays.items()}
 
-    def _resize(self, batch: int) -> None:
+    def resize(self, batch: int) -> None:
+        """Set the number of examples; inputs must be given for it then."""
         if batch == self.batch:
             return
+        if batch < 1:
+            raise ShapeMismatch(f"batch must have 1 example or more, got {batch}")
         self.batch = batch
         self._given = {name for name in self._given if not self.variable(name).leaf.type.batched}
         for name in [name for name, view in self._views.items() if view.type.batched]:
@@ -106,6 +120,15 @@ class Variables:
         """Return a copy of what a variable holds, in its shape, behind the batch axis if it has one; bf16 as f32."""
         found = self.buffer(name).read()
         return from_bf16(found) if self.variable(name).leaf.type.stored_dtype == bf16 else found
+
+    def replace(self, variables: Mapping[str, Variable], changed: Iterable[str]) -> None:
+        """Take other variables; those that are new or changed are made again when they are used."""
+        self._variables.update(variables)
+        self._tensors.synchronize()
+        for name in changed:
+            self._views.pop(name, None)
+            if name in self._buffers:
+                self._buffers.pop(name).free()
 
     def variable(self, name: str) -> Variable:
         """Return a variable; InvalidOperation when there is none of the name."""

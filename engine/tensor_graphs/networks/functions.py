@@ -25,6 +25,7 @@ class Role(Enum):
     """What a variable is for."""
 
     INPUT = "input"
+    DATA = "data"
     WEIGHTS = "weights"
     VALUES = "values"
     GRADIENTS = "gradients"

@@ -85,3 +85,30 @@ class BatchSize(Operation):
         source = CudaFile("tensor_numbers.cu", CudaOptions({"ELEMENT": self.dtype.cuda_name}))
         size = Extent(step.batch)
         step.build.launch(Kernel(source, "store_size"), num_threads=1, thread_block=1, args=(writes(step.out), size))
+
+
+@dataclass(frozen=True)
+class Numbers(Operation):
+    """0, 1, 2 and so on, through the whole tensor as it lies in memory, the batch first."""
+
+    type: TensorType
+
+    @property
+    def is_differentiable(self) -> bool:
+        """Return False: it has no gradient."""
+        return False
+
+    def result(self, *inputs: TensorType) -> TensorType:
+        """Return its type."""
+        return self.type
+
+    def is_elementwise(self, node: Node) -> bool:
+        """Return True."""
+        return True
+
+    def element(self, at: Element) -> Port:
+        """Write the element's own number."""
+        number = at.place.number
+        if isinstance(number, int):
+            return at.constant(number, self.type.dtype)
+        return at.op("convert", x=number, type=str(self.type.dtype))

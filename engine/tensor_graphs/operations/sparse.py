@@ -15,7 +15,7 @@ from engine.tensor_graphs.lowering.sparse import write_sparse_outer, write_spars
 from engine.tensor_graphs.lowering.step import Step
 from engine.tensor_graphs.operations.reductions import broadcast_to
 from engine.tensor_graphs.types import TensorType, require_floats
-from engine.types import s32
+from engine.types import DType, s32
 
 if TYPE_CHECKING:
     from engine.ops.graph import Port
@@ -124,6 +124,32 @@ class SparseRows(Operation):
     def element(self, at: Element) -> Port:
         """Return a row number."""
         return at.rows(0)
+
+
+@dataclass(frozen=True)
+class SparseColumn(Operation):
+    """A sparse column [size, 1] of which the operand, s32[nnz], has the row numbers, with -1 where there are fewer."""
+
+    keeps_elements = True
+
+    size: int
+    dtype: DType
+
+    @property
+    def is_differentiable(self) -> bool:
+        """Return False: it has no gradient."""
+        return False
+
+    def result(self, *inputs: TensorType) -> TensorType:
+        """Return the type of the column."""
+        (rows,) = inputs
+        if rows.dtype != s32 or len(rows.shape) != 1 or rows.nnz is not None:
+            raise InvalidOperation(f"rows of a sparse column must be s32[nnz], got {rows}")
+        return TensorType((self.size, 1), self.dtype, rows.batched, rows.shape[0])
+
+    def evaluate(self, *inputs: Array) -> Array:
+        """Return the rows, which is how the column is stored."""
+        return inputs[0]
 
 
 def require_column(column: TensorType) -> None:
