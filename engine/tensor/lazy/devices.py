@@ -56,6 +56,14 @@ class LazyDevice:
         if len(self._seen) > KEPT_PROGRAMS:
             self._seen.popitem(last=False)
 
+    def forget_programs(self) -> bool:
+        """Give back the memory of all programs; return whether there were any."""
+        programs = list(self._programs.values())
+        self._programs.clear()
+        for program in programs:
+            program.close()
+        return bool(programs)
+
     def has_seen(self, general: Hashable) -> bool:
         """Return whether a program of a more general structure was kept."""
         return general in self._seen
@@ -73,9 +81,7 @@ class LazyDevice:
         """Free everything on the device."""
         with self.lock:
             self._device.activate()
-            for program in self._programs.values():
-                program.close()
-            self._programs.clear()
+            self.forget_programs()
             self.tensors.close()
             self._device.close()
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Container, Hashable, Sequence
+from collections.abc import Collection, Container, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 
 from engine.device.protocol import part_of
-from engine.diagnostics import WarploomError
+from engine.diagnostics import DeviceError, WarploomError
 from engine.tensor.execution import Program, TensorBuffer
 from engine.tensor.lazy.devices import LazyDevice
 from engine.tensor.lazy.graph import LazyNode
@@ -23,6 +24,9 @@ from engine.types import f32, f64, s32, s64, u8, u32, u64
 
 #: The most operations of a program: compiling and planning take longer than linear time.
 SEGMENT = 1000
+#: The most programs of several operations that one execution compiles. The rest is computed by programs that are there,
+#: or one operation at a time: compiling takes far longer, and pays only in a graph that is computed again.
+MOST_COMPILED = 8
 #: Types of numbers that a program can be given instead of having them in its kernels, and the room for each.
 NUMBERS = (f32, f64, s32, u32, s64, u64)
 NUMBER_BYTES = 16
@@ -35,14 +39,34 @@ class Segment:
     nodes: list[LazyNode]
     kept: list[LazyNode]
 
+    @property
+    def inputs(self) -> list[LazyNode]:
+        """The nodes with values that it needs, in the order in which it needs them."""
+        return list(dict.fromkeys(other for node in self.nodes for other in node.inputs if other.value is not None))
+
 
 def compute(device: LazyDevice, wanted: Sequence[LazyNode]) -> None:
     """Compute nodes of one graph, with all that they need. ExecutionFailed, and what was computed before stays."""
     segments = find_segments(wanted)
+    compiled = 0
     with device.lock:
         device.tensors.device.activate()
         while segments:
-            _run(device, segments.popleft())
+            segment = segments.popleft()
+            with _told(device, segment):
+                program, numbers = _find_program(device, segment)
+                if program is None and compiled == MOST_COMPILED and len(segment.nodes) > 1:
+                    segments.extendleft(Segment([node], [node]) for node in reversed(segment.nodes))
+                    continue
+                if program is None:
+                    compiled += len(segment.nodes) > 1
+                    program, numbers = _make_program(device, segment)
+                try:
+                    _launch(device, segment, program, numbers)
+                except WarploomError as problem:
+                    if not _lacks_memory(problem) or not device.forget_programs():
+                        raise
+                    _launch(device, segment, *_make_program(device, segment))
 
 
 def find_segments(wanted: Sequence[LazyNode], longest: int = SEGMENT) -> deque[Segment]:
@@ -84,56 +108,69 @@ def _is_needed_elsewhere(node: LazyNode, computed: Container[Node]) -> bool:
     return any(user is not None and user.value is None and user not in computed for user in users)
 
 
-def _run(device: LazyDevice, segment: Segment) -> None:
-    """Compute a segment, and let its nodes have their values."""
-    inputs = list(dict.fromkeys(other for node in segment.nodes for other in node.inputs if other.value is not None))
+@contextmanager
+def _told(device: LazyDevice, segment: Segment) -> Iterator[None]:
+    """Turn what goes wrong into ExecutionFailed, which names the last tensor of a segment, and where it was made."""
     try:
-        program, numbers = _program(device, segment, inputs)
-        held = _write_numbers(device, numbers) if numbers else None
-        buffers = [_value(node).buffer for node in inputs]
-        if held is not None:
-            buffers += _parts(held.buffer, numbers)
-        values = [device.buffer(node.type) for node in segment.kept]
-        program.run(buffers, [value.buffer for value in values])
-        device.tensors.synchronize()  # memory that goes back now must not be in use
+        yield
     except WarploomError as problem:
         last = segment.kept[-1]
         where = f", made at {last.origin}," if last.origin else ""
         raise ExecutionFailed(f"{last!r}{where} must be computed on {device.name}, got: {problem}") from problem
+
+
+def _lacks_memory(problem: BaseException | None) -> bool:
+    while problem is not None and not isinstance(problem, DeviceError):
+        problem = problem.__cause__
+    return problem is not None
+
+
+def _find_program(device: LazyDevice, segment: Segment) -> tuple[Program | None, list[LazyNode]]:
+    """Return the program that was made for a segment, and the numbers that it must be given as further inputs."""
+    structure, numbers = structure_of(segment)
+    program = device.program(structure)
+    if program is not None or not numbers:
+        return program, []
+    return device.program(structure_of(segment, numbers)[0]), numbers
+
+
+def _make_program(device: LazyDevice, segment: Segment) -> tuple[Program, list[LazyNode]]:
+    """Make a program for a segment, and return the numbers that it must be given as further inputs.
+
+    The first has its numbers in its kernels. When a second would differ in them alone, it is one that is given numbers.
+    """
+    structure, numbers = structure_of(segment)
+    general, _ = structure_of(segment, numbers)
+    if device.has_seen(general):
+        structure = general
+    else:
+        numbers = []
+    program = Program(device.tensors, [*segment.inputs, *numbers], segment.kept)
+    device.keep(structure, program, general)
+    return program, numbers
+
+
+def _launch(device: LazyDevice, segment: Segment, program: Program, numbers: Sequence[LazyNode]) -> None:
+    """Compute a segment, and let its nodes have their values."""
+    held = _write_numbers(device, numbers) if numbers else None
+    buffers = [_value(node).buffer for node in segment.inputs]
+    if held is not None:
+        buffers += _parts(held.buffer, numbers)
+    values = [device.buffer(node.type) for node in segment.kept]
+    program.run(buffers, [value.buffer for value in values])
+    device.tensors.synchronize()  # memory that goes back now must not be in use
     for node, value in zip(segment.kept, values, strict=True):
         node.settle(value)
 
 
-def _program(device: LazyDevice, segment: Segment, inputs: Sequence[LazyNode]) -> tuple[Program, list[LazyNode]]:
-    """Return a program for a segment, and the numbers that it must be given as further inputs.
-
-    A program has numbers in its kernels. When a second one would differ in them alone, it is one that is given numbers.
-    """
-    structure, numbers = structure_of(segment, inputs)
-    program = device.program(structure)
-    if program is not None:
-        return program, []
-    general = ("any numbers", structure_of(segment, inputs, numbers)[0])
-    if not numbers or not device.has_seen(general):
-        program = Program(device.tensors, inputs, segment.kept)
-        device.keep(structure, program, general)
-        return program, []
-    program = device.program(general)
-    if program is None:
-        program = Program(device.tensors, [*inputs, *numbers], segment.kept)
-        device.keep(general, program)
-    return program, numbers
-
-
-def structure_of(
-    segment: Segment, inputs: Sequence[LazyNode], given: Collection[LazyNode] = ()
-) -> tuple[Hashable, list[LazyNode]]:
+def structure_of(segment: Segment, given: Collection[LazyNode] = ()) -> tuple[Hashable, list[LazyNode]]:
     """Return what is equal for segments that one program can compute, and the nodes that are numbers in it.
 
     That is operations, types, how they are wired, and numbers, of which those that are `given` may differ.
     """
+    inputs = segment.inputs
     place: dict[Node, int] = {node: number for number, node in enumerate(inputs)}
-    rows: list[Hashable] = [tuple(node.type for node in inputs)]
+    rows: list[Hashable] = [tuple(node.type for node in inputs), bool(given)]
     numbers: list[LazyNode] = []
     for node in segment.nodes:
         for other in node.inputs:

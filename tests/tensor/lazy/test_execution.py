@@ -3,11 +3,13 @@
 import gc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 
+from engine.diagnostics import DeviceError
 from engine.tensor import ExecutionFailed, InvalidOperation, Tensor, execute
 from engine.tensor.execution import Program
 from engine.tensor.lazy import execution
@@ -155,8 +157,7 @@ def equal(make: Callable[[Tensor, Tensor], Tensor], other: Callable[[Tensor, Ten
         a, b = (Tensor.from_numpy(np.ones(shape, np.float32), device="host") for _ in range(2))
         out = make(a, b)
         (segment,) = find_segments([out._lazy])
-        inputs = list(dict.fromkeys(n for node in segment.nodes for n in node.inputs if n.value is not None))
-        return structure_of(segment, inputs)[0]
+        return structure_of(segment)[0]
 
     assert structure(make) == structure(make)
     return structure(make) == structure(other)
@@ -265,6 +266,24 @@ def test_equal_segments_share_a_program(work: Work) -> None:
     assert work.launched == 10
     assert work.made <= 3
     np.testing.assert_allclose(out.numpy(), X * 67, rtol=1e-5)
+
+
+@pytest.mark.usefixtures("short")
+def test_what_is_never_the_same_is_computed_one_by_one(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After some programs, an execution compiles no more: an operation has a program of its own."""
+    monkeypatch.setattr(execution, "MOST_COMPILED", 3)
+    choose = Random(11)
+    out, expected = given(), X
+    x = out
+    for _ in range(70):
+        if choose.random() < 0.5:
+            out, expected = out.maximum(x), np.maximum(expected, X)
+        else:
+            out, expected = (out + x) * 0.5, (expected + X) / 2
+    out.execute()
+    np.testing.assert_allclose(out.numpy(), expected, rtol=1e-5)
+    assert work.made <= 3 + 3
+    assert len(out.graph) == 2
 
 
 def test_the_work_is_linear(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -390,6 +409,27 @@ def test_the_segments_of_one_execution_free_what_they_no_longer_need(monkeypatch
     monkeypatch.setattr(Program, "run", watch)
     out.execute()
     assert most <= before + (4 << 20)
+
+
+def test_programs_give_way_when_memory_runs_out(on: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that are kept for later have memory of their own."""
+    x = Tensor.from_numpy(X, device=on)
+    for turn in range(3):
+        (x + turn).execute()
+    pool = lazy_device(on).tensors.services.pool
+    acquire, refused = pool.acquire, []
+
+    def refuse(size_bytes: int, **options: Any) -> Any:
+        if len(lazy_device(on)._programs) > 1 and size_bytes == 4 * 24 * 8:
+            refused.append(size_bytes)
+            raise DeviceError("allocation must fit in memory")
+        return acquire(size_bytes, **options)
+
+    monkeypatch.setattr(pool, "acquire", refuse)
+    wide = Tensor.ones((8, 4, 6), device=on) * x
+    np.testing.assert_array_equal(wide.numpy(), np.broadcast_to(X, (8, 4, 6)))
+    assert refused == [768]
+    assert len(lazy_device(on)._programs) == 1
 
 
 # What goes wrong
