@@ -25,7 +25,9 @@ from engine.kernel_sources.sources import (
     PythonOptions,
 )
 from engine.libraries import blas, dnn, fft, images, lapack, sparse
-from engine.ops import GraphBuilder, OpGraph, OpPort, graph_from_json
+from engine.network_patches.train_block import TrainBlock
+from engine.network_patches.training import OPTIMISERS
+from engine.ops import GraphBuilder, OpGraph, graph_from_json
 from engine.patch.composite import Composite
 from engine.patch.composite_builder import CompositeBuilder
 from engine.types import (
@@ -47,6 +49,7 @@ from engine.values.midi import midi_name
 from engine.values.osc import osc_name
 
 __all__ = [
+    "OPTIMISERS",
     "AdaptiveBlock",
     "Block",
     "BlockBuilder",
@@ -77,6 +80,7 @@ __all__ = [
     "ReshapeView",
     "SliceView",
     "Struct",
+    "TrainBlock",
     "TransposeView",
     "UserArray",
     "Value",

@@ -88,6 +88,7 @@ class BlockBuilder:
         self._displays: list[Display] = []
         self._contents: dict[str, np.ndarray[Any, Any]] = {}
         self._initials: dict[str, np.ndarray[Any, Any]] = {}
+        self._numbers = 0
         self._composition: Composition | None = None
         self._views: list[View] = []
         self._statuses: list[Status] = []
@@ -98,6 +99,11 @@ class BlockBuilder:
         self._appends = [spec for spec in ports.values() if spec.append]
         for spec in self._appends:
             self._begin_append(spec)
+
+    def number(self) -> int:
+        """Return 1, 2 and so on, call by call, for names of buffers."""
+        self._numbers += 1
+        return self._numbers
 
     @property
     def entry_count(self) -> int:
@@ -273,11 +279,17 @@ class BlockBuilder:
         dtype, name = dtype if shape == "captured" else self._type(dtype), str.__str__(name)
         self._buffers[name] = InternalBuffer(name, dtype, self._shape(shape), bool(state))
         if initial is not None:
-            if not state or not isinstance(initial, np.ndarray) or initial.dtype != dtype.numpy:
-                raise checks.refuse(where, f"what {name} holds at first", f"be an array of {dtype}, for state", initial)
-            self._initials[name] = np.array(initial, order="C")
+            if not state:
+                raise checks.refuse(where, f"what {name} holds at first", "be for state", initial)
+            self._begin(name, dtype, initial)
         self._names.add(name)
         return BufferHandle(name)
+
+    def _begin(self, name: str, dtype: DType, initial: object) -> None:
+        """Say what a state holds at first."""
+        if not isinstance(initial, np.ndarray) or initial.dtype != dtype.numpy:
+            raise checks.refuse(self._id, f"what {name} holds at first", f"be an array of {dtype}", initial)
+        self._initials[name] = np.array(initial, order="C")
 
     def seen_as(self, source: BufferHandle, shape: str) -> BufferHandle:
         """Return the elements of a port or buffer in another shape, as library calls look at it; nothing is copied."""
@@ -293,14 +305,20 @@ class BlockBuilder:
         return BufferHandle(made.name)
 
     def provide(self, port: BufferHandle, array: np.ndarray[Any, Any]) -> None:
-        """Give an output contents, and with them its shape: the array is uploaded once, before the first launch."""
+        """Give an output contents, and with them its shape: the array is uploaded once, before the first launch.
+
+        Of a `state` output, whose shape is its own, it is what the state holds at first, as `initial` of `buffer`.
+        """
         name = self._output(port, "port of provide")
         contents = np.asarray(array, order="C")
         if contents.dtype.hasobject or not contents.size:
             raise checks.refuse(self._id, "contents", "be an array of numbers, not empty", array)
         if np.ma.is_masked(array):
             raise checks.refuse(self._id, "contents", "have no masked elements", array)
-        self._contents[name] = contents
+        if self._ports[name].state:
+            self._begin(name, self._ports[name].dtype, contents)
+        else:
+            self._contents[name] = contents
 
     def view(self, target: BufferHandle, source: BufferHandle, transform: Transform) -> None:
         """Make the output `target` a view of the input `source`: the same memory, seen through `transform`."""

@@ -30,7 +30,7 @@ class Placed:
     settings: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Member:
     """A kind of node of a network. `apply` adds what it computes to the network, and returns the result.
 

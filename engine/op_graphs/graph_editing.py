@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from engine.blocktypes.block import Block
 from engine.chains.chain_block import ChainBlock
 from engine.chains.chain_patch import ChainPatch
 from engine.diagnostics import PatchError
+from engine.network_patches.network_patch import NetworkPatch
+from engine.network_patches.train_block import TrainBlock
 from engine.op_graphs.op_patch import OpPatch
 from engine.patch.changes import Change, NodeRemoved, ParameterChanged
 from engine.patch.comparison import difference
 from engine.patch.document import Patch
 from engine.patch.inner_patch import InnerPatch
 
+#: What blocks hold that is no op graph.
+_HOLDS: dict[type[Block], type[InnerPatch]] = {ChainBlock: ChainPatch, TrainBlock: NetworkPatch}
 #: The parameter of a block that holds its op graph.
 GRAPH = "graph"
 
@@ -27,8 +32,10 @@ def has_op_graph(patch: Patch, node: str) -> bool:
 def open_inner(outer: Patch, node: str) -> InnerPatch:
     """Return what a block holds as a patch: an op graph or a chain; PatchError when it has another form."""
     block_type = outer.block_type(node)
-    is_chain = block_type is not None and issubclass(block_type, ChainBlock)
-    opened: type[InnerPatch] = ChainPatch if is_chain else OpPatch
+    opened: type[InnerPatch] = OpPatch
+    for kind, holds in _HOLDS.items():
+        if block_type is not None and issubclass(block_type, kind):
+            opened = holds
     return opened.parse(outer.value(node, GRAPH))
 
 

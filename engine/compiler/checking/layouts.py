@@ -286,14 +286,15 @@ def _add_rest(work: _Work, launches: dict[int, LaunchConfig], workspace_of: Work
                 layout = Layout(buffer.dtype, buffer.shape(context))
             if buffer.of is not None:
                 layout = _seen_as(layouts[buffer.of], layout.shape)
-            initial = work.description.initials.get(buffer.name)
-            if initial is not None and initial.shape != layout.shape:
-                raise ShapeRuleError(f"its array must have shape {list(layout.shape)}, got {list(initial.shape)}")
         except ShapeRuleError as problem:
             problems.append(error(f"buffer {buffer.name}: {problem}", remedy=HELP))
         else:
             layouts[buffer.name] = layout
             work.outputs[buffer.name] = layout.shape
+    for name, initial in work.description.initials.items():
+        if name in layouts and initial.shape != layouts[name].shape:
+            text = f"what state {name} holds at first must have shape {list(layouts[name].shape)}"
+            problems.append(error(f"{text}, got {list(initial.shape)}", remedy=HELP))
     if problems:
         return
     for launch in rules.launches:

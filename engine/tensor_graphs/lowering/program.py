@@ -98,7 +98,6 @@ class _Program:
     ) -> None:
         self._build, self._stores, self._batch = build, stores, batch
         self._stored: dict[Node, BufferHandle] = dict(placed)
-        self._count = 0
         self._first = build.entry_count
         #: The nodes that each entry computes; none for a copy.
         self.written: list[Sequence[Node]] = []
@@ -163,5 +162,4 @@ class _Program:
         return self._build.buffer(f"t{self._next()}", node.type.stored_dtype, shape_rule(node.type, self._batch))
 
     def _next(self) -> int:
-        self._count += 1
-        return self._count
+        return self._build.number()

@@ -1,0 +1,48 @@
+from typing import Any
+
+from engine.api import OPTIMISERS, TrainBlock, param
+
+#: A new block learns one number from 64.
+_SMALL = {
+    "nodes": [
+        {"id": "x", "type": "net.input", "position": [0, 0]},
+        {"id": "hidden", "type": "net.dense", "position": [240, 0]},
+        {
+            "id": "last",
+            "type": "net.dense",
+            "position": [480, 0],
+            "parameters": {"activation": "none", "units": 1},
+        },
+        {"id": "result", "type": "net.output", "position": [740, -80]},
+        {"id": "y", "type": "net.target", "position": [480, 240], "parameters": {"shape": "1"}},
+        {"id": "error", "type": "net.squared_error", "position": [740, 100]},
+    ],
+    "connections": [
+        {"source": "x.out", "target": "hidden.x"},
+        {"source": "hidden.out", "target": "last.x"},
+        {"source": "last.out", "target": "result.x"},
+        {"source": "last.out", "target": "error.x"},
+        {"source": "y.out", "target": "error.targets"},
+    ],
+}
+
+
+class Train(
+    TrainBlock, id="tensor.train", tags=("network", "neural", "learn", "backpropagation", "model", "layers", "gradient")
+):
+    """Train a network that you patch from layers: open the block and wire it.
+
+    Each frame is one step: the batch at the inputs goes forward, the gradients of the losses go back, and the optimiser
+    changes the weights, all in the patch's one graph. An `Input` or `Target` is an input port, an `Output` an output,
+    and so are all weights. With `query`, outputs are what the network gives for inputs of their own, such as pictures
+    that it was not trained with. Weights stay while the rest of the patch is edited; another `seed` begins anew.
+    """
+
+    graph: dict[str, Any] = param(_SMALL, doc="The layers and how they are wired; open the block to edit them.")
+    optimiser: str = param("AdamW", choices=tuple(OPTIMISERS), doc="How weights follow from gradients.")
+    learning_rate: float = param(1e-3, min=0, max=1, doc="How far each step goes.")
+    weight_decay: float = param(0.0, min=0, max=1, structural=True, doc="How much weights shrink towards 0.")
+    train: bool = param(True, structural=True, doc="Change the weights; else the loss is only computed.")
+    query: bool = param(False, structural=True, doc="Add inputs for which the outputs are computed.")
+    history: int = param(256, min=2, max=65536, structural=True, doc="How many losses are kept to look at.")
+    seed: int = param(0, min=0, max=2**31 - 1, structural=True, doc="Decides what weights are at first.")
