@@ -11,8 +11,9 @@ from engine.tensor_graphs.graph import Node
 from engine.tensor_graphs.operations.rules.functions import erfc
 from engine.tensor_graphs.operations.rules.rule import Array, Rule, Value, from_input, from_output
 
-#: Of the approximation of gelu by tanh.
-_SCALE, _CUBIC = sqrt(2 / pi), 0.044715
+#: Of the approximation of gelu by tanh. It is written with sigmoid(2 u) for (1 + tanh(u)) / 2, which is exact for far
+#: negative u too.
+_SCALE, _CUBIC = 2 * sqrt(2 / pi), 0.044715
 
 
 def _emit_relu(x: Value) -> Value:
@@ -70,20 +71,19 @@ def _gelu_gradient(g: Node, x: Node) -> Node:
 
 
 def _emit_gelu_tanh(x: Value) -> Value:
-    inner = (x + x * x * x * _CUBIC) * _SCALE
-    return x * 0.5 * (inner.call("tanh") + 1.0)
+    return x * _emit_sigmoid((x + x * x * x * _CUBIC) * _SCALE)
 
 
 def _gelu_tanh(x: Array) -> Array:
-    found: Array = 0.5 * x * (1 + np.tanh(_SCALE * (x + _CUBIC * x**3)))
+    found: Array = x * _sigmoid(_SCALE * (x + _CUBIC * x**3))
     return found
 
 
 def _gelu_tanh_gradient(g: Node, x: Node) -> Node:
     square = x.square()
-    inner = ((x + x * square * _CUBIC) * _SCALE).tanh()
+    below = ((x + x * square * _CUBIC) * _SCALE).sigmoid()
     slope = (square * (3 * _CUBIC) + 1.0) * _SCALE
-    return g * ((inner + 1.0) * 0.5 + x * 0.5 * (1.0 - inner * inner) * slope)
+    return g * (below + x * (below * (1.0 - below)) * slope)
 
 
 ACTIVATIONS: Mapping[str, Rule] = {
