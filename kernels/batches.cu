@@ -1,4 +1,4 @@
-// Batches: other rows of a data set in each frame, every row once before any is taken again.
+// Batches: other rows of a data set in each run, every row once before any is taken again.
 #include "elements.cuh"
 #include "frame.cuh"
 #include "random.cuh"
@@ -25,6 +25,7 @@ extern "C" __global__ void take_rows(
     const void* __restrict__ source,
     void* __restrict__ batch,
     unsigned int type,
+    const unsigned long long* __restrict__ taken_before,
     const Frame* __restrict__ frame,
     bool is_shuffled,
     unsigned int seed,
@@ -33,9 +34,11 @@ extern "C" __global__ void take_rows(
     int columns) {
     const long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
     if (i >= static_cast<long long>(size) * columns) return;
-    const unsigned long long taken = static_cast<unsigned long long>(frame->index) * size + i / columns;
+    const unsigned long long taken = *taken_before + i / columns;
     const unsigned int round = static_cast<unsigned int>(taken / rows), place = static_cast<unsigned int>(taken % rows);
     const unsigned int row = is_shuffled ? permuted(place, rows, hash(round ^ hash(seed ^ frame->seed))) : place;
     const unsigned char* element = element_at(source, type, static_cast<size_t>(row) * columns + i % columns);
     copy_element(static_cast<unsigned char*>(batch) + i * (type & ELEMENT_SIZE), element, type & ELEMENT_SIZE);
 }
+
+extern "C" __global__ void count_rows(unsigned long long* taken, int size) { *taken += size; }

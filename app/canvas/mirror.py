@@ -7,10 +7,10 @@ from PySide6.QtCore import QPointF
 
 from app.canvas.items.scene import GraphScene
 from app.view_models.node_view_model import node_view_model, region_view_model
-from engine.op_graphs.op_patch import OpPatch
 from engine.patch import changes
 from engine.patch.changes import Change, Connection, Node, PortRef
 from engine.patch.document import Patch
+from engine.patch.inner_patch import InnerPatch
 
 
 class Mirror:
@@ -20,9 +20,9 @@ class Mirror:
         self._patch = patch
         self._scene = scene
         self._structure_changed = structure_changed
-        #: In an op graph: what the last edit concerns, and the types before it.
+        #: In an inner patch: what the last edit concerns, and the types before it.
         self._touched: set[str] = set()
-        self._types = patch.analysis.signatures if isinstance(patch, OpPatch) else {}
+        self._types = patch.types if isinstance(patch, InnerPatch) else {}
         self._show_all()
         self.stop = patch.subscribe(self._follow, self._settle)
 
@@ -32,8 +32,8 @@ class Mirror:
         self._show_region(node_id)
 
     def _settle(self) -> None:
-        """An edit is done. In an op graph it may have changed the types and titles of any other op."""
-        if isinstance(self._patch, OpPatch):
+        """An edit is done. In an inner patch it may have changed the types and titles of any other node."""
+        if isinstance(self._patch, InnerPatch):
             for node_id in self._retyped(self._patch):
                 model, view = node_view_model(self._patch, node_id), self._scene.nodes[node_id]
                 if model != view.model:
@@ -41,9 +41,9 @@ class Mirror:
                     view.redraw_connections()
         self._scene.settle_selection()
 
-    def _retyped(self, patch: OpPatch) -> Set[str]:
-        """Return the ops that the edit concerns, those with other types than before it, and those that read them."""
-        types, before = patch.analysis.signatures, self._types
+    def _retyped(self, patch: InnerPatch) -> Set[str]:
+        """Return the nodes that the edit concerns, those with other types than before it, and those that read them."""
+        types, before = patch.types, self._types
         found = {node for node in patch.nodes if types.get(node) != before.get(node)} | self._touched
         found |= {connection.target.node for connection in patch.connections if connection.source.node in found}
         self._touched, self._types = set(), types
@@ -62,7 +62,7 @@ class Mirror:
             self._scene.add_connection(connection)
 
     def _follow(self, change: Change) -> None:
-        self._touched.update(changes.nodes_of(change) if isinstance(self._patch, OpPatch) else ())
+        self._touched.update(changes.nodes_of(change) if isinstance(self._patch, InnerPatch) else ())
         if isinstance(change, changes.NodeAdded | changes.NodeRemoved | changes.Connected | changes.Disconnected):
             self._structure_changed()
         match change:

@@ -10,6 +10,8 @@ from engine.chains.chain_patch import ChainPatch
 from engine.chains.members import ENDS
 from engine.diagnostics import PatchError
 from engine.figures import plural
+from engine.network_patches.network_blocks import network_catalogue
+from engine.network_patches.network_patch import NetworkPatch
 from engine.op_graphs.op_blocks import op_catalogue
 from engine.op_graphs.op_patch import OpPatch
 from engine.patch.changes import Connection, PortRef, Position
@@ -156,8 +158,9 @@ def paste(patch: Patch, text: str, at: Position | None = None, name: str = "Past
 
 
 def _members(part: PatchContents) -> str:
-    """Return what nodes are: ops of a kernel, library calls with their ends, or blocks."""
+    """Return what nodes are: ops of a kernel, layers of a network, library calls with their ends, or blocks."""
     types = {node.type for node in part.nodes.values()}
-    if any(op_catalogue().get(type_id) is not None for type_id in types):
-        return OpPatch.holds
+    for catalogue, kind in ((op_catalogue(), OpPatch), (network_catalogue(), NetworkPatch)):
+        if any(catalogue.get(type_id) is not None for type_id in types):
+            return kind.holds
     return "blocks" if types.isdisjoint(ENDS) else ChainPatch.holds

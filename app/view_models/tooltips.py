@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from app.edits.drive import source_title
 from app.view_models.live_values import LiveValue
 from app.view_models.parameter_text import parameter_facts, value_text
-from app.view_models.port_flow import type_text
+from app.view_models.port_flow import TYPED, type_text
 from engine.blocktypes.block import Block
 from engine.blocktypes.declarations import ValueSpec
 from engine.blocktypes.parameters import ParameterSpec
 from engine.descriptions.ports import PortSpec
 from engine.figures import format_bytes, format_shape, format_time, plural
-from engine.op_graphs.op_patch import OpPatch
 from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
 from engine.patch.regions import branch_of, region_of
@@ -138,7 +137,7 @@ def connection_tooltip(patch: Patch, connection: Connection, report: FrameReport
         return _joined(_value_lines(patch, connection, report))
     ends = f"{connection.source} → {connection.target}"
     spec = patch.find_end(connection.source)
-    if isinstance(patch, OpPatch) and isinstance(spec, PortSpec):
+    if isinstance(patch, TYPED) and isinstance(spec, PortSpec):
         return _joined([ends, type_text(patch, connection.source, spec)])
     held = report.buffers.get(str(connection.source)) if report else None
     return _joined([ends, buffer_text(held) if held else "Nothing flows yet."])

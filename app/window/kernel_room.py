@@ -143,7 +143,7 @@ class KernelRoom(QObject):
         self._inspector.show_report(self.report)
         errors = [problem for problem in self.report.diagnostics if problem.severity == "error"]
         self._has_errors = bool(errors)
-        text = f"{plural(len(errors), 'problem')}: the last good kernel runs on" if errors else ""
+        text = f"{plural(len(errors), 'problem')}: the last good one runs on" if errors else ""
         self.breadcrumb.show_state(text, is_error=bool(errors))
         self.changed.emit()
 

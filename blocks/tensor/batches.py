@@ -1,11 +1,11 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, param, port
+from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, param, port, u64
 
 #: In which order rows are taken.
 ORDERS = ("shuffled", "in order")
 
 
 class Batches(Block, id="tensor.batches", tags=("dataset", "loader", "minibatch", "sample", "shuffle", "epoch")):
-    """Take other rows of a data set in each frame.
+    """Take other rows of a data set in each frame, or in each turn of a loop.
 
     Every row is taken once before any is taken again. In "shuffled" order, each such round has an order of its own.
     Rows of `x` and `y` stay together. The same seed gives the same batches on every device and in every run.
@@ -20,13 +20,16 @@ class Batches(Block, id="tensor.batches", tags=("dataset", "loader", "minibatch"
     seed: int = param(0, min=0, max=2**31 - 1, doc="Decides the shuffled order.")
 
     kernel = Kernel("batches.cu", entry="take_rows")
+    count = Kernel("batches.cu", entry="count_rows")
 
     def describe(self, build: BlockBuilder) -> None:
         """One thread an element of the rows."""
         rows = self.x.dim(0)
         for more in (self.y.dim(0) - rows, rows - self.y.dim(0)):
             build.require(more, "y must have as many rows as x", port=self.y)
-        chosen = (build.frame, self.order == "shuffled", self.seed, rows, self.size)
+        taken = build.buffer("taken", u64, "[1]", state=True)
+        chosen = (taken, build.frame, self.order == "shuffled", self.seed, rows, self.size)
         for source, batch in ((self.x, self.x_batch), (self.y, self.y_batch)):
             arguments = (source, batch, build.element_type(source), *chosen, source.dim(1))
             build.launch(self.kernel, num_threads=batch.size, args=arguments)
+        build.launch(self.count, num_threads=1, thread_block=1, args=(taken, self.size))

@@ -34,7 +34,7 @@ class Placed:
 class Member:
     """A kind of node of a network. `apply` adds what it computes to the network, and returns the result.
 
-    A loss gives no output: it is one number for each example, which training makes small.
+    Without an `output`, nothing follows it. A loss is one number for each example, which training makes small.
     """
 
     id: str
@@ -157,6 +157,7 @@ _ALL = (
         lambda placed: placed.builder.keep(placed.settings["name"] or placed.name, placed.inputs["x"].copy()),
         {"x": "What the port gives."},
         (_NAME,),
+        output="",
     ),
     Member(
         *("net.dense", "Dense", LAYERS, "Weights times x, plus a bias: each unit sees all of x.", _dense),
@@ -224,7 +225,7 @@ _ALL = (
         ),
     ),
     *(
-        Member(f"net.{name}", title, LOSSES, doc, _loss(loss), _COMPARED, (_WEIGHT,), ("loss", "cost", *tags))
+        Member(f"net.{name}", title, LOSSES, doc, _loss(loss), _COMPARED, (_WEIGHT,), ("loss", "cost", *tags), "")
         for name, title, doc, loss, tags in (
             ("squared_error", "Squared Error", "The mean of (x - targets)^2.", losses.squared_error, ("mse", "l2")),
             ("mean_error", "Absolute Error", "The mean of |x - targets|.", losses.mean_error, ("mae", "l1")),
@@ -249,6 +250,7 @@ _ALL = (
         *(_loss(losses.power_error, "power"), _COMPARED),
         (_setting("power", 2.5, "The power.", minimum=1.0, maximum=8.0), _WEIGHT),
         ("loss", "cost"),
+        "",
     ),
 )
 #: Every member, by id.

@@ -10,10 +10,10 @@ from engine.blocktypes.block import Block
 from engine.catalogue.fixed_catalogue import FixedCatalogue
 from engine.descriptions.builder import BlockBuilder
 from engine.descriptions.ports import PortSpec
-from engine.network_patches.members import CATEGORIES, LOSSES, MEMBERS, Member
+from engine.network_patches.members import CATEGORIES, MEMBERS, Member
 from engine.types import any_type
 
-#: The output of every member that is no loss.
+#: The output of every member that has one.
 OUT = "out"
 
 
@@ -34,7 +34,7 @@ def network_block(member: Member) -> type[NetworkBlock]:
     made.category, made.tags, made.regions, made.renamed = member.category, member.tags, (), {}
     made.__doc__ = made.summary = member.doc
     made.ports = {name: PortSpec(name, "in", any_type, doc, "same") for name, doc in member.inputs.items()}
-    if member.category != LOSSES:
+    if member.output:
         made.ports[OUT] = PortSpec(OUT, "out", any_type, member.output, "")
     made.parameters = {setting.name: setting for setting in member.settings}
     return made

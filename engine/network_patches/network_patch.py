@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import ClassVar
 
 from engine.diagnostics import Diagnostic
@@ -51,6 +51,11 @@ class NetworkPatch(InnerPatch):
                     found.add(connection.source.node)
                     waiting.append(connection.source.node)
         return found
+
+    @property
+    def types(self) -> Mapping[str, object]:
+        """The type of the tensor that each node gives."""
+        return {node: made.type for node, made in self.model.made.items()}
 
     def flow(self, port: PortRef) -> TensorType | None:
         """Return what flows through a port, None where it is not known."""

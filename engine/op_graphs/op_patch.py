@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import ClassVar
 
 from engine.diagnostics import Diagnostic
@@ -52,6 +52,11 @@ class OpPatch(InnerPatch):
     def live(self) -> Collection[str]:
         """The ops that an output needs."""
         return self.analysis.live
+
+    @property
+    def types(self) -> Mapping[str, object]:
+        """The signature of each op."""
+        return self.analysis.signatures
 
     def flow(self, port: PortRef, *, is_input: bool) -> Type | None:
         """Return what flows through a port: the type to which an input converts, or what an output gives.

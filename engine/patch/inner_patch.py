@@ -40,6 +40,11 @@ class InnerPatch(Patch):
     def live(self) -> Collection[str]:
         """The nodes that something comes of."""
 
+    @property
+    def types(self) -> Mapping[str, object]:
+        """What is known of what flows through the ports of each node; empty where that is not worked out."""
+        return {}
+
     def json(self) -> dict[str, Any]:
         """Return the patch as JSON, with the places and titles of its nodes."""
         ties = sorted((str(c.target), str(c.source)) for c in self.connections)

@@ -9,7 +9,7 @@ import pytest
 from sklearn import datasets
 
 from engine import Engine, Patch
-from tests.blocks.running import apply, problems
+from tests.blocks.running import apply, problems, run
 
 Array = np.ndarray[Any, Any]
 
@@ -46,6 +46,28 @@ def test_every_row_comes_once_before_any_comes_again(rows: int, size: int) -> No
     assert np.array_equal(taken["in order"], np.arange(len(taken["in order"])) % rows)
     if rows >= 64:
         assert not np.array_equal(taken["shuffled"][:rows], taken["shuffled"][rows : 2 * rows])
+
+
+def test_each_turn_of_a_loop_takes_other_rows() -> None:
+    """Three turns a frame of two rows each are through six rows after one frame."""
+    x = np.arange(6, dtype=np.float32).reshape(6, 1)
+    patch = Patch()
+    data, loop, node = (
+        patch.add("io.array", data=x),
+        patch.add("control.for", count=3),
+        patch.add("tensor.batches", size=2),
+    )
+    total, last = patch.add("buffer.state", shape="2, 1"), patch.add("math.add")
+    keep = patch.add("buffer.assign")
+    for name in ("x", "y"):
+        patch.connect(data["out"], node[name])
+    patch.connect(node["x_batch"], last["x"])
+    patch.connect(total["out"], last["y"])
+    patch.connect(total["out"], keep["target"])
+    patch.connect(last["out"], keep["value"])
+    patch.move_into([node, last, keep], loop)
+    for frames in (1, 2):
+        assert run(patch, total["out"], frames=frames)[0].sum() == 15 * frames
 
 
 def test_shuffled_rows_are_spread() -> None:
@@ -99,3 +121,32 @@ def test_accuracy_is_numpys(rows: int, classes: int) -> None:
     x, targets = (random.integers(0, 5, (rows, classes)).astype(np.float32) for _ in range(2))
     expected = np.float32((x.argmax(axis=1) == targets.argmax(axis=1)).sum()) / np.float32(rows)
     assert apply("tensor.accuracy", {"x": x, "targets": targets})[0] == expected
+
+
+@pytest.mark.parametrize(("rows", "columns", "zoom"), [(1, 8, 1), (5, 2, 3), (9, 3, 2)])
+def test_weight_tiles_lie_beside_each_other(rows: int, columns: int, zoom: int) -> None:
+    """Each number is a square; its sign is its colour, its size the brightness, and lines of one pixel lie between."""
+    x = np.random.default_rng(rows).uniform(-1, 1, (rows, 6)).astype(np.float32)
+    image = apply("tensor.weight_tiles", {"x": x}, port="image", tile_width=3, columns=columns, zoom=zoom, range=1.0)
+    across, down = min(rows, columns), -(-rows // columns)
+    assert image.shape == (down * (2 * zoom + 1) + 1, across * (3 * zoom + 1) + 1, 4)
+    for tile in range(rows):
+        top, left = tile // columns * (2 * zoom + 1) + 1, tile % columns * (3 * zoom + 1) + 1
+        for row in range(2):
+            for column in range(3):
+                value = x[tile, 3 * row + column]
+                square = image[top + row * zoom :, left + column * zoom :][:zoom, :zoom]
+                assert np.ptp(square, axis=(0, 1)).max() == 0
+                red, _, blue, _ = square[0, 0]
+                assert (red > blue) == (value > 0)
+                assert max(red, blue) == pytest.approx(0.02 + abs(value) * (1.0 if value > 0 else 0.95), rel=1e-5)
+    assert np.array_equal(image[0], np.broadcast_to(image[0, 0], image[0].shape))
+
+
+def test_a_tile_must_divide_the_rows() -> None:
+    """Else the block says so at x."""
+    patch = Patch()
+    node = patch.add("tensor.weight_tiles", tile_width=4)
+    patch.connect(patch.add("io.array", data=np.zeros((2, 6), np.float32))["out"], node["x"])
+    ((at, port, text),) = problems(patch)
+    assert (at, port) == (node.id, "x") and "multiple of tile_width" in text

@@ -1,0 +1,30 @@
+from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port
+
+
+class WeightTiles(Block, id="tensor.weight_tiles", tags=("filters", "features", "look", "matrix", "heatmap", "layer")):
+    """Show the rows of a matrix as small pictures beside each other.
+
+    Of a layer's weights, each tile shows what one unit looks for: negative weights are blue, positive ones orange, and
+    0 is dark. For a layer that sees pictures, the tile's width is that of a picture.
+    """
+
+    x: In[f32] = port(rank=2, doc="The matrix, [n, tile_width * height of a tile].")
+    image: Out[float4] = port(
+        shape="[ceil(x.dim0 / columns) * (x.dim1 // tile_width * zoom + 1) + 1, "
+        "min(columns, x.dim0) * (tile_width * zoom + 1) + 1]",
+        doc="The picture, linear RGBA, opaque.",
+    )
+    range: float = param(0.5, min=0.001, max=10, doc="The size of a weight that has its full colour.")
+    tile_width: int = param(8, min=1, max=1024, structural=True, doc="Numbers in a row of a tile.")
+    columns: int = param(8, min=1, max=256, structural=True, doc="Tiles beside each other.")
+    zoom: int = param(4, min=1, max=64, unit="px", structural=True, doc="Pixels for each number.")
+
+    kernel = Kernel("weight_tiles.cu", entry="draw_tiles")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One thread a pixel."""
+        columns, rest = self.x.dim(1) // self.tile_width, self.x.dim(1) % self.tile_width
+        build.require(-rest, "columns of x must be a multiple of tile_width", port=self.x)
+        size = (self.image.dim(1), self.image.dim(0))
+        look = (self.range, self.x.dim(0), self.tile_width, columns, self.columns, self.zoom)
+        build.launch(self.kernel, num_threads=size, args=(self.x, self.image, *look, *size))
