@@ -13,7 +13,7 @@ from typing import NoReturn, Self
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_graphs.shapes import indexed, whole_shape
 from engine.tensor_graphs.types import TensorType
-from engine.types import DType
+from engine.types import DType, bf16, f16, f32
 
 #: What may stand for a tensor in arithmetic: a number becomes a constant of the other operand's element type.
 Number = int | float
@@ -215,8 +215,9 @@ class Arithmetic:
         return self._reduced("min", axis, keepdims)
 
     def mean(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Self:
-        """Return the mean over some axes of an example, over all where none are said."""
-        return self.sum(axis, keepdims=keepdims) / prod(self.type.shape[each] for each in self._axes(axis))
+        """Return the mean over some axes of an example, over all where none are said; for f16 computed as f32."""
+        total = self._wide().sum(axis, keepdims=keepdims)
+        return (total / prod(self.type.shape[each] for each in self._axes(axis))).cast(self.type.dtype)
 
     def _reduced(self, operation: str, axis: int | Sequence[int] | None, keepdims: bool) -> Self:
         axes = self._axes(axis)
@@ -239,8 +240,13 @@ class Arithmetic:
         return self._call("ReduceAcrossBatch", self)
 
     def mean_batch(self) -> Self:
-        """Return the mean of all examples."""
-        return self.sum_batch() / self._call("BatchSize", dtype=self.type.dtype)
+        """Return the mean of all examples; for f16 computed as f32."""
+        total = self._wide().sum_batch()
+        return (total / self._call("BatchSize", dtype=total.type.dtype)).cast(self.type.dtype)
+
+    def _wide(self) -> Self:
+        """Return the elements as f32 if sums and counts of them may be out of their range."""
+        return self.cast(f32) if self.type.dtype in (f16, bf16) else self
 
     def reshape(self, *shape: int | Sequence[int]) -> Self:
         """Return the same elements in another shape, of which one size may be -1: what is left for it."""

@@ -59,6 +59,8 @@ class TensorType(msgspec.Struct, frozen=True, gc=False):
 
 def broadcast_shapes(*shapes: Shape) -> Shape:
     """Return the shape to which all of these can be broadcast, as numpy does it; ShapeMismatch when there is none."""
+    if all(shape == shapes[0] for shape in shapes):
+        return shapes[0] if shapes else ()
     sizes = []
     for axis in zip_longest(*(shape[::-1] for shape in shapes), fillvalue=1):
         others = {size for size in axis if size != 1}

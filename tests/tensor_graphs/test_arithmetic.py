@@ -17,7 +17,7 @@ from engine.tensor_graphs.graph import Node, TensorGraph
 from engine.tensor_graphs.operations.elementwise import Elementwise
 from engine.tensor_graphs.operations.leaves import Constant, Leaf
 from engine.tensor_graphs.types import TensorType
-from engine.types import Shape, f64, s32
+from engine.types import Shape, bf16, f16, f64, s32
 from tests.fuzzing import many
 
 Array = np.ndarray[Any, Any]
@@ -179,6 +179,15 @@ def test_the_mean_of_a_batch_and_of_axes() -> None:
     value = np.arange(12.0).reshape(4, 3)
     assert evaluate([x.mean_batch(), x.mean()], {x: value})[0].tolist() == value.mean(0).tolist()
     assert evaluate([x.mean()], {x: value})[0].tolist() == value.mean(1).tolist()
+
+
+def test_the_mean_of_narrow_elements_is_in_range() -> None:
+    """Their sum isn't, nor is how many there are."""
+    graph = TensorGraph()
+    for dtype in (f16, bf16):
+        x = graph.add(Constant(2.0, TensorType((100_000,), dtype, batched=True)))
+        mean, examples = evaluate([x.mean(), x[:1].mean_batch()], {}, 3)
+        assert (x.mean().type.dtype, mean.tolist(), examples.tolist()) == (dtype, [2, 2, 2], [2])
 
 
 def test_joining_padding_and_looking_up() -> None:

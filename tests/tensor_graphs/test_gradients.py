@@ -17,7 +17,7 @@ from engine.tensor_graphs.operations.leaves import Constant, Leaf
 from engine.tensor_graphs.operations.matrices import MatMul
 from engine.tensor_graphs.operations.sparse import SparseOuter
 from engine.tensor_graphs.types import TensorType
-from engine.types import Shape, f64, s32
+from engine.types import Shape, f16, f64, s32
 
 Array = np.ndarray[Any, Any]
 
@@ -158,6 +158,15 @@ class Doubled(Operation):
     def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
         """Return the sum of each pair, or something wrong."""
         return {"right": [gradient.sum(-1)], "none": [None], "shape": [gradient], "two": [gradient] * 2}[self.gradient]
+
+
+def test_gradients_have_the_element_type_of_their_node() -> None:
+    """A conversion between floats converts the gradient back."""
+    graph = TensorGraph()
+    x = graph.add(Leaf(TensorType((3,), f16)))
+    found = gradients((x.cast(f64) * 3.0).sum(), [x])[x]
+    assert found.type == x.type
+    assert evaluate([found], {x: [1.0, 2.0, 3.0]})[0].tolist() == [3, 3, 3]
 
 
 def test_operations_of_ones_own() -> None:

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 #: What takes a kernel longer to compute than to read.
-_SLOW = frozenset((*FUNCTIONS, "sigmoid", "gelu", "gelu_tanh", "softplus", "power", "abs_pow", "abs_power_error")) - {
+_SLOW = frozenset(
+    (*FUNCTIONS, "sigmoid", "gelu", "gelu_tanh", "softplus", "power", "pow", "abs_pow", "abs_power_error")
+) - {
     "floor",
     "ceil",
     "round",

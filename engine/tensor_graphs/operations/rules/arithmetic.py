@@ -76,7 +76,7 @@ ARITHMETIC: Mapping[str, Rule] = {
         (lambda g, n: g / n.inputs[1], lambda g, n: -g * (n / n.inputs[1])),
     ),
     "linear_combination": Rule(
-        "number",
+        "float",
         2,
         lambda a, b, alpha, beta: a * alpha + b * beta,
         lambda a, b, alpha, beta: a * alpha + b * beta,
