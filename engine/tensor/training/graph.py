@@ -17,10 +17,10 @@ from engine.tensor.training.variables import Variables
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_graphs.graph import Node
 from engine.tensor_graphs.inspection import graph_dot
-from engine.tensor_graphs.networks.data import LOSSES, ORDER, TRAIN, data_name, with_data
+from engine.tensor_graphs.networks.data import BATCHES, LOSSES, ORDER, TRAIN, data_name, with_data
 from engine.tensor_graphs.networks.functions import Function, Instruction, Role
 from engine.tensor_graphs.networks.instructions import function_code, node_names
-from engine.tensor_graphs.networks.network import LOSS, STEP, Network
+from engine.tensor_graphs.networks.network import LOSS, Network
 
 Array = np.ndarray[Any, Any]
 #: Arrays by the names of inputs.
@@ -106,11 +106,12 @@ class Graph:
             raise InvalidOperation(f"data must be given for all inputs, got none for {', '.join(missing)}")
         if self._data != (count, losses):
             self.network = with_data(self.network, count, losses)
-            self._variables.replace(self.network.variables, [ORDER, LOSSES, *map(data_name, batched)])
+            self._variables.replace(self.network.variables, [BATCHES, ORDER, LOSSES, *map(data_name, batched)])
             self._functions[TRAIN] = self.network.functions[TRAIN]
             self._forget(TRAIN)
             self._data = (count, losses)
             self._variables.write(ORDER, np.arange(count))
+        self._variables.write(BATCHES, 0.0)
         for name in batched:
             self._variables.write(data_name(name), arrays[name])
 
@@ -118,7 +119,8 @@ class Graph:
         """Train so many steps on batches of the data, all in one launch.
 
         Examples come in the order in which they were given, over and over. With `shuffle`, a seed, their order is
-        random first.
+        random first. Where the device limits how long a launch may take (the host device: 10 s), LoopStopped says after
+        how many steps it was stopped; those are done.
         """
         if self._data is None:
             raise InvalidOperation("data must be set by set_data before train")
@@ -132,11 +134,11 @@ class Graph:
 
     @property
     def losses(self) -> Array:
-        """The losses of the last steps on data, as many as are kept, the last one at the end."""
+        """The losses of the last steps on the data, as many as are kept, the last one at the end."""
         if self._data is None:
             return np.zeros(0)
         _, kept = self._data
-        count = int(self._variables.read(STEP))
+        count = int(self._variables.read(BATCHES))
         found = self._variables.read(LOSSES)
         return np.roll(found, -(count % kept)) if count > kept else found[:count]
 

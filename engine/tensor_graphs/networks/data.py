@@ -15,8 +15,8 @@ from engine.tensor_graphs.passes.rewriting import substitute
 from engine.tensor_graphs.types import TensorType
 from engine.types import f64, s32
 
-#: The function, and its variables: the order of the examples, and the losses of the last steps.
-TRAIN, ORDER, LOSSES = "train", "order", "losses"
+#: The function, and its variables: the batches taken so far, the order of the examples, the losses of the last steps.
+TRAIN, BATCHES, ORDER, LOSSES = "train", "batches", "order", "losses"
 
 
 def data_name(name: str) -> str:
@@ -27,8 +27,8 @@ def data_name(name: str) -> str:
 def with_data(network: Network, count: int, kept: int) -> Network:
     """Return a network with a function `train`, which is `step` on the next batch of `count` examples.
 
-    Step t takes the examples at t * batch, t * batch + 1 and so on in `order`, s32[count], from the beginning again
-    after the last. Its loss goes to element t of `losses`, [kept], counted from the beginning again likewise.
+    Batch t, counted by `batches`, has the examples at t * batch, t * batch + 1 and so on in `order`, s32[count], from
+    the beginning again after the last. Its loss goes to element t of `losses`, [kept], likewise.
     InvalidOperation without an optimiser, or without inputs to take.
     """
     if STEP not in network.variables:
@@ -36,22 +36,25 @@ def with_data(network: Network, count: int, kept: int) -> Network:
     batched = {name: item for name, item in network.of_role(Role.INPUT).items() if item.leaf.type.batched}
     if not batched:
         raise InvalidOperation("network must have an input with the batch in front to be trained on data, got none")
-    step = network.leaf(STEP)
-    order = _leaf(step, ORDER, TensorType((count,), s32))
-    losses = _leaf(step, LOSSES, TensorType((kept,), network.leaf(LOSS).type.dtype))
-    data = {name: _leaf(step, data_name(name), _together(item.leaf.type, count)) for name, item in batched.items()}
+    beside = network.leaf(STEP)
+    taken = _leaf(beside, BATCHES, TensorType((), f64))
+    order = _leaf(beside, ORDER, TensorType((count,), s32))
+    losses = _leaf(beside, LOSSES, TensorType((kept,), network.leaf(LOSS).type.dtype))
+    data = {name: _leaf(beside, data_name(name), _together(item.leaf.type, count)) for name, item in batched.items()}
     position = _wrapped(
-        step * step._apply(BatchSize(f64)) + step._apply(Numbers(TensorType((), f64, batched=True))), count
+        taken * taken._apply(BatchSize(f64)) + taken._apply(Numbers(TensorType((), f64, batched=True))), count
     )
     rows = order.gather(position.cast(s32))
-    taken = {item.leaf: _taken(data[name], rows, item.leaf.type) for name, item in batched.items()}
+    inputs = {item.leaf: _taken(data[name], rows, item.leaf.type) for name, item in batched.items()}
     writes = network.functions["step"].writes
-    values = dict(zip(writes, substitute(list(writes.values()), taken), strict=True))
-    is_now = step._apply(Numbers(TensorType((kept,), f64))).equal(_wrapped(step, kept))
+    values = dict(zip(writes, substitute(list(writes.values()), inputs), strict=True))
+    is_now = taken._apply(Numbers(TensorType((kept,), f64))).equal(_wrapped(taken, kept))
     loss = values[network.leaf(LOSS)].reshape(())
     values[losses] = is_now.where(broadcast_to(loss, losses.type), losses)
+    values[taken] = taken + 1.0
     variables = {
         **network.variables,
+        BATCHES: Variable(BATCHES, taken, Role.STATE),
         ORDER: Variable(ORDER, order, Role.DATA, None),
         LOSSES: Variable(LOSSES, losses, Role.STATE),
         **{leaf.name: Variable(leaf.name, leaf, Role.DATA, None) for leaf in data.values()},

@@ -8,6 +8,7 @@ import numpy as np
 
 from engine.tensor.training import GraphBuilder
 from engine.types import DType, f32
+from tests.tensor_graphs.networks.examples import write_seeds_example
 
 Array = np.ndarray[Any, Any]
 
@@ -28,22 +29,8 @@ def examples(count: int, seed: int = 0) -> dict[str, Array]:
 
 
 def seeds_example() -> GraphBuilder:
-    """Return the network that the seed describes, line for line."""
-    builder = GraphBuilder()
-
-    # inputs
-    inputs = builder.sparse_input("inputs", (768, 1), 32)
-    targets = builder.dense_input("targets", (1, 1))
-
-    # trainable weights
-    l0 = builder.affine("l0", 768, 256)
-    l1 = builder.affine("l1", 256, 1)
-
-    # inference
-    hl = l0.forward(inputs).relu()
-    out = l1.forward(hl).sigmoid()
-    (out - targets).abs_pow(2.0)
-    return builder
+    """Return the network that the seed describes."""
+    return write_seeds_example(GraphBuilder())
 
 
 def positions(count: int, seed: int = 0) -> dict[str, Array]:

@@ -16,19 +16,8 @@ from engine.tensor_graphs.networks.optimisers import SGD, AdamW
 from engine.tensor_graphs.operations.leaves import Constant
 from engine.tensor_graphs.types import TensorType
 from engine.types import f32, f64
+from tests.tensor_graphs.networks.examples import seeds_example
 from tests.tensor_graphs.networks.simulation import Simulation
-
-
-def seeds_example() -> GraphBuilder:
-    """Return the network that the seed describes."""
-    builder = GraphBuilder()
-    inputs = builder.sparse_input("inputs", (768, 1), nnz=32)
-    targets = builder.dense_input("targets", (1, 1))
-    l0 = builder.affine("l0", 768, 256)
-    l1 = builder.affine("l1", 256, 1)
-    out = l1.forward(l0.forward(inputs).relu()).sigmoid()
-    (out - targets).abs_pow(2.0)
-    return builder
 
 
 def names(network: Network, function: str) -> list[str]:
