@@ -19,6 +19,7 @@ from engine.tensor.lazy.execution import compute
 from engine.tensor.lazy.graph import LazyGraph, LazyNode
 from engine.tensor.lazy.storage import Storage
 from engine.tensor_graphs import gradients as differentiation
+from engine.tensor_graphs.arithmetic import Arithmetic, Number
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_graphs.graph import Node, Operand, Operation, no_grad
 from engine.tensor_graphs.inspection import NodeInfo, graph_dot, graph_svg, graph_text, node_info
@@ -269,8 +270,17 @@ class Tensor(Operand):
         draw = graph_svg if Path(path).suffix == ".svg" else graph_dot
         Path(path).write_text(draw([self._lazy], _remark), encoding="utf-8")
 
+    def __rmatmul__(self, other: Array) -> Tensor:
+        return self._call("MatMul", Tensor.from_numpy(other, device=self.device), self)
+
     def _node(self) -> LazyNode:
         return self._lazy
+
+    def _operand(self, value: Arithmetic | Number | Array | np.generic[Any], dtype: DType) -> Node:
+        """Return the node of an operand; an array of numpy becomes a leaf, and one number of numpy is a number."""
+        if isinstance(value, np.ndarray):
+            return Tensor.from_numpy(value, device=self.device)._lazy
+        return super()._operand(value.item() if isinstance(value, np.generic) else value, dtype)
 
     def _apply(self, operation: Operation, *inputs: Node) -> Tensor:
         return Tensor(self._lazy.graph.add(operation, inputs))

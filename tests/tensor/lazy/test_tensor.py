@@ -185,12 +185,24 @@ def test_the_host_has_no_memory_on_a_gpu() -> None:
 
 
 def test_numpy_takes_a_tensor(on: str) -> None:
-    """As an array; arithmetic with an array is refused with a remedy, not computed element by element."""
+    """As an array of the same or another element type."""
     tensor = Tensor.from_numpy(NUMBERS, device=on) + 1
     np.testing.assert_array_equal(np.asarray(tensor), NUMBERS + 1)
     assert np.asarray(tensor, dtype=np.float64).dtype == np.float64
     with pytest.raises(ValueError, match="copy=False"):
         np.asarray(tensor, copy=False)
+
+
+def test_arrays_are_operands(on: str) -> None:
+    """On both sides; they become leaves, and one number of numpy is a number."""
+    tensor = Tensor.from_numpy(NUMBERS, device=on)
+    np.testing.assert_array_equal((tensor + NUMBERS).numpy(), NUMBERS * 2)
+    np.testing.assert_array_equal((NUMBERS[0] - tensor).numpy(), NUMBERS[0] - NUMBERS)
+    np.testing.assert_allclose((NUMBERS.T @ tensor).numpy(), NUMBERS.T @ NUMBERS, rtol=1e-5)
+    np.testing.assert_array_equal((np.float32(2) * tensor).numpy(), NUMBERS * 2)
+    assert type(NUMBERS * tensor) is Tensor
+    with pytest.raises(InvalidOperation, match="element type"):
+        tensor + NUMBERS.astype(np.float64)
 
 
 def test_one_number(on: str) -> None:
