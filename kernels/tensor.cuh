@@ -32,7 +32,7 @@ template <> struct Stored<Brain> {
     __device__ static Brain of(float value) { return Brain{brain_bits(value)}; }
 };
 
-// Four elements that are read or written at once.
-template <typename E> struct alignas(4 * sizeof(E)) Four {
-    E at[4];
+// Elements that are read or written at once.
+template <typename E, int COUNT> struct alignas(COUNT * sizeof(E)) Several {
+    E at[COUNT];
 };

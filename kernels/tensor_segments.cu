@@ -76,10 +76,11 @@ extern "C" __global__ void add_keys(int* starts, int size) {
     if (lane == 0) own[size] = before;
 }
 
-// A warp puts the numbers of `share` entries where they belong: order [groups, count]. Launched with 32 threads.
+// A warp puts `share` entries where they belong, [groups, count]: their keys, and the numbers of their vectors, which are
+// e / per * outer + e % per * inner for entry e. Launched with 32 threads.
 extern "C" __global__ void place_entries(
-    const KEY* __restrict__ keys, int* counts, const int* __restrict__ starts, int* __restrict__ order, int count,
-    int size, int share) {
+    const KEY* __restrict__ keys, int* counts, const int* __restrict__ starts, int* __restrict__ sorted,
+    int* __restrict__ vectors, int count, int size, int share, int per, int outer, int inner) {
     const int shares = (count + share - 1) / share, group = blockIdx.x / shares, part = blockIdx.x % shares;
     const int lane = threadIdx.x, end = min(count, (part + 1) * share);
     int* own = counts + static_cast<size_t>(blockIdx.x) * size;
@@ -92,67 +93,88 @@ extern "C" __global__ void place_entries(
         const int place = key >= 0 ? own[key] : 0;
         __syncwarp();
         if (key >= 0) {
-            order[static_cast<size_t>(group) * count + starts[group * (size + 1) + key] + place + before] = at;
+            const size_t to = static_cast<size_t>(group) * count + starts[group * (size + 1) + key] + place + before;
+            sorted[to] = key;
+            vectors[to] = at / per * outer + at % per * inner;
             if (is_last) own[key] = place + peers;
         }
         __syncwarp();
     }
 }
 
-// The vector of entry e, of a group and a front, is at group * group_step + front * front_step + e / per * outer_step +
-// e % per * inner_step.
+// The place of a result: of a group, a front, a key and a column.
+struct Places {
+    long long group, front, key, column;
+};
 
-// Each thread adds up a column of the vectors of `piece` entries in their order. A key whose entries all lie in the piece
-// is done; of others, the sum goes to parts [groups, fronts, pieces, 2, width]: first what continues a key from the piece
-// before, then what begins one that goes on.
-extern "C" __global__ void sum_pieces(
-    const ELEMENT* __restrict__ x, const KEY* __restrict__ keys, const int* __restrict__ starts,
-    const int* __restrict__ order, ELEMENT* __restrict__ out, Number* __restrict__ parts, int count,
-    int size, int fronts, int width, int piece, int key_groups, long long group_step, long long front_step,
-    long long outer_step, long long inner_step, int per, long long out_group, long long out_front, long long out_key,
-    long long out_column) {
-    const int tiles = (width + blockDim.x - 1) / blockDim.x, pieces = (count + piece - 1) / piece;
-    const int column = blockIdx.x % tiles * blockDim.x + threadIdx.x;
+// Each thread adds up COUNT columns of the vectors of `piece` entries in their order; vector v of a group and a front
+// begins at group * group_step + front * front_step + v * width. A key whose entries all lie in the piece is done. Of
+// others, the sum goes to parts [groups, fronts, pieces, 2, width]: first what continues a key from the piece before, then
+// what begins one that goes on.
+template <int COUNT>
+__device__ void sum_columns(
+    const ELEMENT* __restrict__ x, const int* __restrict__ starts, const int* __restrict__ sorted,
+    const int* __restrict__ vectors, ELEMENT* __restrict__ out, Number* __restrict__ parts, int count, int size,
+    int fronts, int width, int piece, int key_groups, long long group_step, long long front_step, Places to) {
+    constexpr int AHEAD = 8;
+    const int threads = width / COUNT, tiles = (threads + blockDim.x - 1) / blockDim.x;
+    const int pieces = (count + piece - 1) / piece, thread = blockIdx.x % tiles * blockDim.x + threadIdx.x;
     const int number_of = blockIdx.x / tiles % pieces;
     const int front = blockIdx.x / tiles / pieces % fronts, group = blockIdx.x / tiles / pieces / fronts;
-    if (column >= width) return;
-    const int key_group = key_groups == 1 ? 0 : group;
+    if (thread >= threads) return;
+    const int column = thread * COUNT, key_group = key_groups == 1 ? 0 : group;
     const int* own_starts = starts + static_cast<size_t>(key_group) * (size + 1);
-    const int* own_order = order + static_cast<size_t>(key_group) * count;
-    const KEY* own_keys = keys + static_cast<size_t>(key_group) * count;
+    const int* own_sorted = sorted + static_cast<size_t>(key_group) * count;
+    const int* own_vectors = vectors + static_cast<size_t>(key_group) * count;
     const int begin = number_of * piece, end = min(own_starts[size], begin + piece);
     const ELEMENT* own = x + group * group_step + front * front_step + column;
     Number* own_parts = parts + ((static_cast<size_t>(group) * fronts + front) * pieces + number_of) * 2 * width + column;
-    ELEMENT* target = out + group * out_group + front * out_front + column * out_column;
+    ELEMENT* target = out + group * to.group + front * to.front + column * to.column;
     int at = begin;
     while (at < end) {
-        const int key = static_cast<int>(own_keys[own_order[at]]);
-        const int stop = min(end, own_starts[key + 1]);
-        Number sum = 0;
-        int e = at;
-        for (; e + 8 <= stop; e += 8) {
-            Number found[8];
+        const int key = own_sorted[at], stop = min(end, own_starts[key + 1]);
+        Number sum[COUNT] = {};
+        for (; at + AHEAD <= stop; at += AHEAD) {
+            Several<ELEMENT, COUNT> found[AHEAD];
 #pragma unroll
-            for (int i = 0; i < 8; ++i) {
-                const int entry = own_order[e + i];
-                found[i] = number(own[entry / per * outer_step + entry % per * inner_step]);
-            }
+            for (int i = 0; i < AHEAD; ++i)
+                found[i] = *reinterpret_cast<const Several<ELEMENT, COUNT>*>(own + static_cast<size_t>(own_vectors[at + i]) * width);
 #pragma unroll
-            for (int i = 0; i < 8; ++i) sum += found[i];
+            for (int i = 0; i < AHEAD; ++i)
+#pragma unroll
+                for (int k = 0; k < COUNT; ++k) sum[k] += number(found[i].at[k]);
         }
-        for (; e < stop; ++e) {
-            const int entry = own_order[e];
-            sum += number(own[entry / per * outer_step + entry % per * inner_step]);
+        for (; at < stop; ++at) {
+            const ELEMENT* found = own + static_cast<size_t>(own_vectors[at]) * width;
+#pragma unroll
+            for (int k = 0; k < COUNT; ++k) sum[k] += number(found[k]);
         }
-        if (own_starts[key] < begin)
-            own_parts[0] = sum;
-        else if (own_starts[key + 1] > begin + piece)
-            own_parts[width] = sum;
-        else
-            target[key * out_key] = Stored<ELEMENT>::of(sum);
-        at = stop;
+        const bool is_continued = own_starts[key] < begin, goes_on = own_starts[key + 1] > begin + piece;
+#pragma unroll
+        for (int k = 0; k < COUNT; ++k) {
+            if (is_continued)
+                own_parts[k] = sum[k];
+            else if (goes_on)
+                own_parts[width + k] = sum[k];
+            else
+                target[key * to.key + k * to.column] = Stored<ELEMENT>::of(sum[k]);
+        }
     }
 }
+
+#define SUM_PIECES(NAME, COUNT)                                                                                        \
+    extern "C" __global__ void NAME(                                                                                   \
+        const ELEMENT* __restrict__ x, const int* __restrict__ starts, const int* __restrict__ sorted,                 \
+        const int* __restrict__ vectors, ELEMENT* __restrict__ out, Number* __restrict__ parts, int count, int size,   \
+        int fronts, int width, int piece, int key_groups, long long group_step, long long front_step,                  \
+        long long out_group, long long out_front, long long out_key, long long out_column) {                           \
+        sum_columns<COUNT>(x, starts, sorted, vectors, out, parts, count, size, fronts, width, piece, key_groups,      \
+                           group_step, front_step, {out_group, out_front, out_key, out_column});                       \
+    }
+
+SUM_PIECES(sum_pieces, 1)
+// For a width that is a multiple of 4.
+SUM_PIECES(sum_pieces_by_four, 4)
 
 // Each thread completes a key's sum in one column: 0 without entries, or what several pieces have of it.
 extern "C" __global__ void finish_pieces(

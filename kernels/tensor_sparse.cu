@@ -41,7 +41,7 @@ __device__ void add_four(Number (&sum)[4], const ELEMENT* __restrict__ table, co
 #pragma unroll
     for (int i = 0; i < UNROLLED; ++i) {
         const bool is_there = row[i] >= 0 && row[i] < size;
-        const Four<ELEMENT> four = *reinterpret_cast<const Four<ELEMENT>*>(table + static_cast<size_t>(is_there ? row[i] : 0) * width);
+        const Several<ELEMENT, 4> four = *reinterpret_cast<const Several<ELEMENT, 4>*>(table + static_cast<size_t>(is_there ? row[i] : 0) * width);
 #pragma unroll
         for (int k = 0; k < 4; ++k) found[i][k] = is_there ? four.at[k] : ELEMENT{};
     }
@@ -70,11 +70,11 @@ extern "C" __global__ void sum_rows_by_four(
     int i = 0;
     for (; i + 8 <= count; i += 8) add_four<8>(sum, table + column, own + i, size, width);
     for (; i < count; ++i) add_four<1>(sum, table + column, own + i, size, width);
-    Four<ELEMENT> four;
+    Several<ELEMENT, 4> four;
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
         if (bias) sum[k] += number(bias[column + k]);
         four.at[k] = Stored<ELEMENT>::of(ACTIVATION(sum[k]));
     }
-    *reinterpret_cast<Four<ELEMENT>*>(out + static_cast<size_t>(example) * stride + offset + column) = four;
+    *reinterpret_cast<Several<ELEMENT, 4>*>(out + static_cast<size_t>(example) * stride + offset + column) = four;
 }

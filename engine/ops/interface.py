@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
 import msgspec
 
@@ -78,6 +78,8 @@ class OpInterface(msgspec.Struct, frozen=True, kw_only=True):
     parameters: tuple[OpParameter, ...]
     #: Each element is computed from the inputs' elements at the same index, so the graph can be fused with others.
     is_elementwise: bool
+    #: No thread reads what another one writes.
+    is_independent: bool
     rank: int
     #: Threads on each axis of a thread block when ops count on it; otherwise any will do.
     thread_block: tuple[int, int, int] | None
@@ -85,7 +87,7 @@ class OpInterface(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_free(self) -> bool:
         """True when the threads don't know of each other, so that any thread block will do."""
-        return self.is_elementwise and self.thread_block is None
+        return self.is_independent and self.thread_block is None
 
     @property
     def is_aggregate(self) -> bool:
@@ -112,9 +114,17 @@ def interface_of(analysis: Analysis, rank: int = 0) -> OpInterface:
         outputs=outputs,
         parameters=tuple(_parameters(analysis)),
         is_elementwise=not any(p.op.roams or p.op.waits or p.node.id in roamed for p in live),
+        is_independent=not any(_meets_others(placed, roamed) for placed in live),
         rank=rank,
         thread_block=shares or (_BLOCKS[rank] if waits else None),
     )
+
+
+def _meets_others(placed: PlacedOp, roamed: Container[str]) -> bool:
+    """True for an op by which threads know of each other; one that loads elements that none of them writes is none."""
+    if placed.op.id == "op.output":
+        return placed.node.id in roamed
+    return placed.op.waits or (placed.op.roams and placed.op.id != "op.load")
 
 
 def named(analysis: Analysis, op: str) -> Iterator[tuple[str, PlacedOp]]:

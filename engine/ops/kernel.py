@@ -93,10 +93,10 @@ def compile_graph(
     """Return the kernel of an op graph; OpError when the graph is wrong.
 
     Threads count the elements along as many axes as the ops need, at least `rank`. With several elements per thread a
-    GPU reads and writes faster, but the kernel takes longer to compile. A kernel that is not element-wise or counts
-    along several axes has one all the same, as its `elements_per_thread` says. The same graph gives the same PTX, and
-    any number of elements the same bits. A kernel that `is_told` reads `numbers` from its arguments. Otherwise they are
-    in its code, which takes less time to compile; it ignores the argument.
+    GPU reads and writes faster, but the kernel takes longer to compile. A kernel whose threads know of each other, or
+    that counts along several axes, has one all the same, as its `elements_per_thread` says. The same graph gives the
+    same PTX, and any number of elements the same bits. A kernel that `is_told` reads `numbers` from its arguments.
+    Otherwise they are in its code, which takes less time to compile; it ignores the argument.
     """
     return lower(analyse(graph), entry, rank, elements_per_thread, is_told=is_told)
 

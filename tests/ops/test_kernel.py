@@ -89,26 +89,29 @@ def test_several_elements_a_thread_give_the_same_bits(device: Device, count: Lit
                 assert_same(found[name], array, f"{name} of {size}")
 
 
-def test_optimised_code_takes_the_arguments_of_the_code_before() -> None:
-    """In the same order, also where element types and numbers are told at launch."""
-    g = GraphBuilder()
-    x, y = (g.add("op.input", name, type="number") for name in "xy")
-    scaled = g.add("op.multiply", a=x["value"], b=g.add("op.parameter", "k", type="f64")["out"])
-    held = g.add("op.add", a=g.add("op.add", a=scaled["out"], b=0.3)["out"], b=y["size"])
-    either = g.add("op.select", condition=y["is_connected"], a=y["value"], b=held["out"])
-    g.add("op.output", "out", value=either["out"], type="f64")
-    graph = g.graph()
-    first = compile_graph(graph).arguments
-    assert first == compile_graph(graph, elements_per_thread=4).arguments
-    assert first == compile_graph(graph, elements_per_thread=4, is_told=True).arguments
+def test_kernels_whose_threads_know_of_each_other_have_one_element_a_thread() -> None:
+    """So has one that counts along two axes; one that only loads elsewhere too has several."""
+    for text, count in (("x[i + 1]", 4), ("x * u", 1)):
+        kernel = compile_graph(parse_expression(text, inputs={"x": "f32"}), elements_per_thread=4)
+        assert kernel.elements_per_thread == count
+    stored = GraphBuilder()
+    value = stored.add("op.input", "x")["value"]
+    out = stored.add("op.output", "y", value=value)["buffer"]
+    stored.add("op.store", buffer=out, index=0.0, value=value)
+    kernel = compile_graph(stored.graph(), elements_per_thread=4)
+    assert (kernel.elements_per_thread, kernel.is_free) == (1, False)
 
 
-def test_only_element_wise_kernels_have_several_elements_a_thread() -> None:
-    """A kernel that loads elsewhere, or counts along two axes, has one."""
-    for text in ("x[i + 1]", "x * u"):
-        assert (
-            compile_graph(parse_expression(text, inputs={"x": "f32"}), elements_per_thread=4).elements_per_thread == 1
-        )
+@pytest.mark.parametrize("count", [2, 4])
+def test_loads_from_elsewhere_in_kernels_with_several_elements_a_thread(device: Device, count: Literal[2, 4]) -> None:
+    """Each element gets its own neighbour, whatever the size and the alignment."""
+    x = np.arange(1027, dtype=np.float32)
+    graph = parse_expression("x + x[i // 3]", inputs={"x": "f32"})
+    kernel = compile_graph(graph, elements_per_thread=count)
+    for size in (1, 7, 1023, 1027):
+        for offset in (0, 8):
+            found = run(device, kernel, {"x": x[:size]}, size, offset=offset)
+            assert_same(next(iter(found.values())), x[:size] + x[np.arange(size) // 3], f"{size}")
 
 
 def test_the_same_graph_gives_the_same_ptx_and_key() -> None:

@@ -171,7 +171,7 @@ def _composed(parts: tuple[OpGraphSource, ...], links: tuple[tuple[str, str], ..
     except Exception:  # noqa: BLE001 - whatever is wrong, the patch runs just as well without
         _log.exception("kernels can't be fused")
         return None
-    return source if kernel.is_free or any(output.is_aggregate for output in kernel.outputs) else None
+    return source if kernel.is_elementwise or any(output.is_aggregate for output in kernel.outputs) else None
 
 
 def _rewrite(

@@ -104,7 +104,7 @@ def find_stage(entry: KernelEntry, place: int, buffers: BlockBuffers) -> Stage |
         return None
     kernel = source.launched()
     aggregates = {output.name for output in kernel.outputs if output.is_aggregate}
-    if (kernel.thread_block is not None and not aggregates) or len(kernel.arguments) != len(entry.arguments):
+    if not (kernel.is_elementwise or aggregates) or len(kernel.arguments) != len(entry.arguments):
         return None
     arguments: dict[str, Argument] = {}
     layouts: dict[str, Layout] = {}

@@ -85,11 +85,11 @@ def write_sparse_outer(step: Step, *, transpose_a: bool) -> None:
         vectors = _summed(step, vectors, height, dense.dtype)
     count = product([step.batch if column.batched else 1, column.nnz])
     keys, key, steps = step.input(1), s32, (height, 1) if transpose_a else (1, size)
-    outer = height if dense.batched and column.batched else 0
+    outer = 1 if dense.batched and column.batched else 0
     write_sums(
         step,
         Entries(keys, key, 1, count, size),
-        Vectors(vectors, dense.dtype, 1, 1, height, (0, 0, outer, 0), column.nnz),
+        Vectors(vectors, dense.dtype, 1, 1, height, (0, 0), (outer, 0), column.nnz),
         (0, 0, *steps),
     )
 
@@ -116,7 +116,8 @@ def write_scatter(step: Step, axis: int, size: int, *, sum_batch: bool) -> None:
             groups,
             fronts,
             width,
-            (0 if sum_batch else per_example, own * width, per_example if is_summed else 0, width),
+            (0 if sum_batch else per_example, own * width),
+            (per_example // width if is_summed else 0, 1),
             own,
         ),
         (fronts * size * width, size * width, width, 1),
@@ -146,8 +147,8 @@ class Entries:
 class Vectors:
     """Vectors of `width` elements that are added up: for each group and front, one for each entry.
 
-    `steps` are the distances in elements of groups, fronts, and of entries: from one run of `per` to the next, and
-    inside of it.
+    `steps` are the distances of groups and fronts in elements, and `numbers` those of entries in vectors: from one run
+    of `per` to the next, and inside of it.
     """
 
     handle: BufferHandle
@@ -155,7 +156,8 @@ class Vectors:
     groups: Size
     fronts: int
     width: int
-    steps: tuple[int, int, int, int]
+    steps: tuple[int, int]
+    numbers: tuple[int, int]
     per: int
 
 
@@ -169,7 +171,8 @@ def write_sums(step: Step, entries: Entries, vectors: Vectors, out_steps: tuple[
     shares, pieces = f"ceil(({count}) / {share})", f"ceil(({count}) / {PIECE})"
     counts = step.temporary("counts", s32, product([entries.groups, shares, size]))
     starts = step.temporary("starts", s32, product([entries.groups, size + 1]))
-    order = step.temporary("order", s32, product([entries.groups, count]))
+    place = product([entries.groups, count])
+    order, numbers = step.temporary("sorted", s32, place), step.temporary("vectors", s32, place)
     number = number_type(vectors.dtype)
     parts = step.temporary("parts", number, product([vectors.groups, vectors.fronts, pieces, 2, vectors.width]))
     warps = extent(product([entries.groups, shares])) * 32
@@ -184,17 +187,20 @@ def write_sums(step: Step, entries: Entries, vectors: Vectors, out_steps: tuple[
     groups = extent(entries.groups)
     launch("add_shares", groups * size, (_changes(counts), writes(starts), groups, size, extent(shares)), 256)
     launch("add_keys", groups * 32, (_changes(starts), size), 32)
-    launch("place_entries", warps, (keys, _changes(counts), reads(starts), writes(order), *sizes), 32)
-    block = min(256, -(-vectors.width // 32) * 32)
-    tiles = -(-vectors.width // block)
+    placed = (keys, _changes(counts), reads(starts), writes(order), writes(numbers))
+    launch("place_entries", warps, (*placed, *sizes, vectors.per, *vectors.numbers), 32)
+    at_once = 4 if vectors.width % 4 == 0 else 1
+    threads = vectors.width // at_once
+    block = min(256, -(-threads // 32) * 32)
+    tiles = -(-threads // block)
     several = extent(product([vectors.groups, vectors.fronts]))
     sums = (extent(count), size, vectors.fronts, vectors.width, PIECE, groups)
     launch(
-        "sum_pieces",
+        "sum_pieces_by_four" if at_once == 4 else "sum_pieces",
         several * extent(pieces) * (tiles * block),
         (
-            *(reads(vectors.handle), keys, reads(starts), reads(order), writes(step.out), writes(parts)),
-            *(*sums, *vectors.steps, vectors.per, *out_steps),
+            *(reads(vectors.handle), reads(starts), reads(order), reads(numbers), writes(step.out), writes(parts)),
+            *(*sums, *vectors.steps, *out_steps),
         ),
         block,
     )
