@@ -20,7 +20,7 @@ from engine.tensor_graphs.inspection import graph_dot
 from engine.tensor_graphs.networks.data import BATCHES, LOSSES, ORDER, TRAIN, data_name, with_data
 from engine.tensor_graphs.networks.functions import Function, Instruction, Role
 from engine.tensor_graphs.networks.instructions import function_code, node_names
-from engine.tensor_graphs.networks.network import LOSS, Network
+from engine.tensor_graphs.networks.network import LOSS, STEP, Network
 
 Array = np.ndarray[Any, Any]
 #: Arrays by the names of inputs.
@@ -186,23 +186,42 @@ class Graph:
         for name, array in arrays.items():
             self._variables.write(name, array)
 
-    def save(self, path: str | Path, *, dtype: str | None = None, scales: Mapping[str, float] | None = None) -> None:
-        """Write the weights to a .npz or .safetensors file; as "i8" or "i16" with a scale each, if `dtype` says so.
+    def save(
+        self,
+        path: str | Path,
+        *,
+        state: bool = False,
+        dtype: str | None = None,
+        scales: Mapping[str, float] | None = None,
+    ) -> None:
+        """Write the weights to a .npz or .safetensors file, with what the optimiser keeps if `state` is set.
 
-        See `files.quantised`.
+        If `dtype` is "i8" or "i16", weights are quantised, with a scale each; see `files.quantised`.
         """
-        weights = self.weights
-        save_weights(path, weights if dtype is None else quantised(weights, dtype, scales))
+        arrays = self.weights if dtype is None else quantised(self.weights, dtype, scales)
+        if state:
+            arrays |= {name: self._variables.read(name) for name in self.network.of_role(Role.STATE)}
+        save_weights(path, arrays)
 
     def load(self, path: str | Path) -> None:
-        """Read all weights from such a file; nothing is changed when a name or a shape is wrong, as the message says.
+        """Read all weights from such a file, and what the optimiser keeps if that is there and this has one.
 
-        What an optimiser keeps stays as it is.
+        Nothing is changed when a name or a shape is wrong, as the message says.
         """
+        arrays = load_weights(path)
+        states = {name: arrays.pop(name) for name in [*arrays] if name == STEP or "." in name}
+        there = self.network.of_role(Role.STATE)
         try:
-            self.set_weights(load_weights(path))
+            for name, array in states.items():
+                if name in there and array.shape != there[name].leaf.type.shape:
+                    shape = list(there[name].leaf.type.shape)
+                    raise ShapeMismatch(f"{name!r} must have the shape {shape}, got {list(array.shape)}")
+            self.set_weights(arrays)
         except (InvalidOperation, ShapeMismatch) as problem:
             raise type(problem)(f"{path}: {problem}") from None
+        for name, array in states.items():
+            if name in there:
+                self._variables.write(name, array)
 
     def leaf(self, name: str) -> Node:
         """Return what stands for a variable's contents in instructions of functions of your own."""

@@ -59,7 +59,7 @@ class GraphBuilder:
 
     @property
     def initial(self) -> Mapping[str, np.ndarray[Any, Any]]:
-        """What the weights hold at first, by name."""
+        """What the weights hold at first, by name, in f64."""
         return MappingProxyType(self._initial)
 
     @property
@@ -89,7 +89,7 @@ class GraphBuilder:
         """
         type_ = TensorType(tuple(shape), self.dtype)
         node = self._leaf(name, type_, requires_grad=not frozen)
-        self._initial[name] = initial_weights(name, type_.shape, init, self._seed).astype(self.dtype.numpy)
+        self._initial[name] = initial_weights(name, type_.shape, init, self._seed)
         self._weights[name] = node
         return node
 

@@ -16,7 +16,8 @@ from hypothesis.extra import numpy as arrays
 from engine.device.device import Device
 from engine.tensor.training.files import WeightsFileError, dequantised, load_weights, quantised, save_weights
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_graphs.networks.optimisers import SGD
+from engine.tensor_graphs.networks.optimisers import SGD, AdamW
+from engine.tensor_graphs.networks.schedules import Cosine
 from tests.tensor.training.networks import examples, regression
 
 FORMATS = ["npz", "safetensors"]
@@ -67,6 +68,31 @@ def test_a_network_goes_on_where_it_was_saved(device: Device, tmp_path: Path, fo
         second.load(path)
         second.forward(examples(5))
         np.testing.assert_allclose(second.values("hidden"), first.values("hidden"), atol=1e-3)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_training_goes_on_where_it_was_saved(device: Device, tmp_path: Path, format: str) -> None:
+    """With the optimiser's state; a network without an optimiser takes the weights alone."""
+    path = tmp_path / f"state.{format}"
+    optimiser = AdamW(0.05, schedule=Cosine(10))
+    with regression().build(device, optimiser) as first, regression().build(device, optimiser) as second:
+        for _ in range(3):
+            first.step(examples(5))
+        first.save(path, state=True)
+        second.load(path)
+        for graph in (first, second):
+            for _ in range(3):
+                graph.step(examples(5))
+        for name, weights in first.weights.items():
+            np.testing.assert_array_equal(second.weights[name], weights)
+        assert second.values("step") == 6
+        save_weights(path, {**load_weights(path), "aw.first_moment": np.zeros(3)})
+        with pytest.raises(ShapeMismatch, match=r"'aw.first_moment' must have the shape \[3, 4\], got \[3\]"):
+            second.load(path)
+    with regression().build(device) as untrained:
+        first_weights = load_weights(path)
+        untrained.load(path)
+        np.testing.assert_array_equal(untrained.weights["aw"], first_weights["aw"])
 
 
 class TestQuantised:

@@ -14,7 +14,7 @@ from engine.tensor_graphs.errors import ExecutionFailed, InvalidOperation, Shape
 from engine.tensor_graphs.networks.functions import Accumulate, Set, Write
 from engine.tensor_graphs.networks.network import build_network
 from engine.tensor_graphs.networks.optimisers import SGD, AdamW, Optimiser, RAdam, Ranger
-from engine.types import f32, f64
+from engine.types import DType, bf16, f16, f32, f64
 from tests.tensor.training.networks import examples, positions, regression, seeds_example
 from tests.tensor_graphs.networks.simulation import Simulation
 
@@ -73,6 +73,20 @@ def test_training_follows_numpy(device: Device, optimiser: Optimiser) -> None:
         for name, value in graph.weights.items():
             np.testing.assert_allclose(value, expected[name], rtol=1e-9, atol=1e-11, err_msg=name)
         assert graph.values("step") == 13
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(f16, 0.01), (bf16, 0.06)], ids=str)
+def test_small_floats(device: Device, dtype: DType, tolerance: float) -> None:
+    """Networks of f16 and bf16 give what f64 gives, within what these can hold."""
+    expected = simulated(SGD(0.05))
+    with regression(dtype).build(device, SGD(0.05)) as graph:
+        np.testing.assert_allclose(graph.weights["aw"], expected["aw"], atol=tolerance)
+        for _ in range(3):
+            graph.step(examples(5))
+            expected.run("step", examples(5))
+        np.testing.assert_allclose(graph.loss, expected["loss"].item(), rtol=4 * tolerance)
+        for name, value in graph.weights.items():
+            np.testing.assert_allclose(value.astype(np.float64), expected[name], atol=4 * tolerance)
 
 
 def test_the_batch_may_change(graph: Graph, device: Device) -> None:
