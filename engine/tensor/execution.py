@@ -18,6 +18,7 @@ from engine.compiler.executable.adjust import adjust_graph
 from engine.compiler.executable.arguments import Resources
 from engine.compiler.executable.compiled_graph import CompiledGraph, compile_plan
 from engine.compiler.inspection.labels import what
+from engine.compiler.operations import Operation
 from engine.compiler.plan import Plan, make_plan
 from engine.descriptions.builder import BlockBuilder
 from engine.descriptions.description import BlockDescription
@@ -39,7 +40,7 @@ from engine.tensor_graphs.errors import ExecutionFailed, ShapeMismatch
 from engine.tensor_graphs.graph import Node
 from engine.tensor_graphs.lowering.program import Store, write_program
 from engine.tensor_graphs.types import TensorType
-from engine.types import u32
+from engine.types import DType, u32
 
 #: How many batch sizes a program stays compiled for.
 KEPT_SIZES = 4
@@ -172,6 +173,15 @@ class EntryTime(NamedTuple):
     time_ns: int
 
 
+class Ancillary(NamedTuple):
+    """A buffer of a program's own: the names of the nodes whose computation writes it first, and what it holds."""
+
+    nodes: tuple[str, ...]
+    dtype: DType
+    shape: tuple[int, ...]
+    size_bytes: int
+
+
 class Program:
     """What computes nodes from others, on a device; it is compiled for each batch size when that is first run.
 
@@ -254,11 +264,26 @@ class Program:
         found = []
         for number, measured in times.items():
             operation = plan.operations[number]
-            is_own = operation.node == _PROGRAM and operation.place >= 0
-            names = self._lowered.names[operation.place] if is_own else ()
             if measured:
-                found.append(EntryTime(names, what(plan, number), int(median(measured[1:]))))
+                found.append(EntryTime(self._names(operation), what(plan, number), int(median(measured[1:]))))
         return found
+
+    def ancillary(self, batch: int = 1) -> list[Ancillary]:
+        """Return the buffers between inputs and outputs for a batch size; most share memory with each other."""
+        plan, found = self.plan(batch), dict[PortRef, Ancillary]()
+        for operation in plan.operations:
+            for place in operation.access.writes:
+                owner = place.owner
+                if owner.node == _PROGRAM and owner not in found:
+                    layout = plan.buffers.allocations[owner].layout
+                    names = self._names(operation)
+                    found[owner] = Ancillary(names, layout.dtype, tuple(layout.shape), layout.size_bytes)
+        return list(found.values())
+
+    def _names(self, operation: Operation) -> tuple[str, ...]:
+        """Return the names of the nodes that an operation of the plan computes."""
+        is_own = operation.node == _PROGRAM and operation.place >= 0
+        return self._lowered.names[operation.place] if is_own else ()
 
     def plan(self, batch: int = 1) -> Plan:
         """Return how the program is compiled for a batch size: its operations and buffers."""

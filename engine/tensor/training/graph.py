@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.device.device import Device
-from engine.tensor.execution import EntryTime, Program, TensorBuffer, Tensors, Wanted
+from engine.tensor.execution import Ancillary, EntryTime, Program, TensorBuffer, Tensors, Wanted
 from engine.tensor.training.files import load_weights, quantised, save_weights
 from engine.tensor.training.variables import Variables
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
@@ -252,6 +252,10 @@ class Graph:
         runnable = self._runnable(name, is_loop=False)
         inputs, outputs = self._buffers(runnable)
         return runnable.program.profile(inputs, outputs, self.batch or 1, launches=launches)
+
+    def ancillary(self, name: str) -> list[Ancillary]:
+        """Return the buffers that a function needs besides variables, for the current batch, and for which nodes."""
+        return self._runnable(name, is_loop=False).program.ancillary(self.batch or 1)
 
     def dump_graphviz(self, path: str | Path, *, optimised: bool = True) -> None:
         """Write the network, after or before the passes, as a DOT file."""

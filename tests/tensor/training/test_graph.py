@@ -255,6 +255,17 @@ def test_a_profile_names_what_each_operation_computes(graph: Graph) -> None:
     assert any(len(entry.nodes) > 1 for entry in found)  # element-wise operations in one kernel
 
 
+def test_ancillary_buffers_are_named(graph: Graph) -> None:
+    """A step keeps its intermediate values in some, of the size of the batch; forward stores them in variables."""
+    for count in (5, 9):
+        graph.forward(examples(count))
+        found = graph.ancillary("step")
+        assert any(buffer.shape[:1] == (count,) and buffer.dtype == f64 for buffer in found)
+        assert all(buffer.size_bytes > 0 for buffer in found)
+    shapes = [buffer.shape for buffer in graph.ancillary("forward")]
+    assert (9, 3) in shapes  # the product before its bias is added
+
+
 def test_the_network_is_written_for_graphviz(graph: Graph, tmp_path: Path) -> None:
     """Before the passes and after."""
     graph.dump_graphviz(tmp_path / "built.dot", optimised=False)
