@@ -45,7 +45,7 @@ test-gpu bench-gpu: setup-dev
 endif
 
 test-gpu:
-	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) -m pytest -m gpu -rs $(PYTEST) tests/gpu tests/device tests/compiler tests/ops tests/libraries tests/runtime tests/kernel_sources
+	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) -m pytest -m gpu -rs $(PYTEST) tests/gpu tests/device tests/compiler tests/ops tests/libraries tests/runtime tests/kernel_sources tests/tensor tests/tensor_graphs
 
 bench-gpu:
 	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) tests/benchmarks/bench_frame.py --device cuda:0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Container, Hashable, Iterator, Sequence
+from collections.abc import Collection, Container, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -47,7 +47,9 @@ class Segment:
 
 def compute(device: LazyDevice, wanted: Sequence[LazyNode]) -> None:
     """Compute nodes of one graph, with all that they need. ExecutionFailed, and what was computed before stays."""
-    segments = find_segments(wanted)
+    order = topological_order(wanted, _is_known)
+    segments = find_segments([node for node in order if not _shares(node)], wanted)
+    del order  # nodes go as soon as nothing needs them
     compiled = 0
     with device.lock:
         device.tensors.device.activate()
@@ -69,14 +71,21 @@ def compute(device: LazyDevice, wanted: Sequence[LazyNode]) -> None:
                     _launch(device, segment, *_make_program(device, segment))
 
 
-def find_segments(wanted: Sequence[LazyNode], longest: int = SEGMENT) -> deque[Segment]:
-    """Return what is to be computed, in order.
+def _shares(node: LazyNode) -> bool:
+    """Return whether a node has a value now: that of its input, in another shape."""
+    if not node.operation.keeps_elements or node.inputs[0].value is None:
+        return False
+    node.settle(node.inputs[0].value.viewed(node.type))
+    return True
+
+
+def find_segments(order: Sequence[LazyNode], wanted: Iterable[LazyNode], longest: int = SEGMENT) -> deque[Segment]:
+    """Return in which segments nodes are computed, of which each comes after its inputs.
 
     A node is kept if it is wanted, if somebody has a tensor of it, or if a node of another segment or one that is not
     computed now needs it. Everything else exists only inside a kernel. Leaves such as constants are computed wherever
     they are needed.
     """
-    order = topological_order(wanted, _is_known)
     number_of: dict[Node, int] = {}
     segments: deque[Segment] = deque()
     asked = set(wanted)

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 
 from engine.diagnostics import DeviceError
 from engine.tensor.execution import TensorBuffer
+from engine.tensor_graphs.types import TensorType
 
 
 class Storage:
-    """Owns the buffer of one node. The garbage collector may free it at any time, in any thread."""
+    """The buffer of a node, which frees it, or is that `of` another. The garbage collector ends it in any thread."""
 
-    __slots__ = ("buffer",)
+    __slots__ = ("_of", "buffer")
 
-    def __init__(self, buffer: TensorBuffer) -> None:
+    def __init__(self, buffer: TensorBuffer, of: Storage | None = None) -> None:
         self.buffer = buffer
+        self._of = of
+
+    def viewed(self, type_: TensorType) -> Storage:
+        """Return the same elements as those of another type of as many bytes."""
+        return Storage(replace(self.buffer, type=type_, shape=type_.stored_shape), self._of or self)
 
     def __del__(self) -> None:
+        if self._of is not None:
+            return
         with suppress(DeviceError, KeyError):  # the device was closed, which has freed everything
             self.buffer.free()

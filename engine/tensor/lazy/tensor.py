@@ -243,7 +243,7 @@ class Tensor(Operand):
         with nullcontext() if differentiable else no_grad():
             found = differentiation.gradients(self._lazy, nodes)
             return [
-                Tensor(cast(LazyNode, found[node])) if node in found else tensor._apply(Constant(0.0, tensor.type))
+                _tensor_of(cast(LazyNode, found[node])) if node in found else tensor._apply(Constant(0.0, tensor.type))
                 for node, tensor in zip(nodes, wanted, strict=True)
             ]
 
@@ -294,6 +294,12 @@ def execute(tensors: Iterable[Tensor]) -> None:
     for graph, nodes in by_graph.items():
         graph.require_thread()
         compute(lazy_device(graph.device), nodes)
+
+
+def _tensor_of(node: LazyNode) -> Tensor:
+    """Return the tensor of a node: the one that there is, if there is one."""
+    found = node.tensor() if node.tensor is not None else None
+    return Tensor(node) if found is None else found
 
 
 def _remark(node: Node) -> str:

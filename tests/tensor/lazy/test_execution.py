@@ -17,6 +17,7 @@ from engine.tensor.lazy.devices import lazy_device
 from engine.tensor.lazy.execution import Segment, find_segments, structure_of
 from engine.tensor.lazy.graph import LazyNode
 from engine.tensor_graphs.graph import Operation
+from engine.tensor_graphs.ordering import topological_order
 from engine.tensor_graphs.types import TensorType
 from tests.tensor.lazy.conftest import Work
 
@@ -26,6 +27,12 @@ X = np.linspace(-2, 2, 24, dtype=np.float32).reshape(4, 6)
 def given(on: str = "host", **options: Any) -> Tensor:
     """Return X as a leaf."""
     return Tensor.from_numpy(X, device=on, **options)
+
+
+def segments(*wanted: Tensor) -> list[Segment]:
+    """Return in which segments tensors would be computed."""
+    nodes = [tensor._node() for tensor in wanted]
+    return list(find_segments(topological_order(nodes, lambda node: node.value is not None), nodes))
 
 
 # Caching
@@ -65,7 +72,7 @@ def test_tensors_on_the_way_are_kept(work: Work) -> None:
 def test_what_nobody_has_is_fused_away() -> None:
     """Only what was asked for is stored."""
     out = given().exp().sin().cos() + 1
-    (segment,) = find_segments([out._lazy])
+    (segment,) = segments(out)
     assert segment.kept == [out._lazy]
     assert len(segment.nodes) == 4
 
@@ -104,6 +111,23 @@ def test_constants_are_not_stored() -> None:
     np.testing.assert_array_equal(ones.numpy(), np.ones((4, 6)))
 
 
+def test_another_shape_of_what_is_computed_costs_nothing(on: str, work: Work) -> None:
+    """It shares the memory, which is freed when both are gone."""
+    before = in_use(on)
+    x = Tensor.from_numpy(X, device=on)
+    turned = x.reshape(-1, 1).reshape(2, 12)
+    np.testing.assert_array_equal(turned.numpy(), X.reshape(2, 12))
+    assert work.launched == 0
+    held = in_use(on)
+    del x
+    np.testing.assert_array_equal((turned * 1).reshape(-1).numpy(), X.reshape(-1))
+    assert work.launched == 1
+    assert turned._computed().buffer.memory.pointer
+    del turned
+    assert in_use(on) < held
+    assert before < held
+
+
 def test_several_tensors_at_once(on: str, work: Work) -> None:
     """One launch; what they share is computed once."""
     x = given(on)
@@ -133,7 +157,7 @@ def test_gradients_use_what_the_loss_has_computed() -> None:
     loss = hidden.sum()
     loss.execute()
     (gradient,) = loss.gradients([weights])
-    needed = [node for segment in find_segments([gradient._lazy]) for node in segment.nodes]
+    needed = [node for segment in segments(gradient) for node in segment.nodes]
     assert hidden._lazy not in needed
     np.testing.assert_allclose(gradient.numpy(), np.exp(X), rtol=1e-6)
 
@@ -156,7 +180,7 @@ def equal(make: Callable[[Tensor, Tensor], Tensor], other: Callable[[Tensor, Ten
     def structure(make: Callable[[Tensor, Tensor], Tensor], shape: tuple[int, ...] = (2, 2)) -> object:
         a, b = (Tensor.from_numpy(np.ones(shape, np.float32), device="host") for _ in range(2))
         out = make(a, b)
-        (segment,) = find_segments([out._lazy])
+        (segment,) = segments(out)
         return structure_of(segment)[0]
 
     assert structure(make) == structure(make)
@@ -210,11 +234,6 @@ def test_other_numbers_compile_once_more_at_most(on: str, work: Work) -> None:
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Segments of seven operations."""
     monkeypatch.setattr(find_segments, "__defaults__", (7,))
-
-
-def segments(*wanted: Tensor) -> list[Segment]:
-    """Return in which segments tensors would be computed."""
-    return list(find_segments([tensor._lazy for tensor in wanted]))
 
 
 @pytest.mark.usefixtures("short")

@@ -297,6 +297,14 @@ def test_what_does_not_matter_has_gradient_zero() -> None:
     np.testing.assert_array_equal((weights.sum() + 0 * 1).gradients([other])[0].numpy(), np.zeros((3, 4), np.float32))
 
 
+def test_equal_gradients_are_one_tensor() -> None:
+    """There is one tensor of a node, so what is known of its life is true."""
+    x, y = host(np.float64(2.0), requires_grad=True), host(np.float64(3.0), requires_grad=True)
+    first, second = (x + y).gradients([x, y])
+    assert first is second
+    assert first.item() == 1.0
+
+
 def test_a_leaf_of_what_was_computed() -> None:
     """Descent by hand: each step begins with a new leaf, so that no step is remembered."""
     target = host(NUMBERS)
