@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from engine.device.device import Device
+from engine.ops import GraphBuilder
 from engine.tensor.training import Graph
+from engine.tensor.training import GraphBuilder as NetworkBuilder
 from engine.tensor_graphs.errors import ExecutionFailed, InvalidOperation, ShapeMismatch
+from engine.tensor_graphs.graph import Node, Operation
+from engine.tensor_graphs.lowering.step import Step
 from engine.tensor_graphs.networks.functions import Accumulate, Set, Write
 from engine.tensor_graphs.networks.network import build_network
 from engine.tensor_graphs.networks.optimisers import SGD, AdamW, Optimiser, RAdam, Ranger
+from engine.tensor_graphs.types import TensorType
 from engine.types import DType, bf16, f16, f32, f64
 from tests.tensor.training.networks import examples, positions, regression, seeds_example
 from tests.tensor_graphs.networks.simulation import Simulation
@@ -149,6 +156,75 @@ class TestLaunches:
         graph.step()
         np.testing.assert_allclose(graph.weights["bb"], before)
         assert list(program._compiled.values()) == compiled
+
+
+@dataclass(frozen=True)
+class Swish(Operation):
+    """x / (1 + exp(-x)), as a person would add it: each element is written into the kernels of its neighbours."""
+
+    def result(self, *inputs: TensorType) -> TensorType:
+        return inputs[0]
+
+    def evaluate(self, *inputs: Any) -> Any:
+        return inputs[0] / (1 + np.exp(-inputs[0]))
+
+    def backward(self, node: Node, gradient: Node) -> list[Node | None]:
+        share = node.inputs[0].sigmoid()
+        return [gradient * (share + node * (1.0 - share))]
+
+    def is_elementwise(self, node: Node) -> bool:
+        return True
+
+    def element(self, at: Any) -> Any:
+        x = at.input(0)
+        return at.op("divide", a=x, b=at.op("add", a=at.op("exp", x=at.op("negate", x=x)), b=1.0))
+
+
+@dataclass(frozen=True)
+class Doubled(Operation):
+    """Twice a tensor, by entries of its own: BLAS adds it to itself."""
+
+    def result(self, *inputs: TensorType) -> TensorType:
+        return inputs[0]
+
+    def evaluate(self, *inputs: Any) -> Any:
+        return inputs[0] * 2
+
+    def backward(self, node: Node, gradient: Node) -> list[Node | None]:
+        return [gradient * 2.0]
+
+    def lower(self, step: Step) -> None:
+        build = GraphBuilder()
+        x = build.add("op.input", "x", name=step.input(0).name, type=str(step.node.type.dtype))
+        twice = build.add("op.add", a=x["value"], b=x["value"])
+        build.add("op.output", "y", name=step.out.name, value=twice["out"], type=str(step.node.type.dtype))
+        step.build.compute(build.graph(), over=step.out)
+
+
+def test_operations_of_your_own(device: Device) -> None:
+    """One class each: types, reference, gradient, and how a device computes it."""
+    builder = NetworkBuilder(dtype=f64)
+    x = builder.dense_input("x", (3, 1))
+    hidden = builder.apply(Swish(), builder.affine("a", 3, 4).forward(x))
+    builder.affine("b", 4, 1).forward(builder.apply(Doubled(), hidden)).square()
+    given = {"x": np.random.default_rng(0).normal(size=(6, 3, 1))}
+    with builder.build(device, SGD(0.01)) as graph:
+        expected = Simulation(graph.network)
+        for _ in range(3):
+            graph.step(given)
+            expected.run("step", given)
+        assert "Swish" in graph.function_code("forward")
+        for name, value in graph.weights.items():
+            np.testing.assert_allclose(value, expected[name], rtol=1e-10)
+    numeric = Simulation(build_network(builder))
+    numeric.run("forward", given)
+    numeric.run("backward")
+    slope, losses = numeric["aw.gradient"][0, 0], []
+    for change in (1e-6, -1e-6):
+        numeric.held["aw"] = builder.initial["aw"] + change * np.eye(4, 3) * (np.arange(3) == 0)
+        numeric.run("forward")
+        losses.append(numeric["loss"].item())
+    np.testing.assert_allclose(slope, (losses[0] - losses[1]) / 2e-6, rtol=1e-6)
 
 
 class TestOwnFunctions:
