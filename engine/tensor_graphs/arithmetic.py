@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 from types import EllipsisType
-from typing import NoReturn, Self
+from typing import NoReturn, Self, SupportsIndex
 
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_graphs.shapes import indexed, whole_shape
@@ -229,7 +229,7 @@ class Arithmetic:
         count = len(self.type.shape)
         if axis is None:
             return tuple(range(count))
-        given = [axis] if isinstance(axis, int) else list(axis)
+        given = [int(axis)] if isinstance(axis, SupportsIndex) else list(axis)
         for each in given:
             if not -count <= each < count:
                 raise ShapeMismatch(f"axis must be at least {-count} and below {count}, got {each}")
@@ -250,7 +250,7 @@ class Arithmetic:
 
     def reshape(self, *shape: int | Sequence[int]) -> Self:
         """Return the same elements in another shape, of which one size may be -1: what is left for it."""
-        sizes = [size for each in shape for size in ([each] if isinstance(each, int) else each)]
+        sizes = [size for each in shape for size in ([int(each)] if isinstance(each, SupportsIndex) else each)]
         found = whole_shape(sizes, self.type.size)
         return self if found == self.type.shape else self._call("Reshape", self, shape=found)
 

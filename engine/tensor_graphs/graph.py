@@ -7,6 +7,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import count
+from numbers import Real
 from types import FrameType
 from typing import Any, ClassVar, NamedTuple, Self, TypedDict, Unpack
 
@@ -47,7 +48,8 @@ class Origin(NamedTuple):
 class Operation:
     """What is computed of tensors. Subclasses are frozen dataclasses, so that equal operations are the same.
 
-    An operation of your own has these four methods; nothing else knows it.
+    One of your own has `result`, `evaluate`, `backward` if it can be differentiated, and `lower` or `element`; nothing
+    else knows it.
     """
 
     #: Whether its elements are its input's, in the same order in memory.
@@ -152,7 +154,7 @@ class Operand(Arithmetic):
         """Return the node of an operand; a number becomes a constant of the element type."""
         if isinstance(value, Operand):
             return value._node()
-        if not isinstance(value, bool | int | float):
+        if not isinstance(value, Real):
             raise InvalidOperation(f"operand must be a tensor or a number, got {type(value).__name__}")
         if dtype.kind != "float" and not float(value).is_integer():
             raise InvalidOperation(f"number must be whole to meet elements of {dtype}, got {value}; cast them")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 from types import EllipsisType
+from typing import SupportsIndex
 
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
 from engine.types import Shape
@@ -36,8 +37,8 @@ def indexed(
                 raise InvalidOperation(f"step of an index must be above 0, got {step}")
             size = len(range(start, stop, step))
             kept.append(size)
-        elif isinstance(each, int) and -there <= each < there:
-            start, size, step = each % there, 1, 1
+        elif isinstance(each, SupportsIndex) and -there <= int(each) < there:
+            start, size, step = int(each) % there, 1, 1
         else:
             raise ShapeMismatch(f"index must be a slice or a number below {there}, got {each!r}")
         starts.append(start if size else 0)

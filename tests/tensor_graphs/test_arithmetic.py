@@ -156,6 +156,14 @@ def test_numbers_take_the_element_type_of_the_tensor() -> None:
         whole + "1"  # type: ignore[operator]
 
 
+def test_numbers_may_be_those_of_numpy() -> None:
+    """As operands, axes, sizes and indices."""
+    values, (x,) = held([[1.0, 2.0], [3.0, 4.0]])
+    one: Any = np.int64(1)
+    found = evaluate([x * np.float32(0.5), x.sum(one), x.reshape(np.int32(4), one), x[one, np.uint8(0)]], values)
+    assert [each.tolist() for each in found] == [[[0.5, 1], [1.5, 2]], [3, 7], [[1], [2], [3], [4]], 3]
+
+
 def test_what_changes_nothing_makes_no_node() -> None:
     """A reshape to the same shape, a cast to the same type, a sum over no axis."""
     _, (x,) = held(np.zeros((2, 3)))
