@@ -32,7 +32,25 @@ template <> struct Stored<Brain> {
     __device__ static Brain of(float value) { return Brain{brain_bits(value)}; }
 };
 
-// Elements that are read or written at once.
+// Neighbouring elements, read or written at once where their address allows it.
 template <typename E, int COUNT> struct alignas(COUNT * sizeof(E)) Several {
     E at[COUNT];
 };
+
+template <typename E, int COUNT> __device__ inline Several<E, COUNT> load_several(const E* from) {
+    if (reinterpret_cast<size_t>(from) % sizeof(Several<E, COUNT>) == 0)
+        return *reinterpret_cast<const Several<E, COUNT>*>(from);
+    Several<E, COUNT> found;
+#pragma unroll
+    for (int i = 0; i < COUNT; ++i) found.at[i] = from[i];
+    return found;
+}
+
+template <typename E, int COUNT> __device__ inline void store_several(E* to, const Several<E, COUNT>& values) {
+    if (reinterpret_cast<size_t>(to) % sizeof(Several<E, COUNT>) == 0) {
+        *reinterpret_cast<Several<E, COUNT>*>(to) = values;
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < COUNT; ++i) to[i] = values.at[i];
+}

@@ -138,7 +138,7 @@ __device__ void sum_columns(
             Several<ELEMENT, COUNT> found[AHEAD];
 #pragma unroll
             for (int i = 0; i < AHEAD; ++i)
-                found[i] = *reinterpret_cast<const Several<ELEMENT, COUNT>*>(own + static_cast<size_t>(own_vectors[at + i]) * width);
+                found[i] = load_several<ELEMENT, COUNT>(own + static_cast<size_t>(own_vectors[at + i]) * width);
 #pragma unroll
             for (int i = 0; i < AHEAD; ++i)
 #pragma unroll

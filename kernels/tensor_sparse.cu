@@ -41,7 +41,7 @@ __device__ void add_four(Number (&sum)[4], const ELEMENT* __restrict__ table, co
 #pragma unroll
     for (int i = 0; i < UNROLLED; ++i) {
         const bool is_there = row[i] >= 0 && row[i] < size;
-        const Several<ELEMENT, 4> four = *reinterpret_cast<const Several<ELEMENT, 4>*>(table + static_cast<size_t>(is_there ? row[i] : 0) * width);
+        const auto four = load_several<ELEMENT, 4>(table + static_cast<size_t>(is_there ? row[i] : 0) * width);
 #pragma unroll
         for (int k = 0; k < 4; ++k) found[i][k] = is_there ? four.at[k] : ELEMENT{};
     }
@@ -76,5 +76,5 @@ extern "C" __global__ void sum_rows_by_four(
         if (bias) sum[k] += number(bias[column + k]);
         four.at[k] = Stored<ELEMENT>::of(ACTIVATION(sum[k]));
     }
-    *reinterpret_cast<Several<ELEMENT, 4>*>(out + static_cast<size_t>(example) * stride + offset + column) = four;
+    store_several(out + static_cast<size_t>(example) * stride + offset + column, four);
 }

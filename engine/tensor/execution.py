@@ -27,7 +27,7 @@ from engine.descriptions.handles import BufferHandle
 from engine.descriptions.ports import PortSpec
 from engine.descriptions.regions import describe_for
 from engine.device.device import Device
-from engine.device.external import ExternalArray, describe_external
+from engine.device.external import ExternalArray
 from engine.device.open import open_device
 from engine.device.protocol import Memory
 from engine.diagnostics import GraphValidationError, WarploomError
@@ -69,19 +69,6 @@ class Tensors:
         layout = (*((batch,) if type_.batched else ()), *type_.stored_shape)
         size = max(prod(layout) * type_.stored_dtype.size_bytes, 1)
         return TensorBuffer(self, type_, layout, self.services.pool.acquire(size))
-
-    def adopt(self, type_: TensorType, array: object) -> TensorBuffer:
-        """Return the memory of an array of another library, to be used in place; DeviceError when it can't be.
-
-        It must have the tensor's shape in memory, without gaps.
-        """
-        external = describe_external(array)
-        shape = external.shape[:1] if type_.batched else ()
-        layout = (*shape, *type_.stored_shape)
-        if external.dtype != type_.stored_dtype.numpy or external.strides is not None or external.shape != layout:
-            given = f"{external.dtype}{list(external.shape)}{' with gaps' if external.strides else ''}"
-            raise ShapeMismatch(f"array must be {type_.stored_dtype}{list(layout)} without gaps, got {given}")
-        return TensorBuffer(self, type_, layout, self.device.adopt(external), is_adopted=True)
 
     def turns(self) -> Turns:
         """Return memory for the number of turns of a loop."""

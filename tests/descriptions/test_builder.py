@@ -2,6 +2,7 @@
 
 import gc
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ from engine.descriptions.entries import (
     ValueArgument,
 )
 from engine.descriptions.extents import Extent
+from engine.descriptions.handles import BufferHandle
+from engine.ops import GraphBuilder
 
 Describe = Callable[[Any, BlockBuilder], None]
 K = Kernel("k.cu", "k")
@@ -272,3 +275,51 @@ def test_shown_and_saved_ports_are_no_part_of_the_structure() -> None:
     assert save("a.npy").structural_equals(save("b.npy"))
     assert [d.path for d in save("a.npy").displays] == ["a.npy"]
     assert [d.path for d in block(lambda self, build: build.show(self.x)).displays] == [None]
+
+
+def test_a_port_or_buffer_is_seen_in_another_shape() -> None:
+    """The same shape of the same elements is one buffer; what may be written is as for the elements themselves."""
+
+    def see(self: Any, build: BlockBuilder) -> None:
+        own = build.buffer("own", f32, "[8]")
+        square = build.seen_as(own, "[2, 4]")
+        assert build.seen_as(square, "[4, 2]") == build.seen_as(own, "[4, 2]") != square
+        assert build.seen_as(own, "[2, 4]") == square
+        build.copy(square, build.seen_as(self.x, "[x.size]"))
+        build.fill(build.seen_as(self.changed, "[y.size]"))
+        with pytest.raises(BlockCallError, match="what is written must be an output or a buffer of the block's own"):
+            build.fill(build.seen_as(self.x, "[x.size]"))
+        with pytest.raises(BlockCallError, match="source must be a port or a buffer of this block"):
+            build.seen_as(BufferHandle("other"), "[4]")
+
+    made = block(see)
+    assert [(buffer.shape, buffer.of) for buffer in made.buffers] == [
+        ("[8]", None),
+        ("[2, 4]", "own"),
+        ("[4, 2]", "own"),
+        ("[x.size]", "x"),
+        ("[y.size]", "changed"),
+    ]
+    assert "x" in made.read_inputs
+    fill = made.entries[1]
+    assert isinstance(fill, FillEntry)
+    assert fill.target.reads  # the output is the memory of an input
+
+
+def test_an_op_graph_runs_on_ports_and_buffers_of_other_names() -> None:
+    """Blocks that compute the same with other names share a kernel."""
+    graph = GraphBuilder()
+    value = graph.add("op.input", "a")["value"]
+    graph.add("op.output", "b", value=graph.add("op.negate", x=value)["out"])
+
+    def compute(self: Any, build: BlockBuilder) -> None:
+        own = build.buffer("own", f32, "same(x)")
+        build.compute(graph.graph(), over=own, buffers={"a": self.x, "b": own})
+        build.compute(graph.graph(), over=self.out, buffers={"a": own, "b": self.out})
+
+    first, second = block(compute).entries
+    assert isinstance(first, KernelEntry) and isinstance(second, KernelEntry)
+    assert first.kernel == second.kernel
+    read, write = partial(BufferArgument, reads=True, writes=False), partial(BufferArgument, reads=False, writes=True)
+    assert first.buffers == (read("x"), write("own"))
+    assert second.buffers == (read("own"), write("out"))

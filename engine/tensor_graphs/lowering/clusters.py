@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from engine.tensor_graphs.graph import Node
 from engine.types import Shape
 
-#: The most nodes of a kernel: compiling takes longer the more there are.
-MOST_NODES = 160
+#: The most nodes of a kernel: compiling takes longer the more there are, and nodes are written recursively.
+MOST_NODES = 96
 #: The most outputs of a kernel.
 MOST_OUTPUTS = 16
 #: The most nodes that are computed again for each element that they are broadcast to.

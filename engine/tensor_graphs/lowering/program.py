@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from engine.descriptions.builder import BlockBuilder
 from engine.descriptions.handles import BufferHandle
+from engine.tensor_graphs.errors import ExecutionFailed
 from engine.tensor_graphs.graph import Node, reachable
 from engine.tensor_graphs.lowering.clusters import Cluster, find_clusters, stored_source
 from engine.tensor_graphs.lowering.elements import ElementKernel
@@ -105,6 +106,9 @@ class _Program:
     def write(self) -> None:
         wanted = [store.node for store in self._stores]
         order = reachable(wanted, self._stored.keys())
+        for node in order:
+            if node.type.size == 0:
+                raise ExecutionFailed(f"tensors on a device must have elements, got none in {node!r}")
         clusters = find_clusters(order, self._stored.keys(), wanted)
         sequence = _Order(clusters)
         copies = self._assign(sequence)

@@ -8,6 +8,7 @@ import pytest
 from engine.compiler.checking.check import check
 from engine.compiler.checking.layouts import Layouts, node_layouts
 from engine.compiler.description import BlockNode, GraphDescription
+from engine.compiler.plan import make_plan
 from engine.descriptions.description import BlockDescription
 from engine.descriptions.entries import (
     BufferArgument,
@@ -166,6 +167,31 @@ def view(name: str, transform: Transform, *, strided: bool = False, **more: Any)
     """Return a block whose output is a view of its input."""
     ports = (i("x", any_type, strided=strided), o("out", any_type, shape="view", dtype_rule="view", **more))
     return BlockNode(name, BlockDescription(ports, (), views=(View("out", "x", transform),)))
+
+
+def test_a_buffer_can_be_seen_in_another_shape_of_the_same_size() -> None:
+    """It is the same memory with the same elements; another size is an error."""
+
+    def patch(shape: str) -> GraphDescription:
+        seen = [InternalBuffer("own", s32, "[out.size]"), InternalBuffer("x_seen", f32, shape, of="x")]
+        seen.append(InternalBuffer("own_seen", s32, shape, of="own"))
+        return graph(array("a", 6, 4), node("b", i(), o(shape="same(x)"), buffers=seen), wires=["a.out b.x"])
+
+    layouts, problems = shapes(patch("[2, x.size // 2]"))
+    assert problems == []
+    assert {name: str(layouts[ref(f"b.{name}")]) for name in ("x_seen", "own_seen")} == {
+        "x_seen": "f32[2, 12]",
+        "own_seen": "s32[2, 12]",
+    }
+    plan = make_plan(patch("[2, 12]"))
+    assert plan.buffers.find("b", "x_seen") == plan.buffers.find("b", "x") == plan.buffers.find("a", "out")
+    assert plan.buffers.find("b", "own_seen") == plan.buffers.find("b", "own")
+    assert {owner.port for owner in plan.buffers.allocations} == {"out", "own"}
+    _, problems = shapes(patch("[5]"))
+    assert [problem.message for problem in problems] == [
+        "buffer x_seen: shape must have as many elements as f32[6, 4], without gaps, got [5]",
+        "buffer own_seen: shape must have as many elements as s32[24], without gaps, got [5]",
+    ]
 
 
 def test_a_view_owns_nothing_and_starts_where_its_transform_says() -> None:

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.tensor.execution import Program, Tensors, Wanted
+from engine.tensor_graphs.errors import ExecutionFailed, ShapeMismatch
 from engine.tensor_graphs.evaluation import evaluate
 from engine.tensor_graphs.graph import Node, TensorGraph
 from engine.tensor_graphs.operations.elementwise import Cast, Elementwise
@@ -121,6 +122,25 @@ def test_a_program_takes_other_buffers_and_batch_sizes(tensors: Tensors) -> None
             np.testing.assert_allclose(buffer.read(), right, rtol=1e-4, atol=1e-4)
         for buffer in (*inputs, *outputs):
             buffer.free()
+    program.close()
+
+
+def test_what_a_device_cannot_compute_is_named(tensors: Tensors) -> None:
+    """A leaf without a buffer, a tensor without elements, and buffers of another type or batch."""
+    graph = TensorGraph()
+    x, y = leaf(graph, 4, batched=True), leaf(graph, 4)
+    with pytest.raises(ExecutionFailed, match=r"leaf must have a buffer, got none for Leaf\d+: f32\[4\]"):
+        Program(tensors, [x], [x + y])
+    with pytest.raises(ExecutionFailed, match=r"tensors on a device must have elements, got none in Slice\d+"):
+        Program(tensors, [y], [y[:0]])
+    program = Program(tensors, [x], [x * 2.0])
+    made, other = tensors.buffer(x.type, 3), tensors.buffer(y.type)
+    with pytest.raises(ShapeMismatch, match=r"input buffer must hold f32\[4\], batched, got f32\[4\]"):
+        program.run([other], [made], 3)
+    with pytest.raises(ShapeMismatch, match="output buffer must hold 2 examples, got 3"):
+        program.run([tensors.buffer(x.type, 2)], [made], 2)
+    with pytest.raises(ShapeMismatch, match="program must be given 1 output buffers, got 0"):
+        program.run([made], [], 3)
     program.close()
 
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from engine.tensor.execution import Tensors
+from engine.tensor.execution import Program, TensorBuffer, Tensors
+from engine.tensor_graphs.evaluation import evaluate
 from engine.tensor_graphs.gradients import gradients
 from engine.tensor_graphs.graph import TensorGraph
 from engine.tensor_graphs.operations.fused import DualSparseAffineActivate, SparseAffineActivate
@@ -63,3 +64,32 @@ def test_gradients_of_a_large_batch_are_the_same_bits_each_time(tensors: Tensors
     values = {weights: some(weights, 1, random), column: some(column, 3000, random)}
     (first,), (again,) = (computed(tensors, values, [gradient], 3000) for _ in range(2))
     assert first.tobytes() == again.tobytes()
+
+
+def test_buffers_need_no_alignment_beyond_that_of_their_elements(tensors: Tensors) -> None:
+    """What is read and written four elements at once, in memory that begins anywhere."""
+    if tensors.device.info.name != "host":
+        pytest.skip("takes numpy's memory in place")
+    graph = TensorGraph()
+    weights, column = leaf(graph, 50, 8), leaf(graph, 50, 1, batched=True, nnz=9)
+    gradient = leaf(graph, 8, 1, batched=True)
+    wanted = [
+        graph.add(SparseMatMul(transpose_a=True), (weights, column)),
+        graph.add(SparseOuter(50, transpose_a=True), (gradient, column)),
+    ]
+    random = np.random.default_rng(4)
+    values = {node: some(node, 20, random) for node in (weights, column, gradient)}
+    program = Program(tensors, list(values), wanted)
+    arrays = [*values.values(), np.zeros((20, 8), np.float32), np.zeros((50, 8), np.float32)]
+    buffers = []
+    for array, type_ in zip(arrays, (*program.input_types, *program.output_types), strict=True):
+        storage = np.empty(array.nbytes + 4, np.uint8)
+        there = storage[4:].view(array.dtype).reshape(array.shape)
+        there[...] = array
+        buffers.append(TensorBuffer(tensors, type_, array.shape, tensors.device.adopt(there)))
+    program.run(buffers[:3], buffers[3:], 20)
+    for buffer, right in zip(buffers[3:], evaluate(wanted, values), strict=True):
+        np.testing.assert_allclose(buffer.read(), right, atol=1e-4)
+    program.close()
+    for buffer in buffers:
+        buffer.memory.free()
