@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Unpack, cast
+from typing import Unpack, cast
 from weakref import ReferenceType, WeakSet, ref
 
 from engine.tensor.lazy.storage import Storage
+from engine.tensor_graphs.arithmetic import Arithmetic
 from engine.tensor_graphs.errors import InvalidOperation, MergeFailed
 from engine.tensor_graphs.graph import Node, NodeOptions, Operation, TensorGraph, caller
 from engine.tensor_graphs.operations.leaves import Leaf
 from engine.tensor_graphs.types import TensorType
-
-if TYPE_CHECKING:
-    from engine.tensor.lazy.tensor import Tensor
 
 _claiming = threading.Lock()
 
@@ -36,7 +34,7 @@ class LazyNode(Node):
         super().__init__(graph, operation, inputs, type_, **options)
         #: What it holds on the device, once it was computed or given.
         self.value: Storage | None = None
-        self.tensor: ReferenceType[Tensor] | None = None
+        self.tensor: ReferenceType[Arithmetic] | None = None
         #: The nodes that have it as an input.
         self.users: list[ReferenceType[LazyNode]] = []
         for node in dict.fromkeys(inputs):

@@ -299,7 +299,7 @@ def execute(tensors: Iterable[Tensor]) -> None:
 def _tensor_of(node: LazyNode) -> Tensor:
     """Return the tensor of a node: the one that there is, if there is one."""
     found = node.tensor() if node.tensor is not None else None
-    return Tensor(node) if found is None else found
+    return found if isinstance(found, Tensor) else Tensor(node)
 
 
 def _remark(node: Node) -> str:
