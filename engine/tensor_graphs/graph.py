@@ -257,15 +257,15 @@ class TensorGraph:
         origin = origin or caller()
         try:
             type_ = operation.result(*(node.type for node in inputs))
+            graph = self.root
+            for node in inputs:
+                if node.graph is not graph:
+                    graph = graph.merge(node.graph)
+            return graph.enter(operation, tuple(inputs), type_, name=name, requires_grad=requires_grad, origin=origin)
         except TensorError as problem:
             given = ", ".join(repr(node) for node in inputs)
             where = f" ({origin})" if origin else ""
             raise type(problem)(f"{operation.label}({given}): {problem}{where}") from None
-        graph = self.root
-        for node in inputs:
-            if node.graph is not graph:
-                graph = graph.merge(node.graph)
-        return graph.enter(operation, tuple(inputs), type_, name=name, requires_grad=requires_grad, origin=origin)
 
     def enter(
         self, operation: Operation, inputs: tuple[Node, ...], type_: TensorType, **options: Unpack[NodeOptions]

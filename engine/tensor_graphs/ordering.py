@@ -8,6 +8,9 @@ from typing import TypeVar, cast
 from engine.tensor_graphs.errors import TopologicalSortFailed
 from engine.tensor_graphs.graph import Node
 
+#: So many nodes of a cycle are named.
+NAMED = 6
+
 _N = TypeVar("_N", bound=Node)
 
 
@@ -43,5 +46,5 @@ def topological_order(wanted: Iterable[_N], is_known: Callable[[_N], bool] = lam
 def _cycle(path: Sequence[Node], first: Node) -> TopologicalSortFailed:
     members = path[path.index(first) :]
     origin = f" (made at {first.origin})" if first.origin else ""
-    text = " of ".join(node.label for node in (*members, first))
+    text = " of ".join(f"{node.label} {node.type}" for node in (*members[:NAMED], first))
     return TopologicalSortFailed(f"nodes must not be computed from themselves, got {text}{origin}")

@@ -10,7 +10,7 @@ from weakref import ReferenceType, WeakSet, ref
 from engine.tensor.lazy.storage import Storage
 from engine.tensor_graphs.arithmetic import Arithmetic
 from engine.tensor_graphs.errors import InvalidOperation, MergeFailed
-from engine.tensor_graphs.graph import Node, NodeOptions, Operation, TensorGraph, caller
+from engine.tensor_graphs.graph import Node, NodeOptions, Operation, TensorGraph
 from engine.tensor_graphs.operations.leaves import Leaf
 from engine.tensor_graphs.types import TensorType
 
@@ -105,17 +105,17 @@ class LazyGraph(TensorGraph):
         MergeFailed when the other one is of another device or another thread, or no lazy graph.
         """
         if not isinstance(other, LazyGraph):
-            raise MergeFailed(f"lazy tensors must be combined with each other, got a node of a builder ({caller()})")
+            raise MergeFailed("lazy tensors must be combined with each other, got a node of a builder")
         if self.device != other.device:
             raise MergeFailed(
                 f"tensors must be on one device to be combined, got {self.device} and {other.device}; "
-                f"use to({self.device!r}) ({caller()})"
+                f"use to({self.device!r})"
             )
         self.require_thread()
         if not other.is_ours():
             raise MergeFailed(
                 f"tensors must be of one thread to be combined, got {_named(self._owner)} and {_named(other._owner)}; "
-                f"call hand_over() of a tensor there first ({caller()})"
+                "call hand_over() of a tensor there first"
             )
         small, large = (self, other) if len(self._alive) < len(other._alive) else (other, self)
         large._alive |= small._alive
@@ -128,7 +128,7 @@ class LazyGraph(TensorGraph):
         if self._owner_id != threading.get_ident() and not self.is_ours():
             raise InvalidOperation(
                 f"tensor must be used in the thread that it belongs to, {_named(self._owner)}, got "
-                f"{_named(threading.current_thread())}; call its hand_over() there first ({caller()})"
+                f"{_named(threading.current_thread())}; call its hand_over() there first"
             )
 
     def is_ours(self) -> bool:

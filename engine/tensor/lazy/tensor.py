@@ -21,7 +21,7 @@ from engine.tensor.lazy.storage import Storage
 from engine.tensor_graphs import gradients as differentiation
 from engine.tensor_graphs.arithmetic import Arithmetic, Number
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_graphs.graph import Node, Operand, Operation, no_grad
+from engine.tensor_graphs.graph import Node, Operand, Operation, caller, no_grad
 from engine.tensor_graphs.inspection import NodeInfo, graph_dot, graph_svg, graph_text, node_info
 from engine.tensor_graphs.operations.leaves import Constant, Leaf
 from engine.tensor_graphs.operations.random import SEED, Random
@@ -188,7 +188,7 @@ class Tensor(Operand):
     def item(self) -> float | int | bool:
         """Compute a tensor of one element, and return that as Python's number."""
         if self.size != 1:
-            raise ShapeMismatch(f"tensor must have one element to be a number, got {self.type}")
+            raise ShapeMismatch(f"tensor must have one element to be a number, got {self!r}")
         number: float | int | bool = self.numpy().item()
         return number
 
@@ -238,7 +238,7 @@ class Tensor(Operand):
         They are tensors like others, not computed yet: zeros where this one doesn't depend on the other. If they are
         to be `differentiable`, they can be differentiated again, and keep what they are computed from.
         """
-        self.graph.require_thread()
+        self._require_thread()
         nodes = [tensor._lazy for tensor in wanted]
         with nullcontext() if differentiable else no_grad():
             found = differentiation.gradients(self._lazy, nodes)
@@ -249,6 +249,7 @@ class Tensor(Operand):
 
     def hand_over(self) -> None:
         """Let the next thread that uses it have it, with all tensors that it was combined with."""
+        self._require_thread()
         self.graph.hand_over()
 
     # What it is computed from
@@ -270,6 +271,16 @@ class Tensor(Operand):
         draw = graph_svg if Path(path).suffix == ".svg" else graph_dot
         Path(path).write_text(draw([self._lazy], _remark), encoding="utf-8")
 
+    def _require_thread(self) -> None:
+        try:
+            self.graph.require_thread()
+        except InvalidOperation as problem:
+            raise InvalidOperation(f"{self._lazy!r}: {problem} ({caller()})") from None
+
+    def _call(self, operation: str, /, *operands: Arithmetic | Number, **settings: object) -> Tensor:
+        self._require_thread()
+        return super()._call(operation, *operands, **settings)
+
     def __rmatmul__(self, other: Array) -> Tensor:
         return self._call("MatMul", Tensor.from_numpy(other, device=self.device), self)
 
@@ -290,9 +301,9 @@ def execute(tensors: Iterable[Tensor]) -> None:
     """Compute several tensors at once: what they share is computed once."""
     by_graph: dict[LazyGraph, list[LazyNode]] = {}
     for tensor in tensors:
+        tensor._require_thread()
         by_graph.setdefault(tensor.graph, []).append(tensor._lazy)
     for graph, nodes in by_graph.items():
-        graph.require_thread()
         compute(lazy_device(graph.device), nodes)
 
 

@@ -62,12 +62,11 @@ def test_a_cycle_is_named() -> None:
     """The operators make none, but nodes can be changed by hand."""
     a, _b, square, out = square_minus()
     square.inputs = (a, out)
-    with pytest.raises(
-        TopologicalSortFailed, match=rf"got {out.label} of {square.label} of {out.label} \(made at .*py:"
-    ):
+    told = rf"got {out.label} f32\[2, 3\] of {square.label} f32\[2, 3\] of {out.label} .*\(made at .*py:"
+    with pytest.raises(TopologicalSortFailed, match=told):
         topological_order([out])
     square.inputs = (square, a)
-    with pytest.raises(TopologicalSortFailed, match=f"got {square.label} of {square.label}"):
+    with pytest.raises(TopologicalSortFailed, match=rf"got {square.label} .* of {square.label} "):
         graph_text([out])
 
 
