@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from engine.tensor_graphs.errors import ShapeMismatch
@@ -126,7 +126,7 @@ def _is_tame(value: Value) -> bool:
     return all(np.abs(example).max(initial=0) < 50 for example in value.examples)
 
 
-@settings(max_examples=many(120), deadline=None)
+@settings(max_examples=many(120), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(programs())
 def test_random_graphs_are_those_of_numpy(program: tuple[dict[Node, Array], list[Value]]) -> None:
     """Every node, whether batched or broadcast, has the type and value that numpy gives."""
@@ -138,7 +138,7 @@ def test_random_graphs_are_those_of_numpy(program: tuple[dict[Node, Array], list
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
-@settings(max_examples=many(60), deadline=None)
+@settings(max_examples=many(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(programs())
 def test_gradients_of_random_graphs(program: tuple[dict[Node, Array], list[Value]]) -> None:
     """They are those of central differences. Graphs whose values tie in a maximum are left out, and large values."""

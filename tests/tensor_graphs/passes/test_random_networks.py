@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 
 from engine.tensor_graphs.evaluation import evaluate
 from engine.tensor_graphs.gradients import gradients
@@ -18,7 +18,7 @@ from tests.tensor_graphs.networks.random_networks import batch_of, networks
 BATCH = 3
 
 
-@settings(max_examples=many(60), deadline=None)
+@settings(max_examples=many(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(builder=networks())
 def test_values_and_gradients_stay(builder: GraphBuilder) -> None:
     """Also when the passes run before differentiation, and again after it."""
