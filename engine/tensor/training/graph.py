@@ -200,7 +200,7 @@ class Graph:
         """
         arrays = self.weights if dtype is None else quantised(self.weights, dtype, scales)
         if state:
-            arrays |= {name: self._variables.read(name) for name in self.network.of_role(Role.STATE)}
+            arrays |= {name: self._variables.read(name) for name in self.network.of_role(Role.STATE) if _is_kept(name)}
         save_weights(path, arrays)
 
     def load(self, path: str | Path) -> None:
@@ -209,7 +209,7 @@ class Graph:
         Nothing is changed when a name or a shape is wrong, as the message says.
         """
         arrays = load_weights(path)
-        states = {name: arrays.pop(name) for name in [*arrays] if name == STEP or "." in name}
+        states = {name: arrays.pop(name) for name in [*arrays] if _is_kept(name)}
         there = self.network.of_role(Role.STATE)
         try:
             for name, array in states.items():
@@ -319,3 +319,8 @@ class _Runnable(NamedTuple):
         outputs = [leaf.name for leaf in function.writes if leaf not in reads]
         program = Program(tensors, reads, wanted, is_loop=is_loop, names=node_names(function))
         return _Runnable(program, [leaf.name for leaf in reads], outputs)
+
+
+def _is_kept(name: str) -> bool:
+    """Whether a variable is one that an optimiser keeps, by its name in a file."""
+    return name == STEP or "." in name

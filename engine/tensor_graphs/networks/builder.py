@@ -17,6 +17,9 @@ from engine.tensor_graphs.passes.verification import verify
 from engine.tensor_graphs.types import TensorType
 from engine.types import DType, f32
 
+#: Names that training gives to variables of its own.
+RESERVED = frozenset({"loss", "step", "rate", "batches", "order", "losses"})
+
 
 @dataclass(frozen=True)
 class Affine:
@@ -153,5 +156,7 @@ class GraphBuilder:
     def _check_new(self, name: str) -> None:
         if not name.isidentifier():
             raise InvalidOperation(f"name must be an identifier, got {name!r}")
+        if name in RESERVED:
+            raise InvalidOperation(f"name must not be one of {', '.join(sorted(RESERVED))}, got {name!r}")
         if name in {*self._inputs, *self._weights, *self._kept}:
             raise InvalidOperation(f"name must be new, got {name!r} again")

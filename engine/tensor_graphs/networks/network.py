@@ -85,7 +85,6 @@ class _Writer:
         self.variables: dict[str, Variable] = {}
         self.functions: dict[str, Function] = {}
         self._graph = TensorGraph()
-        self._initial = builder.initial
         self._seen = [LOSS, *kept]
         forward = reachable([loss, *kept.values()])
         copies = copied([*forward, *found.values()], self._graph, differentiable=False)
@@ -95,12 +94,13 @@ class _Writer:
         left_out = {*shown.values(), *products_with_bias(order, shown.values())}
         constants = {name: node.operation.value for name, node in shown.items() if isinstance(node.operation, Constant)}
         values = {
-            self._variable(name, node.type, Role.VALUES, constants.get(name, 0.0)): node for name, node in shown.items()
+            self.add_variable(name, node.type, Role.VALUES, constants.get(name, 0.0)): node
+            for name, node in shown.items()
         }
         for node in order:
             if node not in left_out:
                 name = new_name(node.operation.label, self.variables)
-                values[self._variable(name, node.type, Role.VALUES)] = node
+                values[self.add_variable(name, node.type, Role.VALUES)] = node
         computed = {leaf: node for leaf, node in values.items() if not isinstance(node.operation, Constant)}
         self.functions["forward"] = Function("forward", computed)
         stored = {node: leaf for leaf, node in values.items() if not isinstance(node.operation, Leaf | Constant)}
@@ -123,7 +123,7 @@ class _Writer:
             leaf = stored.get(node, node)
             if leaf not in names:
                 continue  # a product that the next sum is added to
-            target = self._variable(f"{names[leaf]}.gradient", node.type, Role.GRADIENTS)
+            target = self.add_variable(f"{names[leaf]}.gradient", node.type, Role.GRADIENTS)
             part = broadcast_to(part, node.type)
             if node.type.batched:
                 backward.append(Write(target, part))
@@ -135,7 +135,7 @@ class _Writer:
 
     def train(self, optimiser: Optimiser) -> None:
         """Define update and step."""
-        self._variable(STEP, TensorType((), f64), Role.STATE)
+        self.add_variable(STEP, TensorType((), f64), Role.STATE)
         memory = _Memory(self)
         trained = [item for item in self.variables.values() if item.role is Role.WEIGHTS and item.trained]
         pairs = [
@@ -153,7 +153,10 @@ class _Writer:
         self.functions["update"] = update.optimised()
         self.functions["step"] = whole.only(wanted).optimised()
 
-    def _variable(self, name: str, type_: TensorType, role: Role, initial: Initial = 0.0) -> Node:
+    def add_variable(self, name: str, type_: TensorType, role: Role, initial: Initial = 0.0) -> Node:
+        """Return the leaf of a new variable; InvalidOperation when there is one of the name."""
+        if name in self.variables:
+            raise InvalidOperation(f"name of a variable must be new, got {name!r} again")
         leaf = self._graph.add(Leaf(type_), name=name, requires_grad=False)
         self.variables[name] = Variable(name, leaf, role, initial)
         return leaf
@@ -168,11 +171,13 @@ class _Memory:
         self.writes: dict[Node, Node] = {}
 
     def number(self, name: str, value: float) -> Node:
-        return self._writer._variable(name, TensorType((), f64), Role.NUMBER, value)
+        """Return a number that can be set."""
+        return self._writer.add_variable(name, TensorType((), f64), Role.NUMBER, value)
 
-    def state(self, name: str, weights: Node, *, copy: bool = False) -> Node:
-        initial = self._writer.variables[weights.label].initial if copy else 0.0
-        return self._writer._variable(f"{weights.label}.{name}", weights.type, Role.STATE, initial)
+    def state(self, name: str, weights: Node) -> Node:
+        """Return a tensor that is kept for weights."""
+        return self._writer.add_variable(f"{weights.label}.{name}", weights.type, Role.STATE)
 
     def write(self, target: Node, value: Node) -> None:
+        """Say what a state holds in the next step."""
         self.writes[target] = value

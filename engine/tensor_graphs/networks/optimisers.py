@@ -27,8 +27,8 @@ class Memory(Protocol):
     def number(self, name: str, value: float) -> Node:
         """Return a number, f64[], which can be set between steps."""
 
-    def state(self, name: str, weights: Node, *, copy: bool = False) -> Node:
-        """Return a tensor kept for weights, of their type. At first it is 0, or with `copy` what the weights are."""
+    def state(self, name: str, weights: Node) -> Node:
+        """Return a tensor kept for weights, of their type, which is 0 at first."""
 
     def write(self, target: Node, value: Node) -> None:
         """Say what a state holds in the next step."""
@@ -160,11 +160,12 @@ class Ranger(RAdam):
     def update(self, weights: Node, gradient: Node, rate: Node, memory: Memory) -> Node:
         """Return the weights after a step."""
         fast = super().update(weights, gradient, rate, memory)
-        slow = memory.state("slow", weights, copy=True)
+        kept = memory.state("slow", weights)
+        slow = memory.step.equal(0.0).where(weights, kept)
         count = memory.step + 1.0
         is_met = count.equal((count / self.every).elementwise("floor") * self.every)
         moved = slow + (fast - slow) * self.part
-        memory.write(slow, is_met.where(moved, slow))
+        memory.write(kept, is_met.where(moved, slow))
         return is_met.where(moved, fast)
 
 

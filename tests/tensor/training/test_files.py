@@ -78,6 +78,7 @@ def test_training_goes_on_where_it_was_saved(device: Device, tmp_path: Path, for
     with regression().build(device, optimiser) as first, regression().build(device, optimiser) as second:
         for _ in range(3):
             first.step(examples(5))
+        second.set_data(examples(4))
         first.save(path, state=True)
         second.load(path)
         for graph in (first, second):
@@ -86,6 +87,11 @@ def test_training_goes_on_where_it_was_saved(device: Device, tmp_path: Path, for
         for name, weights in first.weights.items():
             np.testing.assert_array_equal(second.weights[name], weights)
         assert second.values("step") == 6
+        second.train(2, batch=3)  # its progress in the data is not saved
+        second.save(path, state=True)
+        assert load_weights(path).keys() == {*first.weights, "step"} | {
+            f"{name}.{moment}_moment" for name in first.weights for moment in ("first", "second")
+        }
         save_weights(path, {**load_weights(path), "aw.first_moment": np.zeros(3)})
         with pytest.raises(ShapeMismatch, match=r"'aw.first_moment' must have the shape \[3, 4\], got \[3\]"):
             second.load(path)

@@ -80,6 +80,8 @@ class TestRefusals:
         builder.dense_input("x", (1, 1))
         with pytest.raises(InvalidOperation, match="name must be new, got 'x' again"):
             builder.weights("x", (1, 1))
+        with pytest.raises(InvalidOperation, match=r"name must not be one of batches, loss, .*, got 'loss'"):
+            builder.weights("loss", (1, 1))
         with pytest.raises(InvalidOperation, match="name must be an identifier, got 'a b'"):
             builder.weights("a b", (1, 1))
 

@@ -140,6 +140,16 @@ def test_the_rate_can_be_set_between_steps() -> None:
     np.testing.assert_allclose(network["w"], WEIGHTS - 0.5)
 
 
+def test_slow_weights_begin_where_training_does() -> None:
+    """Not where weights were before others were loaded."""
+    network = linear(Ranger(0.01, every=2), f64)
+    network.held["w"] = WEIGHTS + 5
+    for gradient in GRADIENTS[:4]:
+        network.run("step", {"x": gradient[np.newaxis]})
+    expected = formulas.ranger(WEIGHTS + 5, GRADIENTS[:4], 0.01, 0.9, 0.999, 1e-8, 0.0, 2, 0.5)
+    np.testing.assert_allclose(network["w"], expected, rtol=1e-12)
+
+
 def test_frozen_weights_stay() -> None:
     """And have neither gradients nor state."""
     builder = GraphBuilder()
