@@ -23,7 +23,9 @@ CHECKS = [*control_checks.CHECKS, *signal_checks.CHECKS]
 CHECKED = [check.__name__.removeprefix("check_") for check in CHECKS]
 
 
-@pytest.mark.parametrize("name", ["particles", "photo", "springs", "colours", "values", *CHECKED])
+@pytest.mark.parametrize(
+    "name", ["particles", "photo", "springs", "colours", "values", "digits", "picture", "sparse", *CHECKED]
+)
 def test_example_is_what_the_editor_saves(name: str) -> None:
     """Loading and saving an example changes nothing, so that a diff of it shows edits alone."""
     path = EXAMPLES / f"{name}.loom"
@@ -138,3 +140,36 @@ def test_colours_become_independent() -> None:
         np.testing.assert_allclose(engine.read(patch["covariance"]["out"]), np.cov(before.T, bias=True), atol=1e-6)
     np.testing.assert_allclose(np.cov(found[:, :3].T), 0.16**2 * np.eye(3), atol=1e-4)
     np.testing.assert_allclose(found[:, 3], 1, atol=1e-3)
+
+
+def test_digits_are_learned() -> None:
+    """After 120 small steps, 19 of 20 digits that the network never saw are read right."""
+    patch = load_patch(EXAMPLES / "digits.loom")
+    with Engine(patch, device="host") as engine:
+        for _ in range(120):
+            assert not engine.step().diagnostics
+        assert engine.read(patch["right"]["out"])[0] >= 0.95
+        losses = engine.read(patch["train"]["losses"])
+    assert np.isnan(losses[:136]).all() and losses[-20:].mean() < 0.2 * losses[136]
+
+
+def test_a_picture_is_learned() -> None:
+    """What the network gives comes close to the photograph, in its own colours."""
+    patch = load_patch(EXAMPLES / "picture.loom")
+    with Engine(patch, device="host") as engine:
+        for _ in range(60):
+            assert not engine.step().diagnostics
+        learned, photo = engine.read(patch["picture"]["out"]), engine.read(patch["small"]["out"])
+        assert engine.read(patch["larger"]["out"]).shape == (384, 384, 4)
+    error = np.square(learned - photo).mean()
+    assert error < 0.25 * np.square(photo - photo.mean(axis=(0, 1))).mean()
+
+
+def test_what_sparse_features_are_worth_is_found_out() -> None:
+    """The loss falls to a small part of what guessing one half for each example gives."""
+    patch = load_patch(EXAMPLES / "sparse.loom")
+    with Engine(patch, device="host") as engine:
+        for _ in range(60):
+            assert not engine.step().diagnostics
+        wanted, loss = engine.read(patch["judge"]["chance"]), engine.read(patch["train"]["loss"])
+    assert loss[0] < 0.02 * np.square(wanted - 0.5).mean()
