@@ -58,6 +58,7 @@ bench-gpu:
 	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) -m tests.benchmarks.bench_launches --device cuda:0
 	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) -m tests.benchmarks.bench_libraries --device cuda:0
 	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) -m tests.benchmarks.bench_lazy --device cuda:0
+	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) -m tests.benchmarks.bench_tensor --device cuda:0
 
 bench: setup-dev
 	PYTHONPATH=. $(VENV)/python tests/benchmarks/bench_frame.py --device host

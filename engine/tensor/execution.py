@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
+from math import gcd, prod
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -41,6 +41,7 @@ from engine.tensor_graphs.graph import Node
 from engine.tensor_graphs.lowering.program import Store, write_program
 from engine.tensor_graphs.types import TensorType
 from engine.types import DType, u32
+from engine.types.layout import ALLOCATION_ALIGNMENT
 
 #: How many batch sizes a program stays compiled for.
 KEPT_SIZES = 4
@@ -193,7 +194,8 @@ class Program:
         self.output_types = tuple(store.node.type for store in stores if store.over is None)
         self._lowered = _Lowered(inputs, stores, names or {}, is_loop=is_loop)
         self._turns = tensors.turns() if is_loop else None
-        self._compiled: OrderedDict[int, _Compiled] = OrderedDict()
+        #: By batch size and alignments of the buffers.
+        self._compiled: OrderedDict[tuple[int, Sequence[int]], _Compiled] = OrderedDict()
 
     def run(
         self, inputs: Sequence[TensorBuffer], outputs: Sequence[TensorBuffer], batch: int = 1, *, turns: int = 1
@@ -218,11 +220,12 @@ class Program:
             memories.append(self._turns.memory)
         elif turns != 1:
             raise ExecutionFailed(f"turns of a program that is no loop must be 1, got {turns}")
-        compiled = self._compiled.get(batch)
+        key = batch, _alignments(memories)
+        compiled = self._compiled.get(key)
         if compiled is None:
-            compiled = self._compile(batch, memories)
+            compiled = self._compile(*key, memories)
         else:
-            self._compiled.move_to_end(batch)
+            self._compiled.move_to_end(key)
             compiled.rebind(memories)
         compiled.graph.launch(self.tensors.stream)
 
@@ -236,7 +239,7 @@ class Program:
         memories = [buffer.memory for buffer in (*inputs, *outputs)]
         if self._turns is not None:
             memories.append(self._turns.memory)
-        plan = self._plan(batch)
+        plan = self._plan(batch, _alignments(memories))
         timed = {number: str(number) for number, operation in enumerate(plan.operations) if operation.scope == 0}
         compiled = _Compiled(self.tensors, plan, memories, timed)
         try:
@@ -274,8 +277,8 @@ class Program:
 
     def plan(self, batch: int = 1) -> Plan:
         """Return how the program is compiled for a batch size: its operations and buffers."""
-        compiled = self._compiled.get(batch)
-        return compiled.graph.plan if compiled is not None else self._plan(batch)
+        known = (compiled.graph.plan for (size, _), compiled in self._compiled.items() if size == batch)
+        return next(known, None) or self._plan(batch, [])
 
     def close(self) -> None:
         """Give back what it has on the device; it must not be run again."""
@@ -287,28 +290,30 @@ class Program:
             compiled.close()
         self._compiled.clear()
 
-    def _plan(self, batch: int) -> Plan:
+    def _plan(self, batch: int, alignments: Sequence[int]) -> Plan:
         libraries = self.tensors.services.libraries
         types = (*self.input_types, *self.output_types)
         try:
             return make_plan(
-                self._lowered.description(types, batch), fuses=False, workspace_of=libraries.workspace_bytes
+                self._lowered.description(types, batch, alignments),
+                fuses=False,
+                workspace_of=libraries.workspace_bytes,
             )
         except GraphValidationError as problem:
             raise ExecutionFailed(f"program must compile, got: {problem}") from problem
 
-    def _compile(self, batch: int, memories: Sequence[Memory]) -> _Compiled:
+    def _compile(self, batch: int, alignments: Sequence[int], memories: Sequence[Memory]) -> _Compiled:
         while len(self._compiled) >= KEPT_SIZES:
             self.tensors.synchronize()
             _, oldest = self._compiled.popitem(last=False)
             oldest.close()
         try:
-            compiled = _Compiled(self.tensors, self._plan(batch), memories)
+            compiled = _Compiled(self.tensors, self._plan(batch, alignments), memories)
         except ExecutionFailed:
             raise
         except WarploomError as problem:
             raise ExecutionFailed(f"program must compile, got: {problem}") from problem
-        self._compiled[batch] = compiled
+        self._compiled[batch, alignments] = compiled
         return compiled
 
 
@@ -342,15 +347,22 @@ class _Lowered:
         #: The names of the nodes that each entry computes.
         self.names = [tuple([names.get(node, node.label) for node in nodes if node.inputs]) for nodes in written]
 
-    def description(self, types: Sequence[TensorType], batch: int) -> GraphDescription:
-        """Return the program for a batch size: its block, and one that has the memory of its ports."""
+    def description(self, types: Sequence[TensorType], batch: int, alignments: Sequence[int]) -> GraphDescription:
+        """Return the program for a batch size: its block, and one that has the memory of its ports.
+
+        Memory is aligned as memory that is allocated, unless `alignments` say otherwise.
+        """
         block = BlockDescription(
             self._block.ports,
             self._block.entries,
             self._block.buffers,
             structural=(("batch", batch),),
         )
-        arrays = {f"x{number}": _array(type_, batch) for number, type_ in enumerate(types)}
+        alignments = alignments or [ALLOCATION_ALIGNMENT] * len(types)
+        arrays = {
+            f"x{number}": _array(type_, batch, alignment)
+            for number, (type_, alignment) in enumerate(zip(types, alignments, strict=False))
+        }
         outputs = [
             PortSpec(name, "out", type_.stored_dtype, "", "data") for name, type_ in zip(arrays, types, strict=True)
         ]
@@ -381,10 +393,16 @@ def _port(name: str, type_: TensorType, inplace: str | None = None) -> PortSpec:
     return PortSpec(name, "in" if inplace is None else "out", type_.stored_dtype, "", "same", inplace=inplace)
 
 
-def _array(type_: TensorType, batch: int) -> ExternalArray:
+def _alignments(memories: Sequence[Memory]) -> Sequence[int]:
+    """Return which alignment each memory has; none where all have that of memory that is allocated."""
+    found = tuple([gcd(memory.pointer, ALLOCATION_ALIGNMENT) for memory in memories])
+    return found if min(found, default=ALLOCATION_ALIGNMENT) < ALLOCATION_ALIGNMENT else ()
+
+
+def _array(type_: TensorType, batch: int, alignment: int) -> ExternalArray:
     """Return an array that stands for memory that is told when the program is launched."""
     shape = (*((batch,) if type_.batched else ()), *type_.stored_shape)
-    return ExternalArray(0, type_.stored_dtype.numpy, shape, None, False, "", None)
+    return ExternalArray(alignment, type_.stored_dtype.numpy, shape, None, False, "", None)
 
 
 class _Compiled:
@@ -411,6 +429,7 @@ class _Compiled:
                 libraries=services.libraries,
             )
             self.graph: CompiledGraph = compile_plan(plan, tensors.device, self._resources, spans or {})
+            self._memory.status = None  # it goes with the graph
         except BaseException:
             self._memory.abandon(services.pool, services.states)
             raise
@@ -440,6 +459,7 @@ class _Compiled:
         if adjustment is not None:
             adjustment.apply()
             return
+        self.graph.status = None  # it goes with the next one
         self.graph.destroy()
         self.graph = compile_plan(plan, tensors.device, self._resources, {})
 

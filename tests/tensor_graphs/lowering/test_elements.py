@@ -125,6 +125,23 @@ def test_a_program_takes_other_buffers_and_batch_sizes(tensors: Tensors) -> None
     program.close()
 
 
+def test_copies_follow_other_buffers(tensors: Tensors) -> None:
+    """What can't be updated in place is built anew, in a loop too."""
+    graph = TensorGraph()
+    x, y = leaf(graph, 3), leaf(graph, 3)
+    program = Program(tensors, [x, y], [x, Wanted(x + y, y)], is_loop=True)
+    for number in range(3):
+        buffers = [tensors.buffer(node.type) for node in (x, y, x)]
+        buffers[0].write(np.full(3, number + 1, np.float32))
+        program.run(buffers[:2], buffers[2:], turns=2)
+        assert [buffer.read()[0] for buffer in buffers] == [number + 1, 2 * (number + 1), number + 1]
+        if number < 2:
+            continue
+        for buffer in buffers:
+            buffer.free()
+    program.close()
+
+
 def test_what_a_device_cannot_compute_is_named(tensors: Tensors) -> None:
     """A leaf without a buffer, a tensor without elements, and buffers of another type or batch."""
     graph = TensorGraph()

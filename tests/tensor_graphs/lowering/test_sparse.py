@@ -76,11 +76,12 @@ def test_buffers_need_no_alignment_beyond_that_of_their_elements(tensors: Tensor
     wanted = [
         graph.add(SparseMatMul(transpose_a=True), (weights, column)),
         graph.add(SparseOuter(50, transpose_a=True), (gradient, column)),
+        weights @ gradient,
     ]
     random = np.random.default_rng(4)
     values = {node: some(node, 20, random) for node in (weights, column, gradient)}
     program = Program(tensors, list(values), wanted)
-    arrays = [*values.values(), np.zeros((20, 8), np.float32), np.zeros((50, 8), np.float32)]
+    arrays = [*values.values(), *(np.zeros(shape, np.float32) for shape in ((20, 8), (50, 8), (20, 50)))]
     buffers = []
     for array, type_ in zip(arrays, (*program.input_types, *program.output_types), strict=True):
         storage = np.empty(array.nbytes + 4, np.uint8)
@@ -89,7 +90,7 @@ def test_buffers_need_no_alignment_beyond_that_of_their_elements(tensors: Tensor
         buffers.append(TensorBuffer(tensors, type_, array.shape, tensors.device.adopt(there)))
     program.run(buffers[:3], buffers[3:], 20)
     for buffer, right in zip(buffers[3:], evaluate(wanted, values), strict=True):
-        np.testing.assert_allclose(buffer.read(), right, atol=1e-4)
+        np.testing.assert_allclose(buffer.read().reshape(right.shape), right, atol=1e-4)
     program.close()
     for buffer in buffers:
         buffer.memory.free()
