@@ -46,7 +46,7 @@ class LazyDevice:
             self._programs.move_to_end(structure)
         return found
 
-    def keep(self, structure: Hashable, program: Program, general: Hashable = None) -> None:
+    def keep(self, structure: Hashable, program: Program, general: Hashable) -> None:
         """Keep a program, and remember its more `general` structure; the least recently used go when there are many."""
         self._programs[structure] = program
         self._seen[general] = None
