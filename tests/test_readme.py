@@ -11,7 +11,9 @@ PYTHON = [code for kind, code in BLOCKS if kind == "python"]
 
 
 @pytest.mark.parametrize(
-    "code", [code for code in PYTHON if "square" not in code], ids=["patch", "region", "external", "device", "tensors"]
+    "code",
+    [code for code in PYTHON if "square" not in code],
+    ids=["patch", "region", "external", "device", "tensors", "network"],
 )
 def test_the_examples_hold(code: str) -> None:
     """Each example asserts what it claims."""
