@@ -1,5 +1,6 @@
-// Reductions of tensors along one axis, always in the same order. A tensor is seen as [outer, size, inner], of which the
-// middle axis is reduced. ELEMENT is the element type, and OPERATION is 0 for sums, 1 for the largest and 2 for the smallest.
+// Reductions of tensors along one axis, always in the same order. A tensor is seen as [outer, size, inner], of which
+// the middle axis is reduced. ELEMENT is the element type, and OPERATION is 0 for sums, 1 for the largest and 2 for the
+// smallest.
 #include "tensor.cuh"
 
 using Number = NumberOf<ELEMENT>;
@@ -12,10 +13,9 @@ __device__ inline Number combined(Number a, Number b) {
     return (OPERATION == 1 ? b > a : b < a) ? b : a;
 }
 
-// What the first of an empty row is combined with: a sum of none is 0, and rows of others are never empty.
+// Every `step`-th element from `from` up to `to`, of which there is at least one.
 template <typename E>
 __device__ Number reduced(const E* __restrict__ x, size_t start, int from, int to, int step, size_t stride) {
-    if (from >= to) return OPERATION == 0 ? Number(0) : number(x[start]);
     Number result = number(x[start + from * stride]);
     int i = from + step;
     for (; i + 3 * step < to; i += 4 * step) {
@@ -46,7 +46,8 @@ __device__ void columns(const E* __restrict__ x, R* __restrict__ out, int size, 
     out[(static_cast<size_t>(outer) * shares + part) * inner + at] = Stored<R>::of(result);
 }
 
-extern "C" __global__ void reduce_columns(const ELEMENT* __restrict__ x, ELEMENT* __restrict__ out, int size, int inner, int share) {
+extern "C" __global__ void reduce_columns(
+    const ELEMENT* __restrict__ x, ELEMENT* __restrict__ out, int size, int inner, int share) {
     columns(x, out, size, inner, share);
 }
 
@@ -61,7 +62,8 @@ extern "C" __global__ void reduce_shares(
 }
 
 // Each thread reduces a row of a few elements; `inner` is 1.
-extern "C" __global__ void reduce_short_rows(const ELEMENT* __restrict__ x, ELEMENT* __restrict__ out, int rows, int size) {
+extern "C" __global__ void reduce_short_rows(
+    const ELEMENT* __restrict__ x, ELEMENT* __restrict__ out, int rows, int size) {
     const int row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= rows) return;
     out[row] = Stored<ELEMENT>::of(reduced(x, static_cast<size_t>(row) * size, 0, size, 1, 1));

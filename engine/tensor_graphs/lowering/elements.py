@@ -47,10 +47,9 @@ class ElementKernel:
         """Write the elements of a node, which has the kernel's type, to a buffer."""
         self.write_value(self.value(node, self.own), out, node.type.dtype)
 
-    def aggregate(self, node: Node, out: BufferHandle, operation: str, dtype: DType) -> None:
-        """Combine all elements of a node to one for each thread block."""
+    def aggregate(self, value: Port, out: BufferHandle, operation: str, dtype: DType) -> None:
+        """Combine what was computed for all elements to one for each thread block."""
         self.buffers["o0"] = out
-        value = self.value(node, self.own)
         self.graph.add("op.aggregate", "o0", name="o0", value=value, type=str(dtype), operation=operation)
 
     def value(self, node: Node, place: Place) -> Port:

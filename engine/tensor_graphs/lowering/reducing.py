@@ -48,17 +48,16 @@ def write_whole(step: Step, operation: str) -> None:
     count = step.count(given.type)
     shares = f"min({PARTS}, ceil(({count}) / {LEAST}))"
     parts = step.temporary("parts", dtype, shares)
-    kernel.aggregate(given, parts, _AGGREGATES[operation], dtype)
+    kernel.aggregate(kernel.value(given, kernel.own), parts, _AGGREGATES[operation], dtype)
     over = next((handle for node, handle in kernel.read.items() if _has_size(node.type, given.type)), None)
     if over is None:  # everything is broadcast, or computed from nothing
         over = step.temporary("elements", u8, count)
     step.build.compute(kernel.made(), over=over, thread_blocks=parts.size, buffers=kernel.buffers)
-    second = type(kernel)(TensorType((1,), dtype), {})
-    value = second.graph.add("op.input", "i0", name="i0", type=str(dtype))["value"]
-    second.graph.add(
-        "op.aggregate", "o0", name="o0", value=value, type=str(step.node.type.dtype), operation=_AGGREGATES[operation]
-    )
-    step.build.compute(second.made(), over=parts, thread_blocks=1, buffers={"i0": parts, "o0": step.out})
+    part = TensorType((1,), dtype)
+    last = step.kernel(part)
+    value = last.read_buffer(parts, part, last.own)
+    last.aggregate(value, step.out, _AGGREGATES[operation], step.node.type.dtype)
+    step.build.compute(last.made(), over=parts, thread_blocks=1, buffers=last.buffers)
 
 
 def _has_size(a: TensorType, b: TensorType) -> bool:
