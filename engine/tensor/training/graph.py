@@ -119,8 +119,8 @@ class Graph:
         """Train so many steps on batches of the data, all in one launch.
 
         Examples come in the order in which they were given, over and over. With `shuffle`, a seed, their order is
-        random first. Where the device limits how long a launch may take (the host device: 10 s), LoopStopped says after
-        how many steps it was stopped; those are done.
+        random first. Keep launches short: the host device stops a loop after 10 s, and LoopStopped says after how many
+        steps; of the next one, a part may be done.
         """
         if self._data is None:
             raise InvalidOperation("data must be set by set_data before train")

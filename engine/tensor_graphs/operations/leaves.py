@@ -10,6 +10,7 @@ import numpy as np
 from engine.descriptions.entries import Kernel
 from engine.descriptions.extents import Extent
 from engine.kernel_sources.sources import CudaFile, CudaOptions
+from engine.ops.types import read_as
 from engine.tensor_graphs.errors import ExecutionFailed
 from engine.tensor_graphs.graph import Node, Operation
 from engine.tensor_graphs.lowering.step import Step, writes
@@ -111,4 +112,6 @@ class Numbers(Operation):
         number = at.place.number
         if isinstance(number, int):
             return at.constant(number, self.type.dtype)
-        return at.op("convert", x=number, type=str(self.type.dtype))
+        kind = read_as(self.type.dtype)
+        assert kind is not None  # a tensor has numbers
+        return at.op("convert", x=number, type=str(kind.scalar))
