@@ -85,7 +85,7 @@ def quantised(
         if not np.all(np.isfinite(array)):
             raise InvalidOperation(f"weights {name!r} must be finite to be quantised")
         size = float(np.max(np.abs(array), initial=0.0))
-        scale = np.float32(scales.get(name, size / largest if size else 1.0))
+        scale = np.float32(scales[name]) if name in scales else _smallest_scale(size, largest)
         if not scale > 0:
             raise InvalidOperation(f"scale of {name!r} must be more than 0, got {scale}")
         numbers = np.rint(np.asarray(array, np.float64) / float(scale))
@@ -94,6 +94,15 @@ def quantised(
             raise InvalidOperation(f"weights {name!r} must lie within {limit:g} for their scale, got {size:g}")
         found[name], found[name + SCALE] = numbers.astype(kind), np.asarray(scale)
     return found
+
+
+def _smallest_scale(size: float, largest: int) -> np.float32:
+    """Return the smallest scale with which weights of this size become whole numbers up to the largest."""
+    if not size:
+        return np.float32(1.0)
+    scale = max(np.float32(size / largest), np.finfo(np.float32).smallest_subnormal)
+    is_rounded_down = np.rint(size / float(scale)) > largest
+    return np.nextafter(scale, np.float32(np.inf)) if is_rounded_down else scale
 
 
 def dequantised(arrays: Mapping[str, Array]) -> dict[str, Array]:
