@@ -27,7 +27,7 @@ from engine.kernel_sources.sources import (
 from engine.libraries import blas, dnn, fft, images, lapack, sparse
 from engine.network_patches.train_block import TrainBlock
 from engine.network_patches.training import OPTIMISERS
-from engine.ops import GraphBuilder, OpGraph, graph_from_json
+from engine.ops import GraphBuilder, OpGraph, OpPort, graph_from_json
 from engine.patch.composite import Composite
 from engine.patch.composite_builder import CompositeBuilder
 from engine.types import (

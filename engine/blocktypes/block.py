@@ -344,6 +344,9 @@ def describe(block: Block) -> BlockDescription:
     build = BlockBuilder(block.id, block.ports, live, structural, block.source_folder())
     block.describe(build)
     made = build.commit()
+    constants = [(name, repr(block.values[name])) for name, spec in block.parameters.items() if spec.is_constant]
+    if constants:
+        made = replace(made, constants=tuple(constants))
     if made.contents or made.initials or made.externals or made.composition is not None:
         return made
     return _shared.setdefault((ref(made), made.displays, made.kernel_folders), made)

@@ -176,7 +176,8 @@ class BlockBuilder:
         for item, wanted in [*inputs, *((item.name, item.dtype) for item in kernel.outputs)]:
             given = BufferHandle(item) if buffers is None else buffers.get(item, BufferHandle(item))
             name = names[item] = self._known(given, f"{item} of the graph")
-            dtype = self._buffers[name].dtype if name in self._buffers else self._ports[name].dtype
+            known = self._buffers.get(name) or self._defined.get(name) or self._ports[name]
+            dtype = known.dtype
             if dtype != NAMED.get(wanted, any_type):
                 raise checks.refuse(self._id, f"{name} of the graph", f"be {dtype} as its port", wanted)
         shares = any(output.is_aggregate for output in kernel.outputs)

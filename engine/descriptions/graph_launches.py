@@ -39,7 +39,7 @@ def graph_launch(
     `names` are the ports and buffers that its inputs and outputs stand for. With aggregates, `thread_blocks` share the
     elements.
     """
-    args = tuple([_passed(argument, over, names) for argument in kernel.arguments])
+    args = tuple([_passed(argument, over, names, kernel.numbers) for argument in kernel.arguments])
     if thread_blocks is not None:
         assert kernel.thread_block is not None
         return GraphLaunch((thread_blocks * kernel.thread_block[0],), args, kernel.thread_block[:1])
@@ -52,12 +52,14 @@ def graph_launch(
     )
 
 
-def _passed(argument: Argument, over: BufferHandle, names: Mapping[str, str]) -> object:
+def _passed(argument: Argument, over: BufferHandle, names: Mapping[str, str], numbers: bytes) -> object:
     match argument:
         case LiveParameter(name):
             return ParameterHandle(name)
         case OpExtent(kind, port):
             return Extent(_SIZES[kind].format(names.get(port, port) or over.name))
+        case GraphNumbers():
+            return ValueArgument(numbers)
         case FramePointer():
             return FrameArgument()
         case ElementNumber(name):

@@ -89,6 +89,20 @@ def test_several_elements_a_thread_give_the_same_bits(device: Device, count: Lit
                 assert_same(found[name], array, f"{name} of {size}")
 
 
+def test_optimised_code_takes_the_arguments_of_the_code_before() -> None:
+    """In the same order, also where element types and numbers are told at launch."""
+    g = GraphBuilder()
+    x, y = (g.add("op.input", name, type="number") for name in "xy")
+    scaled = g.add("op.multiply", a=x["value"], b=g.add("op.parameter", "k", type="f64")["out"])
+    held = g.add("op.add", a=g.add("op.add", a=scaled["out"], b=0.3)["out"], b=y["size"])
+    either = g.add("op.select", condition=y["is_connected"], a=y["value"], b=held["out"])
+    g.add("op.output", "out", value=either["out"], type="f64")
+    graph = g.graph()
+    first = compile_graph(graph).arguments
+    assert first == compile_graph(graph, elements_per_thread=4).arguments
+    assert first == compile_graph(graph, elements_per_thread=4, is_told=True).arguments
+
+
 def test_kernels_whose_threads_know_of_each_other_have_one_element_a_thread() -> None:
     """So has one that counts along two axes; one that only loads elsewhere too has several."""
     for text, count in (("x[i + 1]", 4), ("x * u", 1)):

@@ -104,7 +104,7 @@ def find_stage(entry: KernelEntry, place: int, buffers: BlockBuffers) -> Stage |
         return None
     kernel = source.launched()
     aggregates = {output.name for output in kernel.outputs if output.is_aggregate}
-    if not (kernel.is_elementwise or aggregates) or len(kernel.arguments) != len(entry.arguments):
+    if (kernel.thread_block is not None and not aggregates) or len(kernel.arguments) != len(entry.arguments):
         return None
     arguments: dict[str, Argument] = {}
     layouts: dict[str, Layout] = {}
@@ -148,9 +148,9 @@ def find_stage(entry: KernelEntry, place: int, buffers: BlockBuffers) -> Stage |
         entry, place, buffers.layouts, kernel, {"": shape, **{n: i.shape for n, i in layouts.items()}}
     ):
         return None
-    own = () if kernel.is_free else tuple([name for name, layout in layouts.items() if layout.shape == shape])
+    own = () if kernel.is_elementwise else tuple([name for name, layout in layouts.items() if layout.shape == shape])
     source = specialised(source, tuple(told.items()), own)
-    if not (source.launched().is_free or aggregates):
+    if not (source.launched().is_elementwise or aggregates):
         return None
     return Stage(source, shape, bool(aggregates), threads, entry.thread_block, arguments, buffers)
 
