@@ -2,6 +2,10 @@
 #pragma once
 #include "elements.cuh"
 
+#ifndef ELEMENT
+#define ELEMENT float
+#endif
+
 struct Half {
     unsigned short bits;
 };

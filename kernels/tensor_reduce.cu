@@ -3,6 +3,10 @@
 // smallest.
 #include "tensor.cuh"
 
+#ifndef OPERATION
+#define OPERATION 0
+#endif
+
 using Number = NumberOf<ELEMENT>;
 constexpr int COLUMNS = 32, ROWS = 8;
 

@@ -3,6 +3,10 @@
 // element type and KEY that of the keys.
 #include "tensor.cuh"
 
+#ifndef KEY
+#define KEY int
+#endif
+
 using Number = NumberOf<ELEMENT>;
 
 // How many lanes below this one have its key, and whether it is the last of them.
@@ -162,19 +166,26 @@ __device__ void sum_columns(
     }
 }
 
-#define SUM_PIECES(NAME, COUNT)                                                                                        \
-    extern "C" __global__ void NAME(                                                                                   \
-        const ELEMENT* __restrict__ x, const int* __restrict__ starts, const int* __restrict__ sorted,                 \
-        const int* __restrict__ vectors, ELEMENT* __restrict__ out, Number* __restrict__ parts, int count, int size,   \
-        int fronts, int width, int piece, int key_groups, long long group_step, long long front_step,                  \
-        long long out_group, long long out_front, long long out_key, long long out_column) {                           \
-        sum_columns<COUNT>(x, starts, sorted, vectors, out, parts, count, size, fronts, width, piece, key_groups,      \
-                           group_step, front_step, {out_group, out_front, out_key, out_column});                       \
-    }
+extern "C" __global__ void sum_pieces(
+    const ELEMENT* __restrict__ x, const int* __restrict__ starts, const int* __restrict__ sorted,
+    const int* __restrict__ vectors, ELEMENT* __restrict__ out, Number* __restrict__ parts, int count, int size,
+    int fronts, int width, int piece, int key_groups, long long group_step, long long front_step, long long out_group,
+    long long out_front, long long out_key, long long out_column) {
+    const Places to = {out_group, out_front, out_key, out_column};
+    sum_columns<1>(x, starts, sorted, vectors, out, parts, count, size, fronts, width, piece, key_groups, group_step,
+                   front_step, to);
+}
 
-SUM_PIECES(sum_pieces, 1)
 // For a width that is a multiple of 4.
-SUM_PIECES(sum_pieces_by_four, 4)
+extern "C" __global__ void sum_pieces_by_four(
+    const ELEMENT* __restrict__ x, const int* __restrict__ starts, const int* __restrict__ sorted,
+    const int* __restrict__ vectors, ELEMENT* __restrict__ out, Number* __restrict__ parts, int count, int size,
+    int fronts, int width, int piece, int key_groups, long long group_step, long long front_step, long long out_group,
+    long long out_front, long long out_key, long long out_column) {
+    const Places to = {out_group, out_front, out_key, out_column};
+    sum_columns<4>(x, starts, sorted, vectors, out, parts, count, size, fronts, width, piece, key_groups, group_step,
+                   front_step, to);
+}
 
 // Each thread completes a key's sum in one column: 0 without entries, or what several pieces have of it.
 extern "C" __global__ void finish_pieces(

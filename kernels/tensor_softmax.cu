@@ -2,6 +2,10 @@
 // element type, and LOGARITHM is 1 for the logarithm.
 #include "tensor.cuh"
 
+#ifndef LOGARITHM
+#define LOGARITHM 0
+#endif
+
 using Number = NumberOf<ELEMENT>;
 
 __device__ inline void put(ELEMENT* out, size_t at, Number below, Number sum) {

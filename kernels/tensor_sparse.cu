@@ -2,6 +2,10 @@
 // ELEMENT is the element type; ACTIVATION is applied to each result.
 #include "tensor_activations.cuh"
 
+#ifndef ACTIVATION
+#define ACTIVATION identity
+#endif
+
 using Number = NumberOf<ELEMENT>;
 
 // The sum of the rows of `table` [size, width] that each example names, and of the bias [width], if there is one. Each

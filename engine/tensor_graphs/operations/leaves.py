@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engine.descriptions.entries import Kernel
-from engine.descriptions.extents import Extent
-from engine.kernel_sources.sources import CudaFile, CudaOptions
 from engine.ops.types import read_as
 from engine.tensor_graphs.errors import ExecutionFailed
 from engine.tensor_graphs.graph import Node, Operation
+from engine.tensor_graphs.lowering.cuda import element_kernel, extent
 from engine.tensor_graphs.lowering.step import Step, writes
 from engine.tensor_graphs.types import TensorType
 from engine.types import DType
@@ -83,9 +81,8 @@ class BatchSize(Operation):
 
     def lower(self, step: Step) -> None:
         """Write the number."""
-        source = CudaFile("tensor_numbers.cu", CudaOptions({"ELEMENT": self.dtype.cuda_name}))
-        size = Extent(step.batch)
-        step.build.launch(Kernel(source, "store_size"), num_threads=1, thread_block=1, args=(writes(step.out), size))
+        kernel = element_kernel("tensor_numbers.cu", "store_size", self.dtype)
+        step.build.launch(kernel, num_threads=1, thread_block=1, args=(writes(step.out), extent(step.batch)))
 
 
 @dataclass(frozen=True)
