@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.blocktypes.parameters import ParameterSpec
-from engine.tensor_graphs.errors import InvalidOperation
+from engine.tensor_graphs.errors import TensorError
 from engine.tensor_graphs.graph import Node
 from engine.tensor_graphs.networks import losses
 from engine.tensor_graphs.networks.builder import GraphBuilder
@@ -52,14 +52,23 @@ def _setting(name: str, default: Any, doc: str, **more: Any) -> ParameterSpec:
     return ParameterSpec(name, type(default).__name__, default, doc, structural=True, **more)
 
 
+class SettingError(TensorError):
+    """A setting of a member is wrong."""
+
+    def __init__(self, setting: str, message: str) -> None:
+        super().__init__(message)
+        self.setting = setting
+
+
 def shape_of(text: str) -> tuple[int, ...]:
-    """Return the shape that a setting says: "64" is a column [64, 1], "8, 8" a matrix; InvalidOperation if none."""
+    """Return the shape that the setting `shape` says: "64" is a column [64, 1], "8, 8" a matrix."""
     try:
         sizes = tuple(int(part) for part in text.split(","))
     except ValueError:
         sizes = ()
     if not sizes or min(sizes) < 1:
-        raise InvalidOperation(f'shape must be whole numbers of at least 1, such as "64" or "8, 8", got {text!r}')
+        text = f'shape must be whole numbers of at least 1, such as "64" or "8, 8", got {text!r}'
+        raise SettingError("shape", text)
     return (*sizes, 1) if len(sizes) == 1 else sizes
 
 
@@ -85,6 +94,8 @@ def _input(placed: Placed) -> Node:
 
 def _sparse_input(placed: Placed) -> Node:
     settings = placed.settings
+    if settings["ones"] > settings["size"]:
+        raise SettingError("ones", f"ones must be at most the size {settings['size']}, got {settings['ones']}")
     return placed.builder.sparse_input(settings["name"] or placed.name, (settings["size"], 1), settings["ones"])
 
 
@@ -102,7 +113,11 @@ def _reshape(placed: Placed) -> Node:
 
 def _slice(placed: Placed) -> Node:
     start, stop = placed.settings["start"], placed.settings["stop"]
-    return placed.inputs["x"][start : stop or None]
+    found = placed.inputs["x"][start : stop or None]
+    if not found.type.size:
+        count = placed.inputs["x"].type.shape[0]
+        raise SettingError("start", f"rows must be one or more, got none from {start} to {stop or count} of {count}")
+    return found
 
 
 def _loss(loss: Callable[..., Node], *numbers: str) -> Callable[[Placed], Node]:

@@ -9,14 +9,24 @@ from operator import add
 
 from engine.blocktypes.block import is_reserved
 from engine.diagnostics import Diagnostic, Mend, error
-from engine.network_patches.members import ENDS, LOSSES, MEMBERS, Member, Placed
+from engine.network_patches.members import ENDS, LAYERS, LOSSES, MEMBERS, Member, Placed, SettingError
 from engine.patch.changes import Node as PatchNode
 from engine.patch.changes import PortRef
 from engine.patch.contents import PatchContents
 from engine.tensor_graphs.errors import TensorError
 from engine.tensor_graphs.graph import Node
-from engine.tensor_graphs.networks.builder import GraphBuilder
+from engine.tensor_graphs.networks.builder import RESERVED, GraphBuilder, affine_names
 from engine.tensor_graphs.types import TensorType
+
+#: What the inputs of a query are called.
+QUERY = "query_{}"
+#: The parameters of the block around a network.
+PARAMETERS = frozenset(
+    {"graph", "optimiser", "learning_rate", "weight_decay", "train", "query", "history", "seed"},
+)
+
+#: Ends that a query has too.
+INPUTS = ("net.input", "net.sparse_input")
 
 
 class Model:
@@ -34,7 +44,7 @@ class Model:
         self._feeds: dict[str, dict[str, str]] = {node: {} for node in patch.nodes}
         for connection in patch.connections:
             self._feeds[connection.target.node][connection.target.port] = connection.source.node
-        self._check_names()
+        self._misnamed = set(self._check_names())
         for node, member in self._in_order():
             self._make(node, member)
         self._sum_losses()
@@ -56,18 +66,30 @@ class Model:
         source = self._feeds[port.node].get(port.port, "") if is_input else port.node
         return self.made[source].type if source in self.made else None
 
-    def _check_names(self) -> None:
-        seen: dict[str, str] = {}
-        for node in self._patch.nodes.values():
-            member = MEMBERS.get(node.type)
-            if member is None or member.category != ENDS:
-                continue
-            name = self.name_of(node)
-            if not name.isidentifier() or is_reserved(name):
-                self._tell(node.id, f"name must be one that a port can have, got {name!r}", "rename it", "name")
+    def _check_names(self) -> Iterator[str]:
+        """Give the nodes whose names can't be those of ports. What begins with "_" is the block's own."""
+        placed = [(node, MEMBERS[node.type].category) for node in self._patch.nodes.values() if node.type in MEMBERS]
+        layers = [node.id for node, category in placed if category == LAYERS]
+        for name in layers:
+            if not name.isidentifier():
+                text = f"id of a layer must be an identifier, after which weights are called, got {name!r}"
+                self._tell(name, text, "add the layer again")
+                yield name
+        queries = {QUERY.format(name) for type_id in INPUTS for _, name in self.ends(type_id)}
+        used = {name for layer in layers for name in affine_names(layer)} | queries | RESERVED | PARAMETERS
+        seen: set[str] = set()
+        for end in (node for node, category in placed if category == ENDS):
+            name, problem = self.name_of(end), ""
+            if not name.isidentifier() or name.startswith("_") or is_reserved(name):
+                problem = f"name must be one that a port can have, got {name!r}"
+            elif name in used:
+                problem = f"name must not be one that the block uses itself, got {name!r}"
             elif name in seen:
-                self._tell(node.id, f"name must be given once, got {name!r} twice", "rename one of them", "name")
-            seen[name] = node.id
+                problem = f"name must be given once, got {name!r} twice"
+            seen.add(name)
+            if problem:
+                self._tell(end.id, problem, "rename it", "name")
+                yield end.id
 
     def _in_order(self) -> Iterator[tuple[str, Member]]:
         """Give the nodes with their members, each after what it is connected to."""
@@ -89,14 +111,21 @@ class Model:
         missing = [name for name in member.inputs if name not in feeds]
         for name in missing:
             self._tell(node, "input must be connected", "connect it", name, incomplete=True)
-        if missing or any(feeds[name] not in self.made for name in member.inputs):
+        if missing or node in self._misnamed or any(feeds[name] not in self.made for name in member.inputs):
             return
         settings = {spec.name: self._patch.value(node, spec.name) for spec in member.settings}
         inputs = {name: self.made[feeds[name]] for name in member.inputs}
+        sparse = [name for name in inputs if inputs[name].type.nnz is not None]
+        if sparse and member.category != LAYERS:
+            self._tell(node, f"{sparse[0]} must be dense, got zeros and ones", "put a Dense layer between", sparse[0])
+            return
         try:
             self.made[node] = member.apply(Placed(node, self.builder, inputs, settings))
+        except SettingError as problem:
+            self._tell(node, problem.reason, "give it another value", problem.setting)
         except TensorError as problem:
-            self._tell(node, str(problem), "give it other sizes, or put a reshape or a layer between")
+            remedy = "give it other sizes, or put a Reshape or a layer between"
+            self._tell(node, problem.reason, remedy, next(reversed(inputs), None))
 
     def _sum_losses(self) -> None:
         losses = [node for node in self._patch.nodes.values() if MEMBERS.get(node.type, _NONE).category == LOSSES]
@@ -105,6 +134,8 @@ class Model:
             self.builder.root = reduce(add, made)
         elif not losses and not self.problems:
             self.problems.append(error("network must have a loss to learn from, got none", remedy="add a loss"))
+        if not self.problems and not any(node.type in INPUTS for node in self._patch.nodes.values()):
+            self.problems.append(error("network must have an input, got none", remedy="add an Input"))
 
     def _tell(self, node: str, text: str, remedy: str, port: str | None = None, *, incomplete: bool = False) -> None:
         self.problems.append(

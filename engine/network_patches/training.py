@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,7 +16,7 @@ from engine.descriptions.handles import BufferHandle
 from engine.descriptions.ports import PortSpec
 from engine.diagnostics import PatchError
 from engine.kernel_sources.sources import OpGraphSource
-from engine.network_patches.model import Model
+from engine.network_patches.model import INPUTS, QUERY, Model
 from engine.ops import GraphBuilder
 from engine.tensor_graphs.graph import Node
 from engine.tensor_graphs.lowering.program import Store, write_program
@@ -34,8 +34,6 @@ OPTIMISERS: Mapping[str, Optimiser] = {
     "Ranger": Ranger(),
     "SGD": SGD(momentum=0.9),
 }
-#: What the inputs of a query are called.
-QUERY = "query_{}"
 #: The live parameter with the learning rate, which is also the variable's name in networks.
 RATE = "rate"
 _HISTORY = Kernel("history.cu", "remember")
@@ -59,15 +57,13 @@ class Training:
     def __init__(self, model: Model, options: Options) -> None:
         """PatchError with the first problem of the model."""
         if model.problems:
-            raise PatchError(str(model.problems[0]))
+            raise PatchError(str(model.problems[0]).removeprefix("error: "))
         self._options = options
         chosen = OPTIMISERS[options.optimiser]
         optimiser = type(chosen)(**{**vars(chosen), "decay": options.decay})
         self.network: Network = build_network(model.builder, optimiser, average=True)
         self._kept = tuple(model.builder.kept)
-        self._queried = [name for kind in ("net.input", "net.sparse_input") for _, name in model.ends(kind)]
-        if not self._inputs:
-            raise PatchError("network must have an input, got none; add an Input")
+        self._queried = [name for kind in INPUTS for _, name in model.ends(kind)]
 
     @cached_property
     def _inputs(self) -> Mapping[str, Variable]:
@@ -110,9 +106,10 @@ class Training:
             initial = _stored(item)
             rule = shape_rule(item.leaf.type, "1")
             placed[item.leaf] = build.buffer(
-                name.replace(".", "_"), item.leaf.type.dtype, rule, state=True, initial=initial
+                f"_{name.replace('.', '_')}", item.leaf.type.dtype, rule, state=True, initial=initial
             )
-        rate = placed[variables[RATE].leaf] = build.buffer("rate_value", variables[RATE].leaf.type.dtype, "scalar")
+        _require_one_batch(build, list(self._inputs))
+        rate = placed[variables[RATE].leaf] = build.buffer("_rate", variables[RATE].leaf.type.dtype, "scalar")
         loss, losses = BufferHandle("loss"), BufferHandle("losses")
         step = self.network.functions["step" if options.trains else "forward"]
         if options.trains:
@@ -125,6 +122,7 @@ class Training:
         build.launch(_HISTORY, num_threads=256, thread_block=256, args=(losses, loss, losses.size))
         if options.has_query:
             asked = {self._inputs[name].leaf: BufferHandle(QUERY.format(name)) for name in self._queried}
+            _require_one_batch(build, [QUERY.format(name) for name in self._queried])
             given = {variables[name].leaf: BufferHandle(name) for name in self._kept}
             first = QUERY.format(self._queried[0])
             self._write(build, self.network.functions["forward"], {**placed, **asked}, given, first)
@@ -150,6 +148,13 @@ def _stores(
         yield Store(node, given[leaf]) if leaf in given else Store(node, placed[leaf], leaf)
 
 
+def _require_one_batch(build: BlockBuilder, names: Sequence[str]) -> None:
+    first, *others = map(BufferHandle, names)
+    for other in others:
+        for more in (other.dim(0) - first.dim(0), first.dim(0) - other.dim(0)):
+            build.require(more, f"{other.name} must have as many rows as {first.name}", port=other)
+
+
 def _input(name: str, type_: TensorType) -> PortSpec:
     """Return the port of an input, of which the first axis is the batch."""
     what = "places of the ones, -1 where there are fewer" if type_.nnz is not None else "one example a row"
@@ -169,5 +174,5 @@ def _stored_rate() -> OpGraphSource:
     """Return the kernel that stores the learning rate where the optimiser reads it."""
     graph = GraphBuilder()
     rate = graph.add("op.parameter", "learning_rate")["out"]
-    graph.add("op.output", "rate_value", value=graph.add("op.convert", x=rate, type="f64")["out"], type="f64")
+    graph.add("op.output", "_rate", value=graph.add("op.convert", x=rate, type="f64")["out"], type="f64")
     return OpGraphSource.of(graph.graph())

@@ -4,7 +4,14 @@ from engine.diagnostics import WarploomError
 
 
 class TensorError(WarploomError):
-    """A tensor graph is wrong, or can't be executed."""
+    """A tensor graph is wrong, or can't be executed.
+
+    `reason` is the message without the node and the line of code, for a person who sees where it is.
+    """
+
+    def __init__(self, message: str, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason or message
 
 
 class ShapeMismatch(TensorError):

@@ -265,7 +265,7 @@ class TensorGraph:
         except TensorError as problem:
             given = ", ".join(repr(node) for node in inputs)
             where = f" ({origin})" if origin else ""
-            raise type(problem)(f"{operation.label}({given}): {problem}{where}") from None
+            raise type(problem)(f"{operation.label}({given}): {problem}{where}", problem.reason) from None
 
     def enter(
         self, operation: Operation, inputs: tuple[Node, ...], type_: TensorType, **options: Unpack[NodeOptions]

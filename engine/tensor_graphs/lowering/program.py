@@ -163,7 +163,7 @@ class _Program:
         self._build.compute(kernel.made(), over=self._stored[cluster.nodes[0]], buffers=kernel.buffers)
 
     def _buffer(self, node: Node) -> BufferHandle:
-        return self._build.buffer(f"t{self._next()}", node.type.stored_dtype, shape_rule(node.type, self._batch))
+        return self._build.buffer(f"_t{self._next()}", node.type.stored_dtype, shape_rule(node.type, self._batch))
 
     def _next(self) -> int:
         return self._build.number()

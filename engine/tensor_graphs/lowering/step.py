@@ -42,7 +42,7 @@ class Step:
 
     def temporary(self, name: str, dtype: DType, *sizes: int | str) -> BufferHandle:
         """Return a buffer for this step alone."""
-        return self.build.buffer(f"{name}{self.number}", dtype, f"[{', '.join(map(str, sizes))}]")
+        return self.build.buffer(f"_{name}{self.number}", dtype, f"[{', '.join(map(str, sizes))}]")
 
     def kernel(self, type_: TensorType) -> ElementKernel:
         """Return an op graph that is to be written over the elements of a type."""

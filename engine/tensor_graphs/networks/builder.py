@@ -33,6 +33,11 @@ class Affine:
         return self.weights @ inputs + self.bias
 
 
+def affine_names(name: str) -> tuple[str, str]:
+    """Return what the weights and the bias of an affine layer are called."""
+    return f"{name}w", f"{name}b"
+
+
 class GraphBuilder:
     """Collects a network: what comes in, what is learned, and what is computed.
 
@@ -107,8 +112,9 @@ class GraphBuilder:
         frozen: bool = False,
     ) -> Affine:
         """Add the weights of an affine layer: NAMEw [outputs, inputs] and NAMEb [outputs, 1]."""
-        weights = self.weights(f"{name}w", (outputs, inputs), init, frozen=frozen)
-        return Affine(weights, self.weights(f"{name}b", (outputs, 1), bias, frozen=frozen))
+        weights_name, bias_name = affine_names(name)
+        weights = self.weights(weights_name, (outputs, inputs), init, frozen=frozen)
+        return Affine(weights, self.weights(bias_name, (outputs, 1), bias, frozen=frozen))
 
     def apply(self, operation: Operation, *inputs: Node) -> Node:
         """Apply an operation, which may be one of your own; see `Operation`."""

@@ -1,0 +1,30 @@
+"""Networks that tests train, as a person wires them."""
+
+from typing import Any
+
+import numpy as np
+
+from blocks.tensor.train import _SMALL
+from engine import Patch
+from engine.network_patches.network_patch import NetworkPatch
+from engine.patch.document import NodeRef
+
+Array = np.ndarray[Any, Any]
+
+
+def small() -> NetworkPatch:
+    """Return the network of a new block: one number is learned from 64, by `hidden` and `last`."""
+    return NetworkPatch.parse(_SMALL)
+
+
+def data(seed: int, rows: int, columns: int) -> Array:
+    return np.random.default_rng(seed).standard_normal((rows, columns)).astype(np.float32)
+
+
+def placed(network: NetworkPatch, inputs: dict[str, Array], **options: Any) -> tuple[Patch, NodeRef]:
+    """Return a patch with a block that trains a network on these inputs."""
+    patch = Patch()
+    node = patch.add("tensor.train", node_id="train", graph=network.json(), **options)
+    for name, array in inputs.items():
+        patch.connect(patch.add("io.array", node_id=f"{name}_data", data=array)["out"], node[name])
+    return patch, node

@@ -1,0 +1,191 @@
+"""Train computes what the same network, written down layer by layer, does with numpy, and keeps what it has learned."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine import Engine, UpdateLevel
+from engine.device.device import Device
+from engine.network_patches.network_patch import NetworkPatch
+from engine.network_patches.training import OPTIMISERS
+from engine.tensor_graphs.networks.builder import GraphBuilder
+from engine.tensor_graphs.networks.losses import squared_error
+from engine.tensor_graphs.networks.network import build_network
+from tests.network_patches.networks import Array, data, placed, small
+from tests.tensor_graphs.networks.simulation import Simulation
+
+RATE = 0.01
+WEIGHTS = ("hiddenw", "hiddenb", "lastw", "lastb")
+
+
+def reference(optimiser: str, decay: float, seed: int = 3) -> Simulation:
+    """Return the small network by hand."""
+    builder = GraphBuilder(seed=seed)
+    x, y = builder.dense_input("x", (64, 1)), builder.dense_input("y", (1, 1))
+    hidden = builder.affine("hidden", 64, 64).forward(x).relu()
+    result = builder.keep("result", builder.affine("last", 64, 1).forward(hidden))
+    builder.root = squared_error(result, y)
+    chosen = OPTIMISERS[optimiser]
+    kind = type(chosen)(**{**vars(chosen), "decay": decay})
+    return Simulation(build_network(builder, kind, average=True))
+
+
+def given() -> dict[str, Array]:
+    return {"x": data(1, 5, 64), "y": data(2, 5, 1)}
+
+
+def as_columns(inputs: dict[str, Array]) -> dict[str, Any]:
+    return {name: array[..., None].astype(np.float64) for name, array in inputs.items()}
+
+
+@pytest.mark.parametrize("optimiser", sorted(OPTIMISERS))
+def test_steps_are_those_of_the_network_by_hand(optimiser: str, device: Device) -> None:
+    """Outputs are what the network gave before the step; seven steps have one in which Ranger's slow weights move."""
+    inputs, decay, steps = given(), 0.01, 7
+    patch, node = placed(small(), inputs, optimiser=optimiser, weight_decay=decay, learning_rate=RATE, seed=3)
+    simulation, losses = reference(optimiser, decay), []
+    with Engine(patch, device=device) as engine:
+        for _ in range(steps):
+            assert not engine.step().diagnostics
+            simulation.run("step", {**as_columns(inputs), "rate": np.float64(RATE)}, batch=5)
+            losses.append(float(np.ravel(simulation["loss"])[0]))
+            np.testing.assert_allclose(engine.read(node["result"])[:, 0], np.ravel(simulation["result"]), atol=2e-4)
+        history = engine.read(node["losses"])
+        assert np.isnan(history[:-steps]).all()
+        np.testing.assert_allclose(history[-steps:], losses, rtol=1e-3, atol=1e-5)
+        assert engine.read(node["loss"])[0] == history[-1]
+        for name in WEIGHTS:
+            found = engine.read(node[name])
+            np.testing.assert_allclose(found.ravel(), np.ravel(simulation[name]), rtol=1e-3, atol=1e-4, err_msg=name)
+
+
+def sparse_network() -> NetworkPatch:
+    network = NetworkPatch()
+    for type_id, node_id, settings in (
+        ("net.sparse_input", "x", {"size": 20, "ones": 3}),
+        ("net.dense", "hidden", {"units": 4, "activation": "sigmoid", "weights": "normal"}),
+        ("net.target", "y", {"shape": "4"}),
+        ("net.squared_error", "error", {}),
+    ):
+        network.add(type_id, node_id=node_id, **settings)
+    network.connect(network["x"]["out"], network["hidden"]["x"])
+    network.connect(network["hidden"]["out"], network["error"]["x"])
+    network.connect(network["y"]["out"], network["error"]["targets"])
+    return network
+
+
+def test_a_sparse_input_is_a_dense_one_of_zeros_and_ones() -> None:
+    """Where there are fewer ones, places are -1; a step is compared with the formulas of gradient descent."""
+    places = np.array([[0, 19, 5], [7, -1, 5], [-1, -1, -1]], np.int32)
+    dense = np.zeros((3, 20))
+    for row, column in [(0, 0), (0, 19), (0, 5), (1, 7), (1, 5)]:
+        dense[row, column] = 1
+    targets = data(3, 3, 4)
+    patch, node = placed(sparse_network(), {"x": places, "y": targets}, optimiser="SGD", learning_rate=0.5)
+    block_type = patch.block_type("train")
+    assert block_type is not None
+    with Engine(patch, device="host") as engine:
+        patch.set(node, train=False)
+        assert not engine.step().diagnostics
+        weights, bias = (engine.read(node[name]).astype(np.float64) for name in ("hiddenw", "hiddenb"))
+        patch.set(node, train=True)
+        assert not engine.step().diagnostics
+        found = engine.read(node["hiddenw"]), engine.read(node["hiddenb"]), engine.read(node["loss"])[0]
+    scores = 1 / (1 + np.exp(-(dense @ weights.T + bias)))
+    slopes = 2 * (scores - targets) / scores.size * scores * (1 - scores)
+    np.testing.assert_allclose(found[2], np.square(scores - targets).mean(), rtol=1e-5)
+    np.testing.assert_allclose(found[0], weights - 0.5 * slopes.T @ dense, atol=1e-6)
+    np.testing.assert_allclose(found[1].ravel(), bias.ravel() - 0.5 * slopes.sum(0), atol=1e-6)
+
+
+def forward(engine: Engine, node: Any, x: Array) -> Array:
+    """Return what the small network gives with the weights of now."""
+    hidden, bias, last, end = (engine.read(node[name]).astype(np.float64) for name in WEIGHTS)
+    found: Array = np.maximum(x @ hidden.T + bias, 0) @ last.T + end
+    return found
+
+
+def test_a_query_is_answered_with_the_weights_of_the_same_frame() -> None:
+    """It has rows of its own, and their number may change."""
+    inputs = {**given(), "query_x": data(4, 3, 64)}
+    patch, node = placed(small(), inputs, query=True, learning_rate=RATE)
+    with Engine(patch, device="host") as engine:
+        for query in (inputs["query_x"], data(5, 8, 64)):
+            patch.set("query_x_data", data=query)
+            assert not engine.step().diagnostics
+            np.testing.assert_allclose(engine.read(node["result"]), forward(engine, node, query), atol=1e-4)
+
+
+def test_without_training_weights_stay() -> None:
+    """The loss of other data is still computed."""
+    patch, node = placed(small(), given(), learning_rate=RATE)
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        patch.set(node, train=False)
+        before = [engine.read(node[name]) for name in WEIGHTS]
+        patch.set("x_data", data=data(6, 5, 64))
+        assert not engine.step().diagnostics
+        for name, array in zip(WEIGHTS, before, strict=True):
+            np.testing.assert_array_equal(engine.read(node[name]), array)
+        expected = np.square(forward(engine, node, data(6, 5, 64)) - given()["y"]).mean()
+        np.testing.assert_allclose(engine.read(node["loss"])[0], expected, rtol=1e-4)
+
+
+def test_the_learning_rate_is_live() -> None:
+    """Nothing is compiled; a rate of 0 changes no weight."""
+    patch, node = placed(small(), given(), learning_rate=RATE)
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        patch.set(node, learning_rate=0.0)
+        before = engine.read(node["hiddenw"])
+        assert engine.step().update_level is UpdateLevel.HOT
+        np.testing.assert_array_equal(engine.read(node["hiddenw"]), before)
+        patch.set(node, learning_rate=RATE)
+        assert engine.step().update_level is UpdateLevel.HOT
+        assert np.abs(engine.read(node["hiddenw"]) - before).max() > 0
+
+
+def test_what_was_learned_survives_edits() -> None:
+    """Of the rest of the patch, of the batch size, and of other layers; another seed begins anew."""
+    patch, node = placed(small(), given(), learning_rate=0.0)
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        first = engine.read(node["hiddenw"])
+        patch.set(node, learning_rate=RATE)
+        engine.step()
+        patch.set(node, learning_rate=0.0)
+        engine.step()
+        learned = engine.read(node["hiddenw"])
+        assert np.abs(learned - first).max() > 0
+        patch.add("math.scale_offset", node_id="else")
+        patch.connect(node["result"], patch["else"]["x"])
+        assert not engine.step().diagnostics
+        np.testing.assert_array_equal(engine.read(node["hiddenw"]), learned)
+        patch.set("x_data", data=data(7, 9, 64))
+        patch.set("y_data", data=data(8, 9, 1))
+        report = engine.step()
+        assert not report.diagnostics and report.update_level < UpdateLevel.COLD
+        np.testing.assert_array_equal(engine.read(node["hiddenw"]), learned)
+        network = small()
+        network.set("last", weights="glorot_normal")
+        patch.set(node, graph=network.json())
+        assert not engine.step().diagnostics
+        np.testing.assert_array_equal(engine.read(node["hiddenw"]), learned)
+        patch.set(node, seed=1)
+        assert not engine.step().diagnostics
+        again = engine.read(node["hiddenw"])
+        assert np.abs(again - learned).max() > 0.01
+        patch.set(node, seed=0)
+        engine.step()
+        np.testing.assert_array_equal(engine.read(node["hiddenw"]), first)
+
+
+@pytest.mark.parametrize(("name", "rows"), [("y", 3), ("y", 7)])
+def test_inputs_must_have_as_many_rows(name: str, rows: int) -> None:
+    """Each row of one belongs to that of the others."""
+    patch, _ = placed(small(), {**given(), name: data(9, rows, 1)})
+    with Engine(patch, device="host") as engine:
+        problems = engine.step().diagnostics
+    assert [(p.node, p.port) for p in problems] == [("train", name)]
+    assert "y must have as many rows as x" in problems[0].message
