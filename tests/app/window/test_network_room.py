@@ -1,0 +1,108 @@
+"""A network opens on the canvas like a kernel: layers are wired there, and mistakes stand at them, in shapes."""
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.edits.nodes import copied, paste
+from app.view_models.port_flow import type_text
+from app.window.main_window import MainWindow
+from engine import Patch
+from engine.chains.chain_patch import ChainPatch
+from engine.diagnostics import PatchError
+from engine.network_patches.network_patch import NetworkPatch
+from engine.op_graphs.op_patch import OpPatch
+from engine.patch.changes import PortRef
+from engine.protocol.messages import NodeState
+from tests.app.canvas.canvas_support import Hand
+from tests.app.window.window_support import patch_of
+from tests.network_patches.networks import small
+
+NODES = {"x", "hidden", "last", "result", "y", "error"}
+
+
+@pytest.fixture
+def inside(window: MainWindow, qtbot: QtBot) -> MainWindow:
+    """A window whose canvas shows a network, which was double-clicked."""
+    window.resize(1200, 800)
+    window.files.new()
+    patch_of(window).add("tensor.train", node_id="train")
+    window.canvas.fit()
+    hand = Hand(window.canvas)
+    hand.double_click(hand.title("train"))
+    qtbot.wait(1)
+    return window
+
+
+def test_the_layers_are_edited_in_the_patch(inside: MainWindow) -> None:
+    """An edit inside is an edit of the block, whose ports follow; undo takes it back, and escape leads back."""
+    assert set(inside.canvas.scene.nodes) == NODES
+    graph = inside.kernel.graph
+    assert isinstance(graph, NetworkPatch)
+    patch = patch_of(inside)
+    before = patch.value("train", "graph")
+    with graph.edit("Show the hidden layer"):
+        graph.add("net.output", node_id="seen")
+        graph.connect(graph["hidden"]["out"], graph["seen"]["x"])
+    block_type = patch.block_type("train")
+    assert block_type is not None and "seen" in block_type.ports
+    assert patch.undo() == "Show the hidden layer in Train"
+    assert patch.value("train", "graph") == before and set(inside.canvas.scene.nodes) == NODES
+    inside.kernel.leave()
+    assert set(inside.canvas.scene.nodes) == {"train"}
+
+
+def test_a_mistake_stands_at_its_layer(inside: MainWindow) -> None:
+    """In shapes; an input that was taken away leaves its layer incomplete."""
+    graph = inside.kernel.graph
+    assert graph is not None
+    graph.set("y", shape="3")
+    report = inside.kernel.report
+    assert report is not None
+    assert report.nodes["error"].state is NodeState.ERROR
+    assert "must have one shape, got [1, 1] and [3, 1]" in report.nodes["error"].message
+    assert "the last good" in inside.kernel.breadcrumb.state.text()
+    graph.undo()
+    graph.disconnect(graph["last"]["x"])
+    report = inside.kernel.report
+    assert report is not None and report.nodes["last"].state is NodeState.INCOMPLETE
+
+
+def test_shapes_are_shown_at_ports() -> None:
+    """Of one example; of sparse inputs, how many ones there may be."""
+    network = small()
+    network.add("net.sparse_input", node_id="few", size=9, ones=2)
+    network.add("net.input", node_id="matrix", shape="8, 4")
+    found = {}
+    for node in ("x", "last", "few", "matrix"):
+        block_type = network.block_type(node)
+        assert block_type is not None
+        found[node] = type_text(network, PortRef(node, "out"), block_type.ports["out"])
+    assert found == {"x": "f32[64]", "last": "f32[1]", "few": "at most 2 ones of 9", "matrix": "f32[8, 4]"}
+    network.disconnect(network["last"]["x"])
+    assert type_text(network, PortRef("last", "out"), block_type.ports["out"]) == "not known yet"
+    assert [network.title(node) for node in ("x", "last", "result")] == ["Input x", "Dense 1", "Output result"]
+
+
+@pytest.mark.parametrize("target", [Patch, OpPatch, ChainPatch])
+def test_layers_are_pasted_into_networks_alone(target: type[Patch]) -> None:
+    """Nothing is lost: the patch stays as it is, and the message says what the clipboard holds."""
+    patch, layers = target(), copied(small(), ["hidden", "last"])
+    with pytest.raises(PatchError, match=r"clipboard must hold .*, got layers of a network"):
+        paste(patch, layers)
+    assert not patch.nodes
+    network = small()
+    added = paste(network, layers)
+    assert [network.nodes[node].type for node in added] == ["net.dense"] * 2
+
+
+def test_blocks_are_not_pasted_into_networks() -> None:
+    """Nor ops, nor library calls with their ends."""
+    outer = Patch()
+    outer.add("math.add", node_id="add")
+    chain = ChainPatch()
+    chain.add("chain.input", node_id="a")
+    for text, words in ((copied(outer, ["add"]), "blocks"), (copied(chain, ["a"]), ChainPatch.holds)):
+        network = small()
+        with pytest.raises(PatchError, match=f"must hold layers of a network, got {words}"):
+            paste(network, text)
+        assert set(network.nodes) == NODES
