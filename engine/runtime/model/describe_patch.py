@@ -5,13 +5,12 @@ This runs on any thread, for the engine, for `check`, and for whoever asks what 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 import msgspec
-import numpy as np
 
 from engine.blocktypes.adaptive import AdaptiveBlock
 from engine.blocktypes.block import Block, describe, is_ours
@@ -151,9 +150,9 @@ def _succeeded(node: PlacedNode, newest: PlacedNode) -> PlacedNode:
 
 
 def _asked(node: PlacedNode) -> tuple[object, ...]:
-    """Return what a description follows from: the type and the structural values."""
+    """Return what a description follows from: the type and the structural values, arrays and graphs by identity."""
     values = [(name, node.values.get(name)) for name, spec in node.specs.items() if spec.structural]
-    return (node.block_type, *((name, id(v) if isinstance(v, np.ndarray) else v) for name, v in values))
+    return (node.block_type, *((name, v if isinstance(v, Hashable) else id(v)) for name, v in values))
 
 
 def _failure(node: PlacedNode, what: str, problem: BaseException) -> Diagnostic:
