@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -74,6 +75,14 @@ class Training:
         """What an optimiser keeps from step to step."""
         return self.network.of_role(Role.STATE)
 
+    @cached_property
+    def _digest(self) -> int:
+        """A number for the optimiser and the first weights: with others, what the optimiser keeps begins anew too."""
+        found = crc32(self._options.optimiser.encode())
+        for name, item in self.network.of_role(Role.WEIGHTS).items():
+            found = crc32(_stored(item).tobytes(), crc32(f"{name} {item.leaf.type}".encode(), found))
+        return found
+
     def interface(self) -> Interface:
         """Return the ports of the block."""
         ports = [_input(name, item.leaf.type) for name, item in self._inputs.items()]
@@ -106,7 +115,7 @@ class Training:
             initial = _stored(item)
             rule = shape_rule(item.leaf.type, "1")
             placed[item.leaf] = build.buffer(
-                f"_{name.replace('.', '_')}", item.leaf.type.dtype, rule, state=True, initial=initial
+                f"_{name.replace('.', '_')}_{self._digest:08x}", item.leaf.type.dtype, rule, state=True, initial=initial
             )
         _require_one_batch(build, list(self._inputs))
         rate = placed[variables[RATE].leaf] = build.buffer("_rate", variables[RATE].leaf.type.dtype, "scalar")

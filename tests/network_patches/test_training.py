@@ -189,3 +189,22 @@ def test_inputs_must_have_as_many_rows(name: str, rows: int) -> None:
         problems = engine.step().diagnostics
     assert [(p.node, p.port) for p in problems] == [("train", name)]
     assert "y must have as many rows as x" in problems[0].message
+
+
+def test_an_optimiser_begins_anew_with_the_weights() -> None:
+    """Also when the optimiser, a layer or the seed is another: at a rate of 0, Ranger's slow weights move nothing."""
+    network, edited = small(), small()
+    edited.set("last", weights="glorot_normal")
+    patch, node = placed(network, given(), learning_rate=RATE)
+    with Engine(patch, device="host") as engine:
+        for change in ({}, {"optimiser": "Ranger"}, {"graph": edited.json()}, {"seed": 1}):
+            patch.set(node, learning_rate=0.0, **change)
+            engine.step()
+            before = [engine.read(node[name]) for name in WEIGHTS]
+            for _ in range(6):
+                assert not engine.step().diagnostics
+            for name, array in zip(WEIGHTS, before, strict=True):
+                np.testing.assert_array_equal(engine.read(node[name]), array, err_msg=f"{name} after {change}")
+            patch.set(node, learning_rate=RATE)
+            for _ in range(3):
+                engine.step()
