@@ -1,3 +1,5 @@
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,11 +35,15 @@ class Digits(Block, id="tensor.digits", tags=("dataset", "mnist", "handwriting",
 
 
 def load_digits() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return the pictures, f32[1797, 64] from 0 to 1, and their numbers; PatchError without scikit-learn."""
-    try:
-        from sklearn import datasets  # slow to import
-    except ImportError as problem:
-        text = f"scikit-learn must be installed for its digits, got {problem}"
-        raise PatchError(f"{text}; type: pip install scikit-learn") from None
-    data, numbers = datasets.load_digits(return_X_y=True)
-    return (data / 16).astype(np.float32), numbers
+    """Return the pictures, f32[1797, 64] from 0 to 1, and their numbers; PatchError without scikit-learn.
+
+    Its file is read directly, since importing scikit-learn takes a second or more.
+    """
+    package = find_spec("sklearn")
+    if package is None or package.origin is None:
+        raise PatchError("scikit-learn must be installed for its digits, got none; type: pip install scikit-learn")
+    file = Path(package.origin).parent / "datasets" / "data" / "digits.csv.gz"
+    if not file.is_file():
+        raise PatchError(f"scikit-learn must have its digits in {file}, got no such file; install another version")
+    rows = np.loadtxt(file, np.int64, delimiter=",")
+    return (rows[:, :-1] / 16).astype(np.float32), rows[:, -1]
