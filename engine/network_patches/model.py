@@ -66,10 +66,14 @@ class Model:
         source = self._feeds[port.node].get(port.port, "") if is_input else port.node
         return self.made[source].type if source in self.made else None
 
+    def _of(self, category: str) -> list[PatchNode]:
+        """Return the nodes that are members of a category."""
+        nodes = self._patch.nodes.values()
+        return [node for node in nodes if node.type in MEMBERS and MEMBERS[node.type].category == category]
+
     def _check_names(self) -> Iterator[str]:
         """Give the nodes whose names can't be those of ports. What begins with "_" is the block's own."""
-        placed = [(node, MEMBERS[node.type].category) for node in self._patch.nodes.values() if node.type in MEMBERS]
-        layers = [node.id for node, category in placed if category == LAYERS]
+        layers = [node.id for node in self._of(LAYERS)]
         for name in layers:
             if not name.isidentifier():
                 text = f"id of a layer must be an identifier, after which weights are called, got {name!r}"
@@ -78,7 +82,7 @@ class Model:
         queries = {QUERY.format(name) for type_id in INPUTS for _, name in self.ends(type_id)}
         used = {name for layer in layers for name in affine_names(layer)} | queries | RESERVED | PARAMETERS
         seen: set[str] = set()
-        for end in (node for node, category in placed if category == ENDS):
+        for end in self._of(ENDS):
             name, problem = self.name_of(end), ""
             if not name.isidentifier() or name.startswith("_") or is_reserved(name):
                 problem = f"name must be one that a port can have, got {name!r}"
@@ -128,7 +132,7 @@ class Model:
             self._tell(node, problem.reason, remedy, next(reversed(inputs), None))
 
     def _sum_losses(self) -> None:
-        losses = [node for node in self._patch.nodes.values() if MEMBERS.get(node.type, _NONE).category == LOSSES]
+        losses = self._of(LOSSES)
         made = [self.made[node.id] for node in losses if node.id in self.made]
         if made:
             self.builder.root = reduce(add, made)
@@ -141,6 +145,3 @@ class Model:
         self.problems.append(
             error(text, node=node, port=port, remedy=remedy, mend=Mend.CONNECT if incomplete else None)
         )
-
-
-_NONE = Member("", "", "", "", lambda placed: placed.inputs[""], {})

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, UpdateLevel
+from engine import Engine, Patch, UpdateLevel
 from engine.device.device import Device
 from engine.network_patches.network_patch import NetworkPatch
 from engine.network_patches.training import OPTIMISERS
@@ -115,6 +115,30 @@ def test_a_query_is_answered_with_the_weights_of_the_same_frame() -> None:
             patch.set("query_x_data", data=query)
             assert not engine.step().diagnostics
             np.testing.assert_allclose(engine.read(node["result"]), forward(engine, node, query), atol=1e-4)
+
+
+def test_a_query_may_be_sparse() -> None:
+    """And is so where the input is."""
+    network = sparse_network()
+    network.add("net.output", node_id="result")
+    network.connect(network["hidden"]["out"], network["result"]["x"])
+    places, asked = np.zeros((2, 3), np.int32), np.array([[19, 4, -1]], np.int32)
+    patch, node = placed(network, {"x": places, "y": data(3, 2, 4), "query_x": asked}, query=True)
+    with Engine(patch, device="host") as engine:
+        assert not engine.step().diagnostics
+        weights, bias, found = (engine.read(node[name]) for name in ("hiddenw", "hiddenb", "result"))
+    scores = weights[:, 19] + weights[:, 4] + bias
+    np.testing.assert_allclose(found, 1 / (1 + np.exp(-scores))[None], rtol=1e-5)
+
+
+def test_a_block_without_a_network_does_nothing() -> None:
+    """It has no ports, and nothing is wrong."""
+    patch = Patch()
+    patch.add("tensor.train", node_id="train", graph={})
+    block_type = patch.block_type("train")
+    assert block_type is not None and not block_type.ports
+    with Engine(patch, device="host") as engine:
+        assert not engine.step().diagnostics
 
 
 def test_without_training_weights_stay() -> None:
