@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -85,12 +85,11 @@ class Training:
 
     def interface(self) -> Interface:
         """Return the ports of the block."""
-        ports = [_input(name, item.leaf.type) for name, item in self._inputs.items()]
-        rows = f"{ports[0].name}.dim0"
+        rows = f"{next(iter(self._inputs))}.dim0"
+        ports = [_input(name, item.leaf.type, rows) for name, item in self._inputs.items()]
         if self._options.has_query:
-            queries = [_input(QUERY.format(name), self._inputs[name].leaf.type) for name in self._queried]
-            ports += queries
-            rows = f"{queries[0].name}.dim0"
+            rows = f"{QUERY.format(self._queried[0])}.dim0"
+            ports += [_input(QUERY.format(name), self._inputs[name].leaf.type, rows) for name in self._queried]
         for name in self._kept:
             type_ = self.network.variables[name].leaf.type
             asked = "the query" if self._options.has_query else "the batch"
@@ -117,7 +116,6 @@ class Training:
             placed[item.leaf] = build.buffer(
                 f"_{name.replace('.', '_')}_{self._digest:08x}", item.leaf.type.dtype, rule, state=True, initial=initial
             )
-        _require_one_batch(build, list(self._inputs))
         rate = placed[variables[RATE].leaf] = build.buffer("_rate", variables[RATE].leaf.type.dtype, "scalar")
         loss, losses = BufferHandle("loss"), BufferHandle("losses")
         step = self.network.functions["step" if options.trains else "forward"]
@@ -131,7 +129,6 @@ class Training:
         build.launch(_HISTORY, num_threads=256, thread_block=256, args=(losses, loss, losses.size))
         if options.has_query:
             asked = {self._inputs[name].leaf: BufferHandle(QUERY.format(name)) for name in self._queried}
-            _require_one_batch(build, [QUERY.format(name) for name in self._queried])
             given = {variables[name].leaf: BufferHandle(name) for name in self._kept}
             first = QUERY.format(self._queried[0])
             self._write(build, self.network.functions["forward"], {**placed, **asked}, given, first)
@@ -157,19 +154,12 @@ def _stores(
         yield Store(node, given[leaf]) if leaf in given else Store(node, placed[leaf], leaf)
 
 
-def _require_one_batch(build: BlockBuilder, names: Sequence[str]) -> None:
-    first, *others = map(BufferHandle, names)
-    for other in others:
-        for more in (other.dim(0) - first.dim(0), first.dim(0) - other.dim(0)):
-            build.require(more, f"{other.name} must have as many rows as {first.name}", port=other)
-
-
-def _input(name: str, type_: TensorType) -> PortSpec:
+def _input(name: str, type_: TensorType, rows: str) -> PortSpec:
     """Return the port of an input, of which the first axis is the batch."""
     what = "places of the ones, -1 where there are fewer" if type_.nnz is not None else "one example a row"
     shape = list(type_.stored_shape)
     doc = f"{name}: {what}, {type_.stored_dtype}[batch, {', '.join(map(str, shape))}]."
-    return PortSpec(name, "in", type_.stored_dtype, doc, "same", rank=1 + len(shape))
+    return PortSpec(name, "in", type_.stored_dtype, doc, shape_rule(type_, rows), rank=1 + len(shape))
 
 
 def _stored(item: Variable) -> np.ndarray[Any, Any]:

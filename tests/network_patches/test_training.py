@@ -205,14 +205,17 @@ def test_what_was_learned_survives_edits() -> None:
         np.testing.assert_array_equal(engine.read(node["hiddenw"]), first)
 
 
-@pytest.mark.parametrize(("name", "rows"), [("y", 3), ("y", 7)])
-def test_inputs_must_have_as_many_rows(name: str, rows: int) -> None:
-    """Each row of one belongs to that of the others."""
-    patch, _ = placed(small(), {**given(), name: data(9, rows, 1)})
+@pytest.mark.parametrize(
+    ("name", "shape", "wanted"),
+    [("y", (3, 1), "[5, 1]"), ("y", (7, 1), "[5, 1]"), ("y", (5, 2), "[5, 1]"), ("x", (5, 63), "[5, 64]")],
+)
+def test_inputs_must_have_the_shapes_of_the_network(name: str, shape: tuple[int, int], wanted: str) -> None:
+    """And as many rows as each other; the first message stands at the port."""
+    patch, _ = placed(small(), {**given(), name: data(9, *shape)})
     with Engine(patch, device="host") as engine:
         problems = engine.step().diagnostics
-    assert [(p.node, p.port) for p in problems] == [("train", name)]
-    assert "y must have as many rows as x" in problems[0].message
+    assert (problems[0].node, problems[0].port) == ("train", name), problems
+    assert f"must be of shape {wanted}" in problems[0].message and str(list(shape)) in problems[0].message
 
 
 def test_an_optimiser_begins_anew_with_the_weights() -> None:
