@@ -210,11 +210,11 @@ def test_what_was_learned_survives_edits() -> None:
     [("y", (3, 1), "[5, 1]"), ("y", (7, 1), "[5, 1]"), ("y", (5, 2), "[5, 1]"), ("x", (5, 63), "[5, 64]")],
 )
 def test_inputs_must_have_the_shapes_of_the_network(name: str, shape: tuple[int, int], wanted: str) -> None:
-    """And as many rows as each other; the first message stands at the port."""
+    """And as many rows as each other; one message stands at the port."""
     patch, _ = placed(small(), {**given(), name: data(9, *shape)})
     with Engine(patch, device="host") as engine:
         problems = engine.step().diagnostics
-    assert (problems[0].node, problems[0].port) == ("train", name), problems
+    assert [(p.node, p.port) for p in problems] == [("train", name)], problems
     assert f"must be of shape {wanted}" in problems[0].message and str(list(shape)) in problems[0].message
 
 

@@ -287,7 +287,8 @@ def _add_rest(work: _Work, launches: dict[int, LaunchConfig], workspace_of: Work
             if buffer.of is not None:
                 layout = _seen_as(layouts[buffer.of], layout.shape)
         except ShapeRuleError as problem:
-            problems.append(error(f"buffer {buffer.name}: {problem}", remedy=HELP))
+            if buffer.of is None or all(found.port != buffer.of for found in problems):  # else that says why
+                problems.append(error(f"buffer {buffer.name}: {problem}", remedy=HELP))
         else:
             layouts[buffer.name] = layout
             work.outputs[buffer.name] = layout.shape
