@@ -172,10 +172,10 @@ class BlockBuilder:
         source = graph if isinstance(graph, OpGraphSource) else OpGraphSource.of(graph)
         kernel, over = source.launched(), BufferHandle(self._known(over, "over"))
         inputs = [(item.name, item.dtype) for item in kernel.inputs]
+        elsewhere = checks.instance(self._id, "buffers", buffers or {}, Mapping, "be buffers by the graph's names")
         names: dict[str, str] = {}
         for item, wanted in [*inputs, *((item.name, item.dtype) for item in kernel.outputs)]:
-            given = BufferHandle(item) if buffers is None else buffers.get(item, BufferHandle(item))
-            name = names[item] = self._known(given, f"{item} of the graph")
+            name = names[item] = self._known(elsewhere.get(item, BufferHandle(item)), f"{item} of the graph")
             known = self._buffers.get(name) or self._defined.get(name) or self._ports[name]
             dtype = known.dtype
             if dtype != NAMED.get(wanted, any_type):

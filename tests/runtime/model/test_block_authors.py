@@ -61,7 +61,10 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Action]]] = {
             "count": fine(None),
         },
     ),
-    "compute": (BlockBuilder.compute, {"graph": fine(_halved()), "over": X, "thread_blocks": fine(None)}),
+    "compute": (
+        BlockBuilder.compute,
+        {"graph": fine(_halved()), "over": X, "thread_blocks": fine(None), "buffers": fine(None)},
+    ),
     "capture": (
         lambda build, calls: build.capture(calls),
         {"calls": lambda b, _: blas.Geam().on(a=b.x, out=b.out, alpha=b.a)},
@@ -74,8 +77,16 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Action]]] = {
     "copy": (BlockBuilder.copy, {"target": OUT, "source": X}),
     "buffer": (
         BlockBuilder.buffer,
-        {"name": fine("mine"), "dtype": fine(f32), "shape": fine("same(x)"), "state": fine(True)},
+        {
+            "name": fine("mine"),
+            "dtype": fine(f32),
+            "shape": fine("same(x)"),
+            "state": fine(True),
+            "initial": fine(None),
+        },
     ),
+    "seen_as": (BlockBuilder.seen_as, {"source": X, "shape": fine("[x.size]")}),
+    "number": (BlockBuilder.number, {}),
     "provide": (BlockBuilder.provide, {"port": OUT, "array": fine(np.ones(3, np.float32))}),
     "view": (BlockBuilder.view, {"target": OUT, "source": X, "transform": fine(SliceView(0))}),
     "adopt": (BlockBuilder.adopt, {"port": OUT, "array": fine(np.ones(3, np.float32))}),
