@@ -172,7 +172,9 @@ class BlockBuilder:
         source = graph if isinstance(graph, OpGraphSource) else OpGraphSource.of(graph)
         kernel, over = source.launched(), BufferHandle(self._known(over, "over"))
         inputs = [(item.name, item.dtype) for item in kernel.inputs]
-        elsewhere = checks.instance(self._id, "buffers", buffers or {}, Mapping, "be buffers by the graph's names")
+        elsewhere = {} if buffers is None else buffers
+        if not isinstance(elsewhere, Mapping):
+            raise checks.refuse(self._id, "buffers", "be buffers by the graph's names", buffers)
         names: dict[str, str] = {}
         for item, wanted in [*inputs, *((item.name, item.dtype) for item in kernel.outputs)]:
             name = names[item] = self._known(elsewhere.get(item, BufferHandle(item)), f"{item} of the graph")
