@@ -2,7 +2,7 @@
 
 from engine.device.host.translate.analysis.control_flow import fact, used, writes
 from engine.device.host.translate.special_registers import SPECIAL
-from engine.ptx.tree import Address, Function, Instruction, Integer, Register, Symbol
+from engine.ptx.tree import Address, Function, Instruction, Integer, Operand, Register, Symbol
 
 PURE = frozenset(
     [
@@ -101,3 +101,9 @@ def reads_parameter(function: Function, instruction: Instruction) -> bool:
         and isinstance(source.base, Symbol)
         and any(parameter.name == source.base.name for parameter in function.parameters)
     )
+
+
+def holds_parameter(function: Function, operand: Operand) -> bool:
+    """Whether an operand is a register that only ever holds one of the kernel's parameters."""
+    written = writes(function).get(operand.name, []) if isinstance(operand, Register) else []
+    return [item.opcode for item in written] == ["ld"] and reads_parameter(function, written[0])

@@ -1,5 +1,6 @@
 """Floating-point arithmetic for f16, bf16, f32 and f64 and for registers that hold two of them."""
 
+from engine.device.host.translate.analysis.rematerialise import holds_parameter
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.opcodes import integers
 from engine.device.host.translate.opcodes.elementwise import Compute, elementwise, wide
@@ -88,6 +89,10 @@ def _extreme(body: Body, instruction: Instruction, kind: str, values: list[str])
     signs = [code.value(f"bitcast {llvm} {item} to {raw}") for item in values] if "xorsign" in modifiers else []
     if "abs" in modifiers:
         values = [code.value(f"call {llvm} @llvm.fabs.{computed}({llvm} {item})") for item in values]
+    if modifiers == ("f32",) and len(values) == 2:
+        first, second = (holds_parameter(body.function, item) for item in instruction.operands[1:])
+        if first or second:
+            return _bounded(body, instruction.opcode, *(values if second else reversed(values)))
     value = values[0]
     for other in values[1:]:
         propagate, any_nan = "NaN" in modifiers, kind == "f32"  # `put` makes NaNs of f32 canonical where that matters
@@ -124,6 +129,28 @@ def extreme(body: Body, name: str, kind: str, a: str, b: str, *, propagate: bool
             return value
         is_nan = code.value(f"fcmp uno {llvm} {value}, {value}")
     return code.value(f"select i1 {is_nan}, {llvm} {QUIET_NAN[kind]}, {llvm} {value}")
+
+
+def _bounded(body: Body, name: str, value: str, bound: str) -> str:
+    """Return the minimum or maximum of an f32 and a parameter, as `extreme` does; any NaN will do.
+
+    A comparison and a selection, which are one instruction of the processor, are right for every bound but NaN and one
+    of the zeros. Those two get another comparison. The optimiser makes a jump of this choice, as it is the same for all
+    threads.
+    """
+    code = body.code
+    beyond, reaches, zero, end = (
+        ("olt", "ole", 0, "0x7FF0000000000000") if name == "min" else ("ogt", "oge", 1 << 31, "0xFFF0000000000000")
+    )
+    is_beyond = code.value(f"fcmp {beyond} float {value}, {bound}")
+    usual = code.value(f"select i1 {is_beyond}, float {value}, float {bound}")
+    is_nan = code.value(f"fcmp uno float {bound}, {bound}")
+    limit = code.value(f"select i1 {is_nan}, float {end}, float {bound}")
+    is_kept = code.value(f"fcmp {reaches} float {value}, {limit}")
+    unusual = code.value(f"select i1 {is_kept}, float {value}, float {bound}")
+    is_zero = code.value(f"icmp eq i32 {code.value(f'bitcast float {bound} to i32')}, {zero}")
+    is_unusual = code.value(f"or i1 {is_zero}, {is_nan}")
+    return code.value(f"select i1 {is_unusual}, float {unusual}, float {usual}")
 
 
 _COMPUTED: dict[str, Compute] = {

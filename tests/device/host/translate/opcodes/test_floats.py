@@ -54,6 +54,41 @@ def test_saturation_to_the_unit_interval(apply):
     same(found, np.where(np.isnan(a), 0, np.clip(a, 0, 1)) + np.float32(0))
 
 
+BOUNDED = """.version 7.0
+.target sm_75
+.address_size 64
+.visible .entry k(.param .u64 x, .param .u64 out, .param .f32 bound) {
+  .reg .b64 %from, %to, %step; .reg .b32 %i; .reg .f32 %a, %b, %d;
+  ld.param.u64 %from, [x]; ld.param.u64 %to, [out]; ld.param.f32 %b, [bound];
+  mov.u32 %i, %tid.x; mul.wide.u32 %step, %i, 4; add.u64 %from, %from, %step;
+  ld.global.f32 %a, [%from]; mad.wide.u32 %to, %i, 16, %to;
+""" + "".join(
+    f"  {name}.f32 %d, {sources}; st.global.f32 [%to+{4 * at}], %d;\n"
+    for at, (name, sources) in enumerate(itertools.product(("min", "max"), ("%a, %b", "%b, %a")))
+) + "  ret; }"  # fmt: skip
+
+
+@pytest.mark.parametrize("is_optimised", [False, True])
+def test_minimum_and_maximum_with_a_parameter(quick_host, optimised_host, is_optimised):
+    """All pairs of edge values, of which one is the same for all threads, have the bits that a GPU gives."""
+    device = optimised_host if is_optimised else quick_host
+    a = np.tile(np.concatenate([VALUES["f32"], np.array([0x7F800001, 0xFFC12345], np.uint32).view("f4")]), 3)
+    kernel = device.load_module(BOUNDED).kernel("k")
+    x, out = device.upload(a), device.upload(np.empty((a.size, 4), "f4"))
+    for b in a[: a.size // 3]:
+        device.launch(kernel, (1,), (a.size,), [x, out, b])
+        # A NaN gives way; fmin and fmax keep one that signals.
+        kept, other = np.where(np.isnan(a), b, a), np.where(np.isnan(b), a, b)
+        zeros = (a == 0) & (b == 0)
+        least = np.where(zeros, np.where(np.signbit(a) | np.signbit(b), -0.0, 0.0), np.minimum(kept, other))
+        most = np.where(zeros, np.where(np.signbit(a) & np.signbit(b), -0.0, 0.0), np.maximum(kept, other))
+        expected = np.stack([least, least, most, most], axis=1).astype("f4")
+        found = out.download().view("u4")
+        np.testing.assert_array_equal(found, np.where(np.isnan(expected), 0x7FFFFFFF, expected.view("u4")))
+    x.free()
+    out.free()
+
+
 @pytest.mark.parametrize("kind", ["f32", "f64"])
 def test_minimum_and_maximum(apply, kind):
     """A NaN gives way to a number and -0 is below +0; the .NaN form keeps the NaN."""
