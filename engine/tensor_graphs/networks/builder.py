@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -155,8 +155,8 @@ class GraphBuilder:
 
     def _leaf(self, name: str, type_: TensorType, *, requires_grad: bool) -> Node:
         self._check_new(name)
-        if not all(size >= 1 for size in type_.shape):
-            raise InvalidOperation(f"sizes of {name!r} must be 1 or more, got {list(type_.shape)}")
+        if not all(isinstance(size, SupportsIndex) and int(size) >= 1 for size in type_.shape):
+            raise InvalidOperation(f"sizes of {name!r} must be whole numbers, 1 or more, got {list(type_.shape)}")
         return self._graph.add(Leaf(type_), name=name, requires_grad=requires_grad)
 
     def _check_new(self, name: str) -> None:

@@ -159,9 +159,9 @@ class Cast(ElementwiseOperation):
 
     @property
     def _wide(self) -> DType:
-        kind = read_as(self.dtype)
+        kind = read_as(self.dtype) if isinstance(self.dtype, DType) else None
         if kind is None or kind.components != 1:
-            raise InvalidOperation(f"element type must be one of numbers, got {self.dtype}")
+            raise InvalidOperation(f"element type must be one of numbers such as f32, got {self.dtype!r}")
         return kind.scalar
 
     def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:

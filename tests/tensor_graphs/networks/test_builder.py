@@ -92,7 +92,9 @@ class TestRefusals:
             builder.sparse_input("s", (3, 2), nnz=1)
         with pytest.raises(InvalidOperation, match="nnz of sparse input 's' must be from 1 to 3, got 4"):
             builder.sparse_input("s", (3, 1), nnz=4)
-        with pytest.raises(InvalidOperation, match="sizes of 'w' must be 1 or more"):
+        with pytest.raises(InvalidOperation, match=r"sizes of 'x' must be whole numbers, 1 or more, got \[3\.5, 1\]"):
+            GraphBuilder().dense_input("x", (3.5, 1))  # type: ignore[arg-type]
+        with pytest.raises(InvalidOperation, match="sizes of 'w' must be whole numbers, 1 or more"):
             builder.weights("w", (3, 0))
 
     def test_initialisations(self) -> None:
