@@ -40,14 +40,7 @@ class ChainPatch(InnerPatch):
     @property
     def live(self) -> Collection[str]:
         """The blocks that outputs follow from, and all ends."""
-        found = {node.id for node in self.nodes.values() if node.type in ENDS}
-        waiting = list(found)
-        while waiting:
-            for connection in self.connections_of(waiting.pop()):
-                if connection.target.node in found and connection.source.node not in found:
-                    found.add(connection.source.node)
-                    waiting.append(connection.source.node)
-        return found
+        return self.feeding(node.id for node in self.nodes.values() if node.type in ENDS)
 
     def title(self, node_id: str) -> str:
         """Return what the canvas calls a block: an end with its name."""

@@ -42,15 +42,8 @@ class NetworkPatch(InnerPatch):
     @property
     def live(self) -> Collection[str]:
         """The nodes that a loss or an output follows from, and all ends."""
-        ends = (ENDS, LOSSES)
-        found = {n.id for n in self.nodes.values() if n.type in MEMBERS and MEMBERS[n.type].category in ends}
-        waiting = list(found)
-        while waiting:
-            for connection in self.connections_of(waiting.pop()):
-                if connection.target.node in found and connection.source.node not in found:
-                    found.add(connection.source.node)
-                    waiting.append(connection.source.node)
-        return found
+        members = ((node.id, MEMBERS.get(node.type)) for node in self.nodes.values())
+        return self.feeding(node for node, member in members if member and member.category in (ENDS, LOSSES))
 
     @property
     def types(self) -> Mapping[str, object]:

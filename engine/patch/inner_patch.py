@@ -40,6 +40,17 @@ class InnerPatch(Patch):
     def live(self) -> Collection[str]:
         """The nodes that something comes of."""
 
+    def feeding(self, ends: Iterable[str]) -> set[str]:
+        """Return some nodes and all that they follow from."""
+        found = set(ends)
+        waiting = list(found)
+        while waiting:
+            for connection in self.connections_of(waiting.pop()):
+                if connection.target.node in found and connection.source.node not in found:
+                    found.add(connection.source.node)
+                    waiting.append(connection.source.node)
+        return found
+
     @property
     def types(self) -> Mapping[str, object]:
         """What is known of what flows through the ports of each node; empty where that is not worked out."""
