@@ -1,10 +1,13 @@
 // A plot of a row of numbers: its range is found by one thread block, then every pixel is drawn by itself.
 
+// The longest text is such as "-1.23e-10".
+constexpr int LETTERS = 9;
+
 // What the plot says: the range of values (their logarithms in a logarithmic plot), and the largest, the smallest and
 // the last value as text.
 struct Scale {
     float low, high;
-    unsigned char labels[3][8];
+    unsigned char labels[3][LETTERS];
 };
 
 #define INFINITE __int_as_float(0x7F800000)
@@ -22,9 +25,9 @@ __device__ inline float placed(float value, bool is_log) { return is_log ? log10
 __device__ void write_number(float value, unsigned char* text) {
     int at = 0;
     if (value < 0.0f) text[at++] = MINUS;
-    float size = fabsf(value);
-    int exponent = size > 0.0f ? static_cast<int>(floorf(log10f(size))) : 0;
-    int digits = static_cast<int>(rintf(size * exp10f(2.0f - exponent)));
+    const double size = fabsf(value);  // the power of 10 for the digits of 1e-38 is no float
+    int exponent = size > 0.0 ? static_cast<int>(floor(log10(size))) : 0;
+    int digits = static_cast<int>(rint(size * exp10(2.0 - exponent)));
     if (digits >= 1000) {
         digits /= 10;
         ++exponent;
@@ -44,9 +47,9 @@ __device__ void write_number(float value, unsigned char* text) {
         if (exponent < 0) text[at++] = MINUS;
         const int power = abs(exponent);
         if (power >= 10) text[at++] = power / 10;
-        if (at < 8) text[at++] = power % 10;
+        text[at++] = power % 10;
     }
-    if (at < 8) text[at] = END;
+    if (at < LETTERS) text[at] = END;
 }
 
 extern "C" __global__ void find_scale(const float* __restrict__ x, Scale* __restrict__ scale, bool is_log, int count) {
@@ -90,7 +93,7 @@ __device__ bool is_written(const unsigned char* text, int x, int y, int left, in
     const int column = x - left, row = y - top;
     if (column < 0 || row < 0 || row >= GLYPH_HEIGHT * zoom) return false;
     const int place = column / ((GLYPH_WIDTH + 1) * zoom), dot = column / zoom % (GLYPH_WIDTH + 1);
-    if (place >= 8 || dot == GLYPH_WIDTH) return false;
+    if (place >= LETTERS || dot == GLYPH_WIDTH) return false;
     for (int i = 0; i <= place; ++i)
         if (text[i] == END) return false;
     return GLYPHS[text[place]] >> (14 - (row / zoom * GLYPH_WIDTH + dot)) & 1;
@@ -137,7 +140,7 @@ extern "C" __global__ void draw_plot(
     }
     const int zoom = max(height / 120, 1), margin = 2 * zoom, letters = GLYPH_HEIGHT * zoom;
     int length = 0;
-    while (length < 8 && scale->labels[2][length] != END) ++length;
+    while (length < LETTERS && scale->labels[2][length] != END) ++length;
     const int right = width - margin - length * (GLYPH_WIDTH + 1) * zoom;
     const bool is_text = is_written(scale->labels[0], column, row, margin, margin, zoom) ||
                          is_written(scale->labels[1], column, row, margin, height - margin - letters, zoom) ||

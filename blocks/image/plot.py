@@ -1,7 +1,7 @@
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port, u8
 
 #: Bytes of `Scale` in the kernel.
-SCALE_BYTES = 32
+SCALE_BYTES = 36
 #: How numbers are placed, and on what they are drawn.
 AXES, PAPERS = ("linear", "logarithmic"), ("dark", "light")
 

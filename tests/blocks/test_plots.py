@@ -82,6 +82,9 @@ def written(value: float) -> str:
         0.00123,
         -7.5e-7,
         2e12,
+        -1.23e-12,
+        -9.87e-39,
+        3.4e38,
     ],
 )
 def test_numbers_are_written_with_three_digits(value: float) -> None:
