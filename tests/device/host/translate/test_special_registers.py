@@ -1,6 +1,7 @@
 """What special registers hold, for every thread of a launch."""
 
 import numpy as np
+import pytest
 
 HEAD = ".version 8.7\n.target sm_100\n.address_size 64\n"
 
@@ -77,3 +78,21 @@ def test_clocks_go_on(run):
     first, since, later, then = run(_kernel(names, "u64"), "k", 1, (1,), np.zeros(4, np.uint64), shared_bytes=4)[0]
     assert first < later
     assert 10**18 < since <= then
+
+
+@pytest.mark.parametrize("clock", ["%clock", "%globaltimer_lo"])
+def test_a_time_that_was_read_before_a_barrier_stays_what_it_was(run, clock):
+    """Whether its result is needed at once or behind the barrier, each thread reads a clock once."""
+    body = f"""
+      .reg .b32 %before, %at; .reg .b64 %o, %place;
+      ld.param.u64 %o, [o];
+      mov.u32 %at, %tid.x;
+      mad.wide.u32 %place, %at, 8, %o;
+      mov.u32 %before, {clock};
+      st.global.u32 [%place], %before;
+      bar.sync 0;
+      st.global.u32 [%place+4], %before;
+      ret;"""
+    text = f".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 o) {{{body}\n}}"
+    found = run(text, "k", 1, (64,), np.zeros((64, 2), np.uint32))[0]
+    assert (found[:, 0] == found[:, 1]).all()

@@ -1,5 +1,7 @@
 """Registers that are cheaper to compute again after a wait than to spill: thread numbers, parameters, addresses."""
 
+from collections.abc import Iterator
+
 from engine.device.host.translate.analysis.control_flow import fact, used, writes
 from engine.device.host.translate.special_registers import SPECIAL
 from engine.ptx.tree import Address, Function, Instruction, Integer, Operand, Register, Symbol
@@ -46,31 +48,33 @@ def masked(function: Function) -> dict[str, Instruction]:
 
     They are written once, by an `and` with a constant or from other such registers and computable ones.
     """
-    known, written = computable(function), writes(function)
+    known = computable(function)
     found: dict[str, Instruction] = {}
-    for instruction in function.instructions:
-        target = instruction.operands[0] if instruction.operands else None
+    for name, instruction in computed_once(function):
         if (
-            isinstance(target, Register)
-            and instruction.guard is None
-            and target.name not in known
-            and len(written.get(target.name, ())) == 1
+            name not in known
             and instruction.opcode != "ld"
-            and is_pure(function, instruction)
             and (
                 (instruction.opcode == "and" and any(isinstance(item, Integer) for item in instruction.operands))
-                or all(name in found or name in known or name in SPECIAL for name in used(instruction))
+                or all(source in found or source in known or source in SPECIAL for source in used(instruction))
             )
-            and not any(name in _VOLATILE for name in used(instruction))
         ):
-            found[target.name] = instruction
+            found[name] = instruction
     return found
 
 
 def _computable(function: Function, opcodes: frozenset[str]) -> dict[str, Instruction]:
     """Return the registers that are written once, by some opcodes from constants, parameters and each other only."""
-    written = writes(function)
     found: dict[str, Instruction] = {}
+    for name, instruction in computed_once(function, opcodes):
+        if all(source in found or source in SPECIAL for source in used(instruction)):
+            found[name] = instruction
+    return found
+
+
+def computed_once(function: Function, opcodes: frozenset[str] = PURE) -> Iterator[tuple[str, Instruction]]:
+    """Give the registers that one pure instruction without a guard writes, and no other, in order; no clock is read."""
+    written = writes(function)
     for instruction in function.instructions:
         target = instruction.operands[0] if instruction.operands else None
         if (
@@ -78,11 +82,9 @@ def _computable(function: Function, opcodes: frozenset[str]) -> dict[str, Instru
             and instruction.guard is None
             and len(written.get(target.name, ())) == 1
             and is_pure(function, instruction, opcodes)
-            and all(name in found or name in SPECIAL for name in used(instruction))
             and not any(name in _VOLATILE for name in used(instruction))
         ):
-            found[target.name] = instruction
-    return found
+            yield target.name, instruction
 
 
 def is_pure(function: Function, instruction: Instruction, opcodes: frozenset[str] = PURE) -> bool:

@@ -8,10 +8,10 @@ computed again in each block that reads it.
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from engine.device.host.translate.analysis.control_flow import ControlFlow, defined, used, writes
+from engine.device.host.translate.analysis.control_flow import ControlFlow, defined, used
 from engine.device.host.translate.analysis.phase_values import availability
 from engine.device.host.translate.analysis.reachability import Reachability
-from engine.device.host.translate.analysis.rematerialise import is_pure, rematerialisable
+from engine.device.host.translate.analysis.rematerialise import computed_once, rematerialisable
 from engine.device.host.translate.analysis.uniformity import uniformity
 from engine.device.host.translate.passes.web_splitting import with_other_sources
 from engine.device.host.translate.special_registers import SPECIAL
@@ -59,22 +59,13 @@ def with_recomputed_registers(kernel: Function, flow: ControlFlow) -> Function:
 def _cheap(kernel: Function) -> dict[str, tuple[Instruction, int]]:
     """Return the registers that differ from thread to thread and are cheap to compute again, each with its steps."""
     common = uniformity(kernel).keys() | rematerialisable(kernel).keys() | SPECIAL.keys()
-    written = writes(kernel)
     found: dict[str, tuple[Instruction, int]] = {}
-    for item in kernel.instructions:
-        target = item.operands[0] if item.operands else None
-        if (
-            isinstance(target, Register)
-            and item.guard is None
-            and target.name not in common
-            and len(written.get(target.name, ())) == 1
-            and defined(item) == {target.name}
-            and is_pure(kernel, item)
-            and all(name in common or name in found for name in used(item))
-        ):
-            steps = 1 + sum(found[name][1] for name in used(item) if name in found)
+    for name, item in computed_once(kernel):
+        sources = used(item)
+        if name not in common and defined(item) == {name} and all(each in common or each in found for each in sources):
+            steps = 1 + sum(found[each][1] for each in sources if each in found)
             if steps <= _MOST:
-                found[target.name] = item, steps
+                found[name] = item, steps
     return found
 
 
