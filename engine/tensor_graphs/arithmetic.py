@@ -11,7 +11,7 @@ from types import EllipsisType
 from typing import NoReturn, Self, SupportsIndex
 
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_graphs.shapes import indexed, whole_shape
+from engine.tensor_graphs.shapes import indexed, whole_numbers, whole_shape
 from engine.tensor_graphs.types import TensorType
 from engine.types import DType, bf16, f16, f32
 
@@ -229,11 +229,15 @@ class Arithmetic:
         count = len(self.type.shape)
         if axis is None:
             return tuple(range(count))
-        given = [int(axis)] if isinstance(axis, SupportsIndex) else list(axis)
+        given = whole_numbers("axes", [axis] if isinstance(axis, SupportsIndex) else axis)
         for each in given:
             if not -count <= each < count:
                 raise ShapeMismatch(f"axis must be at least {-count} and below {count}, got {each}")
         return tuple(sorted({each % count for each in given}))
+
+    def _axis(self, axis: int) -> int:
+        """Return one axis counted from 0; ShapeMismatch when it isn't there."""
+        return self._axes([axis])[0]
 
     def sum_batch(self) -> Self:
         """Return the sum of all examples."""
@@ -250,8 +254,8 @@ class Arithmetic:
 
     def reshape(self, *shape: int | Sequence[int]) -> Self:
         """Return the same elements in another shape, of which one size may be -1: what is left for it."""
-        sizes = [size for each in shape for size in ([int(each)] if isinstance(each, SupportsIndex) else each)]
-        found = whole_shape(sizes, self.type.size)
+        given = shape[0] if len(shape) == 1 and not isinstance(shape[0], SupportsIndex) else shape
+        found = whole_shape(whole_numbers("sizes of a shape", given), self.type.size)
         return self if found == self.type.shape else self._call("Reshape", self, shape=found)
 
     def transpose(self, permutation: Sequence[int] | None = None) -> Self:
@@ -260,17 +264,18 @@ class Arithmetic:
         `permutation` is that of the last n axes, numbered from 0: axis i of the result is axis permutation[i].
         """
         count = len(self.type.shape)
-        last = tuple(range(count))[::-1] if permutation is None else tuple(permutation)
+        last = tuple(range(count))[::-1] if permutation is None else whole_numbers("permutation", permutation)
         kept = count - len(last)
         return self._call("Transpose", self, permutation=(*range(kept), *(kept + axis for axis in last)))
 
     def broadcast_to(self, *shape: int) -> Self:
         """Return the elements repeated along axes of size 1 and new ones in front."""
-        return self if shape == self.type.shape else self._call("BroadcastTo", self, type=self.type.with_shape(shape))
+        sizes = whole_numbers("sizes of a shape", shape)
+        return self if sizes == self.type.shape else self._call("BroadcastTo", self, type=self.type.with_shape(sizes))
 
     def concat(self, *others: Arithmetic, axis: int = 0) -> Self:
         """Return this and other tensors one behind the other along an axis."""
-        (at,) = self._axes(axis)
+        at = self._axis(axis)
         return self._call("Concat", self, *others, axis=at)
 
     def __getitem__(self, index: int | slice | EllipsisType | tuple[int | slice | EllipsisType, ...]) -> Self:
@@ -283,7 +288,7 @@ class Arithmetic:
 
     def pad(self, *widths: tuple[int, int], value: float = 0.0) -> Self:
         """Return the elements with more of one value around; each axis has its number of those before and behind."""
-        low, high = tuple(before for before, _ in widths), tuple(behind for _, behind in widths)
+        low, high = (whole_numbers("padding", side) for side in ([w[0] for w in widths], [w[1] for w in widths]))
         return self._call("Pad", self, low=low, high=high, interior=(0,) * len(widths), value=float(value))
 
     def gather(self, indices: Arithmetic, axis: int = 0) -> Self:
@@ -291,12 +296,12 @@ class Arithmetic:
 
         A number out of range, such as -1, gives zeros.
         """
-        (at,) = self._axes(axis)
+        at = self._axis(axis)
         return self._call("Gather", self, indices, axis=at)
 
     def scatter_add(self, indices: Arithmetic, updates: Arithmetic, axis: int = 0) -> Self:
         """Return the elements, with slices along an axis added to those of these numbers; none out of range is."""
-        (at,) = self._axes(axis)
+        at = self._axis(axis)
         return self + self._call("ScatterAdd", indices, updates, axis=at, size=self.type.shape[at])
 
     def select(self, chosen: Arithmetic, groups: int | None = None) -> Self:
@@ -315,11 +320,12 @@ class Arithmetic:
 
     def softmax(self, axis: int = -1) -> Self:
         """Return exp(x) divided by its sum over an axis."""
-        return self._call("Softmax", self, axis=self._axes(axis)[0])
+        return self._call("Softmax", self, axis=self._axis(axis))
 
     def log_softmax(self, axis: int = -1) -> Self:
         """Return the logarithm of `softmax`."""
-        return self._call("LogSoftmax", self, axis=self._axes(axis)[0])
+        return self._call("LogSoftmax", self, axis=self._axis(axis))
 
     def __matmul__(self, other: Arithmetic) -> Self:
-        return self._call("MatMul" if other.type.nnz is None else "SparseMatMul", self, other)
+        is_sparse = isinstance(other, Arithmetic) and other.type.nnz is not None
+        return self._call("SparseMatMul" if is_sparse else "MatMul", self, other)

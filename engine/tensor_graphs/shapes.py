@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
+from operator import index as whole
 from types import EllipsisType
-from typing import SupportsIndex
+from typing import Any, SupportsIndex
 
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
 from engine.types import Shape
+
+
+def whole_number(subject: str, value: SupportsIndex) -> int:
+    """Return a number that is whole, of any type of integers; InvalidOperation, which names it, for anything else."""
+    try:
+        return whole(value)
+    except TypeError:
+        raise InvalidOperation(f"{subject} must be a whole number, got {value!r}") from None
+
+
+def whole_numbers(subject: str, values: Iterable[Any]) -> tuple[int, ...]:
+    """Return numbers that are whole, of any type of integers; ShapeMismatch, which names them, for anything else."""
+    try:
+        return tuple(map(whole, values))
+    except TypeError:
+        raise ShapeMismatch(f"{subject} must be a sequence of whole numbers, got {values!r}") from None
 
 
 def whole_shape(sizes: Sequence[int], count: int) -> Shape:

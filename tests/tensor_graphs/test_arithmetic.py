@@ -128,6 +128,14 @@ def test_shapes_and_axes_that_do_not_fit() -> None:
         (lambda: x.reshape(4, -1), "shape must share out 6 elements, got"),
         (lambda: x.reshape(5), "shape must have 6 elements, got"),
         (lambda: x.sum(2), "axis must be at least -2 and below 2, got 2"),
+        (lambda: x.reshape(2.0, 3), r"sizes of a shape must be a sequence of whole numbers, got \(2.0, 3\)"),
+        (lambda: x.reshape(None), "sizes of a shape must be a sequence of whole numbers, got None"),
+        (lambda: x.broadcast_to(2.5, 2, 3), "sizes of a shape must be a sequence of whole numbers"),
+        (lambda: x.transpose((0.0, 1)), "permutation must be a sequence of whole numbers"),
+        (lambda: x.pad((1.5, 1), (0, 0)), "padding must be a sequence of whole numbers"),
+        (lambda: x.sum(1.5), "axes must be a sequence of whole numbers, got 1.5"),
+        (lambda: x.sum((0.5,)), "axes must be a sequence of whole numbers"),
+        (lambda: x.softmax(None), "axes must be a sequence of whole numbers"),
         (lambda: x.select(x, 4), "rows must be a multiple of the number of groups"),
     ]
     for make, message in cases:

@@ -26,6 +26,7 @@ from engine.tensor_graphs.inspection import NodeInfo, graph_dot, graph_svg, grap
 from engine.tensor_graphs.operations.leaves import Constant, Leaf
 from engine.tensor_graphs.operations.random import SEED, Random
 from engine.tensor_graphs.ordering import topological_order
+from engine.tensor_graphs.shapes import whole_number, whole_numbers
 from engine.tensor_graphs.types import FLOATS, TensorType
 from engine.types import DType, Shape, f32, f64
 
@@ -111,7 +112,7 @@ class Tensor(Operand):
 
         A seed, at least 0 and below 2**32, gives the same numbers on every device.
         """
-        if not 0 <= seed < 1 << 32:
+        if not 0 <= whole_number("seed", seed) < 1 << 32:
             raise InvalidOperation(f"seed must be at least 0 and below 2**32, got {seed}")
         node = cls._made(Constant(float(seed), SEED), device)._node()
         return cls(node.graph.add(Random(TensorType(_shape(shape), dtype)), [node]))
@@ -318,7 +319,7 @@ def _remark(node: Node) -> str:
 
 
 def _shape(sizes: Sequence[int]) -> Shape:
-    shape = tuple(int(size) for size in sizes)
+    shape = whole_numbers("sizes of a shape", sizes)
     if any(size < 1 for size in shape):
         raise ShapeMismatch(f"sizes of a shape must be at least 1, got {list(shape)}")
     return shape

@@ -85,6 +85,29 @@ def test_seeds_that_there_are_not(seed: int) -> None:
         Tensor.rand((3,), seed=seed, device="host")
 
 
+@pytest.mark.parametrize("seed", [1.5, float("nan"), None])
+def test_seeds_that_are_not_whole(seed: Any) -> None:
+    """Nothing is rounded."""
+    with pytest.raises(InvalidOperation, match="seed must be a whole number, got"):
+        Tensor.rand((3,), seed=seed, device="host")
+
+
+@pytest.mark.parametrize("shape", [(2.5,), 3, "ab", None])
+def test_shapes_that_are_not_whole(shape: Any) -> None:
+    """Nothing is rounded."""
+    with pytest.raises(ShapeMismatch, match="sizes of a shape must be a sequence of whole numbers, got"):
+        Tensor.zeros(shape, device="host")
+
+
+def test_products_with_arrays(on: str) -> None:
+    """An array of numpy may be either factor; what is no tensor is refused."""
+    a, b = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4)
+    np.testing.assert_array_equal((Tensor.from_numpy(a, device=on) @ b).numpy(), a @ b)
+    np.testing.assert_array_equal((a @ Tensor.from_numpy(b, device=on)).numpy(), a @ b)
+    with pytest.raises(InvalidOperation, match="operand must be a tensor or a number, got NoneType"):
+        _ = Tensor.from_numpy(a, device=on) @ None  # type: ignore[operator]
+
+
 def test_normal_random_numbers(on: str) -> None:
     """Mean 0, standard deviation 1, tails as they should be."""
     found = Tensor.randn((20_000,), seed=5, device=on).numpy()
