@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from engine.blocktypes.parameters import ParameterSpec
@@ -13,6 +14,8 @@ from engine.tensor_graphs.networks import losses
 from engine.tensor_graphs.networks.builder import GraphBuilder
 from engine.tensor_graphs.networks.initialisations import INITIALISATIONS
 
+#: The most numbers that an example and a layer's weights may have.
+_MOST_NUMBERS, _MOST_WEIGHTS = 2**24, 2**28
 #: The categories, as the palette orders them.
 ENDS, LAYERS, ACTIVATIONS, ARITHMETIC, SHAPES, LOSSES = CATEGORIES = (
     *("Ends", "Layers", "Activations"),
@@ -69,6 +72,8 @@ def shape_of(text: str) -> tuple[int, ...]:
     if not sizes or min(sizes) < 1:
         text = f'shape must be whole numbers of at least 1, such as "64" or "8, 8", got {text!r}'
         raise SettingError("shape", text)
+    if prod(sizes) > _MOST_NUMBERS:
+        raise SettingError("shape", f"shape must be of at most {_MOST_NUMBERS} numbers, got {text!r}")
     return (*sizes, 1) if len(sizes) == 1 else sizes
 
 
@@ -80,9 +85,11 @@ def _column(node: Node) -> Node:
 
 def _dense(placed: Placed) -> Node:
     given, settings = _column(placed.inputs["x"]), placed.settings
-    layer = placed.builder.affine(
-        placed.name, given.type.shape[0], settings["units"], settings["weights"], settings["bias"]
-    )
+    count, units = given.type.shape[0], settings["units"]
+    if count * units > _MOST_WEIGHTS:
+        text = f"units must be at most {_MOST_WEIGHTS // count} for an input of {count} numbers, got {units}"
+        raise SettingError("units", text)
+    layer = placed.builder.affine(placed.name, count, units, settings["weights"], settings["bias"])
     result = layer.forward(given)
     activation = settings["activation"]
     return result if activation == "none" else result.elementwise(activation)

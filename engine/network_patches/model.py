@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import reduce
 from graphlib import CycleError, TopologicalSorter
+from keyword import iskeyword
 from operator import add
+from unicodedata import normalize
 
 from engine.blocktypes.block import is_reserved
-from engine.diagnostics import Diagnostic, Mend, error
+from engine.diagnostics import Diagnostic, Mend, PatchError, error
 from engine.network_patches.members import ENDS, LAYERS, LOSSES, MEMBERS, Member, Placed, SettingError
 from engine.patch.changes import Node as PatchNode
 from engine.patch.changes import PortRef
@@ -84,7 +86,7 @@ class Model:
         seen: set[str] = set()
         for end in self._of(ENDS):
             name, problem = self.name_of(end), ""
-            if not name.isidentifier() or name.startswith("_") or is_reserved(name):
+            if not _is_port_name(name):
                 problem = f"name must be one that a port can have, got {name!r}"
             elif name in used:
                 problem = f"name must not be one that the block uses itself, got {name!r}"
@@ -117,7 +119,9 @@ class Model:
             self._tell(node, "input must be connected", "connect it", name, incomplete=True)
         if missing or node in self._misnamed or any(feeds[name] not in self.made for name in member.inputs):
             return
-        settings = {spec.name: self._patch.value(node, spec.name) for spec in member.settings}
+        settings = dict(self._settings(node, member))
+        if len(settings) < len(member.settings):
+            return
         inputs = {name: self.made[feeds[name]] for name in member.inputs}
         sparse = [name for name in inputs if inputs[name].type.nnz is not None]
         if sparse and member.category != LAYERS:
@@ -130,6 +134,15 @@ class Model:
         except TensorError as problem:
             remedy = "give it other sizes, or put a Reshape or a layer between"
             self._tell(node, problem.reason, remedy, next(reversed(inputs), None))
+
+    def _settings(self, node: str, member: Member) -> Iterator[tuple[str, object]]:
+        """Give the settings of a node that are right."""
+        said = self._patch.nodes[node].parameters
+        for spec in member.settings:
+            try:
+                yield spec.name, spec.coerce(said.get(spec.name, spec.default))
+            except PatchError as problem:
+                self._tell(node, str(problem), "give it another value", spec.name)
 
     def _sum_losses(self) -> None:
         losses = self._of(LOSSES)
@@ -145,3 +158,9 @@ class Model:
         self.problems.append(
             error(text, node=node, port=port, remedy=remedy, mend=Mend.CONNECT if incomplete else None)
         )
+
+
+def _is_port_name(name: str) -> bool:
+    """True for a name that a port can have and a rule for shapes can read, as it reads an expression of Python."""
+    is_read = name.isidentifier() and not iskeyword(name) and name == normalize("NFKC", name)
+    return is_read and not name.startswith("_") and not is_reserved(name)

@@ -161,6 +161,10 @@ MISTAKES: list[tuple[Harm, str | None, str | None, str, str]] = [
     (lambda n: n.set("y", shape="2"), "error", "targets", "must have one shape, got [1, 1] and [2, 1]", "other sizes"),
     (lambda n: n.set("y", shape="2, x"), "y", "shape", "whole numbers of at least 1", "another value"),
     (lambda n: n.set("y", shape="0"), "y", "shape", "whole numbers of at least 1", "another value"),
+    (lambda n: n.set("y", shape="4096, 4097"), "y", "shape", "at most 16777216 numbers", "another value"),
+    (lambda n: n.set("x", shape="16777216"), "hidden", "units", "at most 16 for an input of 16777216", "another value"),
+    (lambda n: n.set("x", name="class"), "x", "name", "one that a port can have, got 'class'", "rename"),
+    (lambda n: n.set("x", name="\ufb01"), "x", "name", "one that a port can have, got", "rename"),
     (lambda n: n.set("x", name="y"), "y", "name", "must be given once, got 'y' twice", "rename"),
     (lambda n: n.set("x", name="no name"), "x", "name", "one that a port can have, got 'no name'", "rename"),
     (lambda n: n.set("x", name="_t1"), "x", "name", "one that a port can have, got '_t1'", "rename"),
@@ -214,12 +218,35 @@ def test_what_is_no_member_is_told_and_stays() -> None:
     """A file may have block types that are gone, and settings that no member has."""
     stored = small().json()
     stored["nodes"].append({"id": "gone", "type": "net.gone", "position": [0, 0]})
-    stored["nodes"][1]["parameters"] = {"units": "many", "colour": 3}
+    stored["nodes"][1]["parameters"] = {"units": 64, "colour": 3}
     network = NetworkPatch.parse(stored)
     (problem,) = network.problems
     assert problem.node == "gone" and "must be a layer or an operation, got 'net.gone'" in problem.message
     assert {node["id"] for node in network.json()["nodes"]} == {node["id"] for node in stored["nodes"]}
     assert network.model.made["hidden"].type.shape == (64, 1)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "rule"),
+    [
+        ("units", "many", "a whole number"),
+        ("units", 2.5, "a whole number"),
+        ("units", None, "a whole number"),
+        ("units", 0, "at least 1"),
+        ("units", 2**40, "at most"),
+        ("activation", "gone", "one of none, relu"),
+        ("weights", 3, "text"),
+    ],
+)
+def test_a_wrong_setting_of_a_file_is_told(setting: str, value: object, rule: str) -> None:
+    """Only at its node, and the file keeps it."""
+    stored = small().json()
+    stored["nodes"][1]["parameters"] = {setting: value}
+    network = NetworkPatch.parse(stored)
+    (problem,) = network.problems
+    assert (problem.node, problem.port) == ("hidden", setting)
+    assert f"{setting} must be {rule}" in problem.message and "another value" in problem.remedy
+    assert network.json()["nodes"][1]["parameters"] == {setting: value}
 
 
 def test_the_mistake_of_a_block_is_told_and_training_goes_on() -> None:
