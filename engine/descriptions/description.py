@@ -194,7 +194,7 @@ class BlockDescription:
         """True when both give the same graph nodes.
 
         Kernels, launches and ports must be the same; the contents of provided buffers may differ, but not their dtypes
-        and shapes.
+        and shapes. State that is told an array at first must be told one in both.
         """
         return self == other and all(
             mine._content_layout() == theirs._content_layout()
@@ -208,7 +208,7 @@ class BlockDescription:
             name: (array.dtype.str, array.shape, array.strides, math.gcd(array.pointer, 16))
             for name, array in self.externals.items()
         }
-        return {**arrays, **adopted}
+        return {**arrays, **adopted, **dict.fromkeys(self.initials, ())}
 
 
 class ChildPort(NamedTuple):

@@ -60,12 +60,13 @@ class Grow(Block, id="test_small.grow"):
     first: float = param(0.0, structural=True, doc="What the last element is at first; the others are 0, 1 and so on.")
     size: int = param(4, min=1, structural=True, doc="How many elements there are.")
     unused: int = param(0, structural=True, doc="Changes nothing.")
+    zeros: bool = param(False, structural=True, doc="Whether the state begins with nothing but zeros.")
 
     def describe(self, build: BlockBuilder) -> None:
         """Internal state, changed in place and copied out."""
         numbers = np.arange(self.size, dtype=np.float32)
         numbers[-1] = self.first
-        kept = build.buffer("kept", f32, "[size]", state=True, initial=numbers)
+        kept = build.buffer("kept", f32, "[size]", state=True, initial=None if self.zeros else numbers)
         build.launch(Kernel(FILE, "bump"), num_threads=kept.size, args=(kept, 1.0, kept.size))
         build.copy(self.out, kept)
 

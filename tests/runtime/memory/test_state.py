@@ -319,6 +319,23 @@ def test_state_begins_with_an_array() -> None:
         assert read(engine, grow) == [1, 8]
 
 
+def test_state_that_is_told_no_array_any_more_begins_with_zeros() -> None:
+    """It goes on until a reset, and begins again when it is told an array again."""
+    patch = Patch()
+    grow = patch.add("test_small.grow", first=10.0)
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        patch.set(grow, zeros=True)
+        engine.step()
+        assert read(engine, grow) == [2, 3, 4, 12]
+        engine.post(Reset())
+        engine.step()
+        assert read(engine, grow) == [1, 1, 1, 1]
+        patch.set(grow, zeros=False)
+        engine.step()
+        assert read(engine, grow) == [1, 2, 3, 11]
+
+
 @pytest.mark.parametrize(
     ("initial", "state", "rule"),
     [
