@@ -282,8 +282,8 @@ class BlockBuilder:
         dtype, name = dtype if shape == "captured" else self._type(dtype), str.__str__(name)
         self._buffers[name] = InternalBuffer(name, dtype, self._shape(shape), bool(state))
         if initial is not None:
-            if not state:
-                raise checks.refuse(where, f"what {name} holds at first", "be for state", initial)
+            if not state or shape == "captured":
+                raise checks.refuse(where, f"what {name} holds at first", "be for state of a known shape", initial)
             self._begin(name, dtype, initial)
         self._names.add(name)
         return BufferHandle(name)
@@ -292,6 +292,8 @@ class BlockBuilder:
         """Say what a state holds at first."""
         if not isinstance(initial, np.ndarray) or initial.dtype != dtype.numpy:
             raise checks.refuse(self._id, f"what {name} holds at first", f"be an array of {dtype}", initial)
+        if np.ma.is_masked(initial):
+            raise checks.refuse(self._id, f"what {name} holds at first", "have no masked elements", initial)
         self._initials[name] = np.array(initial, order="C")
 
     def seen_as(self, source: BufferHandle, shape: str) -> BufferHandle:

@@ -342,6 +342,7 @@ def test_state_that_is_told_no_array_any_more_begins_with_zeros() -> None:
         (np.zeros(3), True, "an array of f32"),
         ([0.0], True, "an array of f32"),
         (np.zeros(3, np.float32), False, "for state"),
+        (np.ma.masked_array(np.zeros(3, np.float32), [True, False, False]), True, "no masked elements"),
     ],
 )
 def test_what_state_holds_at_first_must_be_an_array_of_its_type(initial: Any, state: bool, rule: str) -> None:
