@@ -77,6 +77,10 @@ def _default(spec: ParameterSpec) -> Any:
     return spec.default
 
 
+#: What stands in a table for defaults that are too long for it, by the parameter's type.
+_LONG = {"array": "array", "external": "array", "object": "JSON"}
+
+
 def list_blocks(told: dict[str, Any], name: str | None, as_json: bool) -> None:
     """Print the catalogue, or one block type; with `as_json` put it into `told`."""
     catalogue = default_catalogue()
@@ -104,7 +108,7 @@ def _print_block(info: dict[str, Any]) -> None:
     parameters = make_table("parameter", "type", "default", "range", "")
     for p in info["parameters"]:
         span = f"{p['min']:g} to {p['max']:g}" if p["min"] is not None and p["max"] is not None else ""
-        default = "array" if p["type"] in ("array", "external") else f"{p['default']} {p['unit']}".strip()
+        default = _LONG.get(p["type"]) or f"{p['default']} {p['unit']}".strip()
         parameters.add_row(p["name"], p["type"], default, span, without_marks(p["doc"]))
     for table in (ports, parameters):
         if table.row_count:

@@ -12,7 +12,8 @@ from engine.network_patches.members import ACTIVATIONS, ARITHMETIC, LOSSES, MEMB
 from engine.network_patches.model import PARAMETERS, Model
 from engine.network_patches.network_blocks import network_catalogue
 from engine.network_patches.network_patch import NetworkPatch
-from engine.patch.changes import PortRef
+from engine.patch.changes import Node as PatchNode
+from engine.patch.changes import NodeAdded, PortRef
 from engine.patch.document import NodeRef
 from engine.tensor_graphs.evaluation import evaluate
 from tests.network_patches.networks import Array, data, placed, small
@@ -247,6 +248,16 @@ def test_a_wrong_setting_of_a_file_is_told(setting: str, value: object, rule: st
     assert (problem.node, problem.port) == ("hidden", setting)
     assert f"{setting} must be {rule}" in problem.message and "another value" in problem.remedy
     assert network.json()["nodes"][1]["parameters"] == {setting: value}
+
+
+def test_what_is_no_network_is_told_in_a_line() -> None:
+    """The network of a new block stands in, and the message doesn't spell it out."""
+    patch = Patch()
+    patch.restore([NodeAdded(PatchNode(id="train", type="tensor.train", parameters={"graph": [1]}))])
+    with Engine(patch, device="host") as engine:
+        found = engine.step().nodes["train"].message
+    told = "parameter graph must be a JSON object, got [1]; its default stands in (set graph again)"
+    assert found.splitlines()[0] == told
 
 
 def test_the_mistake_of_a_block_is_told_and_training_goes_on() -> None:

@@ -314,6 +314,7 @@ def fit(
             values[name] = given(spec, said, folder)
         except PatchError as problem:
             values[name] = spec.default
-            text = f"{problem}; its default {spec.default!r} stands in"
+            default = "" if spec.type in ("array", "object") else f" {spec.default!r}"
+            text = f"{problem}; its default{default} stands in"
             misfits[name] = error(text, node=node_id, remedy=f"set {name} again")
     return values, misfits

@@ -22,6 +22,15 @@ def test_blocks_lists_every_block_with_its_ports(warploom: Warploom) -> None:
     assert "Scale of x." in warploom("blocks", "math.saxpy").out
 
 
+def test_a_patch_inside_a_block_is_not_spelled_out(warploom: Warploom) -> None:
+    """The table names its kind; the JSON has it whole."""
+    found = warploom("blocks", "tensor.train", "--json").json
+    assert any(p["name"] == "graph" and p["default"]["nodes"] for p in found["parameters"])
+    (row,) = [line for line in warploom("blocks", "tensor.train").out.splitlines() if line.startswith("graph ")]
+    assert row.split()[:3] == ["graph", "object", "JSON"]
+    assert "net.dense" not in warploom("blocks", "tensor.train").out
+
+
 def test_a_blocks_help_is_plain_text_on_the_terminal(warploom: Warploom) -> None:
     """The backticks of docstrings stay in the JSON, for whoever can set code in a font of its own."""
     assert "`" in warploom("blocks", "math.saxpy", "--json").json["help"]
