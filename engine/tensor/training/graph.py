@@ -13,7 +13,7 @@ import numpy.typing as npt
 from engine.device.device import Device
 from engine.tensor.execution import Ancillary, EntryTime, Program, TensorBuffer, Tensors, Wanted
 from engine.tensor.training.files import load_weights, quantised, save_weights
-from engine.tensor.training.variables import Variables
+from engine.tensor.training.variables import Variables, as_numbers
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_graphs.graph import Node
 from engine.tensor_graphs.inspection import graph_dot
@@ -21,6 +21,7 @@ from engine.tensor_graphs.networks.data import BATCHES, LOSSES, ORDER, TRAIN, da
 from engine.tensor_graphs.networks.functions import Function, Instruction, Role
 from engine.tensor_graphs.networks.instructions import function_code, node_names
 from engine.tensor_graphs.networks.network import LOSS, STEP, Network
+from engine.tensor_graphs.shapes import whole_number
 
 Array = np.ndarray[Any, Any]
 #: Arrays by the names of inputs.
@@ -88,8 +89,7 @@ class Graph:
 
     def steps(self, count: int, inputs: Inputs | None = None) -> None:
         """Train `count` times on one batch, all in one launch."""
-        if count < 1:
-            raise InvalidOperation(f"number of steps must be 1 or more, got {count}")
+        count = _at_least_one("number of steps", count)
         if inputs:
             self.set_inputs(inputs)
         self._launch("step", count)
@@ -100,6 +100,7 @@ class Graph:
         The losses of so many last steps are kept. What is uploaded later replaces this; the same number of examples and
         losses needs no new program.
         """
+        losses = _at_least_one("number of losses", losses)
         count, arrays = self._variables.checked(inputs)
         batched = [name for name, item in self.network.of_role(Role.INPUT).items() if item.leaf.type.batched]
         if missing := [name for name in batched if name not in arrays]:
@@ -124,8 +125,7 @@ class Graph:
         """
         if self._data is None:
             raise InvalidOperation("data must be set by set_data before train")
-        if steps < 1:
-            raise InvalidOperation(f"number of steps must be 1 or more, got {steps}")
+        steps, batch = _at_least_one("number of steps", steps), _at_least_one("batch size", batch)
         count, _ = self._data
         if shuffle is not None:
             self._variables.write(ORDER, np.random.default_rng(shuffle).permutation(count))
@@ -178,7 +178,7 @@ class Graph:
             found = [f"none for {', '.join(sorted(missing))}"] * bool(missing)
             found += [f"some for {', '.join(sorted(unknown))}, which it doesn't have"] * bool(unknown)
             raise InvalidOperation(f"weights must be those of the network, got {' and '.join(found)}")
-        arrays = {name: np.asarray(value) for name, value in weights.items()}
+        arrays = {name: as_numbers(name, value) for name, value in weights.items()}
         for name, array in arrays.items():
             shape = there[name].leaf.type.shape
             if array.shape != shape:
@@ -249,6 +249,7 @@ class Graph:
 
         A kernel may do several instructions: `nodes` says, by the names in `function_code`, which nodes it computes.
         """
+        launches = _at_least_one("number of launches", launches)
         runnable = self._runnable(name, is_loop=False)
         inputs, outputs = self._buffers(runnable)
         return runnable.program.profile(inputs, outputs, self.batch or 1, launches=launches)
@@ -319,6 +320,13 @@ class _Runnable(NamedTuple):
         outputs = [leaf.name for leaf in function.writes if leaf not in reads]
         program = Program(tensors, reads, wanted, is_loop=is_loop, names=node_names(function))
         return _Runnable(program, [leaf.name for leaf in reads], outputs)
+
+
+def _at_least_one(subject: str, count: int) -> int:
+    found = whole_number(subject, count)
+    if found < 1:
+        raise InvalidOperation(f"{subject} must be 1 or more, got {count}")
+    return found
 
 
 def _is_kept(name: str) -> bool:

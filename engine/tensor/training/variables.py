@@ -54,7 +54,7 @@ class Variables:
         for name in inputs:
             if name not in there:
                 raise InvalidOperation(f"input must be one of {', '.join(there)}, got {name!r}")
-        arrays = {name: np.asarray(value) for name, value in inputs.items()}
+        arrays = {name: as_numbers(name, value) for name, value in inputs.items()}
         batched = [name for name in arrays if self.variable(name).leaf.type.batched]
         sizes = {name: len(arrays[name]) if arrays[name].ndim else 0 for name in batched}
         if len(set(sizes.values())) > 1:
@@ -113,7 +113,7 @@ class Variables:
 
         ShapeMismatch for another shape.
         """
-        array = self._checked(name, np.asarray(value), self.batch)
+        array = self._checked(name, as_numbers(name, value), self.batch)
         self._put(self.buffer(name), array)
 
     def read(self, name: str) -> Array:
@@ -163,3 +163,11 @@ class Variables:
 
     def _put(self, buffer: TensorBuffer, array: Array) -> None:
         buffer.write(to_bf16(array.astype(np.float32)) if buffer.type.stored_dtype == bf16 else array)
+
+
+def as_numbers(name: str, value: npt.ArrayLike) -> Array:
+    """Return a value as an array; InvalidOperation, with the variable's name, unless it has real numbers."""
+    array = np.asarray(value)
+    if array.dtype.kind in "OSUMmc":
+        raise InvalidOperation(f"{name!r} must have real numbers, got {array.dtype}")
+    return array

@@ -14,7 +14,8 @@ from engine.tensor_graphs.graph import Node, Operation, TensorGraph
 from engine.tensor_graphs.networks.initialisations import Initialisation, initial_weights
 from engine.tensor_graphs.operations.leaves import Leaf
 from engine.tensor_graphs.passes.verification import verify
-from engine.tensor_graphs.types import TensorType
+from engine.tensor_graphs.shapes import whole_number
+from engine.tensor_graphs.types import FLOATS, TensorType
 from engine.types import DType, f32
 
 #: Names that training gives to variables of its own.
@@ -46,6 +47,11 @@ class GraphBuilder:
     """
 
     def __init__(self, *, dtype: DType = f32, seed: int = 0) -> None:
+        if dtype not in FLOATS:
+            known = ", ".join(map(str, FLOATS))
+            raise InvalidOperation(f"element type must be one of {known}, got {dtype!r}")
+        if whole_number("seed", seed) < 0:
+            raise InvalidOperation(f"seed must be 0 or more, got {seed}")
         self.dtype = dtype
         self._seed = seed
         self._graph = TensorGraph()
@@ -84,6 +90,7 @@ class GraphBuilder:
         shape = tuple(shape)
         if len(shape) != 2 or shape[1] != 1:
             raise InvalidOperation(f"sparse input {name!r} must be a column [n, 1], got {list(shape)}")
+        nnz = whole_number(f"nnz of sparse input {name!r}", nnz)
         if not 1 <= nnz <= shape[0]:
             raise InvalidOperation(f"nnz of sparse input {name!r} must be from 1 to {shape[0]}, got {nnz}")
         return self._input(name, TensorType(shape, self.dtype, True, nnz))
@@ -160,7 +167,7 @@ class GraphBuilder:
         return self._graph.add(Leaf(type_), name=name, requires_grad=requires_grad)
 
     def _check_new(self, name: str) -> None:
-        if not name.isidentifier():
+        if not isinstance(name, str) or not name.isidentifier():
             raise InvalidOperation(f"name must be an identifier, got {name!r}")
         if name in RESERVED:
             raise InvalidOperation(f"name must not be one of {', '.join(sorted(RESERVED))}, got {name!r}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -97,6 +99,20 @@ class TestRefusals:
             pytest.raises(InvalidOperation, match="must have an optimiser to be trained"),
         ):
             graph.set_data(examples(3))
+
+    @pytest.mark.parametrize("count", [1.5, float("nan"), None, 0])
+    def test_counts(self, device: Device, count: Any) -> None:
+        """Of losses, steps and examples; training goes on with others."""
+        with regression().build(device, SGD(0.1)) as graph:
+            with pytest.raises(InvalidOperation, match="number of losses must be"):
+                graph.set_data(examples(3), losses=count)
+            graph.set_data(examples(3))
+            with pytest.raises(InvalidOperation, match="number of steps must be"):
+                graph.train(count, batch=1)
+            with pytest.raises(InvalidOperation, match="batch size must be"):
+                graph.train(1, batch=count)
+            graph.train(1, batch=2)
+            assert graph.losses.shape == (1,)
 
     def test_shapes_and_names(self, device: Device) -> None:
         """As with inputs."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -318,7 +318,18 @@ class TestRefusals:
             graph.set_weights(wrong)
         with pytest.raises(ShapeMismatch, match=r"weights 'bb' must have the shape \[2, 1\], got \[3, 1\]"):
             graph.set_weights({**before, "aw": before["aw"] + 1, "bb": np.zeros((3, 1))})
+        with pytest.raises(InvalidOperation, match="'bb' must have real numbers, got <U1"):
+            graph.set_weights({**before, "aw": before["aw"] + 1, "bb": np.array([["a"], ["b"]])})
+        with pytest.raises(InvalidOperation, match="'aw' must have real numbers, got object"):
+            graph.set("aw", cast(Any, None))
         np.testing.assert_array_equal(graph.weights["aw"], before["aw"])
+
+    @pytest.mark.parametrize("count", [1.5, float("nan"), None, 0])
+    def test_counts(self, graph: Graph, count: Any) -> None:
+        """Of steps and of launches."""
+        for call in (graph.steps, lambda count: graph.profile("step", launches=count)):
+            with pytest.raises(InvalidOperation, match=r"must be (a whole number|1 or more), got"):
+                call(count)
 
 
 def test_a_profile_names_what_each_operation_computes(graph: Graph) -> None:

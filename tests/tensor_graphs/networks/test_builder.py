@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,7 @@ from engine.tensor_graphs.networks.network import build_network
 from engine.tensor_graphs.networks.optimisers import SGD
 from engine.tensor_graphs.operations.leaves import Constant
 from engine.tensor_graphs.types import TensorType
-from engine.types import f32, f64
+from engine.types import f32, f64, s32
 from tests.tensor_graphs.networks.simulation import Simulation
 
 
@@ -29,6 +31,20 @@ def test_attributes_of_nodes() -> None:
     assert (layer.weights.name, layer.weights.type) == ("l0w", TensorType((256, 768)))
     assert (layer.bias.name, layer.bias.type, layer.bias.requires_grad) == ("l0b", TensorType((256, 1)), True)
     assert (out.type, out.requires_grad) == (TensorType((256, 1), f32, True), True)
+
+
+@pytest.mark.parametrize("settings", [{"dtype": s32}, {"dtype": None}, {"seed": -1}, {"seed": 1.5}])
+def test_settings_that_there_are_not(settings: dict[str, Any]) -> None:
+    """The message says which."""
+    with pytest.raises(InvalidOperation, match=r"element type must be one of|seed must be"):
+        GraphBuilder(**settings)
+
+
+@pytest.mark.parametrize("nnz", [1.5, float("nan"), None])
+def test_numbers_of_ones_that_are_not_whole(nnz: Any) -> None:
+    """Nothing is rounded."""
+    with pytest.raises(InvalidOperation, match="nnz of sparse input 'x' must be a whole number, got"):
+        GraphBuilder().sparse_input("x", (3, 1), nnz)
 
 
 class TestRoot:
