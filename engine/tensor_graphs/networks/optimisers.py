@@ -13,8 +13,9 @@ from math import log
 from operator import add
 from typing import Protocol
 
+from engine.tensor_graphs.errors import InvalidOperation
 from engine.tensor_graphs.graph import Node
-from engine.tensor_graphs.networks.schedules import CONSTANT, Schedule
+from engine.tensor_graphs.networks.schedules import CONSTANT, Schedule, require_steps
 from engine.types import f64
 
 
@@ -102,6 +103,11 @@ class Adam(Optimiser):
     beta2: float = 0.999
     epsilon: float = 1e-8
 
+    def __post_init__(self) -> None:
+        for name, beta in (("beta1", self.beta1), ("beta2", self.beta2)):
+            if not 0 < beta < 1:
+                raise InvalidOperation(f"{name} must be above 0 and below 1, got {beta}")
+
     def _means(self, weights: Node, gradient: Node, memory: Memory) -> tuple[Node, Node]:
         first, second = memory.state("first_moment", weights), memory.state("second_moment", weights)
         mean = first * self.beta1 + gradient * (1 - self.beta1)
@@ -156,6 +162,10 @@ class Ranger(RAdam):
 
     every: int = 6
     part: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_steps("every", self.every)
 
     def update(self, weights: Node, gradient: Node, rate: Node, memory: Memory) -> Node:
         """Return the weights after a step."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import pi
 
+from engine.tensor_graphs.errors import InvalidOperation
 from engine.tensor_graphs.graph import Node
+from engine.tensor_graphs.shapes import whole_number
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,9 @@ class Steps(Schedule):
 
     every: int
     factor_of_each: float = 0.1
+
+    def __post_init__(self) -> None:
+        require_steps("every", self.every)
 
     def factor(self, step: Node) -> Node | float:
         """Return the factor of a step."""
@@ -47,6 +52,9 @@ class Cosine(Schedule):
     steps: int
     final: float = 0.0
 
+    def __post_init__(self) -> None:
+        require_steps("steps", self.steps)
+
     def factor(self, step: Node) -> Node | float:
         """Return the factor of a step."""
         done = step.minimum(self.steps) * (pi / self.steps)
@@ -61,11 +69,20 @@ class Warmup(Schedule):
     then: Schedule = Schedule()
     first: float = 0.0
 
+    def __post_init__(self) -> None:
+        require_steps("steps", self.steps)
+
     def factor(self, step: Node) -> Node | float:
         """Return the factor of a step."""
         rising = step * ((1.0 - self.first) / self.steps) + self.first
         after = self.then.factor((step - self.steps).maximum(0.0))
         return rising.minimum(1.0) * after
+
+
+def require_steps(name: str, count: int) -> None:
+    """InvalidOperation, with the setting's name, unless it is a whole number of steps, 1 or more."""
+    if whole_number(name, count) < 1:
+        raise InvalidOperation(f"{name} must be 1 or more, got {count}")
 
 
 #: The learning rate as it is.

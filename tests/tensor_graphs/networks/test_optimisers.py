@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from engine.tensor_graphs.errors import InvalidOperation
 from engine.tensor_graphs.networks import schedules
 from engine.tensor_graphs.networks.builder import GraphBuilder
 from engine.tensor_graphs.networks.network import build_network
@@ -186,3 +187,22 @@ def test_schedules(schedule: schedules.Schedule, expected: Callable[[int], float
         network.run("step", {"x": np.ones((1, ROWS, 1))})
         found.append((before - network["w"])[0, 0])
     np.testing.assert_allclose(found, [expected(t) for t in range(15)], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: AdamW(beta1=1.0), "beta1 must be above 0 and below 1, got 1.0"),
+        (lambda: RAdam(beta2=0.0), "beta2 must be above 0 and below 1, got 0.0"),
+        (lambda: AdamW(beta2=float("nan")), "beta2 must be above 0 and below 1, got nan"),
+        (lambda: Ranger(beta1=-0.5), "beta1 must be above 0 and below 1, got -0.5"),
+        (lambda: Ranger(every=0), "every must be 1 or more, got 0"),
+        (lambda: schedules.Steps(0), "every must be 1 or more, got 0"),
+        (lambda: schedules.Cosine(2.5), "steps must be a whole number, got 2.5"),
+        (lambda: schedules.Warmup(0), "steps must be 1 or more, got 0"),
+    ],
+)
+def test_settings_that_would_train_to_nan(make: Callable[[], object], message: str) -> None:
+    """They are refused when they are made."""
+    with pytest.raises(InvalidOperation, match=message):
+        make()
