@@ -26,7 +26,6 @@ from engine.kernel_sources.sources import (
 )
 from engine.libraries import blas, dnn, fft, images, lapack, sparse
 from engine.network_patches.train_block import TrainBlock
-from engine.network_patches.training import OPTIMISERS
 from engine.ops import GraphBuilder, OpGraph, OpPort, graph_from_json
 from engine.patch.composite import Composite
 from engine.patch.composite_builder import CompositeBuilder
@@ -49,7 +48,6 @@ from engine.values.midi import midi_name
 from engine.values.osc import osc_name
 
 __all__ = [
-    "OPTIMISERS",
     "AdaptiveBlock",
     "Block",
     "BlockBuilder",

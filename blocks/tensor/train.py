@@ -1,6 +1,6 @@
 from typing import Any
 
-from engine.api import OPTIMISERS, TrainBlock, param
+from engine.api import TrainBlock, param
 
 #: A new block learns one number from 64.
 _SMALL = {
@@ -39,10 +39,3 @@ class Train(
     """
 
     graph: dict[str, Any] = param(_SMALL, doc="The layers and how they are wired; open the block to edit them.")
-    optimiser: str = param("AdamW", choices=tuple(OPTIMISERS), doc="How weights follow from gradients.")
-    learning_rate: float = param(1e-3, min=0, max=1, doc="How far each step goes.")
-    weight_decay: float = param(0.0, min=0, max=1, structural=True, doc="How much weights shrink towards 0.")
-    train: bool = param(True, structural=True, doc="Change the weights; else the loss is only computed.")
-    query: bool = param(False, structural=True, doc="Add inputs for which the outputs are computed.")
-    history: int = param(256, min=2, max=65536, structural=True, doc="How many losses are kept to look at.")
-    seed: int = param(0, min=0, max=2**31 - 1, structural=True, doc="Decides what weights are at first.")

@@ -10,8 +10,10 @@ from operator import add
 from unicodedata import normalize
 
 from engine.blocktypes.block import is_reserved
+from engine.blocktypes.declarations import declarations
 from engine.diagnostics import Diagnostic, Mend, PatchError, error
 from engine.network_patches.members import ENDS, LAYERS, LOSSES, MEMBERS, Member, Placed, SettingError
+from engine.network_patches.settings import TrainSettings
 from engine.patch.changes import Node as PatchNode
 from engine.patch.changes import PortRef
 from engine.patch.contents import PatchContents
@@ -22,11 +24,8 @@ from engine.tensor_graphs.types import TensorType
 
 #: What the inputs of a query are called.
 QUERY = "query_{}"
-#: The parameters of the block around a network.
-PARAMETERS = frozenset(
-    {"graph", "optimiser", "learning_rate", "weight_decay", "train", "query", "history", "seed"},
-)
-
+#: The parameters of the block around a network: the network itself, and how it is trained.
+PARAMETERS = frozenset({"graph", *declarations(TrainSettings)})
 #: Ends that a query has too.
 INPUTS = ("net.input", "net.sparse_input")
 

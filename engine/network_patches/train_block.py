@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
-from engine.blocktypes.adaptive import AdaptiveBlock, Interface
+from engine.blocktypes.adaptive import Interface
 from engine.descriptions.builder import BlockBuilder
 from engine.network_patches.model import Model
 from engine.network_patches.network_patch import NetworkPatch
+from engine.network_patches.settings import TrainSettings
 from engine.network_patches.training import Options, Training
 
 
-class TrainBlock(AdaptiveBlock, abstract=True):
+class TrainBlock(TrainSettings, abstract=True):
     """A block type whose nodes train the network that the parameter `graph` holds as JSON."""
 
     @classmethod
@@ -20,14 +22,7 @@ class TrainBlock(AdaptiveBlock, abstract=True):
         """Return the ports of the network; none while there is no network."""
         if not values["graph"]:
             return Interface()
-        options = Options(
-            values["optimiser"],
-            values["weight_decay"],
-            values["train"],
-            values["query"],
-            values["history"],
-            values["seed"],
-        )
+        options = Options(**{item.name: values[item.name] for item in fields(Options)})
         model = Model(NetworkPatch.parse(values["graph"]), options.seed)
         return Training(model, options).interface()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 from zlib import crc32
@@ -18,36 +18,34 @@ from engine.descriptions.ports import PortSpec
 from engine.diagnostics import PatchError
 from engine.kernel_sources.sources import OpGraphSource
 from engine.network_patches.model import INPUTS, QUERY, Model
+from engine.network_patches.settings import OPTIMISERS, SCHEDULES, UNSCHEDULED
 from engine.ops import GraphBuilder
 from engine.tensor_graphs.graph import Node
 from engine.tensor_graphs.lowering.program import Store, write_program
 from engine.tensor_graphs.lowering.step import shape_rule
 from engine.tensor_graphs.networks.functions import Function, Role, Variable
-from engine.tensor_graphs.networks.network import LOSS, Network, build_network
-from engine.tensor_graphs.networks.optimisers import SGD, AdamW, Optimiser, RAdam, Ranger
+from engine.tensor_graphs.networks.network import LOSS, STEP, Network, build_network
+from engine.tensor_graphs.operations.leaves import Leaf
 from engine.tensor_graphs.types import TensorType
-from engine.types import f32
+from engine.types import f32, f64
 
-#: The optimisers by what a person calls them.
-OPTIMISERS: Mapping[str, Optimiser] = {
-    "AdamW": AdamW(),
-    "RAdam": RAdam(),
-    "Ranger": Ranger(),
-    "SGD": SGD(momentum=0.9),
-}
-#: The live parameter with the learning rate, which is also the variable's name in networks.
-RATE = "rate"
+#: Numbers of networks that can be set between steps, by the live parameters that tell them.
+_TOLD = {"learning_rate": "rate", "clip_norm": "clip_norm"}
+#: The live parameters that a schedule follows from.
+_SCHEDULED = ("learning_rate", "schedule_steps", "schedule_factor", "warmup_steps")
 _HISTORY = Kernel("history.cu", "remember")
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a network is trained."""
+    """How a network is trained: the structural parameters of `TrainSettings`, by their names."""
 
     optimiser: str
-    decay: float
-    trains: bool
-    has_query: bool
+    schedule: str
+    clip_gradients: bool
+    weight_decay: float
+    train: bool
+    query: bool
     history: int
     seed: int
 
@@ -59,79 +57,93 @@ class Training:
         """PatchError with the first problem of the model."""
         if model.problems:
             raise PatchError(str(model.problems[0]).removeprefix("error: "))
-        self._options = options
-        chosen = OPTIMISERS[options.optimiser]
-        optimiser = type(chosen)(**{**vars(chosen), "decay": options.decay})
-        self.network: Network = build_network(model.builder, optimiser, average=True)
-        self._kept = tuple(model.builder.kept)
+        self._options, self._builder = options, model.builder
         self._queried = [name for kind in INPUTS for _, name in model.ends(kind)]
 
     @cached_property
-    def _inputs(self) -> Mapping[str, Variable]:
-        return self.network.of_role(Role.INPUT)
-
-    @cached_property
-    def _states(self) -> Mapping[str, Variable]:
-        """What an optimiser keeps from step to step."""
-        return self.network.of_role(Role.STATE)
+    def network(self) -> Network:
+        """The network with its gradients and its optimiser, which takes a while to make."""
+        chosen, clip_norm = OPTIMISERS[self._options.optimiser], 1.0 if self._options.clip_gradients else None
+        optimiser = replace(chosen, decay=self._options.weight_decay, clip_norm=clip_norm)
+        return build_network(self._builder, optimiser, average=True)
 
     @cached_property
     def _digest(self) -> int:
         """A number for the optimiser and the first weights: with others, what the optimiser keeps begins anew too."""
         found = crc32(self._options.optimiser.encode())
-        for name, item in self.network.of_role(Role.WEIGHTS).items():
-            found = crc32(_stored(item).tobytes(), crc32(f"{name} {item.leaf.type}".encode(), found))
+        for first in self._builder.initial.values():
+            found = crc32(repr(first).encode(), found)
         return found
 
     def interface(self) -> Interface:
         """Return the ports of the block."""
-        rows = f"{next(iter(self._inputs))}.dim0"
-        ports = [_input(name, item.leaf.type, rows) for name, item in self._inputs.items()]
-        if self._options.has_query:
+        builder, has_query = self._builder, self._options.query
+        rows = f"{next(iter(builder.inputs))}.dim0"
+        ports = [_input(name, node.type, rows) for name, node in builder.inputs.items()]
+        if has_query:
             rows = f"{QUERY.format(self._queried[0])}.dim0"
-            ports += [_input(QUERY.format(name), self._inputs[name].leaf.type, rows) for name in self._queried]
-        for name in self._kept:
-            type_ = self.network.variables[name].leaf.type
-            asked = "the query" if self._options.has_query else "the batch"
-            ports.append(PortSpec(name, "out", f32, f"What the network gives for {asked}.", shape_rule(type_, rows)))
+            ports += [_input(QUERY.format(name), builder.inputs[name].type, rows) for name in self._queried]
+        for name, node in builder.kept.items():
+            asked = "the query" if has_query else "the batch"
+            ports.append(
+                PortSpec(name, "out", f32, f"What the network gives for {asked}.", shape_rule(node.type, rows))
+            )
         ports.append(PortSpec("loss", "out", f32, "The mean loss of the batch.", "[1]"))
         ports.append(
             PortSpec("losses", "out", f32, "The losses of the last frames, newest last.", "[history]", state=True)
         )
-        for name, item in self.network.of_role(Role.WEIGHTS).items():
-            shape = shape_rule(item.leaf.type, rows)
-            ports.append(PortSpec(name, "out", f32, f"Weights, {item.leaf.type}.", shape, state=True))
+        for name, node in builder.trained.items():
+            ports.append(PortSpec(name, "out", f32, f"Weights, {node.type}.", shape_rule(node.type, rows), state=True))
         return Interface(tuple(ports), (), self)
 
     def describe(self, build: BlockBuilder) -> None:
         """Write what a frame does: a training step, and what the network gives for a query."""
         options, variables = self._options, self.network.variables
-        placed = {item.leaf: BufferHandle(name) for name, item in self._inputs.items()}
+        placed = {variables[name].leaf: BufferHandle(name) for name in self._builder.inputs}
         for name, item in self.network.of_role(Role.WEIGHTS).items():
             placed[item.leaf] = BufferHandle(name)
             build.provide(BufferHandle(name), _stored(item))
-        for name, item in self._states.items():
+        for name, item in self.network.of_role(Role.STATE).items():
             initial = _stored(item)
             rule = shape_rule(item.leaf.type, "1")
             placed[item.leaf] = build.buffer(
                 f"_{name.replace('.', '_')}_{self._digest:08x}", item.leaf.type.dtype, rule, state=True, initial=initial
             )
-        rate = placed[variables[RATE].leaf] = build.buffer("_rate", variables[RATE].leaf.type.dtype, "scalar")
+        if options.train:
+            self._tell_numbers(build, placed)
         loss, losses = BufferHandle("loss"), BufferHandle("losses")
-        step = self.network.functions["step" if options.trains else "forward"]
-        if options.trains:
-            build.compute(_stored_rate(), over=rate)
+        step = self.network.functions["step" if options.train else "forward"]
         given = {variables[LOSS].leaf: loss}
-        if not options.has_query:
-            given |= {variables[name].leaf: BufferHandle(name) for name in self._kept}
-        self._write(build, step, placed, given, next(iter(self._inputs)))
+        if not options.query:
+            given |= {variables[name].leaf: BufferHandle(name) for name in self._builder.kept}
+        self._write(build, step, placed, given, next(iter(self._builder.inputs)))
         build.provide(losses, np.full(options.history, np.nan, np.float32))
         build.launch(_HISTORY, num_threads=256, thread_block=256, args=(losses, loss, losses.size))
-        if options.has_query:
-            asked = {self._inputs[name].leaf: BufferHandle(QUERY.format(name)) for name in self._queried}
-            given = {variables[name].leaf: BufferHandle(name) for name in self._kept}
+        if options.query:
+            asked = {variables[name].leaf: BufferHandle(QUERY.format(name)) for name in self._queried}
+            given = {variables[name].leaf: BufferHandle(name) for name in self._builder.kept}
             first = QUERY.format(self._queried[0])
             self._write(build, self.network.functions["forward"], {**placed, **asked}, given, first)
+
+    def _tell_numbers(self, build: BlockBuilder, placed: dict[Node, BufferHandle]) -> None:
+        """Write what stores the live parameters where the step reads them, and what the rate is by the schedule."""
+        leaf = self.network.leaf
+        numbers = {node: name for name, node in _TOLD.items() if node in self.network.variables}
+        made = {name: build.buffer(f"_{node}", f64, "scalar") for node, name in numbers.items()}
+        placed.update({leaf(node): made[name] for node, name in numbers.items()})
+        if self._options.schedule == UNSCHEDULED:
+            build.compute(_stored_numbers(made), over=made["learning_rate"])
+            return
+        told = {**made, **{name: build.buffer(f"_{name}", f64, "scalar") for name in _SCHEDULED}}
+        build.compute(_stored_numbers(told), over=told["learning_rate"])
+        graph = leaf(STEP).graph
+        rate, steps, factor, warmup = [graph.add(Leaf(TensorType((), f64)), name=name) for name in _SCHEDULED]
+        schedule, step = SCHEDULES[self._options.schedule](steps, factor), leaf(STEP)
+        # The first of n steps has the rate 1 / (n + 1): with a rate of 0, nothing would be learned from its batch.
+        rising = ((step + 1.0) / (warmup + 1.0)).minimum(1.0)
+        known = {node: told[node.name] for node in (rate, steps, factor, warmup)}
+        now = Store(rate * rising * schedule.factor((step - warmup).maximum(0.0)), made["learning_rate"])
+        write_program(build, [now], {**known, step: placed[step]})
 
     @staticmethod
     def _write(
@@ -164,14 +176,15 @@ def _input(name: str, type_: TensorType, rows: str) -> PortSpec:
 
 def _stored(item: Variable) -> np.ndarray[Any, Any]:
     """Return what a variable holds at first, as it lies in memory."""
-    type_ = item.leaf.type
-    found = np.broadcast_to(np.asarray(item.initial, type_.dtype.numpy).reshape(-1), (type_.size,)).copy()
-    return found.reshape(type_.stored_shape)
+    type_, first = item.leaf.type, item.first()
+    assert first is not None
+    return np.array(np.broadcast_to(first, type_.shape), type_.dtype.numpy).reshape(type_.stored_shape)
 
 
-def _stored_rate() -> OpGraphSource:
-    """Return the kernel that stores the learning rate where the optimiser reads it."""
+def _stored_numbers(names: Mapping[str, BufferHandle]) -> OpGraphSource:
+    """Return the kernel that stores live parameters in buffers, f64[]."""
     graph = GraphBuilder()
-    rate = graph.add("op.parameter", "learning_rate")["out"]
-    graph.add("op.output", "_rate", value=graph.add("op.convert", x=rate, type="f64")["out"], type="f64")
+    for name, buffer in names.items():
+        told = graph.add("op.parameter", name)["out"]
+        graph.add("op.output", buffer.name, value=graph.add("op.convert", x=told, type="f64")["out"], type="f64")
     return OpGraphSource.of(graph.graph())

@@ -1,5 +1,8 @@
 """Train computes what the same network, written down layer by layer, does with numpy, and keeps what it has learned."""
 
+import math
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,9 +10,11 @@ import pytest
 
 from engine import Engine, Patch, UpdateLevel
 from engine.device.device import Device
+from engine.network_patches import training
 from engine.network_patches.network_patch import NetworkPatch
-from engine.network_patches.training import OPTIMISERS
+from engine.network_patches.settings import OPTIMISERS
 from engine.tensor_graphs.networks.builder import GraphBuilder
+from engine.tensor_graphs.networks.initialisations import FirstWeights
 from engine.tensor_graphs.networks.losses import squared_error
 from engine.tensor_graphs.networks.network import build_network
 from tests.network_patches.networks import Array, data, placed, small
@@ -19,7 +24,7 @@ RATE = 0.01
 WEIGHTS = ("hiddenw", "hiddenb", "lastw", "lastb")
 
 
-def reference(optimiser: str, decay: float, seed: int = 3) -> Simulation:
+def reference(optimiser: str, decay: float, seed: int = 3, clip_norm: float | None = None) -> Simulation:
     """Return the small network by hand."""
     builder = GraphBuilder(seed=seed)
     x, y = builder.dense_input("x", (64, 1)), builder.dense_input("y", (1, 1))
@@ -27,7 +32,7 @@ def reference(optimiser: str, decay: float, seed: int = 3) -> Simulation:
     result = builder.keep("result", builder.affine("last", 64, 1).forward(hidden))
     builder.root = squared_error(result, y)
     chosen = OPTIMISERS[optimiser]
-    kind = type(chosen)(**{**vars(chosen), "decay": decay})
+    kind = replace(chosen, decay=decay, clip_norm=clip_norm)
     return Simulation(build_network(builder, kind, average=True))
 
 
@@ -106,6 +111,19 @@ def forward(engine: Engine, node: Any, x: Array) -> Array:
     return found
 
 
+def test_ports_are_known_before_anything_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor is the network differentiated: a person who edits it doesn't wait for that."""
+    monkeypatch.setattr(FirstWeights, "draw", lambda first: pytest.fail(f"{first.name} was drawn"))
+    monkeypatch.setattr(training, "build_network", lambda *_, **__: pytest.fail("the network was differentiated"))
+    network = small()
+    network.set("hidden", units=5, activation="sin")
+    patch = Patch()
+    patch.add("tensor.train", node_id="train", graph=network.json(), seed=77)
+    block_type = patch.block_type("train")
+    assert block_type is not None and not network.problems
+    assert {"x", "y", "result", "loss", "losses", *WEIGHTS} == block_type.ports.keys()
+
+
 def test_a_query_is_answered_with_the_weights_of_the_same_frame() -> None:
     """It has rows of its own, and their number may change."""
     inputs = {**given(), "query_x": data(4, 3, 64)}
@@ -168,6 +186,57 @@ def test_the_learning_rate_is_live() -> None:
         patch.set(node, learning_rate=RATE)
         assert engine.step().update_level is UpdateLevel.HOT
         assert np.abs(engine.read(node["hiddenw"]) - before).max() > 0
+
+
+def rates(schedule: str, steps: int, factor: float, warmup: int) -> Callable[[int], float]:
+    """Return what the rate is multiplied by in a step."""
+    falling: dict[str, Callable[[int], float]] = {
+        "warm-up": lambda step: 1.0,
+        "steps": lambda step: factor ** (step // steps),
+        "exponential": lambda step: factor ** (step / steps),
+        "cosine": lambda step: factor + (1 - factor) * (1 + math.cos(math.pi * min(step / steps, 1))) / 2,
+    }
+    return lambda step: (
+        min((step + 1 + step * (warmup == 0)) / (warmup + 1), 1) * falling[schedule](max(step - warmup, 0))
+    )
+
+
+@pytest.mark.parametrize("warmup", [0, 2])
+@pytest.mark.parametrize("schedule", ["warm-up", "steps", "exponential", "cosine"])
+def test_the_rate_follows_a_schedule(schedule: str, warmup: int, device: Device) -> None:
+    """From the number of the step, in which the warm-up counts from 1 / (n + 1) to 1; all numbers are live."""
+    inputs = given()
+    options = {"schedule": schedule, "schedule_steps": 3, "schedule_factor": 0.25, "warmup_steps": warmup}
+    patch, node = placed(small(), inputs, optimiser="SGD", learning_rate=RATE, seed=3, **options)
+    simulation = reference("SGD", 0.0)
+    with Engine(patch, device=device) as engine:
+        for step in range(9):
+            if step == 5:
+                options |= {"schedule_steps": 2, "schedule_factor": 0.5, "warmup_steps": 2 * warmup}
+                patch.set(node, **options)
+            report = engine.step()
+            assert not report.diagnostics and (step != 5 or report.update_level is UpdateLevel.HOT)
+            factor = rates(*options.values())(step)  # type: ignore[arg-type]
+            simulation.run("step", {**as_columns(inputs), "rate": np.float64(RATE * factor)}, batch=5)
+        for name in WEIGHTS:
+            found = engine.read(node[name])
+            np.testing.assert_allclose(found.ravel(), np.ravel(simulation[name]), rtol=1e-4, atol=1e-6, err_msg=name)
+
+
+def test_gradients_are_clipped_by_their_norm(device: Device) -> None:
+    """All together, as in the network by hand; the norm is live."""
+    inputs = given()
+    patch, node = placed(small(), inputs, optimiser="SGD", learning_rate=0.1, seed=3, clip_gradients=True)
+    simulation = reference("SGD", 0.0, clip_norm=1.0)
+    with Engine(patch, device=device) as engine:
+        for number, clip_norm in enumerate((1e6, 0.5, 0.01, 0.01)):
+            patch.set(node, clip_norm=clip_norm)
+            assert (engine.step().update_level is UpdateLevel.HOT) is (number in (1, 2))
+            numbers = {"rate": np.float64(np.float32(0.1)), "clip_norm": np.float64(clip_norm)}
+            simulation.run("step", {**as_columns(inputs), **numbers}, batch=5)
+            for name in WEIGHTS:
+                found = engine.read(node[name])
+                np.testing.assert_allclose(found.ravel(), np.ravel(simulation[name]), rtol=1e-4, atol=1e-6)
 
 
 def test_what_was_learned_survives_edits() -> None:

@@ -103,9 +103,10 @@ class Variables:
         if type_.batched and not self.batch:
             raise ExecutionFailed(f"inputs must be given before {name!r} is used")
         made = self._buffers[name] = self._tensors.buffer(type_, self.largest)
-        if variable.initial is not None and np.any(variable.initial):
+        first = variable.first()
+        if first is not None and first.any():
             leading = (self.largest,) if type_.batched else ()
-            self._put(made, np.broadcast_to(variable.initial, (*leading, *type_.shape)))
+            self._put(made, np.broadcast_to(first, (*leading, *type_.shape)))
         return made
 
     def write(self, name: str, value: npt.ArrayLike) -> None:

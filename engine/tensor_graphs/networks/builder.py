@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import index
 from types import MappingProxyType
-from typing import Any, SupportsIndex
 
-import numpy as np
-
+from engine.descriptions.checks import shown
 from engine.tensor_graphs.errors import InvalidOperation
 from engine.tensor_graphs.graph import Node, Operation, TensorGraph
-from engine.tensor_graphs.networks.initialisations import Initialisation, initial_weights
+from engine.tensor_graphs.networks.initialisations import FirstWeights, Initialisation
 from engine.tensor_graphs.operations.leaves import Leaf
 from engine.tensor_graphs.passes.verification import verify
 from engine.tensor_graphs.shapes import whole_number
 from engine.tensor_graphs.types import FLOATS, TensorType
-from engine.types import DType, f32
+from engine.types import DType, Shape, f32
 
 #: Names that training gives to variables of its own.
-RESERVED = frozenset({"loss", "step", "rate", "batches", "order", "losses"})
+RESERVED = frozenset({"loss", "step", "rate", "clip_norm", "batches", "order", "losses"})
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class GraphBuilder:
         self._graph = TensorGraph()
         self._inputs: dict[str, Node] = {}
         self._weights: dict[str, Node] = {}
-        self._initial: dict[str, np.ndarray[Any, Any]] = {}
+        self._initial: dict[str, FirstWeights] = {}
         self._kept: dict[str, Node] = {}
         self._root: Node | None = None
 
@@ -72,8 +71,8 @@ class GraphBuilder:
         return MappingProxyType(self._weights)
 
     @property
-    def initial(self) -> Mapping[str, np.ndarray[Any, Any]]:
-        """What the weights hold at first, by name, in f64."""
+    def initial(self) -> Mapping[str, FirstWeights]:
+        """What the weights hold at first, by name, as recipes that nothing was drawn from yet."""
         return MappingProxyType(self._initial)
 
     @property
@@ -83,11 +82,11 @@ class GraphBuilder:
 
     def dense_input(self, name: str, shape: Sequence[int], *, batched: bool = True) -> Node:
         """Add an input of this shape, one for each example; with `batched=False` one for all."""
-        return self._input(name, TensorType(tuple(shape), self.dtype, batched))
+        return self._input(name, TensorType(self._shape(name, shape), self.dtype, batched))
 
     def sparse_input(self, name: str, shape: Sequence[int], nnz: int) -> Node:
         """Add an input column [n, 1] of zeros and at most `nnz` ones, given as their row numbers s32[nnz], or -1."""
-        shape = tuple(shape)
+        shape = self._shape(name, shape)
         if len(shape) != 2 or shape[1] != 1:
             raise InvalidOperation(f"sparse input {name!r} must be a column [n, 1], got {list(shape)}")
         nnz = whole_number(f"nnz of sparse input {name!r}", nnz)
@@ -102,9 +101,9 @@ class GraphBuilder:
 
         It is a name of `INITIALISATIONS`, a number, or an array.
         """
-        type_ = TensorType(tuple(shape), self.dtype)
-        node = self._leaf(name, type_, requires_grad=not frozen)
-        self._initial[name] = initial_weights(name, type_.shape, init, self._seed)
+        type_ = TensorType(self._shape(name, shape), self.dtype)
+        self._initial[name] = FirstWeights.of(name, type_.shape, init, self._seed)
+        node = self._graph.add(Leaf(type_), name=name, requires_grad=not frozen)
         self._weights[name] = node
         return node
 
@@ -157,14 +156,20 @@ class GraphBuilder:
         return root
 
     def _input(self, name: str, type_: TensorType) -> Node:
-        node = self._inputs[name] = self._leaf(name, type_, requires_grad=False)
+        node = self._inputs[name] = self._graph.add(Leaf(type_), name=name, requires_grad=False)
         return node
 
-    def _leaf(self, name: str, type_: TensorType, *, requires_grad: bool) -> Node:
+    def _shape(self, name: str, shape: Sequence[int]) -> Shape:
+        """Return the shape of a new leaf; InvalidOperation when its name or a size is wrong."""
         self._check_new(name)
-        if not all(isinstance(size, SupportsIndex) and int(size) >= 1 for size in type_.shape):
-            raise InvalidOperation(f"sizes of {name!r} must be whole numbers, 1 or more, got {list(type_.shape)}")
-        return self._graph.add(Leaf(type_), name=name, requires_grad=requires_grad)
+        try:
+            sizes = tuple(map(index, shape))
+        except TypeError:
+            sizes = (0,)
+        if min(sizes, default=1) < 1:
+            given = list(shape) if isinstance(shape, Iterable) else shape
+            raise InvalidOperation(f"sizes of {name!r} must be whole numbers, 1 or more, got {shown(given)}")
+        return sizes
 
     def _check_new(self, name: str) -> None:
         if not isinstance(name, str) or not name.isidentifier():

@@ -12,13 +12,14 @@ import numpy as np
 
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_graphs.graph import Node, reachable
+from engine.tensor_graphs.networks.initialisations import FirstWeights
 from engine.tensor_graphs.operations.leaves import Constant, Leaf
 from engine.tensor_graphs.passes.pipeline import optimise
 from engine.tensor_graphs.passes.rewriting import substitute
 from engine.tensor_graphs.passes.standard import FUNCTION_PASSES
 
-#: What a variable holds at first: an array, or one value throughout.
-Initial = np.ndarray[Any, Any] | float | None
+#: What a variable holds at first: what is drawn, or one value throughout.
+Initial = FirstWeights | float | None
 
 
 class Role(Enum):
@@ -46,6 +47,12 @@ class Variable:
     role: Role
     initial: Initial = 0.0
     trained: bool = False
+
+    def first(self) -> np.ndarray[Any, Any] | None:
+        """Return what it holds at first, of its shape or one number for all; None for what it is told."""
+        if isinstance(self.initial, FirstWeights):
+            return self.initial.draw()
+        return None if self.initial is None else np.asarray(self.initial)
 
 
 class Instruction:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from math import prod, sqrt
 from typing import Any
 
 import numpy as np
 
+from engine.descriptions.checks import shown
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
 from engine.types import Shape
 
@@ -64,24 +66,43 @@ INITIALISATIONS: Mapping[str, Callable[[Generator, Shape], Array]] = {
 }
 
 
-def initial_weights(name: str, shape: Shape, init: Initialisation, seed: int) -> Array:
-    """Return the first values of weights, f64[shape].
+@dataclass(frozen=True, eq=False)
+class FirstWeights:
+    """The recipe for what weights of a shape hold at first; `draw` follows it.
 
-    They depend on the name, the shape and the seed alone, so they stay when other weights come or go. InvalidOperation
-    when `init` is none; ShapeMismatch when it has another shape.
+    Numbers that are drawn depend on the name, the shape and the seed alone, so they stay when other weights come or go.
     """
-    if isinstance(init, str):
-        if init not in INITIALISATIONS:
-            known = ", ".join(INITIALISATIONS)
-            raise InvalidOperation(f"initialisation of {name!r} must be one of {known}, got {init!r}")
-        random = np.random.default_rng((seed, *name.encode()))
-        return np.asarray(INITIALISATIONS[init](random, shape), np.float64)
-    try:
-        given = np.asarray(init, np.float64)
-    except (TypeError, ValueError):
-        raise InvalidOperation(
-            f"initialisation of {name!r} must be a name, a number or an array, got {init!r}"
-        ) from None
-    if given.shape not in ((), shape):
-        raise ShapeMismatch(f"initialisation of {name!r} must have the shape {list(shape)}, got {list(given.shape)}")
-    return np.array(np.broadcast_to(given, shape))
+
+    name: str
+    shape: Shape
+    init: str | Array
+    seed: int
+
+    @staticmethod
+    def of(name: str, shape: Shape, init: Initialisation, seed: int) -> FirstWeights:
+        """Return the recipe; InvalidOperation when `init` is none, ShapeMismatch when it has another shape."""
+        if isinstance(init, str):
+            if init not in INITIALISATIONS:
+                known = ", ".join(INITIALISATIONS)
+                raise InvalidOperation(f"initialisation of {name!r} must be one of {known}, got {init!r}")
+            return FirstWeights(name, shape, init, seed)
+        try:
+            given = np.array(init, np.float64) if init is not None else None
+        except (TypeError, ValueError):
+            given = None
+        if given is None:
+            rule = "a name, a number or an array"
+            raise InvalidOperation(f"initialisation of {name!r} must be {rule}, got {shown(init)}")
+        if given.shape not in ((), shape):
+            found = list(given.shape)
+            raise ShapeMismatch(f"initialisation of {name!r} must have the shape {list(shape)}, got {found}")
+        if not np.isfinite(given).all():
+            raise InvalidOperation(f"initialisation of {name!r} must have finite numbers, got {shown(init)}")
+        return FirstWeights(name, shape, given, seed)
+
+    def draw(self) -> Array:
+        """Return the numbers, f64[shape]."""
+        if isinstance(self.init, str):
+            random = np.random.default_rng((self.seed, *self.name.encode()))
+            return np.asarray(INITIALISATIONS[self.init](random, self.shape), np.float64)
+        return np.array(np.broadcast_to(self.init, self.shape))

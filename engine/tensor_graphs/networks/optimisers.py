@@ -41,7 +41,8 @@ class Optimiser:
 
     `rate` is the learning rate, which can be set between steps, and `schedule` what it is multiplied by. Gradients are
     clipped before they are used: first each element to [-clip_value, clip_value], then all together so that their norm
-    is at most `clip_norm`. Weights are clipped to [-weight_limit, weight_limit] afterwards.
+    is at most `clip_norm`, which can be set between steps. Weights are clipped to [-weight_limit, weight_limit]
+    afterwards.
     """
 
     rate: float = 1e-3
@@ -55,7 +56,7 @@ class Optimiser:
     def step(self, weights: Sequence[Node], gradients: Sequence[Node], memory: Memory) -> list[Node]:
         """Return the weights after a step, in the order given."""
         rate = memory.number("rate", self.rate) * self.schedule.factor(memory.step)
-        gradients = self._clipped(gradients)
+        gradients = self._clipped(gradients, memory)
         found = []
         for weight, gradient in zip(weights, gradients, strict=True):
             updated = self.update(weight, gradient, rate, memory)
@@ -66,12 +67,12 @@ class Optimiser:
         """Return one tensor of weights after a step at this rate, f64[]."""
         raise NotImplementedError
 
-    def _clipped(self, gradients: Sequence[Node]) -> Sequence[Node]:
+    def _clipped(self, gradients: Sequence[Node], memory: Memory) -> Sequence[Node]:
         if self.clip_value is not None:
             gradients = [clamp(gradient, self.clip_value) for gradient in gradients]
         if self.clip_norm is not None and gradients:
             norm = reduce(add, [gradient.square().sum().cast(f64) for gradient in gradients]).sqrt()
-            factor = (self.clip_norm / (norm + 1e-6)).minimum(1.0)
+            factor = (memory.number("clip_norm", self.clip_norm) / (norm + 1e-6)).minimum(1.0)
             gradients = [gradient * like(factor, gradient) for gradient in gradients]
         return gradients
 

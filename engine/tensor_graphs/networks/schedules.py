@@ -1,4 +1,7 @@
-"""Schedules: what the learning rate is multiplied by, as it follows from the number of the step."""
+"""Schedules: what the learning rate is multiplied by, as it follows from the number of the step.
+
+Their numbers may be nodes, f64[], which are told between steps.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +26,8 @@ class Schedule:
 class Steps(Schedule):
     """The rate is multiplied by `factor_of_each` after every so many steps."""
 
-    every: int
-    factor_of_each: float = 0.1
+    every: int | Node
+    factor_of_each: float | Node = 0.1
 
     def __post_init__(self) -> None:
         require_steps("every", self.every)
@@ -38,7 +41,7 @@ class Steps(Schedule):
 class Exponential(Schedule):
     """The rate is multiplied by `factor_of_each` after every step."""
 
-    factor_of_each: float
+    factor_of_each: float | Node
 
     def factor(self, step: Node) -> Node | float:
         """Return the factor of a step."""
@@ -49,15 +52,15 @@ class Exponential(Schedule):
 class Cosine(Schedule):
     """The rate falls along half a period of the cosine, from 1 to `final` within so many steps, and stays there."""
 
-    steps: int
-    final: float = 0.0
+    steps: int | Node
+    final: float | Node = 0.0
 
     def __post_init__(self) -> None:
         require_steps("steps", self.steps)
 
     def factor(self, step: Node) -> Node | float:
         """Return the factor of a step."""
-        done = step.minimum(self.steps) * (pi / self.steps)
+        done = (step / self.steps).minimum(1.0) * pi
         return (done.cos() + 1.0) * ((1.0 - self.final) / 2) + self.final
 
 
@@ -65,9 +68,9 @@ class Cosine(Schedule):
 class Warmup(Schedule):
     """The rate rises along a line from `first` to 1 within so many steps; then another schedule begins."""
 
-    steps: int
+    steps: int | Node
     then: Schedule = Schedule()
-    first: float = 0.0
+    first: float | Node = 0.0
 
     def __post_init__(self) -> None:
         require_steps("steps", self.steps)
@@ -79,9 +82,9 @@ class Warmup(Schedule):
         return rising.minimum(1.0) * after
 
 
-def require_steps(name: str, count: int) -> None:
-    """InvalidOperation, with the setting's name, unless it is a whole number of steps, 1 or more."""
-    if whole_number(name, count) < 1:
+def require_steps(name: str, count: int | Node) -> None:
+    """InvalidOperation, with the setting's name, unless it is a node or a whole number of steps, 1 or more."""
+    if not isinstance(count, Node) and whole_number(name, count) < 1:
         raise InvalidOperation(f"{name} must be 1 or more, got {count}")
 
 

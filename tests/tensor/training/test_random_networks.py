@@ -20,7 +20,7 @@ def test_losses_gradients_and_steps(device: Device, builder: GraphBuilder) -> No
     """For batches that grow and shrink; forward and backward one by one, and as one step of descent."""
     root = builder.root
     loss = root.sum_batch() if root.type.batched else root
-    values = {builder.trained[name]: array for name, array in builder.initial.items()}
+    values = {builder.trained[name]: first.draw() for name, first in builder.initial.items()}
     weights = list(builder.trained.values())
     found = gradients(loss, weights) if loss.requires_grad else {}
     with builder.build(device, SGD(0.5)) as graph:
@@ -28,7 +28,7 @@ def test_losses_gradients_and_steps(device: Device, builder: GraphBuilder) -> No
             examples = batch_of(builder, count)
             values[builder.inputs["x0"]] = examples
             total, *slopes = evaluate([loss, *found.values()], values, count)
-            graph.set_weights(builder.initial)
+            graph.set_weights({name: first.draw() for name, first in builder.initial.items()})
             graph.zero_gradients()
             graph.forward({"x0": examples})
             graph.backward()
@@ -40,5 +40,5 @@ def test_losses_gradients_and_steps(device: Device, builder: GraphBuilder) -> No
                     assert not slope.any()
             graph.step()
             for weight, slope in zip(found, slopes, strict=True):
-                expected = builder.initial[weight.name] - 0.5 * slope
+                expected = builder.initial[weight.name].draw() - 0.5 * slope
                 np.testing.assert_allclose(graph.weights[weight.name], expected, rtol=1e-7, atol=1e-8)

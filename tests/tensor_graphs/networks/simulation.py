@@ -21,8 +21,9 @@ class Simulation:
         self.network = network
         self.held: dict[str, Array] = {}
         for name, variable in network.variables.items():
-            if variable.initial is not None and not variable.leaf.type.batched:
-                self.held[name] = np.broadcast_to(variable.initial, variable.leaf.type.shape)
+            first = variable.first()
+            if first is not None and not variable.leaf.type.batched:
+                self.held[name] = np.broadcast_to(first, variable.leaf.type.shape)
 
     def run(self, function: str | Function, inputs: Mapping[str, Any] | None = None, batch: int | None = None) -> None:
         """Run a function on the contents of the variables; inputs have a batch axis in front."""

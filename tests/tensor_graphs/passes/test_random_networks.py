@@ -24,7 +24,7 @@ def test_values_and_gradients_stay(builder: GraphBuilder) -> None:
     """Also when the passes run before differentiation, and again after it."""
     root = builder.root
     loss = root.sum_batch() if root.type.batched else root
-    values = {builder.trained[name]: array for name, array in builder.initial.items()}
+    values = {builder.trained[name]: first.draw() for name, first in builder.initial.items()}
     values[builder.inputs["x0"]] = batch_of(builder, BATCH)
     weights = list(builder.trained.values())
     found = gradients(loss, weights) if loss.requires_grad else {}

@@ -1,0 +1,56 @@
+"""`TrainSettings`: how a network is trained, as parameters of its block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from engine.blocktypes.adaptive import AdaptiveBlock
+from engine.blocktypes.declarations import param
+from engine.tensor_graphs.graph import Node
+from engine.tensor_graphs.networks.optimisers import SGD, AdamW, Optimiser, RAdam, Ranger
+from engine.tensor_graphs.networks.schedules import CONSTANT, Cosine, Exponential, Schedule, Steps
+
+#: The optimisers by what a person calls them.
+OPTIMISERS: Mapping[str, Optimiser] = {
+    "AdamW": AdamW(),
+    "RAdam": RAdam(),
+    "Ranger": Ranger(),
+    "SGD": SGD(momentum=0.9),
+}
+#: Schedules by what a person calls them, made from numbers that are told while it trains: steps, and a factor.
+SCHEDULES: Mapping[str, Callable[[Node, Node], Schedule]] = {
+    "constant": lambda steps, factor: CONSTANT,
+    "warm-up": lambda steps, factor: CONSTANT,
+    "steps": Steps,
+    "exponential": lambda steps, factor: Exponential(factor ** (1.0 / steps)),
+    "cosine": Cosine,
+}
+#: The schedule whose rate is the same from the first step on.
+UNSCHEDULED = "constant"
+
+
+class TrainSettings(AdaptiveBlock, abstract=True):
+    """What a person sets of training."""
+
+    optimiser: str = param("AdamW", choices=tuple(OPTIMISERS), doc="How weights follow from gradients.")
+    learning_rate: float = param(1e-3, min=0, max=1, doc="How far each step goes.")
+    schedule: str = param(
+        UNSCHEDULED,
+        choices=tuple(SCHEDULES),
+        doc="How the learning rate changes; a constant one has no warm-up.",
+    )
+    schedule_steps: int = param(
+        1000,
+        min=1,
+        max=10**7,
+        doc="Steps after which the rate has the factor; by `steps`, it has it each time.",
+    )
+    schedule_factor: float = param(0.1, min=0, max=1, doc="What the rate is multiplied by after these steps.")
+    warmup_steps: int = param(100, min=0, max=10**6, doc="Steps in which the rate rises at first; not if constant.")
+    clip_gradients: bool = param(False, structural=True, doc="Shorten gradients that are longer than clip_norm.")
+    clip_norm: float = param(1.0, min=1e-6, max=1e6, doc="How long all gradients together may be when clipped.")
+    weight_decay: float = param(0.0, min=0, max=1, structural=True, doc="How much weights shrink towards 0.")
+    train: bool = param(True, structural=True, doc="Change the weights; else the loss is only computed.")
+    query: bool = param(False, structural=True, doc="Add inputs for which the outputs are computed.")
+    history: int = param(256, min=2, max=65536, structural=True, doc="How many losses are kept to look at.")
+    seed: int = param(0, min=0, max=2**31 - 1, structural=True, doc="Decides what weights are at first.")
