@@ -347,7 +347,7 @@ def describe(block: Block) -> BlockDescription:
     constants = [(name, repr(block.values[name])) for name, spec in block.parameters.items() if spec.is_constant]
     if constants:
         made = replace(made, constants=tuple(constants))
-    if made.contents or made.initials or made.externals or made.composition is not None:
+    if made.brings_arrays:
         return made
     return _shared.setdefault((ref(made), made.displays, made.kernel_folders), made)
 

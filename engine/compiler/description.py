@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
 
+import msgspec
+
 from engine.descriptions.description import BlockDescription
 from engine.patch.changes import Connection, PortRef
 from engine.patch.regions import TOP, Scopes, region_of
 
 
-@dataclass(frozen=True)
-class BlockNode:
+class BlockNode(msgspec.Struct, frozen=True):
     """One block of the graph: its node id, what it asks for, and the scope that it lies in.
 
     A scope is `TOP`, a region block's id, or "id.else" for the other branch of an IfElse. `group` names the composite

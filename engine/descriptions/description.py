@@ -77,6 +77,11 @@ class BlockDescription:
                 yield from child.description.parts()
 
     @cached_property
+    def brings_arrays(self) -> bool:
+        """True when it holds arrays, or blocks that may hold some: it differs from others that are equal to it."""
+        return bool(self.contents or self.initials or self.externals) or self.composition is not None
+
+    @cached_property
     def inputs(self) -> tuple[PortSpec, ...]:
         """Input ports in order of declaration."""
         return tuple(spec for spec in self.ports if spec.is_input)

@@ -21,6 +21,13 @@ def check_change(change: Change, nodes: Container[str], connections: Mapping[Por
             rules.check_node_id(node.id)
             if node.id in nodes:
                 raise PatchError(f"{told} a node that is new, got {node.id}, which is in the patch")
+        case changes.Connected(connection):
+            for end in (connection.source, connection.target):
+                if end.node not in nodes:
+                    raise PatchError(f"{told} nodes of the patch, got {connection}, and {end.node} is not in it")
+            if connection.target in connections:
+                known = connections[connection.target].source
+                raise PatchError(f"{told} an input that is free, got {connection}, and {known} feeds it")
         case (
             changes.NodeRemoved()
             | changes.ParameterChanged()
@@ -32,13 +39,6 @@ def check_change(change: Change, nodes: Container[str], connections: Mapping[Por
             if node_id not in nodes:
                 what = f"{change.parameter} of {node_id}" if isinstance(change, changes.ParameterChanged) else node_id
                 raise PatchError(f"{told} a node of the patch, got {what}, which is not in it")
-        case changes.Connected(connection):
-            for end in (connection.source, connection.target):
-                if end.node not in nodes:
-                    raise PatchError(f"{told} nodes of the patch, got {connection}, and {end.node} is not in it")
-            if connection.target in connections:
-                known = connections[connection.target].source
-                raise PatchError(f"{told} an input that is free, got {connection}, and {known} feeds it")
         case changes.Disconnected(connection):
             if connections.get(connection.target) != connection:
                 raise PatchError(f"{told} a connection of the patch, got {connection}, which is not in it")

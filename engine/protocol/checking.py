@@ -12,7 +12,6 @@ import msgspec
 
 from engine.descriptions.checks import shown
 from engine.diagnostics import WarploomError
-from engine.patch.changes import ParameterChanged
 from engine.protocol.messages import Message
 
 #: Returns what is wrong with a value, given with its name; "" when it is of the type.
@@ -21,8 +20,6 @@ _Check = Callable[[object, str], str]
 
 def check_message(message: object) -> None:
     """Raise WarploomError, naming the field, unless this is a message whose fields hold values of their types."""
-    if type(message) is ParameterChanged and type(message.node) is type(message.parameter) is str:
-        return  # a slider sends thousands of them
     if not isinstance(message, Message):
         raise WarploomError(f"message must be one of engine.protocol.messages, got {shown(message)}")
     problem = _check_of(type(message))(message, type(message).__name__)

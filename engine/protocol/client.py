@@ -51,9 +51,9 @@ class Client:
         #: The device that the engine uses.
         self.info = transport.info
         self._outbox, self._ask = transport.outbox, transport.ask
-        self.post(SetTrust(patch.trusted))
+        transport.post(SetTrust(patch.trusted))
         for change in patch.as_changes():
-            self.post(change)
+            transport.post(change)
         self._unsubscribe: Callable[[], None] | None = patch.subscribe(self._follow)
 
     def __enter__(self) -> Self:
@@ -161,7 +161,7 @@ class Client:
 
     def _follow(self, change: Change) -> None:
         if not isinstance(change, BlockTypesChanged):  # the engine's own process tells it of block files
-            self.post(Undone(change) if self.patch.is_undoing else change)
+            self._transport.post(Undone(change) if self.patch.is_undoing else change)  # the patch has checked it
 
 
 def _wrong(what: str, rule: str, value: object) -> WarploomError:

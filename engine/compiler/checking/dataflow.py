@@ -1,7 +1,9 @@
 """The dataflow of a patch: which block feeds which, and everything that is wrong before shapes are known."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from engine.compiler.checking.cycles import Cycle, Edge, find_cycles, knots, way_round
 from engine.compiler.checking.validation import (

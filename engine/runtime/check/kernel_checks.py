@@ -4,8 +4,9 @@ import re
 from collections.abc import Callable, Collection, Iterable
 from functools import cache
 
-import msgspec
+from msgspec.structs import replace
 
+from engine.compiler.checking.layouts import NodeLayouts
 from engine.compiler.executable.nodes import KernelNode
 from engine.compiler.operations import FusedEntry
 from engine.compiler.plan import Plan
@@ -16,8 +17,6 @@ from engine.device.protocol import LaunchConfig
 from engine.diagnostics import Diagnostic, error, warning
 from engine.kernel_sources.elements import check_elements, pointer_elements
 from engine.kernel_sources.image import KernelImage
-from engine.patch.changes import PortRef
-from engine.types import DType
 
 #: The compiled image of a kernel, found by its name and the folders that are searched first.
 ImageOf = Callable[[Kernel, tuple[str, ...]], KernelImage]
@@ -28,31 +27,34 @@ def element_problems(plan: Plan, image_of: ImageOf, only: Collection[int] | None
 
     With `only`, check these operations, by index.
     """
-    by_id, layouts = plan.description.by_id, plan.layouts
-
-    @cache
-    def mismatches(
-        kernel: Kernel, folders: tuple[str, ...], types: tuple[tuple[str, DType] | None, ...]
-    ) -> list[Diagnostic]:
-        elements = pointer_elements(image_of(kernel, folders), kernel.entry)
-        return check_elements(types, elements, kernel.label)
-
+    blocks = plan.checked.nodes
     problems: list[Diagnostic] = []
+    known: dict[tuple[int, int], list[Diagnostic]] = {}  # blocks of one description and layouts share both objects
     for operation in plan.operations if only is None else [plan.operations[index] for index in sorted(only)]:
         entry = operation.entry
         # What is fused was found to take the right elements.
         if not isinstance(entry, KernelEntry) or operation.place < 0 or isinstance(entry, FusedEntry):
             continue
-        types = tuple(
-            (argument.name, layout.dtype)
-            if isinstance(argument, BufferArgument)
-            and (layout := layouts.get(PortRef(operation.node, argument.name))) is not None
-            else None
-            for argument in entry.arguments
-        )
-        folders = by_id[operation.node].description.kernel_folders
-        problems += [msgspec.structs.replace(m, node=operation.node) for m in mismatches(entry.kernel, folders, types)]
+        block = blocks[operation.node]
+        mismatches = known.get(key := (id(entry), id(block)))
+        if mismatches is None:
+            mismatches = known[key] = _mismatches(entry, block, image_of)
+        if mismatches:
+            problems += [replace(mismatch, node=operation.node) for mismatch in mismatches]
     return problems
+
+
+def _mismatches(entry: KernelEntry, block: NodeLayouts, image_of: ImageOf) -> list[Diagnostic]:
+    """Return an error for each buffer of a launch whose elements are not what the kernel takes."""
+    layouts, kernel = block.layouts, entry.kernel
+    types = tuple(
+        (argument.name, layout.dtype)
+        if isinstance(argument, BufferArgument) and (layout := layouts.get(argument.name)) is not None
+        else None
+        for argument in entry.arguments
+    )
+    elements = pointer_elements(image_of(kernel, block.description.kernel_folders), kernel.entry)
+    return check_elements(types, elements, kernel.label)
 
 
 #: Launches with a lower occupancy than this get a warning.

@@ -119,12 +119,13 @@ def require_memory(
 
     `kept` are the buffers that exist already; with `has_arena`, so does the memory that the others share.
     """
-    wanted, total = _wanted(plan, kept, has_arena=has_arena)
+    total = _total(plan, kept, has_arena=has_arena)
     if total == 0:  # as after most edits; asking how much is free takes long
         return
     available = device.memory_free_bytes + pool.idle_bytes
-    if problems := _problems(plan, wanted, total, available, device.info.name):
-        raise MemoryRefused(problems)
+    if total > available:
+        wanted = _wanted(plan, kept, has_arena=has_arena)
+        raise MemoryRefused(_problems(plan, wanted, total, available, device.info.name))
 
 
 def memory_problems(
@@ -134,22 +135,26 @@ def memory_problems(
 
     `kept` and `has_arena` as for `require_memory`. As many are named as have to go for the rest to fit, at most three.
     """
-    wanted, total = _wanted(plan, kept, has_arena=has_arena)
-    return _problems(plan, wanted, total, available, device)
+    total = _total(plan, kept, has_arena=has_arena)
+    return _problems(plan, _wanted(plan, kept, has_arena=has_arena), total, available, device)
 
 
-def _wanted(plan: Plan, kept: AbstractSet[PortRef], *, has_arena: bool) -> tuple[dict[PortRef, int], int]:
-    """Return the bytes of each buffer that a plan has to allocate, and those of all together."""
-    allocations, shared = plan.buffers.allocations, plan.placement.offsets
-    wanted = {
+def _total(plan: Plan, kept: AbstractSet[PortRef], *, has_arena: bool) -> int:
+    """Return the bytes that a plan has to allocate."""
+    shared = plan.placement.offsets
+    arena = exact_bytes(plan.placement.size_bytes) if shared and not has_arena else 0
+    return arena + sum(_wanted(plan, kept | shared.keys(), has_arena=has_arena).values())
+
+
+def _wanted(plan: Plan, kept: AbstractSet[PortRef], *, has_arena: bool) -> dict[PortRef, int]:
+    """Return the bytes of each buffer that a plan has to allocate, by itself or in the arena."""
+    shared = plan.placement.offsets
+    there = kept | shared.keys() if has_arena else kept
+    return {
         owner: bucket_bytes(buffer.layout.size_bytes)
-        for owner, buffer in allocations.items()
-        if owner not in kept
-        and buffer.lifetime not in (Lifetime.EXTERNAL, Lifetime.FUSED)
-        and not (has_arena and owner in shared)
+        for owner, buffer in plan.buffers.allocations.items()
+        if owner not in there and buffer.lifetime is not Lifetime.EXTERNAL and buffer.lifetime is not Lifetime.FUSED
     }
-    total = sum(size for owner, size in wanted.items() if owner not in shared)
-    return wanted, total + (exact_bytes(plan.placement.size_bytes) if shared and not has_arena else 0)
 
 
 def _problems(plan: Plan, wanted: dict[PortRef, int], total: int, available: int, device: str) -> list[Diagnostic]:

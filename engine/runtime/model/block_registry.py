@@ -1,10 +1,9 @@
 """The block registry: every node of the patch with its block type, as it was described last."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
-import msgspec
+from msgspec.structs import replace
 
 from engine.blocktypes.block import Block
 from engine.blocktypes.value_blocks import ValueBlock
@@ -158,4 +157,4 @@ class BlockRegistry:
             return []
         needed = {placed.type_id for placed in self.placed.values()}
         told = {problem for type_id in needed if (problem := self._catalogue.problem(type_id)) is not None}
-        return [msgspec.structs.replace(item, severity=Severity.WARNING) for item in failed if item not in told]
+        return [replace(item, severity=Severity.WARNING) for item in failed if item not in told]

@@ -82,10 +82,13 @@ class DirtyTracker:
         self.causes: dict[str, Cause] = {FIRST_BUILD: Cause(FIRST_BUILD, "engine")}
         self.source: UpdateSource = "edit"
 
-    def mark_structure(self, cause: str, source: UpdateSource | None = None, *, nodes: tuple[str, ...] = ()) -> None:
-        """Ask for a rebuild."""
+    def mark_structure(
+        self, what: str, about: object = "", *, source: UpdateSource | None = None, nodes: tuple[str, ...] = ()
+    ) -> None:
+        """Ask for a rebuild. The cause is the text of both, such as "removed block" and the block's name."""
         self.structure = True
         if FIRST_BUILD not in self.causes:
+            cause = f"{what} {about}".rstrip()
             self.causes.setdefault(cause, Cause(cause, source or self.source, nodes))
 
     def take_structure(self) -> Cause:
@@ -241,31 +244,30 @@ class CudaContext:
             self.value_graph.place(block)
         elif not (self.value_graph.remove(node_id) and self.registry.type_of(node_id) is None):
             self.value_graph.rewire(node_id)  # what drives its parameters is bound to the old ones
-            gone = "" if node_id in self.registry.placed else "removed "
-            self.dirty.mark_structure(f"{gone}block {node_id}", nodes=(node_id,))
+            what = "block" if node_id in self.registry.placed else "removed block"
+            self.dirty.mark_structure(what, node_id, nodes=(node_id,))
 
     def _connect(self, connection: Connection) -> None:
         if self._is_value_connection(connection):
             self.value_graph.connect(connection)
         else:
             self._connections[connection] = None
-            self._connection_changed(connection, "")
+            self._connection_changed("connection", connection)
 
     def _disconnect(self, connection: Connection) -> None:
         if self.value_graph.has(connection):
             self.value_graph.disconnect(connection)
         else:
             del self._connections[connection]
-            self._connection_changed(connection, "removed ")
+            self._connection_changed("removed connection", connection)
 
-    def _connection_changed(self, connection: Connection, gone: str) -> None:
-        nodes = (connection.target.node, connection.source.node)
-        self.dirty.mark_structure(f"{gone}connection {connection}", nodes=nodes)
+    def _connection_changed(self, what: str, connection: Connection) -> None:
+        self.dirty.mark_structure(what, connection, nodes=(connection.target.node, connection.source.node))
 
     def _redefine(self, types: frozenset[str]) -> None:
         replaced, pending = self.registry.redefine(types)
         if replaced or pending:
-            self.dirty.mark_structure(f"new version of {', '.join(sorted(types))}", "block file")
+            self.dirty.mark_structure("new version of", ", ".join(sorted(types)), source="block file")
         for node_id in replaced:
             self._block_changed(node_id)
         if replaced:

@@ -6,11 +6,12 @@ This runs on any thread, for the engine, for `check`, and for whoever asks what 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from engine.blocktypes.adaptive import AdaptiveBlock
 from engine.blocktypes.block import Block, describe, is_ours
@@ -22,12 +23,13 @@ from engine.catalogue.block_files import find_definition
 from engine.catalogue.catalogue import Catalogue, folder_beside, near_types
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.inlining import Inlined, inline
+from engine.descriptions.description import BlockDescription
 from engine.diagnostics import Diagnostic, Mend, error, warning
 from engine.patch.changes import Connection, PortRef
+from engine.types.bits import bits
 
 
-@dataclass(frozen=True)
-class PlacedNode:
+class PlacedNode(msgspec.Struct, frozen=True, eq=False):
     """A node with its block type, and what its block asks for once that was described.
 
     Any thread may read it. `block_type` is None for an unknown type. `problems` keep the block from running; `stale`
@@ -40,9 +42,9 @@ class PlacedNode:
     block_type: type[Block] | None = None
     #: The ports and parameters of the type when it was looked up: a type that is declared again has others.
     declared: object = None
-    specs: Mapping[str, ParameterSpec] = field(default_factory=dict)
+    specs: Mapping[str, ParameterSpec] = {}
     #: The parameter values that the block is to be described with.
-    values: Mapping[str, object] = field(default_factory=dict)
+    values: Mapping[str, object] = {}
     block: BlockNode | None = None
     problems: tuple[Diagnostic, ...] = ()
     stale: tuple[Diagnostic, ...] = ()
@@ -84,14 +86,14 @@ def look_up(
 ) -> PlacedNode:
     """Return a node with the newest version of its type; `folder` tells where the patch lies, `said` what it says."""
     block_type, newest = catalogue.resolve(type_id, said, folder)
-    problem = msgspec.structs.replace(newest, node=node_id) if newest is not None else None
+    problem = replace(newest, node=node_id) if newest is not None else None
     if block_type is None:
         return PlacedNode(node_id, type_id, region, problems=(problem or _unknown(node_id, type_id, folder()),))
     told = (problem,) if problem is not None else ()
     node = PlacedNode(node_id, type_id, region, block_type, block_type.ports, block_type.parameters)
     if block_type.is_adaptive and problem is not None and block_type is catalogue.get(type_id):
         return replace(node, problems=told, gave_up=True)  # its values never gave it an interface
-    return replace(node, stale=told)
+    return replace(node, stale=told) if told else node
 
 
 def with_value_block(node: PlacedNode, code: BlockCode) -> tuple[PlacedNode, ValueBlock | None]:
@@ -107,15 +109,24 @@ def with_value_block(node: PlacedNode, code: BlockCode) -> tuple[PlacedNode, Val
 
 
 def described(nodes: Sequence[PlacedNode], code: BlockCode) -> list[PlacedNode]:
-    """Return nodes with what their blocks ask for, by the newest versions of their types that can be described."""
+    """Return nodes with what their blocks ask for, by the newest versions of their types that can be described.
+
+    Blocks of the library with the same structural values ask for the same, so one of them is asked for all.
+    """
     overdue: dict[tuple[object, ...], Diagnostic] = {}
+    shared: dict[tuple[object, ...], BlockDescription] = {}
 
     def one(node: PlacedNode) -> PlacedNode:
-        newest = node.successor or node
-        if overdue and (told := overdue.get(_asked(newest))) is not None:
-            told = msgspec.structs.replace(told, node=node.id)
-            return _succeeded(node, replace(newest, problems=(told,), gave_up=True))
-        return _succeeded(node, _described(newest))
+        newest, asked = node.successor or node, _asked(node.successor or node)
+        if (told := overdue.get(asked)) is not None:
+            return _succeeded(node, replace(newest, problems=(replace(told, node=node.id),), gave_up=True))
+        found = shared.get(asked) or _description(newest)
+        if isinstance(found, Diagnostic):
+            return _succeeded(node, replace(newest, problems=(found,)))
+        assert newest.block_type is not None
+        if is_ours(newest.block_type) and not found.brings_arrays:
+            shared[asked] = found
+        return replace(newest, block=BlockNode(newest.id, found, newest.region), problems=())
 
     def late(index: int, problem: TookTooLong) -> PlacedNode:
         newest = nodes[index].successor or nodes[index]
@@ -125,8 +136,8 @@ def described(nodes: Sequence[PlacedNode], code: BlockCode) -> list[PlacedNode]:
     return code.call_all([partial(one, node) for node in nodes], late)
 
 
-def _described(node: PlacedNode) -> PlacedNode:
-    """Return a node with what its block asks for, or with what is wrong with its code."""
+def _description(node: PlacedNode) -> BlockDescription | Diagnostic:
+    """Return what a node's block asks for, or what is wrong with its code."""
     block_type = node.block_type
     assert block_type is not None
     doing = "construction"
@@ -134,25 +145,29 @@ def _described(node: PlacedNode) -> PlacedNode:
         block = block_type(node.id)
         block.values = dict(node.values)
         doing = "describe"
-        asked = describe(block)
+        return describe(block)
     except TookTooLong:
         raise
     except BaseException as problem:  # noqa: BLE001 - a block's code may raise anything
-        return replace(node, problems=(_failure(node, doing, problem),))
-    return replace(node, block=BlockNode(node.id, asked, node.region), problems=())
+        return _failure(node, doing, problem)
 
 
 def _succeeded(node: PlacedNode, newest: PlacedNode) -> PlacedNode:
-    """Return the newest version of a node, or the one before when only that can be described."""
-    if newest.block is not None or node.block is None:
+    """Return the newest version of a node, which can't be described, or the one before if that could be."""
+    if node.block is None:
         return newest
     return replace(node, stale=newest.problems, successor=None, declared=newest.declared)
 
 
 def _asked(node: PlacedNode) -> tuple[object, ...]:
     """Return what a description follows from: the type and the structural values, arrays and graphs by identity."""
-    values = [(name, node.values.get(name)) for name, spec in node.specs.items() if spec.structural]
-    return (node.block_type, *((name, v if isinstance(v, Hashable) else id(v)) for name, v in values))
+    block_type, values = node.block_type, node.values
+    said = [
+        (name, bits(value) if isinstance(value := values.get(name), Hashable) else id(value))
+        for name, spec in node.specs.items()
+        if spec.structural
+    ]
+    return (block_type, *said) if said else (block_type,)
 
 
 def _failure(node: PlacedNode, what: str, problem: BaseException) -> Diagnostic:
@@ -222,7 +237,7 @@ def describe_patch(patch: PatchSnapshot, code: BlockCode) -> PatchDescription:
     stale = [problem for node in nodes if node.stale for problem in node.stale]
     problems = [problem for node in nodes if node.problems for problem in node.problems]
     noted = [
-        msgspec.structs.replace(note, node=node.id)
+        replace(note, node=node.id)
         for node in nodes
         if node.block_type is not None and issubclass(node.block_type, AdaptiveBlock)
         for note in node.block_type.notes

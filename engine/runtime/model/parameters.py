@@ -98,7 +98,8 @@ class ParameterStore:
         if known is None:
             before = self._told.pop(node_id, None)
         kept = dict(said) if said is not None else known.said if known is not None else {}
-        self._forget_misfits(node_id)
+        if known is not None:
+            self._forget_misfits(node_id, known)
         values, misfits = fit(node_id, specs, kept, self._folder)
         self._nodes[node_id] = node = _Node(specs, kept, reaches_kernels, is_known)
         misfits |= {name: told for name in kept if (told := _homeless(node, node_id, name)) is not None}
@@ -118,9 +119,8 @@ class ParameterStore:
 
     def remove(self, node_id: str) -> None:
         """Remove a node."""
-        del self._nodes[node_id]
+        self._forget_misfits(node_id, self._nodes.pop(node_id))
         self._outdated.add(node_id)
-        self._forget_misfits(node_id)
         changed, values = self.changed, self.values.pop(node_id)
         self._told[node_id] = {name: value for name, value in values.items() if (node_id, name) not in changed}
         for name in values:
@@ -245,9 +245,10 @@ class ParameterStore:
 
     def forget_learned(self) -> None:
         """Forget where values go in the graph: blocks, connections or the graph have changed."""
-        self._outdate_learned()
-        self._learned.clear()
-        self._learned_driven.clear()
+        if self._learned or self._learned_driven:
+            self._outdate_learned()
+            self._learned.clear()
+            self._learned_driven.clear()
 
     def read(self, inbox: deque[Message]) -> Message | None:
         """Write the values of learned parameters at the front of an inbox; return the first other message, or None.
@@ -285,9 +286,9 @@ class ParameterStore:
     def _outdate_learned(self) -> None:
         self._outdated.update([node_id for node_id, _ in (*self._learned, *self._learned_driven)])
 
-    def _forget_misfits(self, node_id: str) -> None:
-        for place in [place for place in self.misfits if place[0] == node_id]:
-            del self.misfits[place]
+    def _forget_misfits(self, node_id: str, node: _Node) -> None:
+        for name in (*node.specs, *node.said):
+            self.misfits.pop((node_id, name), None)
 
 
 def _homeless(node: _Node, node_id: str, name: str) -> Diagnostic | None:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from engine.compiler.buffers import Lifetime
+from engine.compiler.buffers import BlockBuffers, Lifetime
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.inlining import owner
 from engine.compiler.plan import Plan
@@ -137,28 +137,27 @@ def _text(item: Diagnostic) -> str:
 
 def buffer_reports(plan: Plan, memory: Mapping[PortRef, Memory]) -> dict[str, BufferReport]:
     """Return the buffers of all output ports of the patch's nodes, by "node.port"; `memory` is by owner."""
-    ports = {
-        port: port
-        for node in plan.description.nodes
-        if "/" not in node.id
-        for spec in node.description.outputs
-        if (port := PortRef(node.id, spec.name)) in plan.layouts
-    }
-    ports |= {
-        outer: inner for outer, inner in plan.inlined.outputs.items() if "/" not in outer.node and inner in plan.layouts
-    }
-    layouts, places, allocations = plan.layouts, plan.buffers.places, plan.buffers.allocations
+    blocks, allocations = plan.buffers.blocks, plan.buffers.allocations
     known: dict[tuple[int, int, Lifetime], BufferReport] = {}  # many ports have equal reports
     reports: dict[str, BufferReport] = {}
-    for shown, port in ports.items():
-        layout, whole = layouts[port], places[port].owner
+
+    def add(node: str, port: str, block: BlockBuffers, name: str) -> None:
+        layout, whole = block.layouts.layouts[name], block.places[name].owner
         lifetime = allocations[whole].lifetime
         allocated = memory[whole].size_bytes if lifetime is not Lifetime.FUSED else 0
         report = known.get(key := (id(layout), allocated, lifetime))
         if report is None:
             report = BufferReport(str(layout.dtype), layout.shape, layout.size_bytes, allocated, str(lifetime))
             known[key] = report
-        reports[str(shown)] = report
+        reports[f"{node}.{port}"] = report
+
+    for node in plan.description.nodes:
+        if "/" not in node.id:
+            for name in node.description.rules.output_of:
+                add(node.id, name, blocks[node.id], name)
+    for outer, inner in plan.inlined.outputs.items():
+        if "/" not in outer.node and inner.node in blocks:
+            add(outer.node, outer.port, blocks[inner.node], inner.port)
     return reports
 
 

@@ -6,9 +6,11 @@ longer in a patch of a thousand blocks; the level is then the highest that it ca
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from engine.blocktypes.block import Block
 from engine.catalogue.block_code import BlockCode

@@ -107,7 +107,7 @@ class Updater:
         """Ask for a rebuild although the structure of the patch is the same."""
         self._rebuild = True
         self.context.parameters.forget_learned()  # the next value of any parameter may make the build succeed
-        self.context.dirty.mark_structure(cause, source)
+        self.context.dirty.mark_structure(cause, source=source)
 
     def apply(self, change: Change, source: UpdateSource = "edit") -> None:
         """Follow a change of the patch, now or when the present job is done."""
@@ -293,7 +293,7 @@ class Updater:
     def _swap_code(self, prepared: PreparedCode, cause: str) -> Applied:
         self.found.stale = prepared.stale
         if self.found.blocks:
-            self.context.dirty.mark_structure(cause, "kernel file")  # a block that was left out may run now
+            self.context.dirty.mark_structure(cause, source="kernel file")  # a block that was left out may run now
         if prepared.rebuild:
             self.rebuild(f"{cause} {prepared.rebuild}", "kernel file")
         if self.compiled is None or not prepared.kernels:

@@ -6,6 +6,7 @@ from itertools import pairwise
 import pytest
 
 from engine.compiler.buffers import Lifetime
+from engine.compiler.description import BlockNode
 from engine.compiler.difference import difference
 from engine.compiler.executable.adjust import is_adjustable
 from engine.compiler.fusion import fuse
@@ -109,7 +110,7 @@ def test_a_buffer_that_somebody_else_reads_is_stored() -> None:
 def test_a_buffer_that_is_shown_is_stored() -> None:
     """A display looks at it, in the middle of what would be one kernel."""
     middle = stage("b", "x * 2")
-    shown = replace(middle, description=replace(middle.description, displays=(Display("out", "b.npy"),)))
+    shown = BlockNode("b", replace(middle.description, displays=(Display("out", "b.npy"),)))
     plan = make_plan(
         graph(
             array("in", 6),
@@ -187,7 +188,7 @@ def test_other_shapes_and_views_are_not_fused() -> None:
     sliced = replace(half.description, views=(View("out", "x", SliceView(0, 0, 3)),))
     flat = replace(half.description, views=(View("out", "x", ReshapeView((-1,))),))
     for view in (sliced, flat):
-        blocks = (array("in", 6, 2), stage("a", "x + 1"), replace(half, description=view), stage("b", "-x"))
+        blocks = (array("in", 6, 2), stage("a", "x + 1"), BlockNode("half", view), stage("b", "-x"))
         wires = ["in.out a.x", "a.out half.x", "half.out b.x"]
         assert kernels(make_plan(graph(*blocks, wires=wires))) == []
 

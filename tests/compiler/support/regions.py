@@ -1,6 +1,6 @@
 """Region blocks for patches made by hand, and what a check says of a patch."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from engine.compiler.checking.check import check
 from engine.compiler.description import BlockNode, GraphDescription

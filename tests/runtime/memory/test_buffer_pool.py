@@ -197,7 +197,7 @@ def test_changes_are_taken_once() -> None:
     dirty.mark_structure("connection a", nodes=("y", "x"))
     assert dirty.take_structure() == ("connection a, block b", "edit", ("y", "x", "b"))
     for number in range(100):
-        dirty.mark_structure(f"block {number}", "block file")
+        dirty.mark_structure("block", number, source="block file")
     assert dirty.take_structure() == ("block 0, block 1, block 2, block 3 and 96 more", "block file", ())
     assert not dirty.structure
     dirty.kernel_files |= frozenset({Path("a.cu")})

@@ -1,0 +1,101 @@
+"""Blocks that ask for the same are asked once, unless their code is not the library's."""
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+from engine import Patch
+from engine.api import Block, BlockBuilder, In, f32, port
+from engine.blocktypes.block import describe, is_ours
+from engine.blocktypes.parameters import ParameterSpec
+from engine.catalogue.block_code import BlockCode
+from engine.catalogue.catalogue import default_catalogue
+from engine.descriptions.description import BlockDescription
+from engine.runtime.model.block_registry import BlockRegistry
+from engine.runtime.model.describe_patch import describe_patch
+from engine.runtime.model.parameters import ParameterStore
+
+LIBRARY = [kind for kind in default_catalogue().all() if is_ours(kind) and not kind.is_value]
+
+
+class Named(Block, id="test_run.named"):
+    """A block of a user's own, which saves what it gets under its node's id."""
+
+    x: In[f32] = port(doc="Any.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        build.save(self.x, f"{self.node}.npy")
+
+
+@pytest.fixture
+def code() -> Iterator[BlockCode]:
+    with closing(BlockCode()) as code:
+        yield code
+
+
+def asked(patch: Patch, code: BlockCode) -> dict[str, BlockDescription]:
+    """Return what each node of a patch asks for."""
+    registry = BlockRegistry(patch.catalogue, ParameterStore(lambda: patch.folder), lambda: patch.folder, code)
+    for node in patch.nodes.values():
+        registry.register(node)
+    nodes = describe_patch(registry.snapshot(patch.connections), code).nodes
+    return {node.id: node.block.description for node in nodes if node.block is not None}
+
+
+def other(spec: ParameterSpec) -> object:
+    """Return another value that a parameter takes."""
+    if spec.choices:
+        return spec.choices[-1]
+    if spec.type == "bool":
+        return not spec.default
+    low = spec.minimum if spec.minimum is not None else spec.default - 1
+    return spec.coerce(low if low != spec.default else spec.default + 1)
+
+
+@pytest.mark.parametrize("kind", LIBRARY, ids=lambda kind: kind.id)
+def test_what_a_library_block_asks_for_follows_from_its_structural_values(kind: type[Block]) -> None:
+    """Another node's block with other live values asks for the same."""
+    live = {spec.name: other(spec) for spec in kind.parameters.values() if not spec.structural}
+    said = []
+    for block in (kind("one"), kind("two", live)):
+        try:
+            made = describe(block)
+        except Exception as problem:  # noqa: BLE001 - a file that a person has yet to choose, for one
+            said.append((type(problem), str(problem)))
+        else:
+            said.append((made, made.displays, made.kernel_folders, *map(np.ndarray.tobytes, made.contents.values())))
+    assert said[0] == said[1]
+
+
+def test_library_blocks_with_the_same_structural_values_share_a_description(code: BlockCode) -> None:
+    """Other structural values have their own, and so do arrays, which are not compared."""
+    patch = Patch()
+    for number in range(3):
+        patch.add("math.saxpy", node_id=f"saxpy{number}", a=float(number))
+        patch.add("io.array", node_id=f"array{number}", data=np.ones(4, np.float32))
+        patch.add("buffer.fill", node_id=f"fill{number}", count=[4, 4, 5][number])
+    found = asked(patch, code)
+    assert found["saxpy0"] is found["saxpy1"] is found["saxpy2"]
+    assert found["array0"] is not found["array1"]
+    assert found["fill0"] is found["fill1"]
+    assert found["fill0"] != found["fill2"]
+
+
+def test_each_block_of_a_users_type_is_asked(code: BlockCode) -> None:
+    """Its code may look at the node's id."""
+    patch = Patch()
+    for name in ("a", "b"):
+        patch.add("test_run.named", node_id=name)
+    paths = {node: [display.path for display in found.displays] for node, found in asked(patch, code).items()}
+    assert paths == {"a": ["a.npy"], "b": ["b.npy"]}
+
+
+def test_zeros_of_both_signs_are_told_apart(code: BlockCode) -> None:
+    """They are equal numbers with other bits."""
+    patch = Patch()
+    patch.add("buffer.frame_delay", node_id="plus", initial=0.0)
+    patch.add("buffer.frame_delay", node_id="minus", initial=-0.0)
+    found = asked(patch, code)
+    assert found["plus"] is not found["minus"]
