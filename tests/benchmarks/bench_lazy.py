@@ -7,6 +7,8 @@
 import argparse
 import time
 from collections.abc import Callable
+from functools import reduce
+from operator import add
 from random import Random
 
 import numpy as np
@@ -41,7 +43,42 @@ def random(x: Tensor, count: int) -> Tensor:
     return recent[-1]
 
 
-FORMS: dict[str, Callable[[Tensor, int], Tensor]] = {"chain": chain, "wide": wide, "random": random}
+def mixed(x: Tensor, count: int) -> Tensor:
+    """Operations of many kinds on matrices, columns, rows and numbers, each of up to eight earlier results."""
+    choose = Random(count)
+    size = int(x.size**0.5)
+    square = x.reshape((size, size))
+    recent = [square, x[:size].reshape((size, 1)), x[:size].reshape((1, size)), x[0]]
+    for _ in range(count):
+        a, b, c = (choose.choice(recent) for _ in range(3))
+        match choose.randrange(10):
+            case 0:
+                out = (a * 0.5).tanh()
+            case 1:
+                out = a.sum(axis=choose.randrange(2), keepdims=True) * 0.1 if a.shape else a.sigmoid()
+            case 2:
+                out = a.max(axis=-1, keepdims=True) if a.shape else a.relu()
+            case 3:
+                out = a.transpose((1, 0)) if a.shape else -a
+            case 4:
+                out = (square @ a).tanh() if a.shape and a.shape[0] == size else a.square()
+            case 5:
+                out = a.less(b).where(b, c)
+            case 6:
+                out = a.softmax(0) if a.shape else a.sin()
+            case 7:
+                several = [choose.choice(recent) for _ in range(choose.randint(2, 8))]
+                out = reduce(Tensor.maximum, several)
+            case _:
+                out = (a - b).tanh()
+        if len(recent) < 60:
+            recent.append(out)
+        else:
+            recent[choose.randrange(60)] = out
+    return reduce(add, recent)
+
+
+FORMS: dict[str, Callable[[Tensor, int], Tensor]] = {"chain": chain, "wide": wide, "random": random, "mixed": mixed}
 
 
 def main() -> None:

@@ -183,30 +183,29 @@ class CompiledGraph:
                     variant.built.swapped.add(node.operation)
                     variant.update(node)
 
-    def rebind(self, owner: PortRef, memory: Memory) -> bool:
-        """Move a buffer to other memory, by one update of each kernel node that gets its address.
+    def rebind(self, moved: Mapping[PortRef, Memory]) -> bool:
+        """Move buffers to other memory, by one update of each kernel node that gets their addresses.
 
-        False, with nothing done, when a fill or copy touches it: only a rebuild changes these.
+        False, with nothing done, when a fill, a copy or a library call touches one: only a rebuild changes these.
         """
-        touching = [o for o in self.plan.operations if o.access.touches({owner})]
-        if any(not isinstance(o.entry, KernelEntry | RegionEntry) for o in touching):
+        operations, owners = self.plan.operations, moved.keys()
+        touching = {index for index, operation in enumerate(operations) if operation.access.touches(owners)}
+        if any(not isinstance(operations[index].entry, KernelEntry | RegionEntry) for index in touching):
             return False
         for variant in self.variants:
-            variant.built.memory = {**variant.memory, owner: memory}
+            variant.built.memory = {**variant.memory, **moved}
             for node in variant.kernels:
-                entry = self.plan.operations[node.operation].entry
+                if node.operation not in touching:
+                    continue
+                entry = operations[node.operation].entry
                 assert isinstance(entry, KernelEntry)
-                moved = False
                 origins = entry.origins if isinstance(entry, FusedEntry) else repeat(node.node)
                 for position, (argument, origin) in enumerate(zip(entry.arguments, origins, strict=False)):
-                    if not isinstance(argument, BufferArgument):
-                        continue
-                    place = self.plan.buffers.find(origin, argument.name)
-                    if place is not None and place.owner == owner:
-                        node.arguments.set(position, memory.pointer + place.offset)
-                        moved = True
-                if moved:
-                    variant.update(node)
+                    if isinstance(argument, BufferArgument):
+                        place = self.plan.buffers.find(origin, argument.name)
+                        if place is not None and place.owner in moved:
+                            node.arguments.set(position, moved[place.owner].pointer + place.offset)
+                variant.update(node)
         return True
 
     def follow(self, old: CompiledGraph) -> list[tuple[Memory, Memory, int]]:

@@ -56,8 +56,11 @@ class BufferPool:
         with self._lock:
             return sum(memory.size_bytes for memories in list(self._free.values()) for memory in memories)
 
-    def acquire(self, size_bytes: int, *, exact: bool = False) -> Memory:
-        """Return zeroed memory of at least this size; DeviceError with figures when there is no more."""
+    def acquire(self, size_bytes: int, *, exact: bool = False, zeroed: bool = True) -> Memory:
+        """Return memory of at least this size; DeviceError with figures when there is no more.
+
+        Memory that is not `zeroed` may hold anything.
+        """
         size = exact_bytes(size_bytes) if exact else bucket_bytes(size_bytes)
         with self._lock:
             free = self._free.get(size)
@@ -68,7 +71,8 @@ class BufferPool:
             except DeviceError:
                 self.trim()  # idle memory of other sizes may make the room
                 memory = self._device.allocate(size)
-        self._device.fill(memory, 0)
+        if zeroed:
+            self._device.fill(memory, 0)
         with self._lock:
             self._used[memory.pointer] = memory
         return memory

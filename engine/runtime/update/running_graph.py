@@ -136,9 +136,9 @@ class RunningGraph:
         assert self.compiled is not None and self.memory is not None
         memory = adopt(plan, self._services.device, owner)
         try:
-            is_bound = self.compiled.rebind(owner, memory)
+            is_bound = self.compiled.rebind({owner: memory})
         except DeviceError:
-            self.compiled.rebind(owner, self.memory.by_owner[owner])  # undoes a partial rebind
+            self.compiled.rebind({owner: self.memory.by_owner[owner]})  # undoes a partial rebind
             is_bound = False
         if is_bound:
             self.memory.exchange(owner, memory)

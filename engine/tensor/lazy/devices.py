@@ -12,14 +12,17 @@ import numpy as np
 
 from engine.device.external import describe_external
 from engine.device.open import open_device
-from engine.tensor.execution import Program, TensorBuffer, Tensors
 from engine.tensor.lazy.storage import Storage
+from engine.tensor.program import Program
+from engine.tensor.tensors import TensorBuffer, Tensors
 from engine.tensor_graphs.errors import InvalidOperation
 from engine.tensor_graphs.types import TensorType
 from engine.types import DType, dtype_of
 
-#: How many programs a device keeps compiled.
-KEPT_PROGRAMS = 256
+#: How many programs a device keeps compiled. One of a single operation takes about 0.2 MB.
+KEPT_PROGRAMS = 1024
+#: Of how many longer segments it is known that they were computed before.
+KEPT_MEETINGS = 4096
 
 _opening = threading.Lock()
 _open: dict[str, LazyDevice] = {}
@@ -38,6 +41,7 @@ class LazyDevice:
         self.lock = threading.RLock()
         self._programs: OrderedDict[Hashable, Program] = OrderedDict()
         self._seen: OrderedDict[Hashable, None] = OrderedDict()
+        self._met: OrderedDict[int, None] = OrderedDict()
 
     def program(self, structure: Hashable) -> Program | None:
         """Return what was kept for a structure."""
@@ -68,9 +72,19 @@ class LazyDevice:
         """Return whether a program of a more general structure was kept."""
         return general in self._seen
 
+    def meet(self, structure: Hashable) -> bool:
+        """Return whether a structure was met before, or another one of the same hash."""
+        number = hash(structure)
+        is_known = number in self._met
+        self._met[number] = None
+        self._met.move_to_end(number)
+        if len(self._met) > KEPT_MEETINGS:
+            self._met.popitem(last=False)
+        return is_known
+
     def buffer(self, type_: TensorType) -> Storage:
-        """Return memory for a tensor; DeviceError when there is not enough."""
-        return Storage(self.tensors.buffer(type_))
+        """Return memory for a tensor, which may hold anything; DeviceError when there is not enough."""
+        return Storage(self.tensors.buffer(type_, zeroed=False))
 
     @property
     def used_bytes(self) -> int:

@@ -11,10 +11,11 @@ import numpy as np
 
 from engine.device.protocol import part_of
 from engine.diagnostics import DeviceError, WarploomError
-from engine.tensor.execution import Program, TensorBuffer
 from engine.tensor.lazy.devices import LazyDevice
 from engine.tensor.lazy.graph import LazyNode
 from engine.tensor.lazy.storage import Storage
+from engine.tensor.program import Program
+from engine.tensor.tensors import TensorBuffer
 from engine.tensor_graphs.errors import ExecutionFailed
 from engine.tensor_graphs.graph import Node
 from engine.tensor_graphs.operations.leaves import Constant
@@ -23,10 +24,12 @@ from engine.tensor_graphs.types import TensorType
 from engine.types import f32, f64, s32, s64, u8, u32, u64
 
 #: The most operations of a program: compiling and planning take longer than linear time.
-SEGMENT = 1000
-#: The most programs of several operations that one execution compiles. The rest is computed by programs that are there,
-#: or one operation at a time: compiling takes far longer, and pays only in a graph that is computed again.
-MOST_COMPILED = 8
+SEGMENT = 500
+#: Segments of up to so many operations are compiled when they are first met. Longer ones are computed one operation at
+#: a time, which takes less than compiling them, and are compiled when they come again.
+AT_ONCE = 100
+#: The most operations for which one execution compiles programs of several.
+MOST_COMPILED = 1000
 #: Types of numbers that a program can be given instead of having them in its kernels, and the room for each.
 NUMBERS = (f32, f64, s32, u32, s64, u64)
 NUMBER_BYTES = 16
@@ -47,21 +50,24 @@ class Segment:
 
 def compute(device: LazyDevice, wanted: Sequence[LazyNode]) -> None:
     """Compute nodes of one graph, with all that they need. ExecutionFailed, and what was computed before stays."""
-    order = topological_order(wanted, _is_known)
+    order = topological_order(wanted, _has_value)
     segments = find_segments([node for node in order if not _shares(node)], wanted)
     del order  # nodes go as soon as nothing needs them
-    compiled = 0
+    left = MOST_COMPILED
     with device.lock:
         device.tensors.device.activate()
         while segments:
             segment = segments.popleft()
+            count = len(segment.nodes)
+            if count == 1 and _shares(segment.nodes[0]):
+                continue
             with _told(device, segment):
                 program, numbers = _find_program(device, segment)
-                if program is None and compiled == MOST_COMPILED and len(segment.nodes) > 1:
-                    segments.extendleft(Segment([node], [node]) for node in reversed(segment.nodes))
-                    continue
                 if program is None:
-                    compiled += len(segment.nodes) > 1
+                    if count > 1 and (count > left or (count > AT_ONCE and not _was_met(device, segment))):
+                        segments.extendleft(Segment([node], [node]) for node in reversed(segment.nodes))
+                        continue
+                    left -= count if count > 1 else 0
                     program, numbers = _make_program(device, segment)
                 try:
                     _launch(device, segment, program, numbers)
@@ -69,6 +75,8 @@ def compute(device: LazyDevice, wanted: Sequence[LazyNode]) -> None:
                     if not _lacks_memory(problem) or not device.forget_programs():
                         raise
                     _launch(device, segment, *_make_program(device, segment))
+                if not segments:
+                    device.tensors.synchronize()
 
 
 def _shares(node: LazyNode) -> bool:
@@ -108,7 +116,7 @@ def find_segments(order: Sequence[LazyNode], wanted: Iterable[LazyNode], longest
     return segments
 
 
-def _is_known(node: LazyNode) -> bool:
+def _has_value(node: LazyNode) -> bool:
     return node.value is not None
 
 
@@ -143,6 +151,12 @@ def _find_program(device: LazyDevice, segment: Segment) -> tuple[Program | None,
     return device.program(structure_of(segment, numbers)[0]), numbers
 
 
+def _was_met(device: LazyDevice, segment: Segment) -> bool:
+    """Return whether a segment comes again, be it with other numbers."""
+    structure, numbers = structure_of(segment)
+    return device.meet(structure_of(segment, numbers)[0] if numbers else structure)
+
+
 def _make_program(device: LazyDevice, segment: Segment) -> tuple[Program, list[LazyNode]]:
     """Make a program for a segment, and return the numbers that it must be given as further inputs.
 
@@ -167,7 +181,6 @@ def _launch(device: LazyDevice, segment: Segment, program: Program, numbers: Seq
         buffers += _parts(held.buffer, numbers)
     values = [device.buffer(node.type) for node in segment.kept]
     program.run(buffers, [value.buffer for value in values])
-    device.tensors.synchronize()  # memory that goes back now must not be in use
     for node, value in zip(segment.kept, values, strict=True):
         node.settle(value)
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from engine.diagnostics import DeviceError
-from engine.tensor.execution import TensorBuffer
+from engine.tensor.tensors import TensorBuffer
 from engine.tensor_graphs.types import TensorType
 
 

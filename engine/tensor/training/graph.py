@@ -11,7 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.device.device import Device
-from engine.tensor.execution import Ancillary, EntryTime, Program, TensorBuffer, Tensors, Wanted
+from engine.tensor.program import Ancillary, EntryTime, Program
+from engine.tensor.program_block import Wanted
+from engine.tensor.tensors import TensorBuffer, Tensors
 from engine.tensor.training.files import load_weights, quantised, save_weights
 from engine.tensor.training.variables import Variables, as_numbers
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from engine.tensor.execution import TensorBuffer, Tensors
+from engine.tensor.tensors import TensorBuffer, Tensors
 from engine.tensor_graphs.errors import ExecutionFailed, InvalidOperation, ShapeMismatch
 from engine.tensor_graphs.networks.functions import Role, Variable
 from engine.types import bf16, from_bf16, s32, to_bf16

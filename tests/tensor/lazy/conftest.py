@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine.tensor.execution import Program
 from engine.tensor.lazy.devices import close_devices
+from engine.tensor.program import Program
 
 
 @pytest.fixture(params=["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])

@@ -11,11 +11,11 @@ import pytest
 
 from engine.diagnostics import DeviceError
 from engine.tensor import ExecutionFailed, InvalidOperation, Tensor, execute
-from engine.tensor.execution import Program
 from engine.tensor.lazy import execution
 from engine.tensor.lazy.devices import lazy_device
 from engine.tensor.lazy.execution import Segment, find_segments, structure_of
 from engine.tensor.lazy.graph import LazyNode
+from engine.tensor.program import Program
 from engine.tensor_graphs.graph import Operation
 from engine.tensor_graphs.ordering import topological_order
 from engine.tensor_graphs.types import TensorType
@@ -290,7 +290,7 @@ def test_equal_segments_share_a_program(work: Work) -> None:
 @pytest.mark.usefixtures("short")
 def test_what_is_never_the_same_is_computed_one_by_one(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     """After some programs, an execution compiles no more: an operation has a program of its own."""
-    monkeypatch.setattr(execution, "MOST_COMPILED", 3)
+    monkeypatch.setattr(execution, "MOST_COMPILED", 3 * 7)
     choose = Random(11)
     out, expected = given(), X
     x = out
@@ -303,6 +303,34 @@ def test_what_is_never_the_same_is_computed_one_by_one(work: Work, monkeypatch: 
     np.testing.assert_allclose(out.numpy(), expected, rtol=1e-5)
     assert work.made <= 3 + 3
     assert len(out.graph) == 2
+
+
+@pytest.mark.usefixtures("short")
+def test_long_segments_are_compiled_when_they_come_again(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At first their operations are computed one by one. Other numbers make them no other segments."""
+    monkeypatch.setattr(execution, "AT_ONCE", 6)
+    x = Tensor.from_numpy(X[:, :3], device="host")
+    made, launched = [], []
+    for turn in range(4):
+        number = 0.28125 + max(turn - 1, 0)
+        out = ((x * number).exp().sin() + x).cos().tanh() * x
+        np.testing.assert_allclose(
+            out.numpy(), np.tanh(np.cos(np.sin(np.exp(X[:, :3] * number)) + X[:, :3])) * X[:, :3], rtol=1e-4, atol=1e-6
+        )
+        made.append(work.made)
+        launched.append(work.launched)
+    assert launched == [7, 8, 9, 10]
+    assert made[0] == 7  # there are two products, of which one is by a number
+    assert made[1:] == [made[0] + 1, made[0] + 2, made[0] + 2]
+
+
+@pytest.mark.usefixtures("short")
+def test_another_shape_takes_no_launch_between_operations(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is computed one by one shares memory like everything else."""
+    monkeypatch.setattr(execution, "AT_ONCE", 2)
+    out = given().exp().reshape(-1).reshape(6, 4) + 0.625
+    np.testing.assert_allclose(out.numpy(), np.exp(X).reshape(6, 4) + np.float32(0.625), rtol=1e-6)
+    assert work.launched == 2
 
 
 def test_the_work_is_linear(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import add
 from random import Random
 from typing import Any
 
@@ -10,7 +12,9 @@ import pytest
 
 from engine.tensor import Tensor, execute
 from engine.tensor.lazy.execution import find_segments
+from engine.tensor_graphs.ordering import topological_order
 from tests.fuzzing import seeds
+from tests.tensor.lazy.conftest import Work
 
 Array = np.ndarray[Any, Any]
 SIZES = (1, 2, 3, 5)
@@ -120,6 +124,57 @@ def grown(choose: Random, pairs: list[Pair], on: str) -> Pair:
         axis = choose.choice(axes)
         return Pair(a.tensor.concat(a.tensor * 2, axis=axis), np.concatenate([x, x * 2], axis))
     return leaf(choose, on)
+
+
+def combined(choose: Random, pairs: list[Pair]) -> Pair:
+    """Return a random operation on matrices, columns, rows and numbers of 8 rows or columns; values stay small."""
+    a, b = choose.choice(pairs), choose.choice(pairs)
+    x, y, axis, number = a.array, b.array, choose.randrange(2), choose.random()
+    match choose.randrange(8):
+        case 0:
+            return Pair((a.tensor * number).tanh(), np.tanh(x * number))
+        case 1:
+            return Pair(a.tensor.mean(axis=axis, keepdims=True), x.mean(axis=axis, keepdims=True))
+        case 2:
+            return Pair(a.tensor.transpose((1, 0)), x.T)
+        case 3 if x.shape[1] == y.shape[0]:
+            return Pair((a.tensor @ b.tensor).tanh(), np.tanh(x @ y))
+        case 4:
+            return Pair(a.tensor.less(b.tensor).where(a.tensor, b.tensor), np.where(x < y, x, y))
+        case 5:
+            turned = x.shape[::-1]
+            return Pair(a.tensor.reshape(turned), x.reshape(turned))
+        case 6:
+            return Pair(a.tensor.max(axis, keepdims=True), x.max(axis, keepdims=True))
+        case _:
+            return Pair((a.tensor - b.tensor).sin(), np.sin(x - y))
+
+
+def test_a_large_random_graph(on: str, work: Work) -> None:
+    """No two segments are alike; how much is compiled follows from the kinds of operations, not from their number."""
+    choose = Random(17)
+    random = np.random.default_rng(17)
+    pairs = []
+    for shape in ((8, 8), (8, 1), (1, 8), (1, 1)):
+        array = random.normal(size=shape)
+        pairs.append(Pair(Tensor.from_numpy(array, device=on), array))
+    made, kinds = [], set[object]()
+    for _ in range(2):
+        for _ in range(1200):
+            pairs.append(combined(choose, pairs))
+            if len(pairs) > 24:
+                pairs.pop(choose.randrange(len(pairs)))
+        kinds.update(
+            (type(node.operation), *[other.type for other in node.inputs])
+            for pair in pairs
+            for node in topological_order([pair.tensor._node()], lambda node: node.value is not None)
+        )
+        total = Pair(reduce(add, [pair.tensor.sum() for pair in pairs]), sum(pair.array.sum() for pair in pairs))
+        total.check()
+        made.append(work.made)
+    assert made[1] <= 3 * len(kinds)
+    for pair in pairs:
+        pair.check()
 
 
 @pytest.mark.parametrize("seed", seeds(12))

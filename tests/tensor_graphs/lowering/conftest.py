@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from engine.device.device import Device
-from engine.tensor.execution import Tensors
+from engine.tensor.tensors import Tensors
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from engine.tensor.execution import Program, Tensors, Wanted
+from engine.tensor.program import Program
+from engine.tensor.program_block import Wanted
+from engine.tensor.tensors import Tensors
 from engine.tensor_graphs.evaluation import evaluate
 from engine.tensor_graphs.graph import Node, TensorGraph
 from engine.tensor_graphs.operations.leaves import Leaf

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.tensor.execution import Tensors
+from engine.tensor.tensors import Tensors
 from engine.tensor_graphs.graph import TensorGraph
 from engine.tensor_graphs.operations.fused import Affine
 from engine.tensor_graphs.operations.softmax import LogSoftmax, Softmax

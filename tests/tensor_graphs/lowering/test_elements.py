@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.tensor.execution import Program, Tensors, Wanted
+from engine.tensor.program import Program
+from engine.tensor.program_block import Wanted
+from engine.tensor.tensors import Tensors
 from engine.tensor_graphs.errors import ExecutionFailed, ShapeMismatch
 from engine.tensor_graphs.evaluation import evaluate
 from engine.tensor_graphs.graph import Node, TensorGraph

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from engine.tensor.execution import Tensors
+from engine.tensor.tensors import Tensors
 from engine.tensor_graphs.graph import TensorGraph
 from engine.tensor_graphs.operations.indexing import Gather, ScatterAdd
 from engine.tensor_graphs.operations.reductions import BroadcastTo

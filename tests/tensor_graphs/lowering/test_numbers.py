@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.tensor.execution import Tensors
+from engine.tensor.tensors import Tensors
 from engine.tensor_graphs.errors import InvalidOperation
 from engine.tensor_graphs.evaluation import evaluate
 from engine.tensor_graphs.graph import TensorGraph

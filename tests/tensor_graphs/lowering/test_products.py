@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from engine.tensor.execution import Tensors
+from engine.tensor.tensors import Tensors
 from engine.tensor_graphs.graph import Node, TensorGraph
 from engine.tensor_graphs.operations.matrices import MatMul
 from engine.types import DType, bf16, f16, f32, f64

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from engine.tensor.execution import Tensors
+from engine.tensor.tensors import Tensors
 from engine.tensor_graphs.graph import TensorGraph
 from engine.tensor_graphs.operations.reductions import Reduce, ReduceAcrossBatch, Reduction
 from engine.types import DType, bf16, f16, f32, f64, s32, u8

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from engine.tensor.execution import Program, TensorBuffer, Tensors
+from engine.tensor.program import Program
+from engine.tensor.tensors import TensorBuffer, Tensors
 from engine.tensor_graphs.evaluation import evaluate
 from engine.tensor_graphs.gradients import gradients
 from engine.tensor_graphs.graph import TensorGraph
