@@ -18,10 +18,8 @@ class Outbox:
         self._report: deque[FrameReport] = deque(maxlen=1)
         self._previews: dict[str, Callable[[], Preview]] = {}
         self._events: deque[Happening] = deque(maxlen=EVENT_LIMIT)
-
-    def put_report(self, report: FrameReport) -> None:
-        """Replace the report."""
-        self._report.append(report)
+        #: Replaces the report.
+        self.put_report: Callable[[FrameReport], None] = self._report.append
 
     def put_preview(self, node: str, make: Callable[[], Preview]) -> None:
         """Offer a viewer's picture. The reader calls `make`, so the copy costs the engine no time."""

@@ -1,8 +1,6 @@
 """The engine's clock: what time it is in a patch, by the wall or in fixed steps."""
 
 import math
-import time
-from collections.abc import Callable
 
 from engine.blocktypes.value_blocks import Moment
 from engine.diagnostics import WarploomError
@@ -28,22 +26,20 @@ class Clock:
     WarploomError when the time step is not a positive number.
     """
 
-    def __init__(self, time_step_s: float = 1 / 60, *, now_ns: Callable[[], int] = time.perf_counter_ns) -> None:
+    def __init__(self, time_step_s: float = 1 / 60) -> None:
         if not (math.isfinite(time_step_s) and time_step_s > 0):
             raise WarploomError(
                 f"time step must be a positive number of seconds, got {time_step_s}; a usual one is 1/60"
             )
         self.time_step_s = time_step_s
         self.moment = Moment(time_step_s=time_step_s)
-        self._now_ns = now_ns
         self._began_ns: int | None = None  # when the last frame began, if the next one is measured from there
         # Where fixed steps are counted from.
         self._origin_frame, self._origin_ns = 0, 0
 
-    def begin(self, *, advance: bool, real: bool) -> None:
-        """Set the moment for a frame that begins now; without `advance`, time stands still in it."""
-        moment = self.moment
-        now_ns, began_ns = self._now_ns(), self._began_ns
+    def begin(self, now_ns: int, *, advance: bool, real: bool) -> None:
+        """Set the moment of a frame that begins at `now_ns`; without `advance`, the patch's time stands still."""
+        moment, began_ns = self.moment, self._began_ns
         self._began_ns = now_ns if advance and real else None
         if self._began_ns is not None and began_ns is not None:
             step_ns = min(now_ns - began_ns, _LONGEST_STEP_NS)

@@ -34,6 +34,8 @@ from engine.runtime.report.diagnostics_store import fault_diagnostic
 from engine.runtime.update.updater import Updater
 
 _NO_RECORDS: tuple[UpdateRecord, ...] = ()
+# Looked up once: a frame compares with them several times.
+_NONE, _HOT = UpdateLevel.NONE, UpdateLevel.HOT
 
 
 class CudaEngine:
@@ -101,13 +103,13 @@ class CudaEngine:
             if self.inbox:
                 self.read_inbox()
             advance = self.running or by_hand
-            self.clock.begin(advance=advance, real=real_time)
-            level = self._update(advance, by_hand)
+            self.clock.begin(start_ns, advance=advance, real=real_time)
+            level = self._update(advance, by_hand) if self._is_outdated else _NONE
             compiled = self.updates.compiled
             is_told = False
             # A launch is left out when it would give what the last one gave.
             if compiled is not None and not (
-                free_running and level is UpdateLevel.NONE and self._is_current and (compiled.is_still or not advance)
+                free_running and level is _NONE and self._is_current and (compiled.is_still or not advance)
             ):
                 is_told = self._launch(compiled, level, advance, by_hand)
             if self._saves or self.previews.is_watched:
@@ -193,10 +195,16 @@ class CudaEngine:
                 case change:
                     self.updates.apply(change)
 
+    @property
+    def _is_outdated(self) -> bool:
+        """True when the graph may not be what the patch says now."""
+        context = self.context
+        return self.updates.pending or context.parameters.is_written or not context.value_graph.is_empty
+
     def _update(self, advance: bool, by_hand: bool) -> UpdateLevel:
         """Bring the running graph to what the patch says, and return the highest level that this took."""
         updates, context, moment = self.updates, self.context, self.clock.moment
-        level = UpdateLevel.NONE
+        level = _NONE
         if by_hand and updates.preparing:  # values are computed with everything that was edited
             self.previews.before_update()
             level = updates.catch_up(moment.frame)
@@ -206,7 +214,7 @@ class CudaEngine:
                 updates.found.tell()
         if context.parameters.is_written:  # before the structure, which changes when a kernel refuses a value
             level = max(level, updates.write_parameters())
-        if updates.pending or level > UpdateLevel.HOT:
+        if updates.pending or level > _HOT:
             self.previews.before_update()
             level = max(level, updates.run(moment.frame, wait=by_hand))
             if level is UpdateLevel.COLD:
@@ -259,7 +267,7 @@ class CudaEngine:
     def _report(self, level: UpdateLevel, time_ns: int, is_done: bool) -> FrameReport:
         """Leave the frame's report, and advance to the next frame if this one `is_done`."""
         clock, outbox = self.clock, self.outbox
-        records = self.updates.take_records() if level > UpdateLevel.HOT else _NO_RECORDS
+        records = self.updates.take_records() if level > _HOT else _NO_RECORDS
         for record in records:
             outbox.put_event(record)
         if is_done and self.frames_left:

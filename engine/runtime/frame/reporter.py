@@ -14,6 +14,9 @@ from engine.runtime.report.diagnostics_store import REPORT_INTERVAL_NS
 from engine.runtime.report.node_reports import NodeReports, append_counts
 from engine.runtime.update.updater import Updater
 
+# Looked up once: a frame compares with them several times.
+_HOT, _COLD, _SUMMARY = UpdateLevel.HOT, UpdateLevel.COLD, ProfilingLevel.SUMMARY
+
 
 class Reporter:
     """Makes reports. `renew` may be called while the device works; `report` when it is done."""
@@ -38,18 +41,18 @@ class Reporter:
         Numbers that change all the time are renewed at an interval that people can read, or `now`.
         """
         updates = self._updates
-        if level > UpdateLevel.HOT:
+        if level > _HOT:
             self._counted = self._told = None
         changed = self._context.changed_blocks or updates.preparing != self._was_preparing
         if updates.found.diagnostics is not self._told or changed:
             self._follow()
-        if updates.profiling >= ProfilingLevel.SUMMARY:
+        if updates.profiling >= _SUMMARY:
             time_ns = time.perf_counter_ns()
             if now or time_ns - self._renewed_ns >= REPORT_INTERVAL_NS:
                 self._renewed_ns = time_ns
                 self._nodes.measure(self.spans.by_node())
                 self._count()
-        elif self.launch_ns.mean is not None and level is UpdateLevel.COLD:
+        elif level is _COLD and self.launch_ns.mean is not None:
             self._nodes.measure({})  # nothing is measured any more, and old times don't hold for this graph
             self.launch_ns = Average()
             self._count()
@@ -71,14 +74,14 @@ class Reporter:
     ) -> FrameReport:
         """Return the report of the frame at a moment, which took `time_ns`."""
         updates = self._updates
-        self._hot_updates += level is UpdateLevel.HOT
+        self._hot_updates += level is _HOT
         diagnostics = updates.found.diagnostics
         if diagnostics is not self._told:  # the launch has left status words
             self._follow()
         status = updates.found.status
         if status is not self._counted:
             self._counted, self._counts = status, append_counts(updates.compiled, status)
-        # By position, which takes half the time; the order is that of the fields.
+        # By position, which takes half the time; the order is that of the fields. A deferred report would take longer.
         return FrameReport(
             now.frame,
             level,
@@ -92,7 +95,7 @@ class Reporter:
             now.time_s,
             self._counts,
             self._values,
-            updates.preparing,
+            self._was_preparing,
             self._hot_updates,
             launches,
         )

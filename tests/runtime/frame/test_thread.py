@@ -74,11 +74,11 @@ def litter(engine: CudaEngine, monkeypatch: pytest.MonkeyPatch, cycles: int) -> 
     """Have each frame leave so many cycles behind."""
     begin = engine.clock.begin
 
-    def littering(**how: bool) -> None:
+    def littering(now_ns: int, **how: bool) -> None:
         for _ in range(cycles):
             cycle: list[object] = []
             cycle.append(cycle)
-        begin(**how)
+        begin(now_ns, **how)
 
     monkeypatch.setattr(engine.clock, "begin", littering)
 
@@ -122,7 +122,7 @@ def test_the_thread_restores_the_settings_of_the_interpreter(engine: Engine, ker
         engine.stop()
         assert not gc.isenabled()
         assert sys.getswitchinterval() == pytest.approx(SWITCH_INTERVAL_S)
-        other.core.clock.begin = lambda **_: 1 / 0  # type: ignore[method-assign,assignment]  # it has to fail somewhere
+        other.core.clock.begin = lambda *_, **__: 1 / 0  # type: ignore[method-assign,assignment]  # it has to fail somewhere
         until(gc.isenabled)
         until(lambda: sys.getswitchinterval() == before[2])
     assert (gc.isenabled(), gc.get_freeze_count(), sys.getswitchinterval()) == before
