@@ -1,7 +1,10 @@
-"""Running statistics of the times that are measured every frame."""
+"""Running statistics of times that are measured again and again."""
 
 from collections import deque
 from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
 
 
 class Average:
@@ -29,25 +32,31 @@ def percentile(values: Iterable[float], fraction: float) -> float:
     return ordered[int(index)]
 
 
-class SpanTimes:
-    """Averaged times by span label, and by node: a node's time is the sum of its kernels'."""
+class History:
+    """The last `window` rows of whole numbers, `width` of them each."""
 
-    def __init__(self) -> None:
-        self._spans: dict[str, Average] = {}
+    def __init__(self, width: int, window: int = 100) -> None:
+        self._rows = np.zeros((window, width), np.int64)
+        self._count = 0
 
-    def add(self, times_ns: dict[str, int]) -> None:
-        """Add one frame's times."""
-        for label, time_ns in times_ns.items():
-            self._spans.setdefault(label, Average()).add(time_ns)
+    def add(self, row: np.ndarray[Any, Any]) -> None:
+        """Add a row."""
+        self._rows[self._count % len(self._rows)] = row
+        self._count += 1
 
-    def clear(self) -> None:
-        """Forget everything, for a new graph."""
-        self._spans.clear()
+    @property
+    def is_empty(self) -> bool:
+        """True before the first row."""
+        return not self._count
 
-    def by_node(self) -> dict[str, int]:
-        """Return nanoseconds by node id."""
-        totals: dict[str, int] = {}
-        for label, average in self._spans.items():
-            node = label.partition("#")[0].partition("/")[0]  # what is inside a composite counts for it
-            totals[node] = totals.get(node, 0) + (average.mean or 0)
-        return totals
+    def means(self, latest: int = 30) -> np.ndarray[Any, Any]:
+        """Return the mean of each column over the latest rows; zeros before the first row."""
+        count = min(self._count, len(self._rows), latest)
+        latest_rows = self._rows[np.arange(self._count - count, self._count) % len(self._rows)]
+        total: np.ndarray[Any, Any] = latest_rows.sum(axis=0)
+        return total / max(count, 1)
+
+    def percentiles(self, fraction: float) -> np.ndarray[Any, Any]:
+        """Return the percentile of each column over all rows; zeros before the first row."""
+        rows = self._rows[: max(self._count, 1)]
+        return np.quantile(rows, fraction, axis=0, method="inverted_cdf")

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from functools import cached_property
 from math import gcd
-from statistics import median
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from engine.compiler.difference import difference
 from engine.compiler.executable.adjust import adjust_graph
 from engine.compiler.executable.arguments import Resources
 from engine.compiler.executable.compiled_graph import CompiledGraph, compile_plan
+from engine.compiler.executable.instrument import ClockKernels, Instrumented, spans
 from engine.compiler.inspection.labels import what
 from engine.compiler.operations import Operation
 from engine.compiler.plan import Plan, make_plan
 from engine.device.protocol import Memory
 from engine.diagnostics import GraphValidationError, WarploomError
 from engine.patch.changes import PortRef
+from engine.profiling.levels import ProfilingLevel
 from engine.runtime.memory.graph_memory import GraphMemory, allocate
 from engine.runtime.model.module_cache import PlanKernels
 from engine.tensor.program_block import MEMORY, PROGRAM, ProgramBlock, Wanted
@@ -119,23 +123,26 @@ class Program:
         if self._turns is not None:
             memories.append(self._turns.memory)
         plan = self._plan(batch, _alignments(memories))
-        timed = {number: str(number) for number, operation in enumerate(plan.operations) if operation.scope == 0}
-        compiled = _Compiled(self.tensors, plan, memories, timed)
-        try:
-            times: dict[int, list[int]] = {number: [] for number in timed}
-            for _ in range(launches + 1):  # the first takes longer
-                compiled.graph.launch(self.tensors.stream)
-                self.tensors.synchronize()
-                for label, time_ns in compiled.graph.span_times().items():
-                    times[int(label)].append(time_ns)
-        finally:
-            compiled.close()
-        found = []
-        for number, measured in times.items():
-            operation = plan.operations[number]
-            if measured:
-                found.append(EntryTime(self._names(operation), what(plan, number), int(median(measured[1:]))))
-        return found
+        single = spans(plan, ProfilingLevel.PER_KERNEL)
+        timed = [span for span in single if not plan.operations[span.operations[0]].scope]
+        tensors, compiled = self.tensors, _Compiled(self.tensors, plan, memories)
+        with ExitStack() as closing:
+            closing.callback(compiled.close)
+            (variant,), clock = compiled.graph.variants, ClockKernels(tensors.device)
+            closing.callback(clock.unload)
+            frame, status = tensors.services.frame, compiled.graph.status
+            copied = Instrumented(plan, variant, tensors.device, frame, status, timed, clock)
+            closing.callback(copied.destroy)
+            rows = []
+            for _ in range(launches + 1):
+                copied.launch(tensors.stream)
+                tensors.synchronize()
+                rows.append(copied.read()["busy_ns"])
+        times_ns = np.median(rows[1:], axis=0)  # the first launch takes longer
+        return [
+            EntryTime(self._names(plan.operations[number]), what(plan, number), int(time_ns))
+            for (_, (number,)), time_ns in zip(timed, times_ns, strict=True)
+        ]
 
     def ancillary(self, batch: int = 1) -> list[Ancillary]:
         """Return the buffers between inputs and outputs for a batch size; most share memory with each other."""
@@ -206,10 +213,7 @@ def _alignments(memories: Sequence[Memory]) -> Sequence[int]:
 class _Compiled:
     """A program for one batch size as a graph, with the memory of its own buffers."""
 
-    def __init__(
-        self, tensors: Tensors, plan: Plan, memories: Sequence[Memory], spans: Mapping[int, str] | None = None
-    ) -> None:
-        """`spans` are labels of operations to be timed, by their numbers."""
+    def __init__(self, tensors: Tensors, plan: Plan, memories: Sequence[Memory]) -> None:
         self._tensors, services = tensors, tensors.services
         self._owners = [PortRef(MEMORY, f"x{number}") for number in range(len(memories))]
         self._bound = [memory.pointer for memory in memories]
@@ -226,7 +230,7 @@ class _Compiled:
                 self._memory.status,
                 libraries=services.libraries,
             )
-            self.graph: CompiledGraph = compile_plan(plan, tensors.device, self._resources, spans or {})
+            self.graph: CompiledGraph = compile_plan(plan, tensors.device, self._resources)
             self._memory.status = None  # it goes with the graph
         except BaseException:
             self._memory.abandon(services.pool, services.states)
@@ -259,7 +263,7 @@ class _Compiled:
             return
         self.graph.status = None  # it goes with the next one
         self.graph.destroy()
-        self.graph = compile_plan(plan, tensors.device, self._resources, {})
+        self.graph = compile_plan(plan, tensors.device, self._resources)
 
     def close(self) -> None:
         """Give its memory back."""

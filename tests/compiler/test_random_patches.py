@@ -10,6 +10,7 @@ from engine.compiler.plan import Plan, make_plan
 from engine.device.device import Device
 from engine.diagnostics import GraphValidationError
 from engine.patch.changes import PortRef
+from engine.profiling.levels import ProfilingLevel
 from engine.runtime.model.module_cache import ModuleCache
 from tests.compiler.support import patch_blocks as blocks
 from tests.compiler.support.descriptions import graph
@@ -22,6 +23,8 @@ from tests.compiler.verifying.verify import verify
 from tests.fuzzing import seeds
 
 SEEDS = seeds(48)
+#: Frames that are measured compute the same.
+LEVELS = (ProfilingLevel.NONE, ProfilingLevel.PER_BLOCK, ProfilingLevel.PER_KERNEL)
 FRAMES = 3
 
 
@@ -60,21 +63,16 @@ def check_contents(running: Running, expected: Interpreter) -> None:
     assert stopped == expected.stopped
 
 
-def spans_of(plan: Plan) -> dict[int, str]:
-    """Return a span around each block outside all regions."""
-    return {index: o.node for index, o in enumerate(plan.operations) if o.node and not o.scope}
-
-
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_patches_do_what_the_interpreter_does(device: Device, modules: ModuleCache, seed: int) -> None:
-    """For a few frames, with shared memory, and timed with none shared; the plan breaks no rule."""
+    """For a few frames, some of them measured; with shared memory, and with none shared. The plan breaks no rule."""
     patch, plan = planned(seed, size_of(seed))
     assert verify(plan) == []
     alone = make_plan(plan.description, pinned=frozenset(plan.buffers.allocations))
     assert not alone.placement.offsets
-    for each, spans in ((plan, {}), (alone, spans_of(alone))):
+    for each, level in ((plan, LEVELS[seed % 3]), (alone, ProfilingLevel.NONE)):
         expected = Interpreter(patch.description, patch.values, KERNELS)
-        running = Running(each, device, modules, patch.values, spans)
+        running = Running(each, device, modules, patch.values, level=level)
         try:
             for _ in range(FRAMES):
                 expected.frame()

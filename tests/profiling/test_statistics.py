@@ -1,13 +1,16 @@
-"""Averages and percentiles of what is measured every frame."""
+"""Averages, percentiles and histories of what is measured, and how often it is."""
 
 import math
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.profiling.levels import ProfilingLevel
-from engine.profiling.statistics import Average, SpanTimes, percentile
+from engine.profiling.profile import Profile
+from engine.profiling.sampling import Sampler
+from engine.profiling.statistics import Average, History, percentile
 
 values = st.lists(st.integers(0, 10**9), min_size=1, max_size=60)
 
@@ -33,17 +36,43 @@ def test_percentile_of_nothing_is_zero() -> None:
     assert percentile([], 0.5) == 0.0
 
 
-def test_a_nodes_time_is_the_sum_of_its_kernels() -> None:
-    """Spans are labelled "node" or "node/kernel"; each is averaged on its own."""
-    times = SpanTimes()
-    times.add({"a/0": 10, "a/1": 30, "b": 5})
-    times.add({"a/0": 20, "a/1": 30, "b": 7})
-    assert times.by_node() == {"a": 45, "b": 6}
-    times.clear()
-    assert times.by_node() == {}
+@given(st.lists(st.tuples(*[st.integers(0, 10**9)] * 3), max_size=12), st.integers(1, 12))
+def test_a_history_has_statistics_of_each_column(rows: list[tuple[int, int, int]], window: int) -> None:
+    """Of the last rows only; zeros before the first row."""
+    history = History(3, window)
+    for row in rows:
+        history.add(np.array(row))
+    kept = np.array(rows[-window:] or [(0, 0, 0)])
+    assert history.is_empty is (not rows)
+    np.testing.assert_allclose(history.means(), kept.mean(axis=0))
+    np.testing.assert_allclose(history.means(2), kept[-2:].mean(axis=0))
+    wanted = [percentile(column, 0.9) for column in kept.T.tolist()]
+    assert history.percentiles(0.9).tolist() == wanted
+
+
+@given(st.lists(st.integers(0, 10**7), min_size=2, max_size=30), st.sampled_from((0.01, 0.05, 0.5)))
+def test_samples_take_no_more_than_their_share(costs_ns: list[int], share: float) -> None:
+    """However long each of them takes: the time until the next one is due pays for it."""
+    sampler, now_ns, spent_ns = Sampler(share), 0, 0
+    assert sampler.is_due(now_ns)
+    for cost_ns in costs_ns:
+        while not sampler.is_due(now_ns):
+            now_ns += 1_000_000
+        assert spent_ns <= share * now_ns + 1
+        sampler.add(now_ns, cost_ns)
+        spent_ns += cost_ns
+    sampler.begin_again()
+    assert sampler.is_due(now_ns)
+
+
+def test_overhead_is_the_share_of_the_time() -> None:
+    """Nothing before the second sample."""
+    assert Profile(0, ProfilingLevel.PER_BLOCK, None, None, 10, 0).overhead == 0
+    assert Profile(0, ProfilingLevel.PER_BLOCK, None, None, 10, 200).overhead == pytest.approx(0.05)
 
 
 def test_each_level_includes_those_before_it() -> None:
     """So that "at least per block" is one comparison."""
     assert list(ProfilingLevel) == sorted(ProfilingLevel)
-    assert ProfilingLevel.PER_KERNEL > ProfilingLevel.PER_BLOCK > ProfilingLevel.SUMMARY > ProfilingLevel.NONE
+    names = "NONE SUMMARY PER_BLOCK PER_KERNEL DEEP_ASYNC DEEP_SYNC"
+    assert " ".join(level.name for level in ProfilingLevel) == names

@@ -1,9 +1,9 @@
-"""Phase 7, build: a `Plan` becomes a device graph, node by node, with profiling events where they are asked for."""
+"""Phase 7, build: a `Plan` becomes a device graph, node by node."""
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
+from typing import Protocol
 
 from engine.compiler.description import GraphDescription
 from engine.compiler.executable.arguments import Resources
@@ -13,7 +13,7 @@ from engine.compiler.plan import Plan
 from engine.descriptions.entries import CaptureEntry, KernelEntry, RegionKind
 from engine.device.device import Device
 from engine.device.graph import Graph
-from engine.device.protocol import Condition, ConditionalKind, Event, GraphNode, Memory
+from engine.device.protocol import Condition, ConditionalKind, GraphNode, Memory
 from engine.diagnostics import WarploomError
 from engine.patch.changes import PortRef
 
@@ -86,67 +86,58 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True)
-class Span:
-    """The two events around a block or a kernel; `label` is the node id, or "node#operation" for one kernel."""
+class Timer(Protocol):
+    """Adds nodes of its own before operations and behind them."""
 
-    label: str
-    start: Event
-    stop: Event
+    def before(
+        self, graph: Graph, index: int, after: Sequence[GraphNode], handles: Mapping[int, GraphNode]
+    ) -> Sequence[GraphNode]:
+        """Return what operation `index` is to wait for, which would else be `after`; `handles` are those there are."""
+        ...
+
+    def behind(self, graph: Graph, index: int, handles: dict[int, GraphNode]) -> None:
+        """Let others wait for more than an operation's node, `handles[index]`, by other nodes in its place."""
+        ...
 
 
 @dataclass
 class BuiltGraph:
     """The device graph before it is instantiated, with the memory of each buffer by owner.
 
-    `handles` are the nodes by operation, those in a child graph with its node; `events` the nodes in which each span's
-    events are recorded, by label. `labels` names the span of each timed operation; `borrowed` are labels of spans that
-    belong to another graph.
+    `handles` are the nodes by operation, those in a child graph with its node.
     """
 
     graph: Graph
     memory: Mapping[PortRef, Memory]
     kernels: list[KernelNode] = field(default_factory=list)
     captured: list[CapturedNode] = field(default_factory=list)
-    spans: list[Span] = field(default_factory=list)
     handles: dict[int, GraphNode] = field(default_factory=dict)
-    events: dict[str, tuple[GraphNode, GraphNode]] = field(default_factory=dict)
-    borrowed: set[str] = field(default_factory=set)
-    #: Labels of the other graph's spans that are borrowed, which may be called otherwise there.
-    lent: frozenset[str] = frozenset()
-    labels: Mapping[int, str] = field(default_factory=dict)
     #: Operations whose kernel or library call was changed in the executable alone.
     swapped: set[int] = field(default_factory=set)
     #: Nodes that were taken out, whose numbers are not used again.
     removed: int = 0
-
-    def destroy(self) -> None:
-        """Give graph and events back."""
-        self.graph.destroy()
-        for span in self.spans:
-            if span.label not in self.borrowed:
-                span.start.destroy()
-                span.stop.destroy()
 
 
 def build_graph(
     plan: Plan,
     device: Device,
     resources: Resources,
-    spans: Mapping[int, str],
     only: Collection[int] | None = None,
+    maker: NodeMaker | None = None,
+    timer: Timer | None = None,
 ) -> BuiltGraph:
-    """Add a node for every operation; `spans` labels the operations to be timed, one span for each label.
+    """Add a node for every operation, and those of a `timer` around them.
 
-    With `only`, some of them are added, by index; a region's bodies go with it.
+    With `only`, some of them are added, by index; a region's bodies go with it. A `maker` makes other nodes than those
+    that the plan and the resources ask for.
     GraphValidationError, with the node, when a kernel does not take the arguments its block passes.
     """
-    built = BuiltGraph(device.create_graph(), resources.memory, labels=spans)
-    builder = _Builder(plan, device, resources, spans, built)
+    built = BuiltGraph(device.create_graph(), resources.memory)
+    builder = _Builder(plan, device, built, maker or NodeMaker(plan, device, resources), timer)
     try:
         builder.build(only)
     except BaseException as problem:
-        built.destroy()
+        built.graph.destroy()
         if isinstance(problem, Exception) and not isinstance(problem, WarploomError):
             raise unexpected(problem, plan.operations[builder.at]) from problem
         raise
@@ -154,74 +145,36 @@ def build_graph(
 
 
 class _Builder:
-    def __init__(
-        self, plan: Plan, device: Device, resources: Resources, spans: Mapping[int, str], built: BuiltGraph
-    ) -> None:
+    def __init__(self, plan: Plan, device: Device, built: BuiltGraph, maker: NodeMaker, timer: Timer | None) -> None:
         self._plan = plan
         self._device = device
         self._built = built
         #: The operation that is being added.
         self.at = 0
-        self._maker = NodeMaker(plan, device, resources)
+        self._maker, self._timer = maker, timer
         self._handles = built.handles
         self._graphs: dict[int, Graph] = {0: built.graph}
         self._conditions: dict[str, Condition] = {}
-        self._labels = spans
-        self._groups: dict[str, list[int]] = {}
-        for index, label in sorted(spans.items()):
-            self._groups.setdefault(label, []).append(index)
-        self._starts: dict[str, tuple[Span, GraphNode]] = {}
-        self._units = units(plan.operations, plan.scopes, plan.description)
-        self._left = Counter(spans[unit[0]] for unit in self._units if unit[0] in spans)
 
     def build(self, only: Collection[int] | None) -> None:
-        operations, handles, labels = self._plan.operations, self._handles, self._labels
+        operations, handles = self._plan.operations, self._handles
         if only is None:
             self._maker.read_addresses()
-        for unit in self._units if only is None else [(index,) for index in range(len(operations))]:
-            first = self.at = unit[0]
-            if only is None and not labels and len(unit) == 1:
-                operation = operations[first]
-                handles[first] = self._add(first, operation, tuple([handles[d] for d in operation.after]))
-                continue
-            if only is not None and (first not in only if not operations[first].scope else self._is_left_out(first)):
-                continue
-            after = self._known(unit)
-            label = self._labels.get(first)
-            if label is not None:
-                if label not in self._starts:
-                    self._start_span(label)
-                after.append(self._starts[label][1])
-            if len(unit) == 1:
-                self._handles[first] = self._add(first, operations[first], after)
-            else:
-                self._add_child(unit, after)
-            if label is not None:
-                self._left[label] -= 1
-                if not self._left[label]:
-                    ends = sorted({self._handles[i] for i in self._groups[label]})
-                    span, start = self._starts[label]
-                    self._built.events[label] = start, self._built.graph.add_event_record(span.stop, ends)
+            for unit in units(operations, self._plan.scopes, self._plan.description):
+                if len(unit) == 1:
+                    (index,) = unit
+                    self._add(index, tuple([handles[d] for d in operations[index].after]))
+                else:
+                    outside = {handles[d] for i in unit for d in operations[i].after if d in handles}
+                    self._add_child(unit, sorted(outside))
+            return
+        for index, operation in enumerate(operations):
+            if index in only if not operation.scope else not self._is_left_out(index):
+                self._add(index, [handles[d] for d in operation.after if d in handles])
 
     def _is_left_out(self, index: int) -> bool:
         """True for an operation of a body whose region was not added."""
         return self._plan.operations[index].scope not in self._graphs
-
-    def _known(self, unit: Unit) -> list[GraphNode]:
-        """Return the nodes that a unit waits for."""
-        handles, operations = self._handles, self._plan.operations
-        if len(unit) == 1:
-            return [handles[d] for d in operations[unit[0]].after if d in handles]
-        return sorted({handles[d] for i in unit for d in operations[i].after if d in handles})
-
-    def _start_span(self, label: str) -> None:
-        """Add the event at which a span starts: when everything that its operations wait for is done."""
-        operations = self._plan.operations
-        span = Span(label, self._device.create_event(), self._device.create_event())
-        self._built.spans.append(span)
-        outside = {d for i in self._groups[label] for d in operations[i].after if self._labels.get(d) != label}
-        known = sorted({self._handles[i] for i in outside if i in self._handles})
-        self._starts[label] = span, self._built.graph.add_event_record(span.start, known)
 
     def _add_child(self, unit: Unit, after: Sequence[GraphNode]) -> None:
         """Add operations as one child graph; each is known by the child graph's node to those outside."""
@@ -232,9 +185,7 @@ class _Builder:
             kernels, captured = len(self._built.kernels), len(self._built.captured)
             self._graphs[0], self._handles = child, inner
             for index in unit:
-                operation = self._plan.operations[index]
-                self.at = index
-                inner[index] = self._add(index, operation, [inner[d] for d in operation.after if d in inner])
+                self._add(index, [inner[d] for d in self._plan.operations[index].after if d in inner])
             node = whole.add_child(child, after)
         finally:
             self._graphs[0], self._handles = whole, handles
@@ -245,8 +196,20 @@ class _Builder:
             made.handle = GraphNode(node + 1 + made.handle)
         handles.update(dict.fromkeys(unit, node))
 
-    def _add(self, index: int, operation: Operation, after: Sequence[GraphNode]) -> GraphNode:
-        graph, entry = self._graphs[operation.scope], operation.entry
+    def _add(self, index: int, after: Sequence[GraphNode]) -> None:
+        """Add an operation, with what a timer has to add around it."""
+        self.at = index
+        operation, timer = self._plan.operations[index], self._timer
+        graph = self._graphs[operation.scope]
+        if timer is None:
+            self._handles[index] = self._add_node(graph, index, operation, after)
+            return
+        after = timer.before(graph, index, after, self._handles)
+        self._handles[index] = self._add_node(graph, index, operation, after)
+        timer.behind(graph, index, self._handles)
+
+    def _add_node(self, graph: Graph, index: int, operation: Operation, after: Sequence[GraphNode]) -> GraphNode:
+        entry = operation.entry
         if isinstance(entry, KernelEntry):
             condition = self._condition(graph, operation.node) if entry.sets_condition else None
             made = self._maker.kernel(index, entry, condition)

@@ -1,20 +1,19 @@
 """Cloning: a copy of the running device graph, in which only the nodes that differ are changed.
 
-Argument blocks of kernels that stay are shared with the running graph, so live parameters reach both; so are the
-events of spans that stay.
+Argument blocks of kernels that stay are shared with the running graph, so live parameters reach both.
 """
 
 from collections.abc import Mapping
 
 from engine.compiler.difference import Difference
 from engine.compiler.executable.arguments import Resources
-from engine.compiler.executable.build import BuiltGraph, Span
+from engine.compiler.executable.build import BuiltGraph
 from engine.compiler.executable.nodes import CapturedNode, KernelNode, NodeMaker, unexpected
 from engine.compiler.operations import DownloadStatus
 from engine.compiler.plan import Plan
 from engine.descriptions.entries import CaptureEntry, KernelEntry
 from engine.device.device import Device
-from engine.device.protocol import GraphNode, PinnedArray
+from engine.device.protocol import PinnedArray
 from engine.diagnostics import WarploomError
 from engine.types.bits import same
 
@@ -27,7 +26,6 @@ def clone_graph(
     changes: Difference,
     device: Device,
     resources: Resources,
-    spans: Mapping[int, str],
     running: BuiltGraph,
     status: PinnedArray | None,
 ) -> BuiltGraph | None:
@@ -41,7 +39,7 @@ def clone_graph(
         return None
     if now.description.has_groups or before.description.has_groups:
         return None
-    cloning = _Cloning(changes, device, resources, spans, running)
+    cloning = _Cloning(changes, device, resources, running)
     cloning.find_changes(status)
     if cloning.removed > max(_FEW, len(now.operations) // _MOST_REMOVED):
         return None
@@ -54,13 +52,11 @@ class _Cloning:
         changes: Difference,
         device: Device,
         resources: Resources,
-        spans: Mapping[int, str],
         running: BuiltGraph,
     ) -> None:
         self._before, self._plan = changes.before, changes.now
         self._device = device
         self._resources = resources
-        self._labels = spans
         self._running = running
         self._earlier = changes.earlier
         self._maker = NodeMaker(changes.now, device, resources)
@@ -70,19 +66,14 @@ class _Cloning:
         self._renewed = set(changes.renewed)
         self._replaced: set[int] = set()
         self._retied = set(changes.retied)
-        self._groups = _grouped(spans)
-        #: The earlier labels of spans that stay, and the spans that are new.
-        self._earlier_label: dict[str, str] = {}
-        self._spans: dict[str, Span] = {}
 
     @property
     def removed(self) -> int:
         """How many node numbers are no longer in use."""
-        spans = 2 * (len(self._running.events) - len(self._earlier_label))
-        return self._running.removed + len(self._gone) + len(self._replaced) + spans
+        return self._running.removed + len(self._gone) + len(self._replaced)
 
     def find_changes(self, status: PinnedArray | None) -> None:
-        """Find the operations and spans that differ from the running graph."""
+        """Find the operations that differ from the running graph."""
         operations, earlier = self._plan.operations, self._earlier
         self._renewed |= self._moved()
         others = _nodes_with_other_values(self._before, self._plan)
@@ -101,18 +92,11 @@ class _Cloning:
         if self._replaced:
             self._retied |= self._replaced
             self._retied |= {i for i, o in enumerate(operations) if not self._replaced.isdisjoint(o.after)}
-        old_groups = _grouped(self._running.labels)
-        for label, members in self._groups.items():
-            known = self._running.labels.get(earlier[members[0]])
-            if known is not None and old_groups[known] == [earlier[index] for index in members]:
-                self._earlier_label[label] = known
-            else:
-                self._retied.update(members)
 
     def run(self) -> BuiltGraph:
         """Return the changed clone."""
         running, earlier = self._running, self._earlier
-        built = BuiltGraph(running.graph.clone(), self._resources.memory, labels=self._labels, removed=self.removed)
+        built = BuiltGraph(running.graph.clone(), self._resources.memory, removed=self.removed)
         self._built = built
         try:
             self._take_out()
@@ -120,11 +104,10 @@ class _Cloning:
                 built.handles = running.handles.copy()
             else:
                 built.handles = {i: running.handles[j] for i, j in enumerate(earlier) if j >= 0}
-            self._take_over_spans()
             self._take_over_captures()
             self._list_kernels(self._change())
         except BaseException as problem:
-            built.destroy()
+            built.graph.destroy()
             if isinstance(problem, Exception) and not isinstance(problem, WarploomError):
                 raise unexpected(problem, self._plan.operations[self._at]) from problem
             raise
@@ -144,20 +127,8 @@ class _Cloning:
         return {index for owner in moved for index in users.get(owner, ())}
 
     def _take_out(self) -> None:
-        running, kept = self._running, set(self._earlier_label.values())
         operations = (*self._gone, *(self._earlier[index] for index in self._replaced))
-        events = (event for label, pair in running.events.items() if label not in kept for event in pair)
-        self._built.graph.remove(*(running.handles[old] for old in operations), *events)
-
-    def _take_over_spans(self) -> None:
-        built, running = self._built, self._running
-        spans = {span.label: span for span in running.spans}
-        for label, known in self._earlier_label.items():
-            span = spans[known]
-            built.spans.append(span if label == known else Span(label, span.start, span.stop))
-            built.events[label] = running.events[known]
-        built.borrowed = set(self._earlier_label)
-        built.lent = frozenset(self._earlier_label.values())
+        self._built.graph.remove(*(self._running.handles[old] for old in operations))
 
     def _take_over_captures(self) -> None:
         known = {captured.operation: captured for captured in self._running.captured}
@@ -169,21 +140,13 @@ class _Cloning:
     def _change(self) -> dict[int, KernelNode]:
         """Change the nodes that differ; return the kernels that are made anew, by operation."""
         graph, handles, operations = self._built.graph, self._built.handles, self._plan.operations
-        earlier, labels = self._earlier, self._labels
+        earlier = self._earlier
         made: dict[int, KernelNode] = {}
-        starts: dict[str, GraphNode] = {}
         # In the order of operations, so that nodes never wait for each other in a circle in between.
         for index in sorted(self._renewed | self._retied):
             entry, self._at = operations[index].entry, index
             is_new, is_tied = earlier[index] < 0 or index in self._replaced, index in self._retied
-            after: list[GraphNode] = []
-            if is_tied:
-                after = [handles[other] for other in operations[index].after]
-                if index in labels:
-                    label = labels[index]
-                    if label not in starts:
-                        starts[label] = self._start(label)
-                    after.append(starts[label])
+            after = [handles[other] for other in operations[index].after] if is_tied else []
             if isinstance(entry, KernelEntry) and index in self._renewed:
                 kernel = made[index] = self._maker.kernel(index, entry, None)
                 if is_new:
@@ -199,32 +162,7 @@ class _Cloning:
                 handles[index] = self._maker.add(graph, index, after)
             if is_tied and not is_new:
                 graph.set_after(handles[index], after)
-        for label, start in starts.items():
-            self._stop(label, start)
         return made
-
-    def _start(self, label: str) -> GraphNode:
-        """Start a span when everything that its operations wait for is done."""
-        operations, handles, labels = self._plan.operations, self._built.handles, self._labels
-        outside = {d for i in self._groups[label] for d in operations[i].after if labels.get(d) != label}
-        after = sorted({handles[i] for i in outside if i in handles})
-        if label in self._earlier_label:
-            start = self._built.events[label][0]
-            self._built.graph.set_after(start, after)
-            return start
-        span = Span(label, self._device.create_event(), self._device.create_event())
-        self._built.spans.append(span)
-        self._spans[label] = span
-        return self._built.graph.add_event_record(span.start, after)
-
-    def _stop(self, label: str, start: GraphNode) -> None:
-        """End a span with the last of its operations."""
-        members, built = self._groups[label], self._built
-        ends = sorted({built.handles[i] for i in members})
-        if label not in self._earlier_label:
-            built.events[label] = start, built.graph.add_event_record(self._spans[label].stop, ends)
-        elif not self._replaced.isdisjoint(members):
-            built.graph.set_after(built.events[label][1], ends)
 
     def _list_kernels(self, made: Mapping[int, KernelNode]) -> None:
         """List the kernel nodes by operation; those that got another function while they ran get it in the graph."""
@@ -246,14 +184,6 @@ class _Cloning:
                     k = kernel
                     kernel = KernelNode(k.node, index, k.handle, k.kernel, k.config, k.arguments, k.parameters)
             built.kernels.append(kernel)
-
-
-def _grouped(labels: Mapping[int, str]) -> dict[str, list[int]]:
-    """Return the operations of each span, in order."""
-    found: dict[str, list[int]] = {}
-    for index, label in sorted(labels.items()):
-        found.setdefault(label, []).append(index)
-    return found
 
 
 def _nodes_with_other_values(before: Plan, now: Plan) -> set[str]:

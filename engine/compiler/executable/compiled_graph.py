@@ -10,7 +10,7 @@ from itertools import repeat
 from engine.compiler.buffers import Lifetime, kept_name
 from engine.compiler.difference import Difference, difference
 from engine.compiler.executable.arguments import Resources, TypedKernel
-from engine.compiler.executable.build import BuiltGraph, Span, build_graph
+from engine.compiler.executable.build import BuiltGraph, build_graph
 from engine.compiler.executable.clone import clone_graph
 from engine.compiler.executable.nodes import KernelNode
 from engine.compiler.operations import FusedEntry, RegionEntry, UploadFrame
@@ -18,7 +18,7 @@ from engine.compiler.plan import Plan
 from engine.descriptions.entries import BufferArgument, KernelEntry
 from engine.device.arguments import ArgumentError
 from engine.device.device import Device
-from engine.device.protocol import Event, Executable, GraphNode, Memory, PinnedArray, Stream
+from engine.device.protocol import Executable, GraphNode, Memory, PinnedArray, Stream
 from engine.patch.changes import PortRef
 
 #: Kernel nodes of one executable whose argument blocks were written to and which were not refreshed since.
@@ -98,19 +98,14 @@ class Variant:
         """The kernel nodes, in the order of operations."""
         return self.built.kernels
 
-    @property
-    def spans(self) -> list[Span]:
-        """What is timed."""
-        return self.built.spans
-
     def update(self, node: KernelNode) -> None:
         """Give a kernel node what its `KernelNode` says now."""
         self.executable.update_kernel(node.handle, node.kernel.kernel, node.config, node.arguments)
 
     def destroy(self) -> None:
-        """Give executable, graph and events back."""
+        """Give executable and graph back."""
         self.executable.destroy()
-        self.built.destroy()
+        self.built.graph.destroy()
 
 
 @dataclass
@@ -236,9 +231,6 @@ class CompiledGraph:
 
     def take_over(self, old: CompiledGraph) -> None:
         """Own what both graphs use, so that the old one can be destroyed; it must not be launched again."""
-        for variant, before in zip(self.variants, old.variants, strict=False):  # only a single one borrows
-            before.built.borrowed, variant.built.borrowed = set(variant.built.lent), set()
-            variant.built.lent = frozenset()
         if old.status is self.status:
             old.status = None
 
@@ -265,24 +257,20 @@ class CompiledGraph:
 
     def launch(self, stream: Stream, *, advance: bool = True) -> None:
         """Launch the whole graph once; without `advance` it is the frame of the last launch over again."""
-        if advance and not (self._launched and len(self.variants) == 1):
+        if advance:
+            self.advance()
+        self.variants[self.phase].executable.launch(stream)
+
+    def advance(self) -> None:
+        """Go on to the variant that the next frame launches."""
+        if not (self._launched and len(self.variants) == 1):
             self.phase = self.next_phase
             self._launched = True
-        self.variants[self.phase].executable.launch(stream)
 
     def upload(self, stream: Stream) -> None:
         """Upload everything to the device, so that the first launches take no longer than later ones."""
         for variant in self.variants:
             variant.executable.upload(stream)
-
-    def span_intervals(self, origin: Event) -> dict[str, tuple[int, int]]:
-        """Return start after `origin` and duration of every span of the last launch, in nanoseconds."""
-        spans = self.variants[self.phase].spans
-        return {s.label: (s.start.elapsed_ns(origin), s.stop.elapsed_ns(s.start)) for s in spans}
-
-    def span_times(self) -> dict[str, int]:
-        """Return the last launch's time of every span in nanoseconds; the launch must be done."""
-        return {span.label: span.stop.elapsed_ns(span.start) for span in self.variants[self.phase].spans}
 
     def destroy(self) -> None:
         """Release everything but memory and modules."""
@@ -296,7 +284,6 @@ def compile_plan(
     plan: Plan,
     device: Device,
     resources: Resources,
-    spans: Mapping[int, str],
     running: CompiledGraph | None = None,
     changes: Difference | None = None,
 ) -> CompiledGraph:
@@ -308,13 +295,13 @@ def compile_plan(
     if running is not None and len(running.variants) == 1 and not resources.swapped:
         (variant,) = running.variants
         changes = changes or difference(running.plan, plan)
-        cloned = clone_graph(changes, device, resources, spans, variant.built, running.status)
+        cloned = clone_graph(changes, device, resources, variant.built, running.status)
         if cloned is not None:
             return CompiledGraph(plan, [_instantiate(cloned)], resources.status)
     variants: list[Variant] = []
     try:
         for memory in resources.memories:
-            built = build_graph(plan, device, replace(resources, memory=memory), spans)
+            built = build_graph(plan, device, replace(resources, memory=memory))
             variants.append(_instantiate(built))
     except BaseException:
         _destroy(variants)
@@ -326,7 +313,7 @@ def _instantiate(built: BuiltGraph) -> Variant:
     try:
         executable = built.graph.instantiate()
     except BaseException:
-        built.destroy()
+        built.graph.destroy()
         raise
     return Variant(built, executable)
 

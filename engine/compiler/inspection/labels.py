@@ -32,6 +32,12 @@ def what(plan: Plan, index: int) -> str:
             return "download status"
 
 
+def name(plan: Plan, index: int) -> str:
+    """Return what a table calls an operation: the kernel's name, or what it does."""
+    entry = plan.operations[index].entry
+    return entry.kernel.entry if isinstance(entry, KernelEntry) else what(plan, index)
+
+
 def title(plan: Plan, index: int) -> str:
     """Return the block that an operation belongs to, all of those that are fused, "graph" for the graph's own."""
     return " + ".join(plan.operations[index].nodes) or "graph"

@@ -26,6 +26,7 @@ from engine.protocol.messages import FrameReport, Message, UpdateLevel, UpdateRe
 from engine.protocol.outbox import Outbox
 from engine.protocol.pacing import Pacing
 from engine.runtime.frame.clock import Clock
+from engine.runtime.frame.profiler import Profiler
 from engine.runtime.frame.reporter import Reporter
 from engine.runtime.model.context import CudaContext
 from engine.runtime.preview.outputs import Saver, read_port
@@ -59,7 +60,9 @@ class CudaEngine:
         #: Messages for the next frame; any thread may append one.
         self.inbox: deque[Message] = deque()
         self.outbox = Outbox()
-        self.updates = Updater(self.context, profiling, self.outbox.put_event)
+        self.updates = Updater(self.context, self.outbox.put_event)
+        #: Launches the graph, and measures some of the launches.
+        self.profiler = Profiler(device, self.context.services.frame, profiling)
         self.previews = Previews(device, self.context.services.pool, self.outbox)
         self.running = True
         self.frames_left: int | None = None
@@ -70,15 +73,12 @@ class CudaEngine:
         self._uniforms = self.context.services.frame.array.view(np.uint8).data
         #: What frames are launched on.
         self.stream = device.create_stream()
-        #: Recorded where a measured launch begins, and when that was on the clock of `time.perf_counter_ns`.
-        self.graph_start, self.launched_ns = device.create_event(), 0
-        self._stop = device.create_event()
         self._saves: deque[str | None] = deque()
         self._saver = Saver(device, self.outbox)
         #: How often the graph was launched.
         self.launches = 0
         self._is_current = False  # the last launch was of the graph and state as they are now
-        self._reporter = Reporter(self.context, self.updates)
+        self._reporter = Reporter(self.context, self.updates, self.profiler)
 
     @property
     def has_work(self) -> bool:
@@ -116,7 +116,7 @@ class CudaEngine:
                 self._collect(compiled, by_hand)
         except DeviceError as problem:
             self.fault = problem
-            told = fault_diagnostic(problem, self.updates.compiled)
+            told = fault_diagnostic(problem, self.updates.compiled, self.profiler.operations)
             self.fail(told)
             problem.args = (f"node {told.node}: {told.message}" if told.node else told.message,)  # for who catches it
             raise
@@ -149,9 +149,8 @@ class CudaEngine:
         try:
             with ExitStack() as closing:  # runs in reverse order, all of it even when one raises
                 closing.callback(self.context.close)
-                for used in (self.stream, self._stop, self.graph_start):
-                    closing.callback(used.destroy)
-                for part in (self.updates, self._saver, self.previews):
+                closing.callback(self.stream.destroy)
+                for part in (self.updates, self.profiler, self._saver, self.previews):
                     closing.callback(part.close)
                 closing.callback(self.stream.synchronize)
                 self.device.activate()
@@ -173,7 +172,7 @@ class CudaEngine:
                 case messages.SetPacing(pacing):
                     self.pacing = pacing
                 case messages.SetProfiling(level):
-                    self.updates.set_profiling(level)
+                    self.profiler.set_level(level)
                 case messages.SetFusing(fuses):
                     self.updates.set_fusing(fuses)
                 case messages.SetTrust(trusted):
@@ -217,8 +216,8 @@ class CudaEngine:
         if updates.pending or level > _HOT:
             self.previews.before_update()
             level = max(level, updates.run(moment.frame, wait=by_hand))
-            if level is UpdateLevel.COLD:
-                self._reporter.spans.clear()
+            if level > UpdateLevel.HOT:
+                self.profiler.graph_changed()
         return level
 
     def _launch(self, compiled: CompiledGraph, level: UpdateLevel, advance: bool, by_hand: bool) -> bool:
@@ -232,15 +231,8 @@ class CudaEngine:
             for memory, contents in kept:
                 self.device.read(memory, contents)
         self.previews.before_launch(stream)
-        is_measured = updates.profiling
-        if is_measured:
-            self.launched_ns = time.perf_counter_ns()
-            stream.record(self.graph_start)
-            compiled.launch(stream, advance=advance)
-            stream.record(self._stop)
-        else:
-            compiled.launch(stream, advance=advance)
-        is_told = not (by_hand and is_measured)  # by hand, the report has the times of this very launch
+        self.profiler.launch(compiled, stream, now.frame, advance=advance, wait=by_hand)
+        is_told = not (by_hand and self.profiler.level)  # by hand, the report has the times of this very launch
         if is_told:
             reporter.renew(level, now=by_hand)
         stream.synchronize()
@@ -248,9 +240,8 @@ class CudaEngine:
             self.device.write(memory, contents)
         self.launches += 1
         self._is_current = True
-        if is_measured:
-            reporter.launch_ns.add(self._stop.elapsed_ns(self.graph_start))
-            reporter.spans.add(compiled.span_times())
+        if self.profiler.level:
+            self.profiler.collect()
         if compiled.status is not None or updates.found.status:
             updates.found.read_status(compiled, fresh=by_hand)
         return is_told

@@ -6,25 +6,22 @@ from collections.abc import Mapping
 from engine.blocktypes.value_blocks import Moment
 from engine.diagnostics import Diagnostic
 from engine.patch.changes import PortRef
-from engine.profiling.levels import ProfilingLevel
-from engine.profiling.statistics import Average, SpanTimes
 from engine.protocol.messages import EngineStatistics, FrameReport, UpdateLevel, UpdateRecord
+from engine.runtime.frame.profiler import Profiler
 from engine.runtime.model.context import CudaContext
 from engine.runtime.report.diagnostics_store import REPORT_INTERVAL_NS
 from engine.runtime.report.node_reports import NodeReports, append_counts
 from engine.runtime.update.updater import Updater
 
-# Looked up once: a frame compares with them several times.
-_HOT, _COLD, _SUMMARY = UpdateLevel.HOT, UpdateLevel.COLD, ProfilingLevel.SUMMARY
+# Looked up once: a frame compares with it several times.
+_HOT = UpdateLevel.HOT
 
 
 class Reporter:
     """Makes reports. `renew` may be called while the device works; `report` when it is done."""
 
-    def __init__(self, context: CudaContext, updates: Updater) -> None:
-        self._context, self._updates = context, updates
-        #: Measured times: spans by label, and the whole launch.
-        self.spans, self.launch_ns = SpanTimes(), Average()
+    def __init__(self, context: CudaContext, updates: Updater, profiler: Profiler) -> None:
+        self._context, self._updates, self._profiler = context, updates, profiler
         self._nodes = NodeReports(context)
         self.statistics = EngineStatistics(context.device.info.name)
         self._values: dict[str, float] = {}
@@ -46,16 +43,14 @@ class Reporter:
         changed = self._context.changed_blocks or updates.preparing != self._was_preparing
         if updates.found.diagnostics is not self._told or changed:
             self._follow()
-        if updates.profiling >= _SUMMARY:
+        profiler = self._profiler
+        is_other = profiler.level is not self.statistics.profiling
+        if profiler.level or is_other:
             time_ns = time.perf_counter_ns()
-            if now or time_ns - self._renewed_ns >= REPORT_INTERVAL_NS:
+            if now or is_other or time_ns - self._renewed_ns >= REPORT_INTERVAL_NS:
                 self._renewed_ns = time_ns
-                self._nodes.measure(self.spans.by_node())
+                self._nodes.measure(profiler.node_times())
                 self._count()
-        elif level is _COLD and self.launch_ns.mean is not None:
-            self._nodes.measure({})  # nothing is measured any more, and old times don't hold for this graph
-            self.launch_ns = Average()
-            self._count()
         if not self._context.value_graph.is_empty:
             time_ns = time.perf_counter_ns()
             if now or time_ns - self._valued_ns >= REPORT_INTERVAL_NS:
@@ -126,8 +121,8 @@ class Reporter:
             device=self._context.device.info.name,
             blocks=len(self._context.registry.placed),
             kernels=len(updates.compiled.kernels) if updates.compiled else 0,
-            launch_ns=self.launch_ns.mean,
-            profiling=updates.profiling,
+            launch_ns=self._profiler.launch_ns.mean or self._profiler.measured_ns.mean,
+            profiling=self._profiler.level,
             pool_used_bytes=pool.used_bytes,
             pool_allocated_bytes=pool.allocated_bytes,
         )

@@ -3,45 +3,50 @@
 import time
 
 from engine.compiler.executable.compiled_graph import CompiledGraph
-from engine.descriptions.entries import KernelEntry
 from engine.profiling.levels import ProfilingLevel
+from engine.profiling.profile import SpanProfile
 from engine.profiling.trace import TraceSlice
 from engine.runtime.frame.cuda_engine import CudaEngine
 
 
 def trace_frames(engine: CudaEngine, frames: int) -> list[TraceSlice]:
-    """Run `frames` frames at the per-kernel level and return what took time in each.
+    """Run `frames` frames, measure each kernel in every one of them, and return what took time in each.
 
-    Times of the device are measured from the launch, so both tracks line up to within the time of a launch.
+    Times of the device are measured from the launch, so both tracks line up to within the time of a launch. What is in
+    a loop has one slice for all its turns.
     """
-    engine.updates.set_profiling(ProfilingLevel.PER_KERNEL)
+    level = engine.profiler.level
+    engine.profiler.set_level(ProfilingLevel.DEEP_SYNC)
     slices: list[TraceSlice] = []
-    for _ in range(frames):
-        start_ns = time.perf_counter_ns()
-        report = engine.frame()
-        duration_ns = time.perf_counter_ns() - start_ns
-        details: dict[str, str | int] = {"frame": report.frame, "update": report.update_level.name}
-        slices.append(TraceSlice("engine", f"frame {report.frame}", start_ns, duration_ns, details))
-        if engine.updates.compiled is not None:
-            slices += _device_slices(engine, engine.updates.compiled)
+    try:
+        for _ in range(frames):
+            start_ns = time.perf_counter_ns()
+            report = engine.frame()
+            duration_ns = time.perf_counter_ns() - start_ns
+            details: dict[str, str | int] = {"frame": report.frame, "update": report.update_level.name}
+            slices.append(TraceSlice("engine", f"frame {report.frame}", start_ns, duration_ns, details))
+            profile, compiled = engine.profiler.profile(), engine.updates.compiled
+            if compiled is not None and profile.frame == report.frame:
+                slices += _device_slices(engine, compiled, profile.spans)
+    finally:
+        engine.profiler.set_level(level)
     return slices
 
 
-def _device_slices(engine: CudaEngine, compiled: CompiledGraph) -> list[TraceSlice]:
+def _device_slices(engine: CudaEngine, compiled: CompiledGraph, spans: tuple[SpanProfile, ...]) -> list[TraceSlice]:
     slices = []
     launches = {kernel.operation: kernel.kernel.kernel.fit(kernel.config) for kernel in compiled.kernels}
-    for label, (offset_ns, duration_ns) in compiled.span_intervals(engine.graph_start).items():
-        node, _, index = label.partition("#")
-        start_ns = engine.launched_ns + offset_ns
-        if not index:  # a patch with errors runs on as it was built, with whole blocks timed
-            slices.append(TraceSlice(engine.device.info.name, node, start_ns, duration_ns, {"block": node}))
+    for span in spans:
+        if not span.turns:
             continue
-        operation = compiled.plan.operations[int(index)]
-        entry = operation.entry
-        name = entry.kernel.entry if isinstance(entry, KernelEntry) else type(entry).__name__.removesuffix("Entry")
-        details: dict[str, str | int] = {"block": node}
-        launch = launches.get(int(index))
+        start_ns = engine.profiler.launched_ns + span.first_ns
+        details: dict[str, str | int] = {"block": span.node}
+        if span.turns > 1:
+            details |= {"turns": span.turns, "busy_ns": span.busy_ns}
+        launch = launches.get(span.operation)
         if launch is not None:
             details |= {"grid": str(launch.grid), "thread_block": str(launch.thread_block)}
-        slices.append(TraceSlice(engine.device.info.name, f"{node}: {name}", start_ns, duration_ns, details))
+        name = f"{span.node}: {span.name}" if span.node else span.name
+        duration_ns = span.last_ns - span.first_ns
+        slices.append(TraceSlice(engine.device.info.name, name, start_ns, duration_ns, details))
     return slices

@@ -209,7 +209,7 @@ def read_port(
         kernels = running if plan is fused else PlanKernels(plan, services.modules)
         numbers = plan.inlined.all_values(values)
         resources = Resources(memory, kernels, numbers, services.frame, libraries=services.libraries)
-        built = build_graph(plan, services.device, resources, {}, only=again)
+        built = build_graph(plan, services.device, resources, only=again)
         try:
             executable = built.graph.instantiate()
             try:
@@ -219,7 +219,7 @@ def read_port(
             finally:
                 executable.destroy()
         finally:
-            built.destroy()
+            built.graph.destroy()
     finally:
         for taken in private.values():
             services.pool.release(taken)

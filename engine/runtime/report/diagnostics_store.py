@@ -11,6 +11,7 @@ from engine.compiler.inlining import Inlined
 from engine.compiler.operations import FusedEntry
 from engine.compiler.plan import Plan
 from engine.descriptions.entries import ParameterArgument, StatusKind
+from engine.device.protocol import GraphNode
 from engine.diagnostics import DeviceError, Diagnostic, KernelFault, LoopStopped, Mend, error, warning
 from engine.patch.changes import PortRef
 from engine.runtime.memory.graph_memory import status_words
@@ -126,15 +127,19 @@ def _nodes_that_use(problem: KernelFault, compiled: CompiledGraph) -> list[str]:
     return sorted(nodes)
 
 
-def fault_diagnostic(problem: DeviceError, compiled: CompiledGraph | None) -> Diagnostic:
-    """Return the diagnostic of a device that failed while it ran `compiled`.
+def fault_diagnostic(
+    problem: DeviceError, compiled: CompiledGraph | None, operations: Mapping[GraphNode, int] | None = None
+) -> Diagnostic:
+    """Return the diagnostic of a device that failed while it ran `compiled`, or a copy with these `operations` by node.
 
     It names the node of a loop that was stopped, and that of a kernel that failed when only one node uses that kernel;
     when several do, the message names them.
     """
     if isinstance(problem, LoopStopped) and compiled is not None:
-        handles = compiled.variants[compiled.phase].built.handles
-        loop = next(index for index, handle in handles.items() if handle == problem.node)
+        if operations is None:
+            handles = compiled.variants[compiled.phase].built.handles
+            operations = {handle: index for index, handle in handles.items()}
+        loop = operations[GraphNode(problem.node)]
         return error(
             f"loop must end by itself, got {problem.turns:,} turns, after which it was stopped {problem.why}",
             node=compiled.plan.operations[loop].node,

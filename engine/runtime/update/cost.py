@@ -25,7 +25,6 @@ from engine.patch.applying import apply_change
 from engine.patch.changes import Change, Connection, Node, PortRef
 from engine.patch.document import Patch
 from engine.patch.rules import is_value_connection
-from engine.profiling.levels import ProfilingLevel
 from engine.protocol.messages import EditCost, KernelFilesChanged, SetProfiling, UpdateLevel
 from engine.protocol.questions import CostedEdit
 from engine.runtime.model.describe_patch import PatchDescription, PatchSnapshot, PlacedNode, describe_patch, look_up
@@ -49,7 +48,6 @@ class Published:
     plan: Plan | None = None
     estimates: Mapping[UpdateLevel, int] = field(default_factory=dict)
     kernel_files: frozenset[Path] = frozenset()
-    profiling: ProfilingLevel | None = None
     held: frozenset[str] | None = frozenset()
 
     @property
@@ -159,10 +157,7 @@ class _Estimate:
                 if used := paths & published.kernel_files:
                     cause = f"{min(path.name for path in used)} saved"
                     self._other.append(EditCost(UpdateLevel.CODE, cause))
-            case SetProfiling(level):
-                if published.plan is not None and level is not published.profiling:
-                    self._other.append(EditCost(UpdateLevel.COLD, f"profiling {level.name.lower()}"))
-            case changes.NodeMoved() | changes.NodeRenamed():
+            case SetProfiling() | changes.NodeMoved() | changes.NodeRenamed():
                 pass  # the engine runs the same
 
     def _restructure(self, level: UpdateLevel, cause: str) -> None:

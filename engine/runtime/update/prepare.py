@@ -23,7 +23,6 @@ from engine.compiler.plan import Plan, plan_what_can_run
 from engine.descriptions.entries import KernelEntry
 from engine.diagnostics import Diagnostic, GraphValidationError, KernelError, WarploomError, error
 from engine.processes.scope import Cancelled, check_cancelled
-from engine.profiling.levels import ProfilingLevel
 from engine.protocol.messages import BufferReport
 from engine.runtime.check.kernel_checks import count_problems, element_problems, launch_warnings
 from engine.runtime.memory.graph_memory import GraphMemory, MemoryRefused, allocate, keep_memory, require_memory
@@ -95,7 +94,6 @@ def prepare(
     services: DeviceServices,
     patch: PatchSnapshot,
     current: Current | None,
-    profiling: ProfilingLevel,
     *,
     rebuild: bool,
     fuses: bool,
@@ -131,21 +129,21 @@ def prepare(
     kept = current if not rebuild else None
     try:
         try:
-            _realise(prepared, services, planned.plan, profiling, kept)
+            _realise(prepared, services, planned.plan, kept)
         except MemoryRefused:
             if previous is None:
                 raise
             # A placement from scratch has no spare room for buffers to grow, and no gaps where they grew.
             anew = make_plan(fuses=fuses).plan
             assert anew is not None
-            _realise(prepared, services, anew, profiling, kept)
+            _realise(prepared, services, anew, kept)
         except KernelError:
             if planned.plan.unfused is planned.plan.schedule:
                 raise
             _log.exception("fused kernels can't be compiled")  # while each block's own kernel can
             alone = make_plan(previous=previous, fuses=False).plan
             assert alone is not None
-            _realise(prepared, services, alone, profiling, kept)
+            _realise(prepared, services, alone, kept)
         _look_ahead(prepared, services)
     except GraphValidationError as problem:
         if problem.__cause__ is not None:
@@ -184,9 +182,7 @@ def _same_block(a: BlockNode, b: BlockNode) -> bool:
     )
 
 
-def _realise(
-    prepared: Prepared, services: DeviceServices, plan: Plan, profiling: ProfilingLevel, current: Current | None
-) -> None:
+def _realise(prepared: Prepared, services: DeviceServices, plan: Plan, current: Current | None) -> None:
     """Build a plan, or find how to adjust the current graph to it; nothing stays claimed when that fails."""
     image_of = cache(services.modules.image)  # the search for a kernel's file takes long
     running = current.compiled if current is not None else None
@@ -212,7 +208,7 @@ def _realise(
         if running is not None and changes is not None and is_adjustable(changes):
             prepared.adjustment = adjust_graph(changes, device, resources, running)
         if prepared.adjustment is None:
-            prepared.compiled = compile_plan(plan, device, resources, spans(plan, profiling), running, changes)
+            prepared.compiled = compile_plan(plan, device, resources, running, changes)
     except BaseException:
         memory.abandon(pool, states)
         raise
@@ -246,21 +242,6 @@ def _adjusted_kernels(adjustment: Adjustment) -> list[KernelNode]:
         replace(n, kernel=change.kernel, config=change.config) if (change := changes.get(n.operation)) else n
         for n in kernels
     ]
-
-
-def spans(plan: Plan, profiling: ProfilingLevel) -> dict[int, str]:
-    """Return the operations that are timed at a level, by index, with the label of each span.
-
-    A region is timed as a whole, since CUDA records no events inside it.
-    """
-    labels: dict[int, str] = {}
-    for index, operation in enumerate(plan.operations):
-        if operation.node and operation.scope == 0:
-            if profiling >= ProfilingLevel.PER_KERNEL:
-                labels[index] = f"{operation.node}#{index}"
-            elif profiling >= ProfilingLevel.PER_BLOCK:
-                labels[index] = operation.node
-    return labels
 
 
 # Kernel swap: saved kernels are compiled and checked beside the running graph, then swapped into its nodes.

@@ -19,7 +19,6 @@ from engine.patch.applying import not_applied
 from engine.patch.changes import BlockTypesChanged, Change, ParameterChanged, nodes_of
 from engine.patch.trust import SavePlace
 from engine.processes.scope import Cancelled
-from engine.profiling.levels import ProfilingLevel
 from engine.protocol.messages import BufferReport, UpdateLevel, UpdateRecord
 from engine.runtime.model.context import Cause, CudaContext, UpdateSource
 from engine.runtime.report.diagnostics_store import DiagnosticsStore
@@ -37,11 +36,10 @@ _NOTHING: Applied = UpdateLevel.NONE, None
 class Updater:
     """Owns the running graph and the worker. It belongs to the engine's thread."""
 
-    def __init__(self, context: CudaContext, profiling: ProfilingLevel, tell: Callable[[Diagnostic], None]) -> None:
+    def __init__(self, context: CudaContext, tell: Callable[[Diagnostic], None]) -> None:
         """`tell` is called with what could not be followed."""
         self.context = context
         self._tell = tell
-        self.profiling = profiling
         self._fuses = True
         self._running = RunningGraph(context.services, context.parameters.values)
         #: Everything that is wrong with the patch and its kernels now.
@@ -84,12 +82,6 @@ class Updater:
         """True while a change waits for an update, or a job is under way."""
         context, dirty = self.context, self.context.dirty
         return bool(dirty.structure or context.parameters.changed or dirty.kernel_files or self._worker.is_busy)
-
-    def set_profiling(self, profiling: ProfilingLevel) -> None:
-        """Measure at another level, which takes a rebuild."""
-        if profiling is not self.profiling:
-            self.profiling = profiling
-            self.rebuild(f"profiling {profiling.name.lower()}")
 
     def set_fusing(self, fuses: bool) -> None:
         """Fuse kernels of neighbouring blocks or not, which takes a rebuild."""
@@ -201,12 +193,10 @@ class Updater:
         current = None
         if running.compiled and running.memory:
             current = Current(running.compiled, running.memory, self._built_values)
-        profiling, rebuild, self._rebuild = self.profiling, self._rebuild, False
-        # Kernels that are timed one by one run by themselves.
-        fuses = self._fuses and profiling < ProfilingLevel.PER_KERNEL
+        fuses, rebuild, self._rebuild = self._fuses, self._rebuild, False
 
         def job() -> Finish:
-            prepared = prepare(services, patch, current, profiling, rebuild=rebuild, fuses=fuses)
+            prepared = prepare(services, patch, current, rebuild=rebuild, fuses=fuses)
             return lambda: self._swap_graph(prepared, cause.text, rebuild)
 
         return cause, job
@@ -237,7 +227,7 @@ class Updater:
             self._costs.setdefault(level, deque(maxlen=_REMEMBERED)).append(cost_ns)
         estimates = {level: median_low(costs) for level, costs in self._costs.items()}
         plan = self.compiled.plan if self.compiled else None
-        self.published = Published(plan, estimates, job.kernel_files, self.profiling, self._held)
+        self.published = Published(plan, estimates, job.kernel_files, self._held)
         self._worker.retire(retired, wait=wait)
         self._waiting.clear()
         while self._deferred:

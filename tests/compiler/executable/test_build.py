@@ -76,12 +76,11 @@ def build(
     plan: Plan,
     device: FakeDevice,
     kernels: TypedKernel | None = None,
-    spans: Mapping[int, str] | None = None,
     values: Mapping[str, Mapping[str, object]] | None = None,
 ) -> tuple[BuiltGraph, Resources]:
     """Build on a device that only records."""
     given = resources(plan, kernels, values)
-    return build_graph(plan, device, given, spans or {}), given  # type: ignore[arg-type]  # it records
+    return build_graph(plan, device, given), given  # type: ignore[arg-type]  # it records
 
 
 def single(*more: Argument, kernels: TypedKernel | None = None, **values: object) -> tuple[Plan, BuiltGraph]:
@@ -147,10 +146,8 @@ def test_a_graph_that_cannot_be_finished_is_freed() -> None:
     plan = make_plan(graph(array("a", 3), node("n", i(), o()), wires=["a.out n.x"]))
     device = FakeDevice()
     with pytest.raises(GraphValidationError):
-        build(plan, device, kernel("u64"), spans={0: "n"})
+        build(plan, device, kernel("u64"))
     assert device.graphs[0].destroyed
-    assert device.events
-    assert all(event.destroyed for event in device.events)
 
 
 def test_a_graph_that_the_device_refuses_is_freed() -> None:
@@ -159,9 +156,8 @@ def test_a_graph_that_the_device_refuses_is_freed() -> None:
     device = FakeDevice()
     device.refuses = DeviceError("no")
     with pytest.raises(DeviceError, match="no"):
-        compile_plan(plan, device, resources(plan), {0: "n"})  # type: ignore[arg-type]  # it records
+        compile_plan(plan, device, resources(plan))  # type: ignore[arg-type]  # it records
     assert device.graphs[0].destroyed
-    assert all(event.destroyed for event in device.events)
 
 
 def test_dependencies_are_passed_on() -> None:
@@ -178,27 +174,6 @@ def test_dependencies_are_passed_on() -> None:
     assert [n.after for n in device.graphs[0].nodes] == [op.after for op in plan.operations] == [(), (0,), (0,), (1, 2)]
 
 
-def test_each_timed_block_has_an_event_on_either_side_and_branches_stay_parallel() -> None:
-    """A span starts when what the block waits for is done, and ends with its last operation."""
-    ports = (i(), o(), o("more"))
-    twice = node("t", *ports, entries=[launch(ports, "x", "out"), launch(ports, "x", "more")])
-    patch = graph(source("s", 4), twice, node("u", i(), o()), wires=["s.out t.x", "s.out u.x"])
-    plan, device = make_plan(patch), FakeDevice()
-    labels = {k: op.node for k, op in enumerate(plan.operations)}
-    built, _ = build(plan, device, spans=labels)
-    nodes = device.graphs[0]
-    assert [span.label for span in built.spans] == ["s", "t", "u"]
-    at = {n.what[0].number: k for k, n in enumerate(nodes.nodes) if n.kind == "event"}
-    kernels = [k for k, n in enumerate(nodes.nodes) if n.kind == "kernel"]
-    for span in built.spans:
-        start, stop = at[span.start.number], at[span.stop.number]  # type: ignore[attr-defined]
-        own = [kernels[index] for index, label in labels.items() if label == span.label]
-        assert all(nodes.reaches(k, start) and nodes.reaches(stop, k) for k in own)
-    s, t, u = ([kernels[k] for k, label in labels.items() if label == name] for name in "stu")
-    assert all(nodes.reaches(at[2], k) for k in s), "the span of t must not count the time of s"
-    assert not any(nodes.reaches(k, j) or nodes.reaches(j, k) for k in t for j in u)
-
-
 def test_a_region_is_a_conditional_node_whose_bodies_hold_its_blocks() -> None:
     """The kernels that set the condition get its handle; each branch has a graph of its own."""
     patch = graph(
@@ -213,7 +188,7 @@ def test_a_region_is_a_conditional_node_whose_bodies_hold_its_blocks() -> None:
     given = resources(plan, values={"loop": {"limit": 3}})
     given.status = FakePinned(np.zeros(1, np.uint32))  # type: ignore[assignment]  # it records
     given.memory[STATUS] = FakeMemory(99, 4)  # type: ignore[index]  # a dict
-    build_graph(plan, device, given, {})  # type: ignore[arg-type]  # it records
+    build_graph(plan, device, given)  # type: ignore[arg-type]  # it records
     (whole,) = device.graphs
     (choice,) = [made for made in whole.nodes if made.kind == "conditional"]
     kind, condition, (then, otherwise) = choice.what
@@ -227,14 +202,6 @@ def test_a_region_is_a_conditional_node_whose_bodies_hold_its_blocks() -> None:
     assert [made.kind for made in body.nodes] == ["memset", "kernel", "kernel", "kernel"]
 
 
-def test_without_spans_there_are_no_events() -> None:
-    """Profiling that nobody asked for costs nothing."""
-    device = FakeDevice()
-    build(make_plan(graph(source("s", 4))), device)
-    assert [n.kind for n in device.graphs[0].nodes] == ["kernel"]
-    assert device.events == []
-
-
 def compiled_with_gains() -> tuple[CompiledGraph, FakeExecutable]:
     """Two launches of one block take `gain`, one of them twice; the second also takes `other`."""
     ports = (i(), o())
@@ -242,7 +209,7 @@ def compiled_with_gains() -> tuple[CompiledGraph, FakeExecutable]:
     entries = [launch(ports, "x", "out", more=[gain, gain]), launch(ports, "x", "out", more=[gain, other])]
     plan = make_plan(graph(array("a", 5), node("n", *ports, entries=entries), wires=["a.out n.x"]))
     given = resources(plan, kernel("u64", "u64", "f32", "s32"), values={"n": {"gain": 1.0, "other": 2}})
-    compiled = compile_plan(plan, FakeDevice(), given, {})  # type: ignore[arg-type]  # it records
+    compiled = compile_plan(plan, FakeDevice(), given)  # type: ignore[arg-type]  # it records
     executable: Any = compiled.variants[0].executable
     return compiled, executable
 
@@ -266,11 +233,10 @@ def test_a_value_that_does_not_fit_leaves_the_others_written() -> None:
     assert [struct.unpack("<f", k.arguments.block.tobytes()[16:20]) for k in compiled.kernels] == [(4.0,), (4.0,)]
 
 
-def test_destroying_gives_graph_executable_and_events_back() -> None:
+def test_destroying_gives_graph_and_executable_back() -> None:
     """Memory and modules belong to others and stay."""
     plan, device = make_plan(graph(source("s", 4))), FakeDevice()
-    compiled = compile_plan(plan, device, resources(plan), {0: "s"})  # type: ignore[arg-type]  # it records
+    compiled = compile_plan(plan, device, resources(plan))  # type: ignore[arg-type]  # it records
     compiled.destroy()
     executable: Any = compiled.variants[0].executable
     assert executable.destroyed and device.graphs[0].destroyed
-    assert len(device.events) == 2 and all(event.destroyed for event in device.events)

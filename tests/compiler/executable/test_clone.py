@@ -19,19 +19,12 @@ from tests.compiler.support.random_edits import random_edit
 from tests.compiler.support.random_patches import RandomPatch
 from tests.compiler.support.running import Running
 from tests.compiler.test_plan_after_edits import again, plan_of
-from tests.compiler.test_random_patches import check_contents
+from tests.compiler.test_random_patches import LEVELS, check_contents
 from tests.fuzzing import seeds
 
 SEEDS = seeds(24)
 EDITS = 8
 FRAMES = 2
-
-
-def spans_of(plan: Plan, kind: int) -> dict[int, str]:
-    """Return no spans, one for each block, or one for each operation, which then tell its index."""
-    if not kind:
-        return {}
-    return {index: o.node if kind == 1 else f"{o.node}#{index}" for index, o in enumerate(plan.operations) if o.node}
 
 
 def edits(seed: int) -> Iterator[tuple[RandomPatch, Plan]]:
@@ -60,16 +53,15 @@ def in_use(running: Running) -> int:
 def test_edited_graphs_do_what_the_interpreter_does(device: Device, modules: ModuleCache, seed: int) -> None:
     """After each edit in a row, with live values set in between; overwritten buffers can be recomputed.
 
-    Every span has a time, and the pool has handed out exactly what the graph uses.
+    The pool has handed out exactly what the graph uses.
     """
     chance = random.Random(seed)
     running: Running | None = None
     values: dict[str, dict[str, int]] = {}
     for patch, plan in edits(seed):
         values = {node: values.get(node, given) for node, given in patch.values.items()}
-        spans = spans_of(plan, seed % 3)
         before = running
-        running = Running(plan, device, modules, values, spans, earlier=before)
+        running = Running(plan, device, modules, values, before, LEVELS[seed % 3])
         live = [(node, name) for node, given in values.items() for name in given if node in plan.description.by_id]
         if live:
             node, name = chance.choice(live)
@@ -80,7 +72,6 @@ def test_edited_graphs_do_what_the_interpreter_does(device: Device, modules: Mod
             expected.frame()
             running.frame()
             check_contents(running, expected)
-        assert running.compiled.span_times().keys() == set(spans.values())
         assert running.pool.used_bytes == in_use(running)
         for owner in list(plan.placement.offsets)[:: max(1, len(plan.placement.offsets) // 4)]:
             if not any(spec.append for spec in plan.description.by_id[owner.node].description.outputs):
@@ -91,7 +82,7 @@ def test_edited_graphs_do_what_the_interpreter_does(device: Device, modules: Mod
 
 @pytest.mark.parametrize("seed", SEEDS[::4])
 def test_objects_of_unchanged_blocks_are_reused(device: Device, modules: ModuleCache, seed: int) -> None:
-    """Argument blocks, events and memory of blocks that an edit does not touch are the same objects."""
+    """Argument blocks and memory of blocks that an edit does not touch are the same objects."""
     running: Running | None = None
     for patch, plan in edits(seed):
         before = running
@@ -101,12 +92,10 @@ def test_objects_of_unchanged_blocks_are_reused(device: Device, modules: ModuleC
             else {}
         )
         old_memory = dict(before.memory.by_owner) if before is not None else {}
-        old_spans = {s.label: s for s in before.compiled.variants[0].spans} if before is not None else {}
-        running = Running(plan, device, modules, patch.values, spans_of(plan, 1), earlier=before)
+        running = Running(plan, device, modules, patch.values, before)
         if before is None:
             continue
         changes = difference(before.plan, plan)
-        renewed = {plan.operations[index].node for index in changes.renewed | changes.retied}
         moved = {
             owner
             for owner, memory in running.memory.by_owner.items()
@@ -119,9 +108,6 @@ def test_objects_of_unchanged_blocks_are_reused(device: Device, modules: ModuleC
                 assert kernel.arguments is old[kernel.node, operation.place]
                 kept += 1
         assert kept or moved or len(changes.renewed) == len(plan.operations)
-        for span in running.compiled.variants[0].spans:
-            if span.label not in renewed:
-                assert (span.start, span.stop) == (old_spans[span.label].start, old_spans[span.label].stop)
         for owner, buffer in plan.buffers.allocations.items():
             is_kept = plan.description.by_id[owner.node] is before.plan.description.by_id.get(owner.node)
             if buffer.lifetime is Lifetime.PROVIDED and is_kept:

@@ -11,11 +11,13 @@ import numpy as np
 from engine.compiler.buffers import Lifetime
 from engine.compiler.executable.arguments import Resources
 from engine.compiler.executable.compiled_graph import compile_plan
+from engine.compiler.executable.instrument import ClockKernels, Instrumented, spans
 from engine.compiler.frame import Frame
 from engine.compiler.operations import FRAME
 from engine.compiler.plan import Plan
 from engine.device.device import Device
 from engine.patch.changes import PortRef
+from engine.profiling.levels import ProfilingLevel
 from engine.runtime.memory.buffer_pool import BufferPool
 from engine.runtime.memory.graph_memory import allocate, keep_memory, status_words
 from engine.runtime.memory.state_store import StateStore
@@ -28,7 +30,8 @@ RUBBISH = 0xA5
 class Running:
     """A compiled plan with memory of its own; `close` gives everything back.
 
-    It is built from an `earlier` one, if given, and replaces it.
+    It is built from an `earlier` one, if given, and replaces it. At a `level` of blocks or kernels, every
+    other frame is that of an instrumented copy.
     """
 
     def __init__(
@@ -37,10 +40,12 @@ class Running:
         device: Device,
         modules: ModuleCache,
         values: Mapping[str, Mapping[str, Any]],
-        spans: Mapping[int, str] | None = None,
         earlier: Running | None = None,
+        level: ProfilingLevel = ProfilingLevel.NONE,
     ) -> None:
         self.plan = plan
+        self._level = level
+        self._copies: list[Instrumented] = []
         self._device = device
         self.pool = earlier.pool if earlier else BufferPool(device)
         self._values = values
@@ -53,13 +58,15 @@ class Running:
         resources = Resources(
             self.memory.by_owner, kernels, values, self._uniforms, self.memory.status, self.memory.swapped
         )
-        self.compiled = compile_plan(plan, device, resources, spans or {}, earlier.compiled if earlier else None)
+        self.compiled = compile_plan(plan, device, resources, earlier.compiled if earlier else None)
         self._stream = earlier._stream if earlier else device.create_stream()
         self._frame = 0
         self._states.commit(self.memory.states, ())
         if earlier is not None:
             self.compiled.take_over(earlier.compiled)
             self.memory.take_over(earlier.memory)
+            for copied in earlier._copies:
+                copied.destroy()
             earlier.compiled.destroy()
             earlier.memory.release(self.pool)
             self._states.clear()
@@ -69,9 +76,30 @@ class Running:
         for owner in self.plan.placement.offsets:
             self._device.fill(self.memory.by_owner[owner], RUBBISH)
         self._uniforms.array["index"] = self._frame
-        self.compiled.launch(self._stream)
+        if self._level and self._frame % 2 == 0:
+            self._measure()
+        else:
+            self.compiled.launch(self._stream)
         self._stream.synchronize()
         self._frame += 1
+
+    def _measure(self) -> None:
+        """Launch the instrumented copy; what lies outside of all regions must have run once."""
+        if not self._copies:
+            found, clock = spans(self.plan, self._level), ClockKernels(self._device)
+            self._copies = [
+                Instrumented(self.plan, variant, self._device, self._uniforms, self.memory.status, found, clock)
+                for variant in self.compiled.variants
+            ]
+        self.compiled.advance()
+        copied = self._copies[self.compiled.phase]
+        copied.launch(self._stream)
+        self._stream.synchronize()
+        for span, measured in zip(copied.spans, copied.read(), strict=True):
+            if not self.plan.operations[span.operations[0]].scope:
+                assert measured["turns"] == 1
+                assert 0 <= measured["first_ns"] <= measured["last_ns"]
+                assert 0 < measured["busy_ns"] <= max(1, measured["last_ns"] - measured["first_ns"])
 
     def read_again(self, owner: PortRef) -> np.ndarray[Any, Any]:
         """Return what an allocation held in the last frame; as in the engine, it is computed again if overwritten."""
@@ -101,6 +129,8 @@ class Running:
 
     def close(self) -> None:
         """Give everything back."""
+        for copied in self._copies:
+            copied.destroy()
         self.memory.status = None  # it goes with the graph
         self.compiled.destroy()
         self._stream.destroy()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine import Engine, Patch
+from engine import Engine, Patch, ProfilingLevel
 from engine.diagnostics import Diagnostic, WarploomError
 from engine.protocol.messages import Observe, Reset, SetRunning, Viewing
 from engine.protocol.outbox import Happening
@@ -86,7 +86,7 @@ def test_the_next_launch_waits_on_the_device_until_the_picture_was_read(
         monkeypatch.setattr(
             device, "launch", lambda *a, _launch=device.launch, **k: (device.log.append("reduce"), _launch(*a, **k))
         )
-        core.updates.set_profiling(core.updates.profiling)
+        core.profiler.set_level(ProfilingLevel.NONE)
         device.is_late = True
         engine.post(Observe({"show": Viewing((8, 8))}))
         device.log.clear()

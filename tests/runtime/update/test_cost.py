@@ -27,7 +27,7 @@ from engine.patch.changes import (
     ParameterChanged,
     PortRef,
 )
-from engine.protocol.messages import KernelFilesChanged, SetProfiling
+from engine.protocol.messages import KernelFilesChanged, SetFusing, SetProfiling
 from tests.benchmarks.bench_frame import chain
 from tests.fuzzing import many
 from tests.runtime.conftest import SCALE, Kernels
@@ -197,8 +197,7 @@ def test_levels_of_single_changes(kernels: Kernels, device: Device) -> None:
             (ParameterChanged("scale", "unused", 3.0, 2.0), NONE),
             (ParameterChanged("make", "count", 61, 60), WARM),
             (ParameterChanged("data", "data", np.zeros(8, np.float32), None), WARM),
-            (SetProfiling(ProfilingLevel.NONE), COLD),
-            (SetProfiling(ProfilingLevel.PER_BLOCK), NONE),
+            (SetProfiling(ProfilingLevel.NONE), NONE),
             (KernelFilesChanged(frozenset({(kernels.folder / "scale.cu").resolve()})), CODE),
             (KernelFilesChanged(frozenset({(kernels.folder / "show.cu").resolve()})), NONE),
             (BlockTypesChanged(frozenset({"test_run.scale"})), COLD),
@@ -256,8 +255,7 @@ def test_records_name_the_author_and_the_cost(kernels: Kernels, device: Device) 
         assert after(patch.undo) == ("WARM", "undo", "count of make")
         saved = kernels.write("scale.cu", SCALE.replace("* factor", "+ factor"))
         assert after(lambda: engine.post(saved)) == ("CODE", "kernel file", "scale.cu saved")
-        profiling = SetProfiling(ProfilingLevel.NONE)
-        assert after(lambda: engine.post(profiling)) == ("COLD", "engine", "profiling none")
+        assert after(lambda: engine.post(SetFusing(False))) == ("COLD", "engine", "kernels no longer fused")
         patch.set("scale", factor=9.0)
         report = engine.step()
         assert (report.update_level, report.updates) == (HOT, ())

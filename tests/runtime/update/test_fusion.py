@@ -151,17 +151,15 @@ def test_a_producer_of_two_blocks_is_computed_once_or_again(device: Device) -> N
             np.testing.assert_allclose(engine.read(totals[0]["out"]), np.sum(made, dtype=np.float64), atol=1e-3)
 
 
-def test_profiling_each_kernel_undoes_it(device: Device) -> None:
-    """Each block then has a time of its own."""
+def test_fused_kernels_are_measured_as_they_run(device: Device) -> None:
+    """The block whose kernel does the work of both has the time, at any level."""
     patch, nodes = chain("x * k", "x + k")
     with Engine(patch, device=device) as engine:
-        engine.step()
-        engine.post(SetProfiling(ProfilingLevel.PER_KERNEL))
-        report = engine.step()
-        assert kernels(report, nodes) == [1, 1]
-        assert all(report.nodes[node.id].time_ns is not None for node in nodes)
-        engine.post(SetProfiling(ProfilingLevel.PER_BLOCK))
-        assert kernels(engine.step(), nodes) == [nodes[1].id, 1]
+        for level in (ProfilingLevel.PER_BLOCK, ProfilingLevel.PER_KERNEL):
+            engine.post(SetProfiling(level))
+            report = engine.step()
+            assert kernels(report, nodes) == [nodes[1].id, 1]
+            assert [report.nodes[node.id].time_ns is None for node in nodes] == [True, False]
 
 
 def test_a_switch_turns_it_off(device: Device) -> None:

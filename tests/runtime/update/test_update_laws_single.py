@@ -75,7 +75,7 @@ EDITS: dict[str, Edit] = {
         "scale.cu saved",
     ),
     "signature": (lambda p, a, k, e: e.post(k.write("scale.cu", WIDER)), (COLD,), "scale.cu saved"),
-    "profiling": (lambda p, a, k, e: e.post(SetProfiling(ProfilingLevel.PER_KERNEL)), (COLD,), "profiling per_kernel"),
+    "profiling": (lambda p, a, k, e: e.post(SetProfiling(ProfilingLevel.PER_KERNEL)), (NONE,), ""),
     "added": (lambda p, a, k, e: p.add("test_small.make", node_id="more"), (COLD,), "block more"),
     "removed": (lambda p, a, k, e: p.remove("scale1"), (COLD,), "scale1"),
     "connected": (lambda p, a, k, e: p.connect(p["make"]["out"], p["scale0"]["x"]), (COLD,), "make.out -> scale0.x"),

@@ -254,7 +254,7 @@ class Editor:
         """Measure at another level."""
         levels = [level for level in ProfilingLevel if level is not self.profiling]
         self.profiling = self.chance.choice(levels)
-        return Done(f"profile {self.profiling.name}", frozenset({COLD}), [SetProfiling(self.profiling)])
+        return Done(f"profile {self.profiling.name}", frozenset({NONE}), [SetProfiling(self.profiling)])
 
     def reset(self) -> Done:
         """Begin again."""

@@ -1,0 +1,315 @@
+"""Instrumenting: a second executable of a built graph, in which small kernels take the time around its operations.
+
+It launches the same kernels and library calls over the same memory, and shares the argument blocks, so a frame through
+it computes what any other does. The kernels that take the time run in bodies and child graphs as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+
+from engine.compiler.executable.arguments import Resources
+from engine.compiler.executable.build import build_graph
+from engine.compiler.executable.compiled_graph import Variant
+from engine.compiler.executable.nodes import KernelNode, NodeMaker
+from engine.compiler.plan import Plan
+from engine.descriptions.entries import CaptureEntry, ConditionArgument, KernelEntry
+from engine.device.arguments import KernelArguments, pack_arguments
+from engine.device.device import Device
+from engine.device.graph import Graph
+from engine.device.protocol import (
+    Capture,
+    Condition,
+    GraphNode,
+    LaunchConfig,
+    LoadedKernel,
+    Memory,
+    PinnedArray,
+    Stream,
+    part_of,
+)
+from engine.profiling.levels import ProfilingLevel
+
+#: What the kernels know of one span: when it began last, its first begin and last end, and the sum of its turns.
+_SLOT = np.dtype([("began", "<u8"), ("first", "<u8"), ("last", "<u8"), ("busy_ns", "<u8"), ("turns", "<u8")])
+_ONE_THREAD = LaunchConfig((1, 1, 1), (1, 1, 1))
+
+_CALIBRATED = 16
+#: `begin` and `end` take the time of a span; its slot begins as zeros. Only ordered launches touch the same slot.
+CLOCK_PTX = """\
+.version 6.0
+.target sm_50
+.address_size 64
+
+.visible .entry begin(.param .u64 slot)
+{
+	.reg .pred %again;
+	.reg .b64 %slot, %now, %first;
+	ld.param.u64 %slot, [slot];
+	cvta.to.global.u64 %slot, %slot;
+	mov.u64 %now, %globaltimer;
+	st.global.u64 [%slot], %now;
+	ld.global.u64 %first, [%slot+8];
+	setp.ne.u64 %again, %first, 0;
+	@%again bra done;
+	st.global.u64 [%slot+8], %now;
+done:
+	ret;
+}
+
+.visible .entry end(.param .u64 slot)
+{
+	.reg .b64 %slot, %now, %began, %busy, %turns;
+	ld.param.u64 %slot, [slot];
+	cvta.to.global.u64 %slot, %slot;
+	mov.u64 %now, %globaltimer;
+	ld.global.u64 %began, [%slot];
+	ld.global.u64 %busy, [%slot+24];
+	ld.global.u64 %turns, [%slot+32];
+	sub.u64 %began, %now, %began;
+	add.u64 %busy, %busy, %began;
+	add.u64 %turns, %turns, 1;
+	st.global.u64 [%slot+16], %now;
+	st.global.u64 [%slot+24], %busy;
+	st.global.u64 [%slot+32], %turns;
+	ret;
+}
+
+.visible .entry nothing()
+{
+	ret;
+}
+"""
+
+
+class Span(NamedTuple):
+    """What is timed as one: operations of one block in one scope, or a single one; `node` is "" for the graph's own."""
+
+    node: str
+    operations: tuple[int, ...]
+
+
+#: The times of one span in one launch, in nanoseconds: begin of its first turn, end of its last one, sum of all turns.
+#: The first two count from the first begin of any span. A span that did not run has 0 turns.
+SPAN_TIME = np.dtype([("first_ns", "<i8"), ("last_ns", "<i8"), ("busy_ns", "<i8"), ("turns", "<i8")])
+
+
+def spans(plan: Plan, level: ProfilingLevel) -> tuple[Span, ...]:
+    """Return what is timed at a level: each block in each of its scopes, or each operation."""
+    if level >= ProfilingLevel.PER_KERNEL:
+        return tuple(Span(operation.node, (index,)) for index, operation in enumerate(plan.operations))
+    found: dict[tuple[str, int], list[int]] = {}
+    for index, operation in enumerate(plan.operations) if level >= ProfilingLevel.PER_BLOCK else ():
+        if operation.node:
+            found.setdefault((operation.node, operation.scope), []).append(index)
+    return tuple(Span(node, tuple(members)) for (node, _), members in found.items())
+
+
+class ClockKernels:
+    """The kernels of `CLOCK_PTX`, loaded. A span takes `bias_ns` longer than the kernel in it."""
+
+    def __init__(self, device: Device) -> None:
+        self._module = device.load_module(CLOCK_PTX)
+        self.begin, self.end = self._module.kernel("begin"), self._module.kernel("end")
+        self.bias_ns = self._measure_bias(device)
+
+    def add(self, graph: Graph, kernel: LoadedKernel, slot: Memory, after: Sequence[GraphNode]) -> GraphNode:
+        """Add the launch of `begin` or `end` for a slot."""
+        return graph.add_kernel(kernel, _ONE_THREAD, pack_arguments(kernel.parameters, [slot]), after)
+
+    def _measure_bias(self, device: Device) -> int:
+        """Return the shortest span around a kernel that does nothing."""
+        nothing, graph, stream = self._module.kernel("nothing"), device.create_graph(), device.create_stream()
+        slots = device.allocate(_CALIBRATED * _SLOT.itemsize)
+        try:
+            last: list[GraphNode] = []
+            for number in range(_CALIBRATED):
+                slot = _slot(slots, number)
+                begun = self.add(graph, self.begin, slot, last)
+                done = graph.add_kernel(nothing, _ONE_THREAD, pack_arguments((), []), [begun])
+                last = [self.add(graph, self.end, slot, [done])]
+            executable, found = graph.instantiate(), np.empty(_CALIBRATED, _SLOT)
+            for _ in range(2):  # the first launch takes longer
+                device.fill(slots, 0)
+                executable.launch(stream)
+                stream.synchronize()
+            device.read(slots, found)
+            executable.destroy()
+            return int(found["busy_ns"].min())
+        finally:
+            graph.destroy()
+            stream.destroy()
+            slots.free()
+
+    def unload(self) -> None:
+        """Unload them, once the executables that use them are destroyed."""
+        self._module.unload()
+
+
+class Instrumented:
+    """An executable that leaves the times of `spans`; it is valid until its variant is changed above HOT."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        variant: Variant,
+        device: Device,
+        frame: PinnedArray,
+        status: PinnedArray | None,
+        spans: Sequence[Span],
+        clock: ClockKernels,
+    ) -> None:
+        """`frame` and `status` are the arrays of the frame uniforms and of the status words."""
+        self.spans, self._bias_ns = tuple(spans), clock.bias_ns
+        size_bytes = max(1, len(spans)) * _SLOT.itemsize
+        self._slots = device.allocate(size_bytes)
+        try:
+            self._zeros = device.pinned(np.zeros(size_bytes, np.uint8))
+            self._results = device.pinned(np.zeros(max(1, len(spans)), _SLOT))
+            maker = _SameNodes(plan, variant, device, Resources(variant.memory, {}, {}, frame, status))
+            timer = SpanTimer(plan, self.spans, clock, self._slots)
+            self._built = build_graph(plan, device, maker.resources, maker=maker, timer=timer)
+            #: The operations of loops and other nodes by their nodes in this graph.
+            self.operations: Mapping[GraphNode, int] = timer.operations
+            self._copies = maker.copies
+            try:
+                self._executable = self._built.graph.instantiate()
+            except BaseException:
+                self._built.graph.destroy()
+                raise
+        except BaseException:
+            self._slots.free()
+            raise
+        self._versions = [kernel.arguments.version for kernel in self._built.kernels]
+
+    def launch(self, stream: Stream) -> None:
+        """Launch it with the values that argument blocks hold now; `read` what it leaves before the next launch."""
+        for copied in self._copies:
+            copied.follow()
+        versions, stale = self._versions, []
+        for position, kernel in enumerate(self._built.kernels):
+            if kernel.arguments.version != versions[position]:
+                versions[position] = kernel.arguments.version
+                stale.append(kernel.handle)
+        if stale:
+            self._executable.refresh(stale)
+        stream.copy(self._slots, self._zeros, self._slots.size_bytes)
+        self._executable.launch(stream)
+        stream.copy(self._results, self._slots, self._slots.size_bytes)
+
+    def read(self) -> np.ndarray[Any, Any]:
+        """Return the times of the spans in the last launch, which must be done, as `SPAN_TIME`.
+
+        The sums leave out what the clock takes itself.
+        """
+        slots = self._results.array[: len(self.spans)]
+        turns = slots["turns"].astype(np.int64)
+        ran = turns > 0
+        origin = slots["first"][ran].min() if ran.any() else 0
+        found = np.zeros(len(self.spans), SPAN_TIME)
+        found["first_ns"], found["last_ns"] = slots["first"] - origin, slots["last"] - origin
+        found["busy_ns"] = np.maximum(slots["busy_ns"].astype(np.int64) - self._bias_ns * turns, 1)
+        found["turns"] = turns
+        found[~ran] = 0
+        return found
+
+    def destroy(self) -> None:
+        """Give everything back."""
+        self._executable.destroy()
+        self._built.graph.destroy()
+        self._slots.free()
+        self._zeros.free()
+        self._results.free()
+
+
+class _CopiedArguments:
+    """A copy of an argument block with another condition in it: a condition belongs to one graph."""
+
+    def __init__(self, source: KernelArguments, places: Sequence[int], condition: Condition) -> None:
+        self._source, self._places, self._condition = source, places, condition
+        parameters = source.layout.parameters
+        self.arguments = pack_arguments(parameters, [bytes(parameter.size_bytes) for parameter in parameters])
+        self._version = -1
+        self.follow()
+
+    def follow(self) -> None:
+        """Take over what was written into the source."""
+        if self._version != self._source.version:
+            self._version = self._source.version
+            self.arguments.block[:] = self._source.block
+            for place in self._places:
+                self.arguments.set(place, self._condition)  # which counts as a new version
+
+
+class _SameNodes(NodeMaker):
+    """Makes the nodes that a variant has now."""
+
+    def __init__(self, plan: Plan, variant: Variant, device: Device, resources: Resources) -> None:
+        super().__init__(plan, device, resources)
+        self.resources = resources
+        self.copies: list[_CopiedArguments] = []
+        self._kernels = {node.operation: node for node in variant.kernels}
+        self._captures = {node.operation: node.capture for node in variant.built.captured}
+
+    def kernel(self, index: int, entry: KernelEntry, condition: Condition | None) -> KernelNode:
+        """Return the same launch; only a kernel that sets a condition has arguments of its own."""
+        known = self._kernels[index]
+        arguments = known.arguments
+        if condition is not None:
+            places = [place for place, given in enumerate(entry.arguments) if isinstance(given, ConditionArgument)]
+            copied = _CopiedArguments(arguments, places, condition)
+            self.copies.append(copied)
+            arguments = copied.arguments
+        return msgspec.structs.replace(known, arguments=arguments)
+
+    def capture(self, index: int, entry: CaptureEntry) -> Capture:
+        """Return the same library calls."""
+        return self._captures[index]
+
+
+class SpanTimer:
+    """Adds a kernel before the operations of each span and one behind them."""
+
+    def __init__(self, plan: Plan, spans: Sequence[Span], clock: ClockKernels, slots: Memory) -> None:
+        self._operations, self._spans, self._clock = plan.operations, spans, clock
+        self._of = {index: number for number, span in enumerate(spans) for index in span.operations}
+        self._left = [len(span.operations) for span in spans]
+        self._begins: dict[int, GraphNode] = {}
+        self._slots = slots
+        self.operations: dict[GraphNode, int] = {}
+
+    def before(
+        self, graph: Graph, index: int, after: Sequence[GraphNode], handles: Mapping[int, GraphNode]
+    ) -> Sequence[GraphNode]:
+        number = self._of.get(index)
+        if number is None:
+            return after
+        begin = self._begins.get(number)
+        if begin is None:  # when everything that the span's operations wait for is done
+            outside = {i for member in self._spans[number].operations for i in self._operations[member].after}
+            outside -= {*self._spans[number].operations}
+            known = sorted({*after, *(handles[i] for i in outside if i in handles)})
+            slot = _slot(self._slots, number)
+            begin = self._begins[number] = self._clock.add(graph, self._clock.begin, slot, known)
+        return [*after, begin]
+
+    def behind(self, graph: Graph, index: int, handles: dict[int, GraphNode]) -> None:
+        self.operations[handles[index]] = index
+        number = self._of.get(index)
+        if number is None:
+            return
+        self._left[number] -= 1
+        if not self._left[number]:
+            members = self._spans[number].operations
+            done = sorted({handles[member] for member in members})
+            end = self._clock.add(graph, self._clock.end, _slot(self._slots, number), done)
+            # What follows must not disturb the clock.
+            handles.update(dict.fromkeys(members, end))
+
+
+def _slot(slots: Memory, number: int) -> Memory:
+    return part_of(slots, number * _SLOT.itemsize, _SLOT.itemsize)

@@ -1,0 +1,50 @@
+"""A profile: what one measured frame cost, span by span, with statistics of those before it."""
+
+import msgspec
+
+from engine.profiling.levels import ProfilingLevel
+
+
+class SpanProfile(msgspec.Struct, frozen=True):
+    """A block in one of its scopes, or one operation of it, in a measured frame. All times are nanoseconds.
+
+    `node` is the block's id, with those of the composites around it ("mix/blur"), or "" for what the graph does for
+    itself. `name` is the kernel's, or says what the operation does; "" for a whole block. `region` is the node of the
+    region that it is inside of, or "". `operation` is its index in the plan; -1 for a whole block.
+
+    `first_ns` and `last_ns` are the begin of its first turn and the end of its last one, after the begin of the frame's
+    first span. `busy_ns` is the sum over all `turns`; outside of loops there is one. `mean_ns` and `p99_ns` are those
+    of the sum over the frames that were measured lately.
+    """
+
+    node: str
+    name: str
+    region: str
+    operation: int
+    first_ns: int
+    last_ns: int
+    busy_ns: int
+    turns: int
+    mean_ns: int
+    p99_ns: int
+
+
+class Profile(msgspec.Struct, frozen=True):
+    """The last frame that was measured. All times are nanoseconds.
+
+    `launch_ns` is how long a launch of the graph takes without measuring, `measured_ns` with it, both means of the last
+    samples. `cost_ns` is what one sample takes, on the device and off it; `every_ns` the time between two samples.
+    """
+
+    frame: int
+    level: ProfilingLevel
+    launch_ns: int | None
+    measured_ns: int | None
+    cost_ns: int
+    every_ns: int
+    spans: tuple[SpanProfile, ...] = ()
+
+    @property
+    def overhead(self) -> float:
+        """The share of the time that measuring takes."""
+        return self.cost_ns / self.every_ns if self.every_ns else 0.0

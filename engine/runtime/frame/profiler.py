@@ -1,0 +1,225 @@
+"""The profiler: launches the running graph, measures some of its launches, and reads their times without waiting.
+
+Two kinds of launches are measured, in turn: the graph as it is, between two events, and its instrumented copy, which
+leaves the time of every span. The difference is what measuring costs, and says how often it may be done.
+"""
+
+import time
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.compiler.executable.compiled_graph import CompiledGraph
+from engine.compiler.executable.instrument import SPAN_TIME, Instrumented, Span, spans
+from engine.compiler.inlining import owner
+from engine.compiler.inspection.labels import name
+from engine.compiler.plan import Plan
+from engine.device.device import Device
+from engine.device.protocol import Event, GraphNode, PinnedArray, Stream
+from engine.profiling.levels import ProfilingLevel
+from engine.profiling.profile import Profile, SpanProfile
+from engine.profiling.sampling import Sampler
+from engine.profiling.statistics import Average, History
+from engine.runtime.frame.instrumented_graph import InstrumentedGraph
+
+#: Launches whose times may be under way at once.
+IN_FLIGHT = 3
+
+
+@dataclass
+class _Sample:
+    """A measured launch: the events at either end, its frame, and what measuring took on the engine's thread."""
+
+    start: Event
+    stop: Event
+    frame: int = 0
+    host_ns: int = 0
+    #: The copy that was launched; None for the graph as it is.
+    copied: Instrumented | None = None
+    is_current: bool = True
+
+
+class Profiler:
+    """Launches graphs for the engine's thread; `level` says how much is measured."""
+
+    def __init__(self, device: Device, frame: PinnedArray, level: ProfilingLevel) -> None:
+        """`frame` is the array of the frame uniforms."""
+        self.level = level
+        self.sampler = Sampler()
+        #: The time of a launch without measuring spans, and with it.
+        self.launch_ns, self.measured_ns = Average(), Average()
+        #: Operations by node of the copy that was launched last; None when the graph was launched as it is.
+        self.operations: Mapping[GraphNode, int] | None = None
+        #: When the copy was launched last, on the clock of `time.perf_counter_ns`.
+        self.launched_ns = 0
+        self._graph = InstrumentedGraph(device, frame)
+        self._free = [_Sample(device.create_event(), device.create_event()) for _ in range(IN_FLIGHT)]
+        self._waiting: deque[_Sample] = deque()
+        self._plan: Plan | None = None
+        self._spans: tuple[Span, ...] = ()
+        #: For each span the node of the patch that its time counts for, if any.
+        self._counted: list[str | None] = []
+        self._history = History(0)
+        self._last = np.zeros(0, SPAN_TIME)
+        self._last_frame = 0
+        self._was_copy = False
+        self._cost_ns = self._every_ns = 0
+        self._sampled_ns = time.perf_counter_ns()
+
+    def set_level(self, level: ProfilingLevel) -> None:
+        """Measure at another level from now on."""
+        if level is not self.level:
+            self.level = level
+            self.graph_changed()
+            self._begin_again()
+
+    def graph_changed(self) -> None:
+        """Follow a change of the running graph above HOT: nothing that was under way counts."""
+        for sample in self._waiting:
+            sample.is_current = False
+        self._graph.forget()
+        self._was_copy = False
+        self.sampler.begin_again()
+
+    def launch(self, compiled: CompiledGraph, stream: Stream, frame: int, *, advance: bool, wait: bool) -> None:
+        """Launch the graph, or its copy; with `wait`, a copy that is not built yet is waited for."""
+        self.operations = None
+        begun_ns = time.perf_counter_ns() if self.level else 0
+        if not begun_ns or not self._free or not self._is_due(begun_ns):
+            compiled.launch(stream, advance=advance)
+            return
+        if compiled.plan is not self._plan:
+            self._follow(compiled.plan)
+        if advance:
+            compiled.advance()
+        copied = self._next_copy(compiled, begun_ns, wait)
+        sample = self._free.pop()
+        sample.frame, sample.copied, sample.is_current = frame, copied, True
+        begun_ns = time.perf_counter_ns()
+        stream.record(sample.start)
+        if copied is None:
+            launched_ns = time.perf_counter_ns()
+            compiled.launch(stream, advance=False)
+            begun_ns += time.perf_counter_ns() - launched_ns  # which any frame takes
+        else:
+            self.operations, self.launched_ns = copied.operations, time.perf_counter_ns()
+            copied.launch(stream)
+        stream.record(sample.stop)
+        sample.host_ns = time.perf_counter_ns() - begun_ns
+        self._waiting.append(sample)
+
+    def collect(self) -> bool:
+        """Take the times of launches that are done; return whether there were any."""
+        is_new = False
+        while self._waiting and self._waiting[0].stop.is_reached:
+            sample = self._waiting.popleft()
+            self._free.append(sample)
+            if sample.is_current:
+                self._take(sample)
+                is_new = True
+        return is_new
+
+    def node_times(self) -> dict[str, int]:
+        """Return the mean time of each node of the patch lately, in nanoseconds; regions count all that is in them."""
+        totals: dict[str, float] = {}
+        if not self._history.is_empty:
+            for node, time_ns in zip(self._counted, self._history.means().tolist(), strict=True):
+                if node is not None:
+                    totals[node] = totals.get(node, 0) + time_ns
+        return {node: round(time_ns) for node, time_ns in totals.items()}
+
+    def profile(self) -> Profile:
+        """Return what the last measured frame cost."""
+        found = []
+        plan = self._plan
+        if plan is not None and not self._history.is_empty:
+            rounded = np.rint((self._history.means(), self._history.percentiles(0.99))).astype(np.int64)
+            means, high = rounded.tolist()
+            for span, at, mean_ns, p99_ns in zip(self._spans, self._last.tolist(), means, high, strict=True):
+                single = self.level >= ProfilingLevel.PER_KERNEL
+                first = plan.operations[span.operations[0]]
+                region = plan.operations[plan.scopes[first.scope].region].node if first.scope else ""
+                index = span.operations[0] if single else -1
+                called = name(plan, index) if single else ""
+                first_ns, last_ns, busy_ns, turns = at
+                times = first_ns, last_ns, busy_ns, turns, mean_ns, p99_ns
+                found.append(SpanProfile(span.node, called, region, index, *times))
+        return Profile(
+            self._last_frame,
+            self.level,
+            self.launch_ns.mean,
+            self.measured_ns.mean,
+            self._cost_ns,
+            self._every_ns,
+            tuple(found),
+        )
+
+    def close(self) -> None:
+        """Give everything back."""
+        self._graph.close()
+        for sample in (*self._free, *self._waiting):
+            sample.start.destroy()
+            sample.stop.destroy()
+
+    def _is_due(self, now_ns: int) -> bool:
+        return self.level is ProfilingLevel.DEEP_SYNC or self.sampler.is_due(now_ns)
+
+    def _next_copy(self, compiled: CompiledGraph, now_ns: int, wait: bool) -> Instrumented | None:
+        """Return the copy to be launched, None for the graph itself: both in turn, at first the copy."""
+        is_sync = self.level is ProfilingLevel.DEEP_SYNC
+        if self.level < ProfilingLevel.PER_BLOCK or (self._was_copy and not is_sync):
+            self._was_copy = False
+            return None
+        copied = self._graph.copy_of(compiled, self.level, now_ns, wait=wait or is_sync)
+        if copied is not None and any(sample.copied is copied for sample in self._waiting):
+            copied = None  # its results have not been read yet
+        self._was_copy = copied is not None
+        return copied
+
+    def _take(self, sample: _Sample) -> None:
+        begun_ns = time.perf_counter_ns()
+        launch_ns = sample.stop.elapsed_ns(sample.start)
+        if sample.copied is None:
+            self.launch_ns.add(launch_ns)
+        else:
+            self.measured_ns.add(launch_ns)
+            self._last, self._last_frame = sample.copied.read(), sample.frame
+            self._history.add(self._last["busy_ns"])
+        now_ns = time.perf_counter_ns()
+        plain_ns, measured_ns = self.launch_ns.mean, self.measured_ns.mean
+        if plain_ns is None:
+            return  # a launch as it is comes next, and tells what this one cost
+        cost_ns = sample.host_ns + now_ns - begun_ns
+        if sample.copied is not None and measured_ns is not None:
+            cost_ns += max(0, measured_ns - plain_ns)
+        self.sampler.add(now_ns, cost_ns)
+        if sample.copied is not None:
+            self._cost_ns, self._every_ns, self._sampled_ns = cost_ns, now_ns - self._sampled_ns, now_ns
+
+    def _follow(self, plan: Plan) -> None:
+        """Begin with the spans of another plan."""
+        is_other = self._plan is None or plan.schedule is not self._plan.schedule
+        self._plan = plan
+        if is_other:
+            self._begin_again()
+
+    def _begin_again(self) -> None:
+        """Forget the times of another graph or level."""
+        self.launch_ns, self.measured_ns = Average(), Average()
+        self._spans = spans(self._plan, self.level) if self._plan is not None else ()
+        self._counted = [_counted(self._plan, span.operations[0]) for span in self._spans] if self._plan else []
+        self._history, self._last = History(len(self._spans)), np.zeros(len(self._spans), SPAN_TIME)
+
+
+def _counted(plan: Plan, index: int) -> str | None:
+    """Return the node of the patch that an operation's time counts for; None inside a region of that node."""
+    operation = plan.operations[index]
+    node, scope = owner(operation.node), operation.scope
+    while scope:
+        around = plan.operations[plan.scopes[scope].region]
+        if owner(around.node) == node:
+            return None
+        scope = around.scope
+    return node or None

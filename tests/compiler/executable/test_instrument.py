@@ -1,0 +1,74 @@
+"""The copy of a graph that takes times: what is timed, and where its clock stands.
+
+`test_random_patches` and `test_clone` show that it computes the same.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from engine.compiler.description import BlockNode
+from engine.compiler.executable.build import build_graph
+from engine.compiler.executable.instrument import Span, SpanTimer, spans
+from engine.compiler.plan import Plan, make_plan
+from engine.profiling.levels import ProfilingLevel
+from tests.compiler.executable.test_build import resources
+from tests.compiler.support import patch_blocks as blocks
+from tests.compiler.support.descriptions import FakeDevice, FakeGraph, FakeMemory, graph, i, launch, node, o, source
+
+
+class FakeClock:
+    """Adds nodes that record which slot they write."""
+
+    begin, end = "begin", "end"
+
+    def add(self, graph: FakeGraph, kernel: str, slot: Any, after: Sequence[Any]) -> Any:
+        return graph._add(kernel, after, slot.offset // 40)
+
+
+def timed(plan: Plan, level: ProfilingLevel) -> tuple[FakeGraph, tuple[Span, ...]]:
+    """Build a plan with clocks on a device that only records."""
+    device, found = FakeDevice(), spans(plan, level)
+    timer = SpanTimer(plan, found, FakeClock(), FakeMemory(0, 40 * len(found)))  # type: ignore[arg-type]
+    build_graph(plan, device, resources(plan), timer=timer)  # type: ignore[arg-type]  # it records
+    return device.graphs[0], found
+
+
+def test_what_is_timed_at_each_level() -> None:
+    """Blocks, once for each scope that they have operations in; or each operation, the graph's own among them."""
+    patch = graph(
+        BlockNode("s", blocks.fresh(1, 4, 0)),
+        BlockNode("loop", blocks.loop_while(0)),
+        BlockNode("inner", blocks.mix(), "loop"),
+        wires=["s.out loop.condition", "s.out inner.x"],
+    )
+    plan = make_plan(patch)
+    assert spans(plan, ProfilingLevel.NONE) == spans(plan, ProfilingLevel.SUMMARY) == ()
+    whole = spans(plan, ProfilingLevel.PER_BLOCK)
+    places = [(span.node, {plan.operations[k].scope for k in span.operations}) for span in whole]
+    assert all(len(scopes) == 1 for _, scopes in places), "no span reaches into a body"
+    assert [scopes for node, scopes in places if node == "loop"] == [{0}, {1}]
+    assert ("inner", {1}) in places
+    assert sorted(k for span in whole for k in span.operations) == [k for k, o in enumerate(plan.operations) if o.node]
+    single = [span.operations for span in spans(plan, ProfilingLevel.PER_KERNEL)]
+    assert single == [(k,) for k in range(len(plan.operations))]
+
+
+@pytest.mark.parametrize("level", [ProfilingLevel.PER_BLOCK, ProfilingLevel.PER_KERNEL])
+def test_a_clock_stands_on_either_side_and_branches_stay_parallel(level: ProfilingLevel) -> None:
+    """A span begins when what it waits for is done, with the clock behind that; it ends with its last operation."""
+    ports = (i(), o(), o("more"))
+    twice = node("t", *ports, entries=[launch(ports, "x", "out"), launch(ports, "x", "more")])
+    patch = graph(source("s", 4), twice, node("u", i(), o()), wires=["s.out t.x", "s.out u.x"])
+    plan = make_plan(patch)
+    nodes, found = timed(plan, level)
+    at = {(n.kind, n.what[0]): k for k, n in enumerate(nodes.nodes) if n.kind in ("begin", "end")}
+    kernels = [k for k, n in enumerate(nodes.nodes) if n.kind == "kernel"]
+    assert len(at) == 2 * len(found) and len(kernels) == len(plan.operations)
+    for number, span in enumerate(found):
+        begin, end = at["begin", number], at["end", number]
+        assert all(nodes.reaches(kernels[k], begin) and nodes.reaches(end, kernels[k]) for k in span.operations)
+        for before in range(number):
+            first = found[before].node == "s"
+            assert nodes.reaches(begin, at["end", before]) is first, "only the source precedes"

@@ -1,0 +1,93 @@
+"""What is measured at each level, how often, and that nothing stale is shown."""
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine import Engine, Patch, ProfilingLevel, UpdateLevel
+from engine.device.device import Device
+from engine.patch.files import load_patch
+from engine.protocol.messages import SetProfiling
+
+EXAMPLES = Path(__file__).parents[3] / "resources" / "examples"
+NONE, SUMMARY, PER_BLOCK, PER_KERNEL, DEEP_ASYNC, DEEP_SYNC = ProfilingLevel
+
+
+def nested() -> Patch:
+    """Return a patch with a branch in a loop."""
+    return load_patch(EXAMPLES / "nested.loom")
+
+
+@pytest.mark.parametrize("level", ProfilingLevel)
+def test_each_level_measures_what_it_says(device: Device, level: ProfilingLevel) -> None:
+    """States only; the whole graph; each block; each operation. No level changes what is computed."""
+    patch = nested()
+    with Engine(patch, device, profiling=level) as engine, Engine(patch, device, profiling=NONE) as plain:
+        for _ in range(3):
+            report = engine.step()
+            plain.step()
+        profile = engine.core.profiler.profile()
+        assert (profile.launch_ns is not None) is (SUMMARY <= level < DEEP_SYNC)
+        assert (profile.measured_ns is not None) is bool(profile.spans) is (level >= PER_BLOCK)
+        assert all((span.operation >= 0) is (level >= PER_KERNEL) for span in profile.spans)
+        timed = {node for node, found in report.nodes.items() if found.time_ns is not None}
+        assert timed == ({span.node for span in profile.spans} - {""})
+        for port in (patch["relief"]["image"], patch["step"]["heights"]):
+            assert engine.read(port).tobytes() == plain.read(port).tobytes()
+
+
+def test_loops_tell_their_turns_and_the_sum_of_them(device: Device) -> None:
+    """A branch that is not taken has no turn; a region takes no less time than what is in it."""
+    with Engine(nested(), device, profiling=DEEP_SYNC) as engine:
+        for _ in range(3):
+            engine.step()
+        spans = engine.core.profiler.profile().spans
+        loop = next(span for span in spans if span.node == "turns" and not span.region and "region" in span.name)
+        inside = [span for span in spans if span.region == "turns"]
+        assert loop.turns == 1 and {span.turns for span in inside} == {6}
+        assert all(loop.first_ns <= span.first_ns <= span.last_ns <= loop.last_ns for span in inside)
+        assert all(span.turns <= 6 for span in spans if span.region == "rain")
+        assert sum(span.busy_ns for span in inside) <= 1.1 * (loop.last_ns - loop.first_ns)
+
+
+def test_measured_frames_never_follow_each_other(device: Device) -> None:
+    """But at the deepest level, where each frame is measured."""
+    with Engine(nested(), device, profiling=PER_KERNEL) as engine:
+        profiler = engine.core.profiler
+        for level, is_each in ((PER_KERNEL, False), (DEEP_SYNC, True)):
+            engine.post(SetProfiling(level))
+            profiler.sampler.share = 1e9  # as if measuring cost nothing
+            measured = []
+            for _ in range(8):
+                frame = engine.step().frame
+                measured.append(profiler.profile().frame == frame)
+            assert measured == ([True] * 8 if is_each else [True, False] * 4)
+
+
+def test_levels_change_at_any_time_and_nothing_stale_is_shown(device: Device) -> None:
+    """No change of the level rebuilds; times are of the graph that runs, and all memory comes back."""
+    chance, patch = random.Random(5), Patch()
+    source = patch.add("kernel.expression", expression="x + 1.0")
+    patch.connect(patch.add("io.array", data=np.ones(100, np.float32))["out"], source["x"])
+    with Engine(patch, device) as engine:
+        engine.step()
+        used_bytes = engine.core.context.services.pool.used_bytes
+        for turn in range(60):
+            level = chance.choice(list(ProfilingLevel))
+            engine.post(SetProfiling(level))
+            if turn % 7 == 3:
+                added = patch.add("kernel.expression", expression="x + 2.0")
+                patch.connect(source["out"], added["x"])
+                assert engine.step().update_level is UpdateLevel.COLD
+                patch.undo()
+                patch.undo()
+                engine.step()
+                continue
+            report = engine.step()
+            assert report.update_level is UpdateLevel.NONE
+            assert report.statistics.profiling is level
+            assert (report.nodes[source.id].time_ns is not None) is (level >= PER_BLOCK)
+            assert {span.node for span in engine.core.profiler.profile().spans} <= {source.id, ""}
+        assert engine.core.context.services.pool.used_bytes == used_bytes
