@@ -17,6 +17,8 @@ from engine.diagnostics import KernelError
 
 _QUICK, _BEST = 0, 2
 _MOST_VALUES = 1 << 20
+#: How many libraries one linker links.
+MOST_LINKED = 256
 
 
 @cache
@@ -133,6 +135,30 @@ def _object(module: Any, machine: Any) -> bytes:
         llvm.ffi.lib.LLVMPY_DisposeMemoryBuffer(found)
 
 
+class _Linkers:
+    """LLVM's linkers, one after the other: making one takes as long as linking a kernel.
+
+    A linker keeps 11 KB of each library, also once that is unloaded; it is freed with its last library.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._linker: Any = None
+        self._linked = MOST_LINKED
+
+    def next(self) -> tuple[Any, str]:
+        """Return a linker and a name that none of its libraries has had; any thread may call this."""
+        with self._lock:
+            if self._linked == MOST_LINKED:
+                self._linker = llvm.create_lljit_compiler(_machines.get(_BEST), use_jit_link=True)
+                self._linked = 0
+            self._linked += 1
+            return self._linker, f"kernels{self._linked}"
+
+
+_linkers = _Linkers()
+
+
 class NativeCode:
     """Loaded object code, which stays loaded as long as this object lives.
 
@@ -140,7 +166,6 @@ class NativeCode:
     """
 
     def __init__(self, objects: Iterable[bytes], symbols: Iterable[str], imports: Mapping[str, int]) -> None:
-        self._jit = llvm.create_lljit_compiler(_machines.get(_BEST), use_jit_link=True)
         builder = llvm.JITLibraryBuilder().add_current_process()
         for code in objects:
             builder = builder.add_object_img(code)
@@ -149,7 +174,7 @@ class NativeCode:
             builder = builder.export_symbol(name)
         for name, address in imports.items():
             builder = builder.import_symbol(name, address)
-        self._tracker = builder.link(self._jit, "kernels")
+        self._tracker = builder.link(*_linkers.next())
         self._addresses = {name: int(self._tracker[name]) for name in names}
 
     def address(self, symbol: str) -> int:

@@ -1,0 +1,43 @@
+"""Loaded object code: many libraries share a linker and have symbols of the same names."""
+
+import random
+import subprocess
+import sys
+
+from engine.device.host.modules import native
+
+#: Object code by the number that it returns.
+objects: dict[int, bytes] = {}
+
+
+def code(value):
+    """Return a loaded library whose `f` returns a number."""
+    text = f"define i32 @f(ptr %a, ptr %b, ptr %c, i64 %d, i64 %e) {{\n  ret i32 {value}\n}}\n"
+    return native.NativeCode([objects.setdefault(value, native.compile_object(text))], ["f"], {})
+
+
+def result(library):
+    return library.function("f")(None, None, None, 0, 0)
+
+
+def test_a_library_keeps_its_code_whatever_else_is_unloaded():
+    """Also when there are more libraries than one linker links."""
+    chance = random.Random(3)
+    loaded = [(index % 5, code(index % 5)) for index in range(native.MOST_LINKED + 50)]
+    assert len({id(native._linkers.next()[0]) for _ in range(native.MOST_LINKED + 1)}) == 2
+    while loaded:
+        assert all(result(library) == value for value, library in chance.sample(loaded, min(9, len(loaded))))
+        chance.shuffle(loaded)
+        del loaded[-30:]
+        if len(loaded) % 4 == 0:
+            loaded.append((7, code(7)))
+            assert result(loaded[-1][1]) == 7
+            loaded.pop()
+
+
+def test_a_program_may_end_while_code_is_loaded():
+    """The linker is freed in any order with its libraries, so a process ends well."""
+    program = (
+        f"import sys; sys.path[:0] = {sys.path!r}; from tests.device.host.test_linking import code; kept = code(1)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False, capture_output=True).returncode == 0
