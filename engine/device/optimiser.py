@@ -2,10 +2,14 @@
 
 import os
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 
 from engine.processes.scope import Cancelled, Scope
+
+#: How long a thread waits before its first job: the frame that runs a new kernel first would compete with it.
+PAUSE_S = 0.01
 
 
 class OptimiserJob:
@@ -69,6 +73,7 @@ class OptimiserQueue:
             return None
 
     def _run(self) -> None:
+        time.sleep(PAUSE_S)
         while (job := self._next()) is not None:
             job.run()
 

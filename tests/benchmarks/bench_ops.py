@@ -1,8 +1,8 @@
 """What an edit of a kernel's op graph costs: `python -m tests.benchmarks.bench_ops --device host|cuda:0`.
 
 Kernels of 50 ops: arithmetic alone, with four exponentials, with four sines. One edit changes an operation, so that no
-cache has the kernel; another changes a number, which the kernel is told. The least of some repeats is printed: other
-work on the machine only adds to it.
+cache has the kernel; another changes a number, which the kernel is told. The least of some repeats is printed, since
+other work on the machine only adds to it, and for edits the median too.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -57,37 +58,39 @@ def graph(function: str, change: float, edit: tuple[int, str] = (-1, "")) -> OpG
     return build.graph()
 
 
-def least_ms(call: Callable[[int], object], pause_s: float = 0.0) -> float:
-    """Return the least time of a call, which gets the number of the repeat."""
+def taken_ms(call: Callable[[int], object], pause_s: float = 0.0) -> tuple[float, float]:
+    """Return the least and the median time of a call, which gets the number of the repeat."""
     times = []
     for number in range(REPEATS):
         began = time.perf_counter_ns()
         call(number)
         times.append(time.perf_counter_ns() - began)
         time.sleep(pause_s)
-    return min(times) / 1e6
+    return min(times) / 1e6, median(times) / 1e6
 
 
 def bench(device: Device, function: str) -> None:
     """Print a row of the table."""
     texts = [graph_to_json(graph(function, 0, (number, "op.minimum"))) for number in range(REPEATS)]
-    compiling = least_ms(lambda number: compile_graph(graph_from_json(texts[number])))
+    compiling, _ = taken_ms(lambda number: compile_graph(graph_from_json(texts[number])))
     kernels = [compile_graph(graph_from_json(text)) for text in texts]
 
     def load(number: int) -> None:
         device.load_module(kernels[number].ptx).kernel(kernels[number].entry)
 
-    loading = least_ms(load, PAUSE_S)
+    loading, _ = taken_ms(load, PAUSE_S)
     edits = {name: bench_edit(device, function, is_number=name == "a number") for name in ("an op", "a number")}
-    said = "   ".join(f"{name} {taken:5.1f} ms ({', '.join(levels)})" for name, (taken, levels) in edits.items())
+    said = "   ".join(
+        f"{name} {least:5.1f} ms, {usual:5.1f} ({', '.join(levels)})" for name, (least, usual, levels) in edits.items()
+    )
     print(
         f"{function or 'arithmetic':12} {len(kernels[0].ptx):6} bytes of PTX   JSON to PTX {compiling:5.1f} ms   "
         f"PTX to kernel {loading:5.1f} ms   edit to running: {said}"
     )
 
 
-def bench_edit(device: Device, function: str, *, is_number: bool) -> tuple[float, set[str]]:
-    """Return the time from an edit of a block's op graph until its kernel runs, and the levels of the updates."""
+def bench_edit(device: Device, function: str, *, is_number: bool) -> tuple[float, float, set[str]]:
+    """Return the least and the median time from an edit of a block's op graph until its kernel runs, and the levels."""
     patch = Patch()
     ramp, block = patch.add("bench.ramp"), patch.add("kernel.graph", graph=graph_to_json(graph(function, 0.5)))
     patch.connect(ramp["out"], block["x"])
@@ -100,8 +103,8 @@ def bench_edit(device: Device, function: str, *, is_number: bool) -> tuple[float
             patch.set(block.id, graph=graph_to_json(edited))
             levels.add(engine.step().update_level.name)
 
-        taken = least_ms(edit, PAUSE_S)
-    return taken, levels
+        least, usual = taken_ms(edit, PAUSE_S)
+    return least, usual, levels
 
 
 def main() -> None:
