@@ -85,11 +85,14 @@ class PatchIndex:
             case changes.NodeRegionChanged(node_id, region):
                 self._lies_in(node_id, region)
             case changes.Connected(connection):
-                for node_id in _ends(connection):
-                    self._touching.setdefault(node_id, {})[connection] = None
+                for end in (connection.source, connection.target):
+                    known = self._touching.get(end.node)
+                    if known is None:
+                        known = self._touching[end.node] = {}
+                    known[connection] = None
             case changes.Disconnected(connection):
-                for node_id in _ends(connection):
-                    del self._touching[node_id][connection]
+                for end in (connection.source, connection.target):
+                    self._touching[end.node].pop(connection, None)
 
     def touching(self, node_id: str) -> list[Connection]:
         """Return the connections that start or end at a node, in the order in which they were made."""
@@ -133,7 +136,3 @@ class PatchIndex:
         if scope:
             self._scope_of[node_id] = scope
             self._members.setdefault(region_of(scope), {})[node_id] = None
-
-
-def _ends(connection: Connection) -> set[str]:
-    return {connection.source.node, connection.target.node}

@@ -67,7 +67,7 @@ class Node(msgspec.Struct, kw_only=True, frozen=True):
     extra: dict[str, Any] = {}
 
 
-class Connection(msgspec.Struct, frozen=True):
+class Connection(msgspec.Struct, frozen=True, cache_hash=True):
     """An output port tied to an input port."""
 
     source: PortRef

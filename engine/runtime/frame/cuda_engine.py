@@ -18,6 +18,7 @@ from engine.compiler.frame import pack_frame
 from engine.device.device import Device
 from engine.device.protocol import Memory
 from engine.diagnostics import DeviceError, Diagnostic
+from engine.patch import changes
 from engine.patch.changes import PortRef
 from engine.patch.trust import SavePlace
 from engine.profiling.levels import ProfilingLevel
@@ -162,6 +163,8 @@ class CudaEngine:
         """Follow the messages that have come since the last frame."""
         while (message := self.context.parameters.read(self.inbox)) is not None:
             match message:
+                case changes.NodeAdded() | changes.Connected():  # thousands of them when a patch is opened
+                    self.updates.apply(message)
                 case messages.KernelFilesChanged(paths):
                     self.context.dirty.kernel_files |= paths
                     self.context.services.modules.overtake(paths)

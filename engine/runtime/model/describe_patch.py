@@ -263,20 +263,28 @@ def _without_dangling(
     A port that is called by a name that it had before has its present one in the result.
     """
     kept, warnings = [], []
-    ports: Iterable[str]
     for connection in connections:
         source, target = nodes.get(connection.source.node), nodes.get(connection.target.node)
-        ends = _present(connection.source, source), _present(connection.target, target)
-        if ends != (connection.source, connection.target):
-            connection = Connection(*ends)
-        if source is not None and connection.source.port not in source.description.rules.output_of:
-            end, kind, ports = connection.source, "output", source.description.rules.output_of
-        elif target is not None and connection.target.port not in target.description.rules.input_of:
-            end, kind, ports = connection.target, "input", target.description.rules.input_of
-        else:
+        missing = _missing(connection, source, target)
+        if missing is not None:
+            connection = Connection(_present(connection.source, source), _present(connection.target, target))
+            missing = _missing(connection, source, target)
+        if missing is None:
             kept.append(connection)
             continue
+        end, kind, ports = missing
         text = f"connection {connection} must use an {kind} that {end.node} has, got {end.port!r}: it is left out"
         remedy, expected = f"connect it to another {kind}, or delete it", f"{kind}: {', '.join(ports) or 'none'}"
         warnings.append(warning(text, node=end.node, port=end.port, remedy=remedy, expected=expected, found=end.port))
     return tuple(kept), warnings
+
+
+def _missing(
+    connection: Connection, source: BlockNode | None, target: BlockNode | None
+) -> tuple[PortRef, str, Iterable[str]] | None:
+    """Return the end of a connection whose block lacks the port, what the port must be, and those that there are."""
+    if source is not None and connection.source.port not in source.description.rules.output_of:
+        return connection.source, "output", source.description.rules.output_of
+    if target is not None and connection.target.port not in target.description.rules.input_of:
+        return connection.target, "input", target.description.rules.input_of
+    return None
