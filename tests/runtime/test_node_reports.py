@@ -3,21 +3,33 @@
 from types import SimpleNamespace
 from typing import Any
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from engine.diagnostics import Diagnostic, Mend, error
-from engine.runtime.report.node_reports import NodeReports
+from engine.patch.changes import Connection, PortRef
+from engine.patch.regions import region_of
+from engine.runtime.model.describe_patch import PlacedNode
+from engine.runtime.report.node_reports import NodeReports, awaited
 
 _OPEN = error("x must be connected", node="open", mend=Mend.CONNECT)
 _BROKEN = error("x must be f32", node="broken")
 
 
+def wire(source: str, target: str) -> Connection:
+    """Return a connection between two nodes, at any ports."""
+    return Connection(PortRef(source, "out"), PortRef(target, "x"))
+
+
 def reports(*said: Diagnostic, preparing: bool, fed: dict[str, list[str]] | None = None) -> dict[str, str]:
     """Return the messages of `open`, `broken`, `behind` and `free`, of which none is in the graph."""
     names = ("open", "broken", "behind", "free")
-    placed = {name: SimpleNamespace(type_id="test", region="") for name in names}
+    placed = {name: PlacedNode(name, "test") for name in names}
+    connections = [wire(source, target) for target, sources in (fed or {}).items() for source in sources]
     context: Any = SimpleNamespace(
         take_changed_blocks=lambda: set(names),
         registry=SimpleNamespace(placed=placed),
-        sources_of=lambda node: list((fed or {}).get(node, [])),
+        connections=connections,
         value_graph=SimpleNamespace(nodes=()),
     )
     made = NodeReports(context)
@@ -42,3 +54,34 @@ def test_a_block_behind_says_what_the_other_lacks() -> None:
     assert reports(_OPEN, preparing=True, fed={"behind": ["open"]})["behind"].endswith("open, which is incomplete")
     found = reports(_BROKEN, preparing=False, fed={"behind": ["broken"]})["behind"]
     assert found == "not running: it waits for broken, which has an error"
+
+
+def search(node: str, wrong: set[str], scopes: dict[str, str], wires: list[Connection]) -> str | None:
+    """Return the first wrong node that a search from one node backwards finds, the nearest nodes first."""
+    seen, waiting = {node}, [node]
+    while waiting:
+        target = waiting.pop(0)
+        before = [wire.source.node for wire in wires if wire.target.node == target]
+        if scopes[target]:
+            before.append(region_of(scopes[target]))
+        for source in before:
+            if source in wrong:
+                return source
+            if source not in seen:
+                seen.add(source)
+                waiting.append(source)
+    return None
+
+
+@given(st.data())
+def test_a_node_waits_for_the_nearest_that_is_wrong(data: st.DataObject) -> None:
+    """Through connections and regions, also in circles; it is found for all nodes in one walk."""
+    names = [f"n{number}" for number in range(data.draw(st.integers(1, 9)))]
+    name = st.sampled_from(names)
+    wires = [wire(*ends) for ends in data.draw(st.lists(st.tuples(name, name), max_size=20))]
+    scopes = {node: data.draw(st.sampled_from(["", "", *names, f"{names[0]}.else"])) for node in names}
+    wrong = data.draw(st.sets(name))
+    found = awaited(wrong, scopes, wires)
+    assert {node: found.get(node) for node in names if node not in wrong} == {
+        node: search(node, wrong, scopes, wires) for node in names if node not in wrong
+    }

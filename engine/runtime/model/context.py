@@ -1,6 +1,6 @@
 """`CudaContext`: the engine's copy of the patch and the services of its device, wired in one place."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -194,9 +194,10 @@ class CudaContext:
         self.trusted = self.value_graph.trusted = trusted
         self.value_graph.set_parameter(None, structural=True)  # what may be listened to
 
-    def sources_of(self, node: str) -> list[str]:
-        """Return the nodes whose buffers feed a node."""
-        return [c.source.node for c in self._connections if c.target.node == node]
+    @property
+    def connections(self) -> Collection[Connection]:
+        """The connections that carry buffers, in the order in which they came."""
+        return self._connections.keys()
 
     def take_changed_blocks(self) -> set[str]:
         """Return the nodes whose block came, went or is another since the last call."""

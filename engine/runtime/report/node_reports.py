@@ -1,7 +1,7 @@
 """What a report says of each node: its state, its buffers, and how full its append buffers are."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from engine.compiler.buffers import BlockBuffers, Lifetime
@@ -11,7 +11,7 @@ from engine.compiler.plan import Plan
 from engine.descriptions.entries import StatusKind
 from engine.device.protocol import Memory
 from engine.diagnostics import Diagnostic, Severity
-from engine.patch.changes import PortRef
+from engine.patch.changes import Connection, PortRef
 from engine.patch.regions import region_of
 from engine.protocol.messages import BufferReport, NodeReport, NodeState
 from engine.runtime.model.context import CudaContext
@@ -46,6 +46,9 @@ class NodeReports:
         self._kernels: Mapping[str, Kernels] = {}
         self._diagnostics: tuple[Diagnostic, ...] = ()
         self._said: dict[str, list[Diagnostic]] = {}
+        self._wrong: set[str] = set()
+        #: What `awaited` gives for the patch as it is; None until somebody asks.
+        self._awaited: dict[str, str] | None = None
         self._is_preparing = False
 
     def follow(
@@ -56,6 +59,7 @@ class NodeReports:
         `kernels` are those of the nodes that run; `preparing` says that another graph comes.
         """
         changed = self._context.take_changed_blocks()
+        self._awaited = None
         if preparing != self._is_preparing:
             self._is_preparing = preparing
             changed |= {node for node, known in self.reports.items() if known.state is NodeState.IDLE}
@@ -64,6 +68,7 @@ class NodeReports:
             self._kernels = kernels
         if diagnostics is not self._diagnostics:
             before, self._diagnostics, self._said = self._said, diagnostics, _by_node(diagnostics)
+            self._wrong = {item.node for item in diagnostics if item.node and item.severity is Severity.ERROR}
             changed |= {node for node in {*before, *self._said} if before.get(node) != self._said.get(node)}
             changed |= {node for node, known in self.reports.items() if known.state is NodeState.IDLE}
         if not changed:
@@ -100,24 +105,45 @@ class NodeReports:
 
     def _why_idle(self, node: str) -> tuple[str, str]:
         """Return why a node doesn't run, and the block before it or around it that keeps it from running, if any."""
-        wrong = {n for n, said in self._said.items() if any(item.severity is Severity.ERROR for item in said)}
-        placed, seen, waiting = self._context.registry.placed, {node}, [node]
-        while waiting:
-            target = waiting.pop(0)
-            before = self._context.sources_of(target)
-            if target in placed and placed[target].region:
-                before.append(region_of(placed[target].region))
-            for source in before:
-                if source in wrong:
-                    lacks = all(item.is_incomplete for item in self._said[source] if item.severity is Severity.ERROR)
-                    which = "is incomplete" if lacks else "has an error"
-                    return f"not running: it waits for {source}, which {which}", source
-                if source not in seen:
-                    seen.add(source)
-                    waiting.append(source)
-        if wrong and not self._is_preparing:
-            return f"not running: the graph stays as it is until {min(wrong)} is mended", min(wrong)
+        if self._awaited is None:
+            scopes = {placed.id: placed.region for placed in self._context.registry.placed.values()}
+            self._awaited = awaited(self._wrong, scopes, self._context.connections)
+        source = self._awaited.get(node)
+        if source is not None:
+            lacks = all(item.is_incomplete for item in self._said[source] if item.severity is Severity.ERROR)
+            which = "is incomplete" if lacks else "has an error"
+            return f"not running: it waits for {source}, which {which}", source
+        if self._wrong and not self._is_preparing:
+            first = min(self._wrong)
+            return f"not running: the graph stays as it is until {first} is mended", first
         return "not running: the graph is being prepared", ""
+
+
+def awaited(wrong: Collection[str], scopes: Mapping[str, str], connections: Iterable[Connection]) -> dict[str, str]:
+    """Return for each node that depends on one of the `wrong` nodes the nearest of these; each of them is its own.
+
+    `scopes` are those of all nodes. A node depends on its sources, in the order of their connections, and on the region
+    around it. Of several wrong nodes that are equally near, it waits for the first in that order.
+    """
+    if not wrong:
+        return {}
+    before: dict[str, list[str]] = {}
+    for connection in connections:
+        before.setdefault(connection.target.node, []).append(connection.source.node)
+    for node, scope in scopes.items():
+        if scope:
+            before.setdefault(node, []).append(region_of(scope))
+    after: dict[str, list[str]] = {}
+    for node, others in before.items():
+        for other in others:
+            after.setdefault(other, []).append(node)
+    found = {node: node for node in wrong}
+    nearest = dict(found)
+    while found:  # those that are one step further away
+        behind = {node for source in found for node in after.get(source, ()) if node not in nearest}
+        found = {node: nearest[next(source for source in before[node] if source in nearest)] for node in behind}
+        nearest.update(found)
+    return nearest
 
 
 def _by_node(diagnostics: Iterable[Diagnostic]) -> dict[str, list[Diagnostic]]:
