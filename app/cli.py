@@ -102,7 +102,12 @@ def edit(**options: Any) -> int:
 @_device
 @_engine
 @click.option("--set", "settings", multiple=True, metavar="NODE.PARAM=VALUE", help="Set a parameter; may be repeated.")
-@click.option("--profile", default="per-block", metavar="LEVEL", help="none, summary, per-block or per-kernel.")
+@click.option(
+    "--profile",
+    default="per-block",
+    metavar="LEVEL",
+    help="none, summary, per-block, per-kernel, deep-async or deep-sync.",
+)
 @click.option("--out", type=_PATH, metavar="DIR", help="Save every output there.")
 @click.option(
     "--time-step",

@@ -34,7 +34,9 @@ _PROFILING = {
     ProfilingLevel.NONE: ("Off", "Show states only"),
     ProfilingLevel.SUMMARY: ("Whole frame", "Measure the graph as a whole"),
     ProfilingLevel.PER_BLOCK: ("Each block", "Measure every block"),
-    ProfilingLevel.PER_KERNEL: ("Each kernel", "Measure every kernel; this costs most"),
+    ProfilingLevel.PER_KERNEL: ("Each kernel", "Measure every kernel, fill and copy"),
+    ProfilingLevel.DEEP_ASYNC: ("Deep", "Measure every kernel, and look into buffers"),
+    ProfilingLevel.DEEP_SYNC: ("Deep, every frame", "Measure every frame in depth and wait for it: this is slow"),
 }
 
 #: Fixed rates to choose from, in frames a second: of film, of television and of displays.

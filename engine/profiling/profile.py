@@ -29,7 +29,7 @@ class SpanProfile(msgspec.Struct, frozen=True):
     p99_ns: int
 
 
-class Profile(msgspec.Struct, frozen=True):
+class Profile(msgspec.Struct, frozen=True, tag=True):
     """The last frame that was measured. All times are nanoseconds.
 
     `launch_ns` is how long a launch of the graph takes without measuring, `measured_ns` with it, both means of the last

@@ -11,6 +11,7 @@ from engine.device.device import DeviceInfo
 from engine.diagnostics import WarploomError
 from engine.patch.changes import BlockTypesChanged, Change, PortRef
 from engine.patch.document import Patch
+from engine.profiling.profile import Profile
 from engine.profiling.trace import TraceSlice
 from engine.protocol import questions
 from engine.protocol.checking import check_message
@@ -143,6 +144,10 @@ class Client:
     def take_report(self) -> FrameReport | None:
         """Return the newest report that was not taken yet."""
         return self._outbox.take_report()
+
+    def take_profile(self) -> Profile | None:
+        """Return the newest profile that was not taken yet; there are some while `ObserveProfile` says so."""
+        return self._outbox.take_profile()
 
     def take_preview(self, node_id: str) -> Preview | None:
         """Return a viewer's newest picture that was not taken yet; `Observe` says which are looked at."""

@@ -14,6 +14,7 @@ import numpy as np
 from engine.blocktypes.parameters import UserArray
 from engine.diagnostics import Diagnostic, WarploomError
 from engine.patch.changes import ParameterChanged
+from engine.profiling.profile import Profile
 from engine.protocol.messages import FrameReport, Message, Preview, Saved, UpdateRecord
 from engine.protocol.questions import AnyQuestion
 
@@ -59,7 +60,7 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
 
 
 ToEngine = Message | Asked | UseFiles
-FromEngine = FrameReport | Preview | Saved | UpdateRecord | Failed | Answered | Refused
+FromEngine = FrameReport | Profile | Preview | Saved | UpdateRecord | Failed | Answered | Refused
 
 
 class ElsewhereArray:

@@ -97,6 +97,12 @@ class SetProfiling(msgspec.Struct, frozen=True, tag=True):
     level: ProfilingLevel
 
 
+class ObserveProfile(msgspec.Struct, frozen=True, tag=True):
+    """Whether somebody looks at profiles: only then they are put together, some times a second."""
+
+    is_watched: bool
+
+
 class SetFusing(msgspec.Struct, frozen=True, tag=True):
     """Fuse kernels of neighbouring blocks from now on, or launch each by itself; at first they are fused."""
 
@@ -134,6 +140,7 @@ Message = (
     | SetRunning
     | SetPacing
     | SetProfiling
+    | ObserveProfile
     | SetFusing
     | SetTrust
     | Reset

@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Callable
 
 from engine.diagnostics import Diagnostic
+from engine.profiling.profile import Profile
 from engine.protocol.messages import FrameReport, Preview, Saved, UpdateRecord
 
 #: How many are kept for a reader who never comes.
@@ -16,10 +17,13 @@ class Outbox:
 
     def __init__(self) -> None:
         self._report: deque[FrameReport] = deque(maxlen=1)
+        self._profile: deque[Profile] = deque(maxlen=1)
         self._previews: dict[str, Callable[[], Preview]] = {}
         self._events: deque[Happening] = deque(maxlen=EVENT_LIMIT)
         #: Replaces the report.
         self.put_report: Callable[[FrameReport], None] = self._report.append
+        #: Replaces the profile.
+        self.put_profile: Callable[[Profile], None] = self._profile.append
 
     def put_preview(self, node: str, make: Callable[[], Preview]) -> None:
         """Offer a viewer's picture. The reader calls `make`, so the copy costs the engine no time."""
@@ -37,6 +41,13 @@ class Outbox:
         """Return the newest report that was not taken yet."""
         try:
             return self._report.pop()
+        except IndexError:
+            return None
+
+    def take_profile(self) -> Profile | None:
+        """Return the newest profile that was not taken yet."""
+        try:
+            return self._profile.pop()
         except IndexError:
             return None
 

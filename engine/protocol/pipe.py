@@ -21,6 +21,7 @@ from engine.device.device import DeviceInfo
 from engine.diagnostics import DeviceError, KernelError, PatchError, WarploomError, error
 from engine.patch.document import Patch
 from engine.profiling.levels import ProfilingLevel
+from engine.profiling.profile import Profile
 from engine.protocol.client import Client
 from engine.protocol.encoding import Answered, Asked, Failed, FromEngine, Refused, UseFiles, encode, make_decoder
 from engine.protocol.messages import EngineStatistics, FrameReport, Message, Preview, UpdateLevel
@@ -218,6 +219,8 @@ class PipeTransport:
             case FrameReport():
                 self._last = message
                 self.outbox.put_report(message)
+            case Profile():
+                self.outbox.put_profile(message)
             case Preview():
                 self.outbox.put_preview(message.node, lambda: message)
             case Failed(diagnostic):

@@ -174,7 +174,7 @@ class _Server:
             return
         outbox = self._engine.outbox
         report = outbox.take_report()
-        news: list[Any] = [] if report is None else [report]
+        news: list[Any] = [news for news in (report, outbox.take_profile()) if news is not None]
         news += outbox.take_previews()
         news += [Failed(event) if isinstance(event, Diagnostic) else event for event in outbox.take_events()]
         for message in news:

@@ -27,7 +27,7 @@ from engine.protocol.encoding import (
     encode,
     make_decoder,
 )
-from engine.protocol.messages import Observe, SetProfiling, SetRunning, Viewing
+from engine.protocol.messages import Observe, ObserveProfile, SetProfiling, SetRunning, Viewing
 from engine.protocol.pipe import read_frame, write_frame
 from engine.protocol.questions import Open, Question, Read, Step
 from engine.runtime.serve import serve
@@ -41,6 +41,7 @@ GOOD: tuple[Any, ...] = (
     Observe({"a": Viewing((3, 4), 0.5, None)}),
     SetRunning(True, 3),
     SetProfiling(ProfilingLevel.NONE),
+    ObserveProfile(True),
     UseFiles(Path("x"), (Path("y"),)),
     Asked(7, Read(PortRef("a", "out"))),
     Asked(8, Open("host", ProfilingLevel.NONE, 0.1)),

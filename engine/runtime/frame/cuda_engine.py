@@ -176,6 +176,8 @@ class CudaEngine:
                     self.pacing = pacing
                 case messages.SetProfiling(level):
                     self.profiler.set_level(level)
+                case messages.ObserveProfile(is_watched):
+                    self._reporter.watches_profile = is_watched
                 case messages.SetFusing(fuses):
                     self.updates.set_fusing(fuses)
                 case messages.SetTrust(trusted):
@@ -269,6 +271,8 @@ class CudaEngine:
             self.running = self.frames_left > 0
         report = self._reporter.report(clock.moment, level, time_ns, records, self.running, self.launches)
         outbox.put_report(report)
+        if (profile := self._reporter.take_profile()) is not None:
+            outbox.put_profile(profile)
         if is_done:
             clock.end()
         if not (is_done and self.running):

@@ -63,7 +63,8 @@ class Profiler:
         self._counted: list[str | None] = []
         self._history = History(0)
         self._last = np.zeros(0, SPAN_TIME)
-        self._last_frame = 0
+        #: The frame that was measured last; -1 before there is one.
+        self.frame = -1
         self._was_copy = False
         self._cost_ns = self._every_ns = 0
         self._sampled_ns = time.perf_counter_ns()
@@ -147,7 +148,7 @@ class Profiler:
                 times = first_ns, last_ns, busy_ns, turns, mean_ns, p99_ns
                 found.append(SpanProfile(span.node, called, region, index, *times))
         return Profile(
-            self._last_frame,
+            self.frame,
             self.level,
             self.launch_ns.mean,
             self.measured_ns.mean,
@@ -185,7 +186,7 @@ class Profiler:
             self.launch_ns.add(launch_ns)
         else:
             self.measured_ns.add(launch_ns)
-            self._last, self._last_frame = sample.copied.read(), sample.frame
+            self._last, self.frame = sample.copied.read(), sample.frame
             self._history.add(self._last["busy_ns"])
         now_ns = time.perf_counter_ns()
         plain_ns, measured_ns = self.launch_ns.mean, self.measured_ns.mean

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from engine.blocktypes.value_blocks import Moment
 from engine.diagnostics import Diagnostic
 from engine.patch.changes import PortRef
+from engine.profiling.profile import Profile
 from engine.protocol.messages import EngineStatistics, FrameReport, UpdateLevel, UpdateRecord
 from engine.runtime.frame.profiler import Profiler
 from engine.runtime.model.context import CudaContext
@@ -25,6 +26,10 @@ class Reporter:
         self._nodes = NodeReports(context)
         self.statistics = EngineStatistics(context.device.info.name)
         self._values: dict[str, float] = {}
+        #: Somebody looks at profiles.
+        self.watches_profile = False
+        self._profiled_frame = -1
+        self._profiled_ns = 0
         self._renewed_ns = self._valued_ns = 0
         self._told: tuple[Diagnostic, ...] | None = None  # the diagnostics in `_nodes` and `statistics`
         self._was_preparing = False
@@ -94,6 +99,16 @@ class Reporter:
             self._hot_updates,
             launches,
         )
+
+    def take_profile(self) -> Profile | None:
+        """Return the profile of a frame that was measured since the last call, if somebody looks and it is time."""
+        if not self.watches_profile or self._profiler.frame == self._profiled_frame:
+            return None
+        now_ns = time.perf_counter_ns()
+        if now_ns - self._profiled_ns < REPORT_INTERVAL_NS:
+            return None
+        self._profiled_ns, self._profiled_frame = now_ns, self._profiler.frame
+        return self._profiler.profile()
 
     def last_report(self, frame: int, diagnostics: tuple[Diagnostic, ...]) -> FrameReport:
         """Return the report of an engine that has stopped, without using the device."""

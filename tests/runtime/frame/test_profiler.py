@@ -9,7 +9,7 @@ import pytest
 from engine import Engine, Patch, ProfilingLevel, UpdateLevel
 from engine.device.device import Device
 from engine.patch.files import load_patch
-from engine.protocol.messages import SetProfiling
+from engine.protocol.messages import ObserveProfile, SetProfiling
 
 EXAMPLES = Path(__file__).parents[3] / "resources" / "examples"
 NONE, SUMMARY, PER_BLOCK, PER_KERNEL, DEEP_ASYNC, DEEP_SYNC = ProfilingLevel
@@ -91,3 +91,18 @@ def test_levels_change_at_any_time_and_nothing_stale_is_shown(device: Device) ->
             assert (report.nodes[source.id].time_ns is not None) is (level >= PER_BLOCK)
             assert {span.node for span in engine.core.profiler.profile().spans} <= {source.id, ""}
         assert engine.core.context.services.pool.used_bytes == used_bytes
+
+
+def test_profiles_are_told_while_somebody_looks(device: Device) -> None:
+    """A new one each time, and none after that."""
+    with Engine(nested(), device, profiling=DEEP_SYNC) as engine:
+        engine.step()
+        assert engine.take_profile() is None
+        engine.post(ObserveProfile(True))
+        report = engine.step()
+        profile = engine.take_profile()
+        assert profile is not None and profile.frame == report.frame
+        assert engine.take_profile() is None
+        engine.post(ObserveProfile(False))
+        engine.step()
+        assert engine.take_profile() is None
