@@ -284,6 +284,6 @@ def test_optimised_code_gets_the_scratch_memory_that_it_needs(jobs: list[Optimis
             executable.launch(stream)
         stream.synchronize()
         np.testing.assert_array_equal(out.download(), np.arange(threads))
-        assert device.pool._own._scratch.size >= needed  # one thread block runs on the caller's thread
+        assert device.pool._workers[0]._scratch.size >= needed  # one thread block runs on the caller's thread
         executable.destroy()
         device.close()

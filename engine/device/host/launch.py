@@ -1,7 +1,6 @@
 """Launching one kernel: the checks, the launch record, and faults as exceptions."""
 
 import struct
-import time
 from math import prod
 from typing import Any
 
@@ -11,15 +10,14 @@ from engine.device.arguments import KernelArguments
 from engine.device.host import faults
 from engine.device.host.memory import AllocationTable
 from engine.device.host.modules.module import HostKernel, own_kernel
-from engine.device.host.pool import Pool, PoolWorker
+from engine.device.host.pool import Pool, PoolWorker, workers_for
 from engine.device.host.translate import abi
 from engine.device.protocol import LaunchConfig, LoadedKernel
 from engine.device.slab import take
 from engine.diagnostics import DeviceError, KernelFault
 
-#: Other workers are woken for a kernel that took longer than this, or that has more threads and has not run yet.
-INLINE_NS = 50_000
-INLINE_THREADS = 8192
+#: The time that a thread is expected to take in a kernel that has not run yet.
+THREAD_NS = 6
 MAX_SHARED_BYTES = 227 << 10
 _MAX_THREADS_OF_AXIS = (1 << 31) - 1
 #: CUDA's limits of a grid along y and z, of a thread block along x and y, and along z.
@@ -110,18 +108,15 @@ class Launch:
         record[abi.SERVICES] = pool.services.address
         record[abi.NEXT] = 0
         pool.services.begin(pairs)
-        start_ns = time.perf_counter_ns()
-        is_small = self.blocks * self._threads <= INLINE_THREADS
-        if self.kernel.block_ns is not None:
-            is_small = self.blocks * self.kernel.block_ns < INLINE_NS
-        failed, workers = pool.run(
+        block_ns = self.kernel.block_ns if self.kernel.block_ns is not None else self._threads * THREAD_NS
+        failed, busy_ns = pool.run(
             self._work,
             self.blocks,
-            is_small=is_small,
+            workers=workers_for(self.blocks * block_ns, self.blocks, pool.cores),
             spins=self.kernel.spins,
             in_parts=self.kernel.job is not None,
         )
-        self.kernel.block_ns = (time.perf_counter_ns() - start_ns) * workers / self.blocks
+        self.kernel.block_ns = busy_ns / self.blocks
         pool.services.finish()
         if failed is not None:
             raise self.error(failed, pool, pairs)
@@ -132,11 +127,9 @@ class Launch:
         return bool(function(self._piece.address, address, worker.address, blocks, chunk) == 0)
 
     @property
-    def is_brief(self) -> bool:
-        """Whether it is known to take less time than waking other workers."""
-        kernel, blocks = self.kernel, self.blocks
-        is_short = kernel.block_ns is not None and blocks * kernel.block_ns < INLINE_NS
-        return is_short and not (kernel.spins and blocks > 1)
+    def work_ns(self) -> float | None:
+        """The time that it took one worker of late, or several together; None before the kernel ran."""
+        return None if self.kernel.block_ns is None else self.blocks * self.kernel.block_ns
 
     def error(self, worker: PoolWorker, pool: Pool, pairs: Any) -> KernelFault:
         """Return the error for a worker's fault record; `pairs` are the allocations that the kernel could use."""

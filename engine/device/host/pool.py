@@ -2,15 +2,20 @@
 
 import os
 import threading
+import time
 from collections.abc import Callable
 
 import numpy as np
 
 from engine.device.host.services import Services
+from engine.device.host.team import Team
 from engine.device.host.translate import abi
 from engine.device.host.watchdog import Watchdog
 
 CHUNKS_PER_WORKER = 8
+#: A worker takes about so long to wake, and each one more must have work for so long.
+WAKE_NS = 50_000
+WORTH_NS = WAKE_NS // 2
 #: The most thread blocks that run at once when they wait for each other, and the time after which they seem to wait.
 MOST_AT_ONCE = 128
 PATIENCE_S = 0.003
@@ -18,6 +23,16 @@ PATIENCE_S = 0.003
 #: Runs thread blocks on a worker: takes the next `chunk` of them until the workers together have taken `blocks`.
 #: Returns False after a fault. The arguments are the worker, `blocks` and `chunk`.
 RunBlocks = Callable[["PoolWorker", int, int], bool]
+
+
+def workers_for(work_ns: float, blocks: int, cores: int) -> int:
+    """Return how many workers pay for a kernel that takes one worker `work_ns`."""
+    return max(1, min(cores, blocks, int(work_ns / WORTH_NS)))
+
+
+def chunk_for(blocks: int, workers: int) -> int:
+    """Return how many thread blocks each of several workers takes at a time."""
+    return blocks if workers == 1 else max(1, -(-blocks // (workers * CHUNKS_PER_WORKER)))
 
 
 class PoolWorker:
@@ -41,6 +56,7 @@ class PoolWorker:
         self.record[abi.FAULT_KIND] = 0
         self.record[abi.CACHE_SIZE] = 0
         self.record[abi.ARGUMENTS] = arguments
+        self.record[abi.INSTRUCTION] = 0
 
     @property
     def was_idle(self) -> bool:
@@ -61,9 +77,16 @@ class _PoolJob:
         self.give_up = give_up  # stops thread blocks that wait for one that failed
         self.failed: PoolWorker | None = None
         self.error: BaseException | None = None
+        #: The time that each worker computed.
+        self.busy_ns: list[int] = []
 
     def run(self, worker: PoolWorker) -> None:
         """Run thread blocks until none is left or a worker failed."""
+        began_ns = time.thread_time_ns()
+        self._run(worker)
+        self.busy_ns.append(time.thread_time_ns() - began_ns)
+
+    def _run(self, worker: PoolWorker) -> None:
         for limit in self.limits:
             if self.failed is not None or self.error is not None:
                 return
@@ -117,83 +140,95 @@ class Pool:
         #: Why the last kernel was stopped, as the watchdog names it.
         self.stop_reason = 0
         self.cores = cores or len(os.sched_getaffinity(0))
-        self._own = PoolWorker()
+        self._workers = [PoolWorker() for _ in range(self.cores)]
+        self._team: Team | None = None
+        self._prepared = (-1, -1)
         self._lock = threading.Lock()
-        self._wake = [threading.Semaphore(0) for _ in range(self.cores - 1)]
         self._done = threading.Semaphore(0)
         self._job: _PoolJob | None = None
         self._threads: list[threading.Thread] = []
+        watchdog.watch(lambda: sum(int(worker.record[abi.FINISHED]) for worker in self._workers))
 
     def run(
-        self, work: RunBlocks, blocks: int, *, is_small: bool, spins: bool = False, in_parts: bool = False
+        self, work: RunBlocks, blocks: int, *, workers: int, spins: bool = False, in_parts: bool = False
     ) -> tuple[PoolWorker | None, int]:
-        """Run every thread block, on this thread alone when the work is small.
+        """Run every thread block on so many workers, of which this thread is one.
 
         With `spins`, thread blocks may wait for each other and get more threads when they seem to. With `in_parts`,
         `work` is called several times, since optimised code may replace it meanwhile. Return the worker that met a
-        fault, or None, and the number of workers.
+        fault, or None, and the time that all workers together computed, in nanoseconds.
         """
         with self._lock:
             spins = spins and blocks > 1
-            inline = blocks == 1 or self.cores == 1 or is_small
-            chunk = 1 if spins else blocks if inline else max(1, -(-blocks // (self.cores * CHUNKS_PER_WORKER)))
+            chunk = 1 if spins else chunk_for(blocks, workers)
             parts = min(CHUNKS_PER_WORKER, blocks) if in_parts else 1
             job = _PoolJob(work, blocks, chunk, parts, self.watchdog.interrupt if spins else None)
             reserve = _Reserve(job, blocks) if spins else None
             self.watchdog.start()
-            if inline:
-                job.run(self._own)
-            else:
-                self._start()
+            if workers > 1:
                 self._job = job
-                for wake in self._wake:
-                    wake.release()
-                job.run(self._own)
-                for _ in self._wake:
-                    self._done.acquire()
-                self._job = None
+                self._started_team().call(workers - 1)
+            job.run(self._workers[0])
+            for _ in range(1, workers):
+                self._done.acquire()
+            self._job = None
             if reserve is not None:
                 reserve.finish()
             self.watchdog.finish()
             self.stop_reason = self.watchdog.reason
             if job.error is not None:
                 raise job.error
-            return job.failed, 1 if inline else self.cores
+            return job.failed, sum(job.busy_ns)
 
-    def run_alone(self, work: Callable[[PoolWorker], int]) -> int:
-        """Run `work` on this thread, within the time limit of one kernel, and return its result."""
+    def run_natively(
+        self, run: Callable[[PoolWorker, int], int], shared_bytes: int, scratch_bytes: int, *, with_team: bool
+    ) -> int:
+        """Call `run` with this thread's worker and the address of the team, 0 without one; return its result.
+
+        Workers get as much shared and scratch memory. The time limit is that of each kernel.
+        """
         with self._lock:
+            if shared_bytes > self._prepared[0] or scratch_bytes > self._prepared[1]:
+                self._prepared = max(shared_bytes, self._prepared[0]), max(scratch_bytes, self._prepared[1])
+                for worker in self._workers:
+                    worker.prepare(*self._prepared, 0)
+            team = self._started_team().address if with_team else 0
             self.watchdog.start()
             try:
-                return work(self._own)
+                return run(self._workers[0], team)
             finally:
                 self.watchdog.finish()
                 self.stop_reason = self.watchdog.reason
 
-    def _start(self) -> None:
-        if not self._threads:
-            for index, wake in enumerate(self._wake):
+    def worker_at(self, address: int) -> PoolWorker:
+        """Return the worker whose record lies at an address."""
+        return next(worker for worker in self._workers if worker.address == address)
+
+    def _started_team(self) -> Team:
+        if self._team is None:
+            self._team = Team(self.cores, self._workers[0].address)
+            for seat in range(1, self.cores):
                 thread = threading.Thread(
-                    target=self._loop, args=(wake, PoolWorker()), name=f"warploom-host-{index}", daemon=True
+                    target=self._serve, args=(self._team, seat), name=f"warploom-host-{seat - 1}", daemon=True
                 )
                 thread.start()
                 self._threads.append(thread)
+        return self._team
 
-    def _loop(self, wake: threading.Semaphore, worker: PoolWorker) -> None:
-        while True:
-            wake.acquire()
+    def _serve(self, team: Team, seat: int) -> None:
+        worker = self._workers[seat]
+        while team.serve(seat, worker.address):
             job = self._job
-            if job is None:
-                return
+            assert job is not None
             job.run(worker)
             self._done.release()
 
     def close(self) -> None:
         """End the worker threads."""
         with self._lock:
-            self._job = None
-            for wake in self._wake[: len(self._threads)]:
-                wake.release()
+            if self._team is not None:
+                self._team.close()
             for thread in self._threads:
                 thread.join()
             self._threads = []
+            self._team = None

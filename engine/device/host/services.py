@@ -94,11 +94,13 @@ class Services:
         self._record = np.zeros(3, np.int64)
         self._record[abi.SERVE] = ctypes.cast(self._call, ctypes.c_void_p).value or 0
         self._pairs: Any = np.zeros((0, 2), np.uint64)
-        self._lines: list[tuple[int, bytes]] = []
+        self._lines: list[tuple[tuple[int, int], bytes]] = []
         self._printed = 0
         self._error: BaseException | None = None
         #: The number of calls so far; the native interpreter of graphs reads it after each kernel.
         self.served = np.zeros(1, np.int64)
+        #: The instructions of a graph whose kernels called since `begin`.
+        self.callers: set[int] = set()
         #: The text of the last failed assertion.
         self.assertion = ""
 
@@ -124,9 +126,10 @@ class Services:
     def begin(self, pairs: Any) -> None:
         """Note the live allocations, an (n, 2) array of first address and size."""
         self._pairs = pairs
+        self.callers.clear()
 
     def finish(self) -> None:
-        """Print the text of kernels, thread block by thread block; raise an error that a call met."""
+        """Print the text of kernels in order, thread block by thread block; raise an error that a call met."""
         with self._lock:
             lines, self._lines, self._printed = self._lines, [], 0
             error, self._error = self._error, None
@@ -141,6 +144,7 @@ class Services:
         try:
             with self._lock:
                 self.served[0] += 1
+                self.callers.add(_instruction(worker))
                 return self._answer(worker, wanted, block, thread, a, b)
         except BaseException as error:  # noqa: BLE001 - `finish` raises it: it cannot pass native code
             self._error = error
@@ -164,7 +168,7 @@ class Services:
         read = self._reader(worker)
         text, count = formatted(string(read, template), read, arguments)
         self._printed += len(text)
-        self._lines.append((block, text))
+        self._lines.append(((_instruction(worker), block), text))
         return count
 
     def _assertion(self, worker: int, arguments: int) -> str:
@@ -190,6 +194,10 @@ class Services:
             return b""
 
         return read
+
+
+def _instruction(worker: int) -> int:
+    return ctypes.c_int64.from_address(worker + 8 * abi.INSTRUCTION).value
 
 
 class _PrintfArguments:

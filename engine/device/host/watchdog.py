@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Callable
 
 import numpy as np
 
@@ -26,6 +27,11 @@ class Watchdog:
         self._wake = threading.Event()
         self._is_parked = True
         self._thread: threading.Thread | None = None
+        self._progress: Callable[[], int] = int
+
+    def watch(self, progress: Callable[[], int]) -> None:
+        """Let the time limit begin anew whenever this number has changed: native code runs many kernels in one go."""
+        self._progress = progress
 
     @property
     def reason(self) -> int:
@@ -82,11 +88,14 @@ class Watchdog:
 
     def _watch(self) -> None:
         idle_since = time.monotonic()
+        progress, later = self._progress(), 0.0  # a deadline that kernels which ended have put off
         while self._flag[0] != CLOSED:
             now, deadline = time.monotonic(), self._deadline
-            if deadline is not None:
+            if deadline is not None and self.limit_s is not None:
                 idle_since = now
-                if now >= deadline:
+                if progress != (progress := self._progress()):
+                    later = now + self.limit_s
+                if now >= max(deadline, later):
                     with self._lock:
                         if self._deadline == deadline and self._flag[0] == RUNNING:
                             self._flag[0] = TIME_LIMIT

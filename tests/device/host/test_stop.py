@@ -66,7 +66,7 @@ def test_a_stop_is_told_by_a_worker_that_ran(ptx):
             worker.record[abi.FAULT_LINE] = 7
         return False
 
-    told, _ = device.pool.run(work, 2, is_small=False)
+    told, _ = device.pool.run(work, 2, workers=2)
     assert told.record[abi.FAULT_LINE] == 7
     device.close()
 

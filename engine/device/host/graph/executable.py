@@ -10,8 +10,8 @@ import numpy as np
 from engine.device.arguments import KernelArguments
 from engine.device.host.graph import stepper
 from engine.device.host.graph.program import Program
-from engine.device.host.launch import INLINE_NS
-from engine.device.host.pool import PoolWorker
+from engine.device.host.pool import WAKE_NS, PoolWorker
+from engine.device.host.team import run_graph
 from engine.device.host.translate import abi
 from engine.device.host.watchdog import RUNNING, TIME_LIMIT
 from engine.device.nodes import KernelWork
@@ -32,12 +32,10 @@ class HostExecutable:
         self._conditions = conditions  # kept alive: kernels write to their addresses
         self._watchdog = watchdog = program.pool.watchdog
         self._services = program.pool.services
-        self._step = stepper.stepper()
         self._state = np.zeros(stepper.STATE_FIELDS, np.int64)
         self._state[stepper.STOP] = watchdog.address
         self._state[stepper.SERVED] = self._services.served.ctypes.data
         self._turns_at_once = 64
-        self._worker: PoolWorker | None = None
         self._loop = -1  # the outermost loop that was running last, and since when
         self._loop_since_ns = 0
 
@@ -104,25 +102,28 @@ class HostExecutable:
         state[stepper.BUDGET] = self._turns_at_once
         state[stepper.KERNELS] = 0
         state[stepper.SERVED_BEFORE] = self._services.served[0]
+        state[stepper.SECTION_NS] = 0
         began_ns = time.perf_counter_ns()
 
-        def work(worker: PoolWorker) -> int:
+        def run(worker: PoolWorker, team: int) -> int:
             self._services.begin(pairs)
-            worker.prepare(program.shared_bytes, program.scratch_bytes, 0)
-            self._worker = worker
-            return self._step(program.code.ctypes.data, state.ctypes.data, worker.address, index, 0)
+            state[stepper.TEAM] = team
+            return run_graph(program.code.ctypes.data, state.ctypes.data, worker.address, index)
 
-        reason = program.pool.run_alone(work)
+        has_sections = program.sections.is_any_on
+        reason = program.pool.run_natively(run, program.shared_bytes, program.scratch_bytes, with_team=has_sections)
         at, took_ns = int(state[stepper.AT]), time.perf_counter_ns() - began_ns
         if reason == stepper.FAULT:
             raise self._error(program, at, pairs)
         if reason == stepper.LOOP_STOPPED:
             raise self._stopped()
+        if has_sections:
+            program.learn()
         if reason == stepper.CALLED:
-            program.note_call(at)
+            program.note_calls()
             self._services.finish()
             at += 1
-        elif took_ns > INLINE_NS * int(state[stepper.KERNELS]) > 0:
+        elif took_ns - int(state[stepper.SECTION_NS]) > WAKE_NS * int(state[stepper.KERNELS]) > 0:
             program.measure()
         if reason == stepper.PAUSE:
             self._pace(took_ns)
@@ -145,8 +146,8 @@ class HostExecutable:
 
     def _error(self, program: Program, index: int, pairs: np.ndarray[Any, Any]) -> DeviceError:
         """Return the error of a kernel that native code ran."""
-        worker, pool = self._worker, program.pool
-        assert worker is not None
+        pool = program.pool
+        worker = pool.worker_at(int(self._state[stepper.FAILED]))
         self._services.finish()
         is_stopped = int(worker.record[abi.FAULT_KIND]) & 0xFF == abi.STOPPED
         if is_stopped and self._state[stepper.LOOP] >= 0 and pool.stop_reason != TIME_LIMIT:

@@ -1,7 +1,7 @@
 """An executable's program: the nodes of its graph as a list of instructions in memory.
 
-Native code runs short kernels, fills and copies; Python runs the rest. Python runs a kernel first, which shows how long
-it takes; if that is short, native code runs it from then on.
+Native code runs short kernels, fills, copies, and sections side by side; Python runs the rest. Python runs a kernel
+first, which shows how long it takes.
 """
 
 import struct
@@ -13,112 +13,33 @@ import numpy as np
 
 from engine.device.host.events import HostEvent, own_capture
 from engine.device.host.graph import stepper
+from engine.device.host.graph.instructions import MOST_BYTES, instructions
+from engine.device.host.graph.sections import Sections
 from engine.device.host.launch import Launch, check_launch
 from engine.device.host.memory import AllocationTable, bytes_of, copy
 from engine.device.host.modules.module import HostKernel
-from engine.device.host.pool import Pool
+from engine.device.host.pool import WAKE_NS, Pool
 from engine.device.host.translate import abi
 from engine.device.nodes import (
     CapturedWork,
-    ChildWork,
-    ConditionalWork,
     CopyWork,
     EventWork,
     KernelWork,
     MemsetWork,
     Work,
 )
-from engine.device.protocol import Capture, Condition, ConditionalKind, GraphNode
-from engine.device.tree import ROOT, GraphTree
+from engine.device.protocol import Capture, Condition, GraphNode
+from engine.device.tree import GraphTree
 from engine.diagnostics import DeviceError
 
-#: Python runs longer fills and copies: a microsecond more makes no difference to them.
-MOST_BYTES = 1 << 20
+#: What a fill or a copy does in a nanosecond, until it is measured.
+BYTES_PER_NS = 10
 #: The least time between two measurements of kernels whose arguments change all the time.
 REMEASURE_NS = 20_000_000
 #: The fields that are the same in the launch records of all kernels of a program.
 _SHARED_FIELDS = (abi.ALLOCATIONS, abi.ALLOCATION_COUNT, abi.STOP, abi.SERVICES)
 #: One field of an instruction.
 _FIELD = struct.Struct("<q")
-
-
-#: An operation of `stepper`, its node, and its first two fields; `Program` fills in those of kernels, fills and copies.
-#: The stores with which every launch begins have no node.
-GraphInstruction = tuple[int, GraphNode | None, int, int]
-
-
-def instructions(tree: GraphTree, defaults: Mapping[Condition, int]) -> list[GraphInstruction]:
-    """Return what a launch of the graph does, in an order that respects every dependency.
-
-    That is the order in which the nodes were added to their graph or body, unless one waits for a later one.
-    """
-    writer = _Writer(tree)
-    for condition, default in defaults.items():
-        writer.done.append((stepper.STORE, None, condition, default))
-    writer.graph(ROOT, in_loop=False)
-    return writer.done
-
-
-class _Writer:
-    def __init__(self, tree: GraphTree) -> None:
-        self.done: list[GraphInstruction] = []
-        self._nodes = nodes = tree.nodes
-        self._members: list[list[GraphNode]] = [[] for _ in tree.owners]
-        for node in tree.order():
-            self._members[nodes[node].graph].append(node)
-
-    def graph(self, number: int, *, in_loop: bool) -> None:
-        """Append the instructions of a graph of the tree."""
-        for node in self._members[number]:
-            work = self._nodes[node].work
-            if type(work) is KernelWork:  # most nodes are
-                self.done.append((stepper.KERNEL, node, 0, 0))
-                continue
-            match work:
-                case MemsetWork(size_bytes=size):
-                    if size:
-                        self._write(stepper.FILL, node)
-                case CopyWork(size_bytes=size):
-                    if size:
-                        self._write(stepper.COPY, node)
-                case EventWork() | CapturedWork():
-                    self._write(stepper.PYTHON, node)
-                case ChildWork(graph=child):
-                    self.graph(child, in_loop=in_loop)
-                case ConditionalWork() if work.kind is ConditionalKind.WHILE:
-                    self._while(node, work, in_loop=in_loop)
-                case ConditionalWork():
-                    self._if(node, work, in_loop=in_loop)
-
-    def _while(self, node: GraphNode, work: ConditionalWork, *, in_loop: bool) -> None:
-        if not in_loop:
-            self._write(stepper.ENTER, node, node)
-        begin = self._write(stepper.SKIP, node, work.condition)
-        self.graph(work.first_body, in_loop=True)
-        self._write(stepper.BACK, node, node, begin)
-        self._aim(begin)
-        if not in_loop:
-            self._write(stepper.LEAVE, node)
-
-    def _if(self, node: GraphNode, work: ConditionalWork, *, in_loop: bool) -> None:
-        choice = self._write(stepper.SKIP, node, work.condition)
-        self.graph(work.bodies[0], in_loop=in_loop)
-        if work.kind is ConditionalKind.IF:
-            self._aim(choice)
-            return
-        end = self._write(stepper.JUMP, node)
-        self._aim(choice)
-        self.graph(work.bodies[1], in_loop=in_loop)
-        self.done[end] = stepper.JUMP, node, len(self.done), 0
-
-    def _write(self, operation: int, node: GraphNode, a: int = 0, b: int = 0) -> int:
-        self.done.append((operation, node, a, b))
-        return len(self.done) - 1
-
-    def _aim(self, skip: int) -> None:
-        """Set the target of a skip to the next instruction."""
-        operation, node, condition, _ = self.done[skip]
-        self.done[skip] = operation, node, condition, len(self.done)
 
 
 class Program:
@@ -132,7 +53,7 @@ class Program:
         table: AllocationTable,
     ) -> None:
         self.pool, self.table = pool, table
-        nodes, rows = tree.nodes, instructions(tree, defaults)
+        nodes, (rows, sections) = tree.nodes, instructions(tree, defaults)
         self.end = len(rows)
         self.code = np.zeros((self.end + 1, stepper.FIELDS), np.int64)
         #: For each instruction, whether Python runs it; native code stops there.
@@ -163,11 +84,13 @@ class Program:
         self._pairs: np.ndarray[Any, Any] | None = None
         # Single numbers are written by way of a memoryview: into the array they would take ten times as long.
         self._code_memory = self.code.data.cast("B")
-        for index, (operation, node, a, b) in enumerate(rows):
+        for index, (operation, _, a, b) in enumerate(rows):
             if operation != stepper.KERNEL:
                 self.code[index, :3] = operation, a, b
-                if node is not None and operation in (stepper.FILL, stepper.COPY, stepper.PYTHON):
-                    self._enter_other(index, nodes[node].work)
+        self.sections = Sections(sections, self.code, self._operations, pool.cores)
+        for index, (operation, node, _, _) in enumerate(rows):
+            if node is not None and operation in (stepper.FILL, stepper.COPY, stepper.PYTHON):
+                self._enter_other(index, nodes[node].work)
         self._common = pool.watchdog.address, self.pool.services.address
         #: A launch record for each instruction, of which kernels use theirs.
         self._records = np.zeros((self.end + 1, abi.LAUNCH_FIELDS), np.int64)
@@ -195,8 +118,7 @@ class Program:
             index = indices.get(node)
             if index is None:
                 raise _no_kernel(node)
-            if time.perf_counter_ns() >= self._measure_ns:
-                self._remeasure(index)
+            self._remeasure(index)
 
     def replace(self, node: GraphNode, work: KernelWork) -> None:
         """Give a kernel node another launch, or the same one with other values; DeviceError for other nodes."""
@@ -205,8 +127,7 @@ class Program:
             raise _no_kernel(node)
         old = self._works[index]
         if old.kernel is work.kernel and old.arguments is work.arguments and old.config == work.config:
-            if time.perf_counter_ns() >= self._measure_ns:
-                self._remeasure(index)
+            self._remeasure(index)
             return
         check_launch(work.kernel, work.config, work.arguments)
         self._works[index] = work
@@ -222,12 +143,17 @@ class Program:
         self.actions[index] = own_capture(capture).run
 
     def _remeasure(self, index: int) -> None:
-        self._measure_ns = time.perf_counter_ns() + REMEASURE_NS
-        self.measure(index)
+        if time.perf_counter_ns() >= self._measure_ns:
+            self._measure_ns = time.perf_counter_ns() + REMEASURE_NS
+            self._measure(index)
 
-    def measure(self, *indices: int) -> None:
-        """Let Python run these kernels, or all, the next time, since their run time may have changed."""
-        for index in indices or self._works:
+    def measure(self) -> None:
+        """Let Python run all kernels the next time, since their run time may have changed."""
+        for index in self._works:
+            self._measure(index)
+
+    def _measure(self, index: int) -> None:
+        if not self.sections.is_on(index):  # there, every kernel is measured at each run
             self._assign(index, in_python=True)
 
     def run_one(self, index: int) -> None:
@@ -236,17 +162,41 @@ class Program:
             self.actions[index]()
             return
         launch = self.launch(index)
-        served = self.pool.services.served
-        before = int(served[0])
+        self.pool.services.callers.clear()
         launch.run(self.pool, self.table)
-        if served[0] != before:
+        if self.pool.services.callers:
             self._callers.add(index)
-        self._assign(index, in_python=index in self._callers or not launch.is_brief)
+        self._place(index, launch)
 
-    def note_call(self, index: int) -> None:
-        """Note that a kernel called Python, which runs it from now on."""
-        self._callers.add(index)
-        self._assign(index, in_python=True)
+    def note_calls(self) -> None:
+        """Note the kernels that called Python, which runs them from now on."""
+        for index in self.pool.services.callers:
+            self._callers.add(index)
+            self._place(index, self.launch(index))
+
+    def learn(self) -> None:
+        """Note how long kernels took in the sections that ran, where that is news."""
+        for index, work_ns in self.sections.learn():
+            if index in self._works:
+                launch = self.launch(index)
+                launch.kernel.block_ns = work_ns / launch.blocks
+                self._place(index, launch)
+            else:
+                self.sections.note(index, work_ns, 1)
+
+    def _place(self, index: int, launch: Launch) -> None:
+        """Let Python or native code run a kernel that has been measured."""
+        work_ns, kernel = launch.work_ns, launch.kernel
+        is_long = work_ns is None or work_ns >= WAKE_NS
+        is_held = (
+            work_ns is None
+            or index in self._callers
+            or (kernel.spins and launch.blocks > 1)
+            or (is_long and kernel.job is not None)
+        )
+        self._assign(index, in_python=is_long or is_held, is_held=is_held)
+        if work_ns is not None:
+            self.sections.note(index, work_ns, launch.blocks)
 
     def refresh(self) -> np.ndarray[Any, Any]:
         """Update what native code reads; return the live allocations, which the caller must keep during the run.
@@ -263,6 +213,7 @@ class Program:
             self._pairs = pairs
         for index in tuple(self._unoptimised):
             self._write_function(index)
+        self.sections.refresh()
         return pairs
 
     def _enter_other(self, index: int, work: Work) -> None:
@@ -273,12 +224,13 @@ class Program:
                 self.actions[index] = own_capture(capture).run
             case MemsetWork() | CopyWork() if work.size_bytes <= MOST_BYTES:
                 self._transfers[index] = work
+                self.sections.note(index, work.size_bytes / BYTES_PER_NS, 1)
                 return
             case MemsetWork(target=target, value=value, size_bytes=size):
                 self.actions[index] = lambda: bytes_of(target, size, "memset target").fill(value)
             case CopyWork():
                 self.actions[index] = lambda: copy(*_ends(work))
-        self._assign(index, in_python=True)
+        self.in_python[index] = True
 
     def _enter_kernels(self, indices: Collection[int]) -> None:
         """Write the instructions and launch records of kernels; most of a graph's are launched alike."""
@@ -286,7 +238,6 @@ class Program:
             return
         kinds: dict[tuple[int, int, int], int] = {}
         launches: list[Launch] = []
-        is_brief: list[bool] = []
         kind_of, addresses = [], []
         for index in indices:
             work = self._works[index]
@@ -296,35 +247,29 @@ class Program:
             if kind is None:
                 kind = kinds[key] = len(launches)
                 launches.append(self.launch(index))
-                is_brief.append(launches[kind].is_brief)
             kind_of.append(kind)
             addresses.append(arguments.address)
-            self.in_python[index] = not is_brief[kind]
             if launches[kind].kernel.job is not None:
                 self._unoptimised.add(index)
         at = np.fromiter(indices, np.int64)
         self._records[at, : abi.ARGUMENT_BYTES + 1] = np.array([launch.fields for launch in launches])[kind_of]
         self._pairs = None  # they are missing in the records
         code = [
-            (
-                stepper.KERNEL if brief else stepper.PYTHON,
-                launch.kernel.function_address,
-                0,
-                0,
-                launch.blocks,
-                launch.kernel.scratch_bytes,
-            )
-            for launch, brief in zip(launches, is_brief, strict=True)
+            (stepper.KERNEL, launch.kernel.function_address, 0, 0, launch.blocks, launch.kernel.scratch_bytes)
+            for launch in launches
         ]
         self.code[at] = np.array(code)[kind_of]
         self.code[at, 2] = self._records_address + 8 * abi.LAUNCH_FIELDS * at
         self.code[at, 3] = addresses
         self.shared_bytes = max(self.shared_bytes, *[launch.shared_bytes for launch in launches])
         self.scratch_bytes = max(self.scratch_bytes, *[launch.kernel.scratch_bytes for launch in launches])
+        for index, kind in zip(indices, kind_of, strict=True):
+            self._place(index, launches[kind])
 
-    def _assign(self, index: int, *, in_python: bool) -> None:
-        """Let Python or native code run an instruction."""
+    def _assign(self, index: int, *, in_python: bool, is_held: bool = True) -> None:
+        """Let Python or native code run a kernel; one that is held keeps its section from running side by side."""
         self.in_python[index] = in_python
+        self.sections.hold(index, is_held=is_held)
         operation = stepper.PYTHON if in_python else self._operations[index]
         _FIELD.pack_into(self._code_memory, 8 * stepper.FIELDS * index, operation)
 

@@ -30,7 +30,9 @@ CACHE_SIZE = 10
 ARGUMENTS = 11  # address of the argument block
 LOCAL_TOP = 12  # where the next device function's local memory begins
 POINT_LINE = 13  # PTX line of the suspension point from which the current phase continues; 0 in the first phase
-WORKER_FIELDS = 14
+INSTRUCTION = 14  # the instruction of a graph that it runs
+FINISHED = 15  # the instructions that it has run
+WORKER_FIELDS = 16
 
 # The services record: the function that prints and allocates, then the device heap (zeros until there is one).
 # `HEAP_MAP` is the address of one byte for every 16 of the heap: how many of them a kernel may access.

@@ -6,6 +6,7 @@ import subprocess
 import llvmlite.binding as llvm
 import pytest
 
+from engine.device.host import team
 from engine.device.host.graph import stepper
 from engine.device.host.modules import native
 from engine.device.host.translate import abi
@@ -97,8 +98,8 @@ def test_tables_of_the_scheduler() -> None:
 
 def test_instructions_of_graphs() -> None:
     """Operations, state and reasons have the same numbers in C and in Python."""
-    text = (library.PATH.parent / "graph.c").read_text()
-    for enum, first, last in (("operation", "PYTHON", "LEAVE"), ("reason", "AT_PYTHON", "PAUSE")):
+    text = (library.PATH.parent / "graph.h").read_text() + (library.PATH.parent / "graph.c").read_text()
+    for enum, first, last in (("operation", "PYTHON", "SECTION"), ("reason", "AT_PYTHON", "PAUSE")):
         (names,) = re.findall(rf"enum {enum} {{ (.*?) }}", text)
         known = {name: getattr(stepper, name) for name in names.split(", ")}
         assert list(known.values()) == list(range(len(known)))
@@ -107,6 +108,18 @@ def test_instructions_of_graphs() -> None:
     assert [getattr(stepper, name.upper()) for name in state] == list(range(stepper.STATE_FIELDS))
     assert re.search(r"struct instruction {\s*int64_t operation, a, b, c, d, e;", text)
     assert stepper.FIELDS == 6
+
+
+def test_records_of_sections() -> None:
+    """Nodes, sections and the team lie in memory as team.py says."""
+    text = (library.PATH.parent / "team.c").read_text()
+    sizes = {"sem_t": 4}  # in numbers of 64 bits
+    for name, size in (("node", team.NODE_FIELDS), ("section", team.SECTION_FIELDS), ("seat", 8), ("team", 16)):
+        found = [item for item in fields(name, text) if item[0] != "struct seat"]
+        places = [field for kind, field, count in found for _ in range(sizes.get(kind, count))]
+        assert len(places) == size
+        for field in set(places) - {"padding"} if name in ("node", "section") else ():
+            assert getattr(team, field.upper(), places.index(field)) == places.index(field)
 
 
 def test_a_module_gets_only_what_it_needs() -> None:

@@ -1,17 +1,6 @@
-/* The interpreter of a graph's instructions: short kernels, fills, copies, and jumps between them.
+/* The interpreter of a graph's instructions: short kernels, fills, copies, sections, and jumps between them. */
 
-   graph/stepper.py has the same numbers for Python; it says what they mean. */
-
-#include <string.h>
-
-#include "runtime.h"
-
-enum operation { PYTHON, KERNEL, FILL, COPY, STORE, SKIP, JUMP, ENTER, BACK, LEAVE };
-
-/* The operation's fields. Addresses are numbers here: Python writes them. */
-struct instruction {
-    int64_t operation, a, b, c, d, e;
-};
+#include "graph.h"
 
 struct state {
     int64_t at;
@@ -22,11 +11,15 @@ struct state {
     const volatile int64_t *stop;
     const volatile int64_t *served;
     int64_t served_before;
+    struct team *team;
+    struct worker *failed;
+    int64_t section_ns;
 };
 
-enum reason { AT_PYTHON, LOOP_STOPPED, FAULT, CALLED, PAUSE };
+/* After sections that took so long, Python looks at the time limit of the loop around them. */
+enum { LONG_NS = 2000000 };
 
-typedef int32_t kernel_function(struct launch *, void *, struct worker *, int64_t, int64_t);
+enum reason { AT_PYTHON, LOOP_STOPPED, FAULT, CALLED, PAUSE };
 
 static int32_t leave(struct state *state, int64_t at, enum reason reason)
 {
@@ -40,27 +33,35 @@ int32_t wl_run_graph(const struct instruction *program, struct state *state, str
     for (;; ++index) {
         const struct instruction *now = &program[index];
         switch (now->operation) {
-        case KERNEL: {
-            struct launch *launch = (struct launch *)now->b;
-            launch->next = 0;
-            worker->fault_kind = 0;
-            worker->cache_size = 0;
-            worker->arguments = now->c;
-            worker->scratch_bytes = now->e;
-            int32_t failed = ((kernel_function *)now->a)(launch, (void *)now->c, worker, now->d, now->d);
+        case KERNEL:
+            ((struct launch *)now->b)->next = 0;
             ++state->kernels;
-            if (failed)
+            ++worker->finished;
+            if (run_instruction(program, index, KERNEL, worker, now->d)) {
+                state->failed = worker;
                 return leave(state, index, FAULT);
+            }
             if (*state->served != state->served_before)
                 return leave(state, index, CALLED);
             break;
-        }
         case FILL:
-            memset((void *)now->a, (int)now->b, now->c);
-            break;
         case COPY:
-            memmove((void *)now->a, (const void *)now->b, now->c);
+            run_instruction(program, index, now->operation, worker, 0);
             break;
+        case SECTION: {
+            int64_t began = wl_monotonic();
+            int64_t failed_at = wl_run_section(state->team, program, (struct section *)now->a, &state->failed);
+            int64_t took = wl_monotonic() - began;
+            state->section_ns += took;
+            if (failed_at >= 0)
+                return leave(state, failed_at, FAULT);
+            index = now->b - 1;
+            if (*state->served != state->served_before)
+                return leave(state, index, CALLED);
+            if (took > LONG_NS)
+                state->budget = 0;
+            break;
+        }
         case STORE:
             *(uint32_t *)now->a = (uint32_t)now->b;
             break;

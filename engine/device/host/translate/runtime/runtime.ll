@@ -2053,173 +2053,223 @@ define internal void @wl.bar_and(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) 
 
 %struct.instruction = type { i64, i64, i64, i64, i64, i64 }
 
-define internal range(i32 0, 5) i32 @wl.run_graph(ptr readonly captures(none) %0, ptr captures(none) %1, ptr %2, i64 %3, i64 %4) nounwind {
+define internal range(i32 0, 5) i32 @wl.run_graph(ptr %0, ptr %1, ptr %2, i64 %3, i64 %4) nounwind {
   %6 = getelementptr inbounds nuw i8, ptr %1, i64 8
   %7 = getelementptr inbounds nuw i8, ptr %1, i64 16
-  %8 = getelementptr inbounds nuw i8, ptr %1, i64 40
-  %9 = getelementptr inbounds nuw i8, ptr %1, i64 24
-  %10 = getelementptr inbounds nuw i8, ptr %2, i64 16
-  %11 = getelementptr inbounds nuw i8, ptr %2, i64 80
-  %12 = getelementptr inbounds nuw i8, ptr %2, i64 88
-  %13 = getelementptr inbounds nuw i8, ptr %2, i64 64
-  %14 = getelementptr inbounds nuw i8, ptr %1, i64 32
-  %15 = getelementptr inbounds nuw i8, ptr %1, i64 48
-  %16 = getelementptr inbounds nuw i8, ptr %1, i64 56
-  br label %17
+  %8 = getelementptr inbounds nuw i8, ptr %1, i64 64
+  %9 = getelementptr inbounds nuw i8, ptr %1, i64 72
+  %10 = getelementptr inbounds nuw i8, ptr %1, i64 80
+  %11 = getelementptr inbounds nuw i8, ptr %1, i64 48
+  %12 = getelementptr inbounds nuw i8, ptr %1, i64 56
+  %13 = getelementptr inbounds nuw i8, ptr %1, i64 24
+  %14 = getelementptr inbounds nuw i8, ptr %1, i64 40
+  %15 = getelementptr inbounds nuw i8, ptr %1, i64 32
+  %16 = getelementptr inbounds nuw i8, ptr %2, i64 120
+  %17 = getelementptr inbounds nuw i8, ptr %2, i64 16
+  %18 = getelementptr inbounds nuw i8, ptr %2, i64 80
+  %19 = getelementptr inbounds nuw i8, ptr %2, i64 88
+  %20 = getelementptr inbounds nuw i8, ptr %2, i64 64
+  %21 = getelementptr inbounds nuw i8, ptr %2, i64 112
+  br label %22
 
-17:
-  %18 = phi i64 [ %3, %5 ], [ %110, %108 ]
-  %19 = getelementptr inbounds %struct.instruction, ptr %0, i64 %18
-  %20 = load i64, ptr %19, align 8
-  switch i64 %20, label %111 [
-    i64 1, label %21
-    i64 2, label %46
-    i64 3, label %55
-    i64 4, label %64
-    i64 5, label %71
-    i64 6, label %81
-    i64 7, label %85
-    i64 8, label %88
-    i64 9, label %107
+22:
+  %23 = phi i64 [ %3, %5 ], [ %144, %142 ]
+  %24 = getelementptr inbounds %struct.instruction, ptr %0, i64 %23
+  %25 = load i64, ptr %24, align 8
+  switch i64 %25, label %145 [
+    i64 1, label %26
+    i64 9, label %141
+    i64 8, label %122
+    i64 10, label %75
+    i64 4, label %98
+    i64 5, label %105
+    i64 6, label %115
+    i64 7, label %119
+    i64 2, label %57
+    i64 3, label %66
   ]
 
-21:
-  %22 = getelementptr inbounds nuw i8, ptr %19, i64 16
-  %23 = load i64, ptr %22, align 8
-  %24 = inttoptr i64 %23 to ptr
-  %25 = getelementptr inbounds nuw i8, ptr %24, i64 96
-  store i64 0, ptr %25, align 8
-  store i64 0, ptr %10, align 8
-  store i64 0, ptr %11, align 8
-  %26 = getelementptr inbounds nuw i8, ptr %19, i64 24
-  %27 = load i64, ptr %26, align 8
-  store i64 %27, ptr %12, align 8
-  %28 = getelementptr inbounds nuw i8, ptr %19, i64 40
-  %29 = load i64, ptr %28, align 8
-  store i64 %29, ptr %13, align 8
-  %30 = getelementptr inbounds nuw i8, ptr %19, i64 8
-  %31 = load i64, ptr %30, align 8
-  %32 = inttoptr i64 %31 to ptr
-  %33 = load i64, ptr %26, align 8
-  %34 = inttoptr i64 %33 to ptr
-  %35 = getelementptr inbounds nuw i8, ptr %19, i64 32
+26:
+  %27 = getelementptr inbounds nuw i8, ptr %24, i64 16
+  %28 = load i64, ptr %27, align 8
+  %29 = inttoptr i64 %28 to ptr
+  %30 = getelementptr inbounds nuw i8, ptr %29, i64 96
+  store i64 0, ptr %30, align 8
+  %31 = load i64, ptr %15, align 8
+  %32 = add nsw i64 %31, 1
+  store i64 %32, ptr %15, align 8
+  %33 = load i64, ptr %16, align 8
+  %34 = add nsw i64 %33, 1
+  store i64 %34, ptr %16, align 8
+  %35 = getelementptr inbounds nuw i8, ptr %24, i64 32
   %36 = load i64, ptr %35, align 8
-  %37 = tail call i32 %32(ptr %24, ptr %34, ptr %2, i64 %36, i64 %36) nounwind
-  %38 = load i64, ptr %14, align 8
-  %39 = add nsw i64 %38, 1
-  store i64 %39, ptr %14, align 8
-  %40 = icmp eq i32 %37, 0
-  br i1 %40, label %41, label %111
+  store i64 0, ptr %17, align 8
+  store i64 0, ptr %18, align 8
+  %37 = getelementptr inbounds nuw i8, ptr %24, i64 24
+  %38 = load i64, ptr %37, align 8
+  store i64 %38, ptr %19, align 8
+  %39 = getelementptr inbounds nuw i8, ptr %24, i64 40
+  %40 = load i64, ptr %39, align 8
+  store i64 %40, ptr %20, align 8
+  store i64 %23, ptr %21, align 8
+  %41 = getelementptr inbounds nuw i8, ptr %24, i64 8
+  %42 = load i64, ptr %41, align 8
+  %43 = inttoptr i64 %42 to ptr
+  %44 = load i64, ptr %27, align 8
+  %45 = inttoptr i64 %44 to ptr
+  %46 = load i64, ptr %37, align 8
+  %47 = inttoptr i64 %46 to ptr
+  %48 = load i64, ptr %35, align 8
+  %49 = tail call i32 %43(ptr %45, ptr %47, ptr %2, i64 %48, i64 %36) nounwind
+  %50 = icmp eq i32 %49, 0
+  br i1 %50, label %52, label %51
 
-41:
-  %42 = load ptr, ptr %15, align 8
-  %43 = load volatile i64, ptr %42, align 8
-  %44 = load i64, ptr %16, align 8
-  %45 = icmp eq i64 %43, %44
-  br i1 %45, label %108, label %111
+51:
+  store ptr %2, ptr %9, align 8
+  br label %145
 
-46:
-  %47 = getelementptr inbounds nuw i8, ptr %19, i64 8
-  %48 = load i64, ptr %47, align 8
-  %49 = inttoptr i64 %48 to ptr
-  %50 = getelementptr inbounds nuw i8, ptr %19, i64 16
-  %51 = load i64, ptr %50, align 8
-  %52 = trunc i64 %51 to i8
-  %53 = getelementptr inbounds nuw i8, ptr %19, i64 24
-  %54 = load i64, ptr %53, align 8
-  tail call void @llvm.memset.p0.i64(ptr align 1 %49, i8 %52, i64 %54, i1 false)
-  br label %108
+52:
+  %53 = load ptr, ptr %11, align 8
+  %54 = load volatile i64, ptr %53, align 8
+  %55 = load i64, ptr %12, align 8
+  %56 = icmp eq i64 %54, %55
+  br i1 %56, label %142, label %145
 
-55:
-  %56 = getelementptr inbounds nuw i8, ptr %19, i64 8
-  %57 = load i64, ptr %56, align 8
-  %58 = inttoptr i64 %57 to ptr
-  %59 = getelementptr inbounds nuw i8, ptr %19, i64 16
-  %60 = load i64, ptr %59, align 8
-  %61 = inttoptr i64 %60 to ptr
-  %62 = getelementptr inbounds nuw i8, ptr %19, i64 24
-  %63 = load i64, ptr %62, align 8
-  tail call void @llvm.memmove.p0.p0.i64(ptr align 1 %58, ptr align 1 %61, i64 %63, i1 false)
-  br label %108
+57:
+  %58 = getelementptr inbounds nuw i8, ptr %24, i64 8
+  %59 = load i64, ptr %58, align 8
+  %60 = inttoptr i64 %59 to ptr
+  %61 = getelementptr inbounds nuw i8, ptr %24, i64 16
+  %62 = load i64, ptr %61, align 8
+  %63 = trunc i64 %62 to i8
+  %64 = getelementptr inbounds nuw i8, ptr %24, i64 24
+  %65 = load i64, ptr %64, align 8
+  tail call void @llvm.memset.p0.i64(ptr align 1 %60, i8 %63, i64 %65, i1 false)
+  br label %142
 
-64:
-  %65 = getelementptr inbounds nuw i8, ptr %19, i64 16
-  %66 = load i64, ptr %65, align 8
-  %67 = trunc i64 %66 to i32
-  %68 = getelementptr inbounds nuw i8, ptr %19, i64 8
-  %69 = load i64, ptr %68, align 8
-  %70 = inttoptr i64 %69 to ptr
-  store i32 %67, ptr %70, align 4
-  br label %108
+66:
+  %67 = getelementptr inbounds nuw i8, ptr %24, i64 8
+  %68 = load i64, ptr %67, align 8
+  %69 = inttoptr i64 %68 to ptr
+  %70 = getelementptr inbounds nuw i8, ptr %24, i64 16
+  %71 = load i64, ptr %70, align 8
+  %72 = inttoptr i64 %71 to ptr
+  %73 = getelementptr inbounds nuw i8, ptr %24, i64 24
+  %74 = load i64, ptr %73, align 8
+  tail call void @llvm.memmove.p0.p0.i64(ptr align 1 %69, ptr align 1 %72, i64 %74, i1 false)
+  br label %142
 
-71:
-  %72 = getelementptr inbounds nuw i8, ptr %19, i64 8
-  %73 = load i64, ptr %72, align 8
-  %74 = inttoptr i64 %73 to ptr
-  %75 = load i32, ptr %74, align 4
-  %76 = icmp eq i32 %75, 0
-  br i1 %76, label %77, label %108
-
-77:
-  %78 = getelementptr inbounds nuw i8, ptr %19, i64 16
+75:
+  %76 = tail call i64 @wl.monotonic() nounwind
+  %77 = load ptr, ptr %8, align 8
+  %78 = getelementptr inbounds nuw i8, ptr %24, i64 8
   %79 = load i64, ptr %78, align 8
-  %80 = add nsw i64 %79, -1
-  br label %108
+  %80 = inttoptr i64 %79 to ptr
+  %81 = tail call i64 @wl.run_section(ptr %77, ptr nonnull %0, ptr %80, ptr nonnull %9) nounwind
+  %82 = tail call i64 @wl.monotonic() nounwind
+  %83 = sub nsw i64 %82, %76
+  %84 = load i64, ptr %10, align 8
+  %85 = add nsw i64 %84, %83
+  store i64 %85, ptr %10, align 8
+  %86 = icmp sgt i64 %81, -1
+  br i1 %86, label %145, label %87
 
-81:
-  %82 = getelementptr inbounds nuw i8, ptr %19, i64 8
-  %83 = load i64, ptr %82, align 8
-  %84 = add nsw i64 %83, -1
-  br label %108
+87:
+  %88 = getelementptr inbounds nuw i8, ptr %24, i64 16
+  %89 = load i64, ptr %88, align 8
+  %90 = add nsw i64 %89, -1
+  %91 = load ptr, ptr %11, align 8
+  %92 = load volatile i64, ptr %91, align 8
+  %93 = load i64, ptr %12, align 8
+  %94 = icmp eq i64 %92, %93
+  br i1 %94, label %95, label %145
 
-85:
-  %86 = getelementptr inbounds nuw i8, ptr %19, i64 8
-  %87 = load i64, ptr %86, align 8
-  store i64 %87, ptr %6, align 8
-  store i64 0, ptr %7, align 8
-  br label %108
+95:
+  %96 = icmp sgt i64 %83, 2000000
+  br i1 %96, label %97, label %142
 
-88:
-  %89 = load i64, ptr %6, align 8
-  %90 = getelementptr inbounds nuw i8, ptr %19, i64 8
-  %91 = load i64, ptr %90, align 8
-  %92 = icmp eq i64 %89, %91
-  %93 = zext i1 %92 to i64
-  %94 = load i64, ptr %7, align 8
-  %95 = add nsw i64 %94, %93
-  store i64 %95, ptr %7, align 8
-  %96 = load ptr, ptr %8, align 8
-  %97 = load volatile i64, ptr %96, align 8
-  %98 = icmp eq i64 %97, 0
-  br i1 %98, label %99, label %111
+97:
+  store i64 0, ptr %13, align 8
+  br label %142
 
-99:
-  %100 = load i64, ptr %9, align 8
-  %101 = add nsw i64 %100, -1
-  store i64 %101, ptr %9, align 8
-  %102 = icmp slt i64 %100, 2
-  %103 = getelementptr inbounds nuw i8, ptr %19, i64 16
-  %104 = load i64, ptr %103, align 8
-  br i1 %102, label %111, label %105
+98:
+  %99 = getelementptr inbounds nuw i8, ptr %24, i64 16
+  %100 = load i64, ptr %99, align 8
+  %101 = trunc i64 %100 to i32
+  %102 = getelementptr inbounds nuw i8, ptr %24, i64 8
+  %103 = load i64, ptr %102, align 8
+  %104 = inttoptr i64 %103 to ptr
+  store i32 %101, ptr %104, align 4
+  br label %142
 
 105:
-  %106 = add nsw i64 %104, -1
-  br label %108
-
-107:
-  store i64 -1, ptr %6, align 8
-  br label %108
-
-108:
-  %109 = phi i64 [ %18, %41 ], [ %106, %105 ], [ %18, %85 ], [ %84, %81 ], [ %80, %77 ], [ %18, %71 ], [ %18, %64 ], [ %18, %55 ], [ %18, %46 ], [ %18, %107 ]
-  %110 = add nsw i64 %109, 1
-  br label %17
+  %106 = getelementptr inbounds nuw i8, ptr %24, i64 8
+  %107 = load i64, ptr %106, align 8
+  %108 = inttoptr i64 %107 to ptr
+  %109 = load i32, ptr %108, align 4
+  %110 = icmp eq i32 %109, 0
+  br i1 %110, label %111, label %142
 
 111:
-  %112 = phi i64 [ %104, %99 ], [ %18, %21 ], [ %18, %41 ], [ %18, %88 ], [ %18, %17 ]
-  %113 = phi i32 [ 4, %99 ], [ 2, %21 ], [ 3, %41 ], [ 1, %88 ], [ 0, %17 ]
-  store i64 %112, ptr %1, align 8
-  ret i32 %113
+  %112 = getelementptr inbounds nuw i8, ptr %24, i64 16
+  %113 = load i64, ptr %112, align 8
+  %114 = add nsw i64 %113, -1
+  br label %142
+
+115:
+  %116 = getelementptr inbounds nuw i8, ptr %24, i64 8
+  %117 = load i64, ptr %116, align 8
+  %118 = add nsw i64 %117, -1
+  br label %142
+
+119:
+  %120 = getelementptr inbounds nuw i8, ptr %24, i64 8
+  %121 = load i64, ptr %120, align 8
+  store i64 %121, ptr %6, align 8
+  store i64 0, ptr %7, align 8
+  br label %142
+
+122:
+  %123 = load i64, ptr %6, align 8
+  %124 = getelementptr inbounds nuw i8, ptr %24, i64 8
+  %125 = load i64, ptr %124, align 8
+  %126 = icmp eq i64 %123, %125
+  %127 = zext i1 %126 to i64
+  %128 = load i64, ptr %7, align 8
+  %129 = add nsw i64 %128, %127
+  store i64 %129, ptr %7, align 8
+  %130 = load ptr, ptr %14, align 8
+  %131 = load volatile i64, ptr %130, align 8
+  %132 = icmp eq i64 %131, 0
+  br i1 %132, label %133, label %145
+
+133:
+  %134 = load i64, ptr %13, align 8
+  %135 = add nsw i64 %134, -1
+  store i64 %135, ptr %13, align 8
+  %136 = icmp slt i64 %134, 2
+  %137 = getelementptr inbounds nuw i8, ptr %24, i64 16
+  %138 = load i64, ptr %137, align 8
+  br i1 %136, label %145, label %139
+
+139:
+  %140 = add nsw i64 %138, -1
+  br label %142
+
+141:
+  store i64 -1, ptr %6, align 8
+  br label %142
+
+142:
+  %143 = phi i64 [ %90, %95 ], [ %90, %97 ], [ %23, %66 ], [ %23, %57 ], [ %140, %139 ], [ %23, %119 ], [ %118, %115 ], [ %114, %111 ], [ %23, %105 ], [ %23, %98 ], [ %23, %141 ], [ %23, %52 ]
+  %144 = add nsw i64 %143, 1
+  br label %22
+
+145:
+  %146 = phi i64 [ %23, %51 ], [ %81, %75 ], [ %90, %87 ], [ %23, %122 ], [ %23, %52 ], [ %23, %22 ], [ %138, %133 ]
+  %147 = phi i32 [ 2, %51 ], [ 2, %75 ], [ 3, %87 ], [ 1, %122 ], [ 3, %52 ], [ 0, %22 ], [ 4, %133 ]
+  store i64 %146, ptr %1, align 8
+  ret i32 %147
 }
 
 define internal void @wl.gather_f32_from_f32(ptr writeonly captures(none) %0, ptr readonly captures(none) %1, i32 %2, ptr readonly captures(none) %3, i32 %4) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
@@ -5624,6 +5674,1070 @@ define internal fastcc void @wl.scatter(ptr nonnull %0, i32 range(i32 1, -1) %1)
 
 declare i32 @bcmp(ptr captures(none), ptr captures(none), i64) nocallback nofree nounwind willreturn memory(argmem: read)
 
+%struct.seat = type { ptr, i64, %union.sem_t, [2 x i64] }
+
+%union.sem_t = type { i64, [24 x i8] }
+
+%struct.node = type { i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, ptr, i64, [2 x i64] }
+
+define internal i64 @wl.run_section(ptr initializes((56, 80)) %0, ptr %1, ptr %2, ptr writeonly captures(none) %3) nounwind {
+  %5 = getelementptr inbounds nuw i8, ptr %0, i64 56
+  store ptr %1, ptr %5, align 8
+  %6 = getelementptr inbounds nuw i8, ptr %0, i64 64
+  store ptr %2, ptr %6, align 8
+  %7 = getelementptr inbounds nuw i8, ptr %0, i64 72
+  store ptr null, ptr %7, align 8
+  %8 = getelementptr inbounds nuw i8, ptr %2, i64 24
+  %9 = load i64, ptr %8, align 8
+  %10 = getelementptr inbounds nuw i8, ptr %2, i64 40
+  store i64 %9, ptr %10, align 8
+  %11 = getelementptr inbounds nuw i8, ptr %2, i64 48
+  %12 = load i64, ptr %11, align 8
+  %13 = add nsw i64 %12, 1
+  store i64 %13, ptr %11, align 8
+  %14 = getelementptr inbounds nuw i8, ptr %2, i64 32
+  %15 = load i64, ptr %14, align 8
+  %16 = icmp eq i64 %15, 0
+  br i1 %16, label %65, label %17
+
+17:
+  %18 = atomicrmw xchg ptr %0, i64 1 acquire, align 8
+  %19 = icmp eq i64 %18, 0
+  br i1 %19, label %30, label %23
+
+20:
+  %21 = atomicrmw xchg ptr %0, i64 1 acquire, align 8
+  %22 = icmp eq i64 %21, 0
+  br i1 %22, label %30, label %23
+
+23:
+  %24 = load atomic i64, ptr %0 monotonic, align 8
+  %25 = icmp eq i64 %24, 0
+  br i1 %25, label %20, label %26
+
+26:
+  %27 = tail call i32 @sched_yield() nounwind
+  %28 = load atomic i64, ptr %0 monotonic, align 8
+  %29 = icmp eq i64 %28, 0
+  br i1 %29, label %20, label %26
+
+30:
+  %31 = load i64, ptr %14, align 8
+  %32 = getelementptr inbounds nuw i8, ptr %0, i64 40
+  %33 = load i64, ptr %32, align 8
+  %34 = sub nsw i64 %31, %33
+  %35 = getelementptr inbounds nuw i8, ptr %0, i64 32
+  %36 = load i64, ptr %35, align 8
+  %37 = icmp sgt i64 %36, 0
+  %38 = icmp sgt i64 %34, 0
+  %39 = select i1 %37, i1 %38, i1 false
+  br i1 %39, label %40, label %64
+
+40:
+  %41 = getelementptr inbounds nuw i8, ptr %0, i64 128
+  br label %42
+
+42:
+  %43 = phi i64 [ %36, %40 ], [ %58, %57 ]
+  %44 = phi i64 [ 0, %40 ], [ %60, %57 ]
+  %45 = phi i64 [ %34, %40 ], [ %59, %57 ]
+  %46 = getelementptr inbounds nuw %struct.seat, ptr %41, i64 %44
+  %47 = getelementptr inbounds nuw i8, ptr %46, i64 8
+  %48 = load i64, ptr %47, align 8
+  %49 = icmp eq i64 %48, 0
+  br i1 %49, label %57, label %50
+
+50:
+  %51 = load i64, ptr %32, align 8
+  %52 = add nsw i64 %51, 1
+  store i64 %52, ptr %32, align 8
+  store i64 0, ptr %47, align 8
+  %53 = getelementptr inbounds nuw i8, ptr %46, i64 16
+  %54 = tail call i32 @sem_post(ptr nonnull %53) nounwind
+  %55 = add nsw i64 %45, -1
+  %56 = load i64, ptr %35, align 8
+  br label %57
+
+57:
+  %58 = phi i64 [ %56, %50 ], [ %43, %42 ]
+  %59 = phi i64 [ %55, %50 ], [ %45, %42 ]
+  %60 = add nuw nsw i64 %44, 1
+  %61 = icmp slt i64 %60, %58
+  %62 = icmp sgt i64 %59, 0
+  %63 = select i1 %61, i1 %62, i1 false
+  br i1 %63, label %42, label %64
+
+64:
+  store atomic i64 0, ptr %0 release, align 8
+  br label %65
+
+65:
+  %66 = getelementptr inbounds nuw i8, ptr %0, i64 128
+  %67 = load ptr, ptr %66, align 8
+  %68 = getelementptr inbounds nuw i8, ptr %2, i64 16
+  %69 = load i64, ptr %68, align 8
+  %70 = load ptr, ptr %6, align 8
+  %71 = icmp sgt i64 %69, 0
+  br i1 %71, label %72, label %112
+
+72:
+  %73 = getelementptr inbounds nuw i8, ptr %70, i64 8
+  br label %74
+
+74:
+  %75 = phi ptr [ null, %72 ], [ %109, %108 ]
+  %76 = phi i64 [ 0, %72 ], [ %110, %108 ]
+  %77 = load ptr, ptr %70, align 8
+  %78 = load ptr, ptr %73, align 8
+  %79 = getelementptr inbounds nuw i64, ptr %78, i64 %76
+  %80 = load i64, ptr %79, align 8
+  %81 = getelementptr inbounds %struct.node, ptr %77, i64 %80
+  %82 = getelementptr inbounds nuw i8, ptr %81, i64 8
+  %83 = load i64, ptr %82, align 8
+  %84 = getelementptr inbounds nuw i8, ptr %81, i64 64
+  store i64 %83, ptr %84, align 8
+  %85 = getelementptr inbounds nuw i8, ptr %81, i64 88
+  store i64 0, ptr %85, align 8
+  %86 = load i64, ptr %81, align 8
+  %87 = icmp eq i64 %86, 1
+  br i1 %87, label %88, label %101
+
+88:
+  %89 = load ptr, ptr %5, align 8
+  %90 = load ptr, ptr %6, align 8
+  %91 = load ptr, ptr %90, align 8
+  %92 = ptrtoint ptr %81 to i64
+  %93 = ptrtoint ptr %91 to i64
+  %94 = sub i64 %92, %93
+  %95 = ashr exact i64 %94, 7
+  %96 = getelementptr inbounds %struct.instruction, ptr %89, i64 %95
+  %97 = getelementptr inbounds nuw i8, ptr %96, i64 16
+  %98 = load i64, ptr %97, align 8
+  %99 = inttoptr i64 %98 to ptr
+  %100 = getelementptr inbounds nuw i8, ptr %99, i64 96
+  store i64 0, ptr %100, align 8
+  br label %101
+
+101:
+  %102 = icmp eq ptr %75, null
+  br i1 %102, label %103, label %107
+
+103:
+  %104 = getelementptr inbounds nuw i8, ptr %81, i64 40
+  %105 = load i64, ptr %104, align 8
+  %106 = icmp eq i64 %105, 1
+  br i1 %106, label %108, label %107
+
+107:
+  tail call fastcc void @wl.enqueue(ptr %0, ptr nonnull %81)
+  br label %108
+
+108:
+  %109 = phi ptr [ %81, %103 ], [ %75, %107 ]
+  %110 = add nuw nsw i64 %76, 1
+  %111 = icmp eq i64 %110, %69
+  br i1 %111, label %112, label %74
+
+112:
+  %113 = phi ptr [ null, %65 ], [ %109, %108 ]
+  tail call fastcc void @wl.work(ptr %0, ptr %67, ptr %113)
+  tail call fastcc void @wl.run_queued(ptr %0, ptr nonnull %66)
+  %114 = load ptr, ptr %7, align 8
+  store ptr %114, ptr %3, align 8
+  %115 = icmp eq ptr %114, null
+  br i1 %115, label %119, label %116
+
+116:
+  %117 = getelementptr inbounds nuw i8, ptr %0, i64 80
+  %118 = load i64, ptr %117, align 8
+  br label %119
+
+119:
+  %120 = phi i64 [ %118, %116 ], [ -1, %112 ]
+  ret i64 %120
+}
+
+define internal fastcc void @wl.work(ptr %0, ptr %1, ptr %2) unnamed_addr nounwind {
+  %4 = getelementptr inbounds nuw i8, ptr %0, i64 64
+  %5 = load ptr, ptr %4, align 8
+  %6 = tail call i64 @wl.monotonic() nounwind
+  %7 = icmp eq ptr %2, null
+  br i1 %7, label %209, label %8
+
+8:
+  %9 = getelementptr inbounds nuw i8, ptr %0, i64 72
+  %10 = getelementptr inbounds nuw i8, ptr %0, i64 56
+  %11 = getelementptr inbounds nuw i8, ptr %1, i64 16
+  %12 = getelementptr inbounds nuw i8, ptr %1, i64 80
+  %13 = getelementptr inbounds nuw i8, ptr %1, i64 88
+  %14 = getelementptr inbounds nuw i8, ptr %1, i64 64
+  %15 = getelementptr inbounds nuw i8, ptr %1, i64 112
+  %16 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %17 = getelementptr inbounds nuw i8, ptr %0, i64 48
+  %18 = getelementptr inbounds nuw i8, ptr %1, i64 120
+  %19 = getelementptr inbounds nuw i8, ptr %5, i64 40
+  %20 = getelementptr inbounds nuw i8, ptr %0, i64 136
+  %21 = getelementptr inbounds nuw i8, ptr %0, i64 40
+  %22 = getelementptr inbounds nuw i8, ptr %0, i64 144
+  br label %23
+
+23:
+  %24 = phi ptr [ %2, %8 ], [ %182, %207 ]
+  %25 = phi i64 [ %6, %8 ], [ %76, %207 ]
+  %26 = load ptr, ptr %5, align 8
+  %27 = ptrtoint ptr %24 to i64
+  %28 = ptrtoint ptr %26 to i64
+  %29 = sub i64 %27, %28
+  %30 = ashr exact i64 %29, 7
+  %31 = load atomic i64, ptr %9 monotonic, align 8
+  %32 = icmp eq i64 %31, 0
+  br i1 %32, label %33, label %75
+
+33:
+  %34 = load ptr, ptr %10, align 8
+  %35 = load i64, ptr %24, align 8
+  %36 = getelementptr inbounds %struct.instruction, ptr %34, i64 %30
+  switch i64 %35, label %55 [
+    i64 2, label %37
+    i64 3, label %46
+  ]
+
+37:
+  %38 = getelementptr inbounds nuw i8, ptr %36, i64 8
+  %39 = load i64, ptr %38, align 8
+  %40 = inttoptr i64 %39 to ptr
+  %41 = getelementptr inbounds nuw i8, ptr %36, i64 16
+  %42 = load i64, ptr %41, align 8
+  %43 = trunc i64 %42 to i8
+  %44 = getelementptr inbounds nuw i8, ptr %36, i64 24
+  %45 = load i64, ptr %44, align 8
+  tail call void @llvm.memset.p0.i64(ptr align 1 %40, i8 %43, i64 %45, i1 false)
+  br label %75
+
+46:
+  %47 = getelementptr inbounds nuw i8, ptr %36, i64 8
+  %48 = load i64, ptr %47, align 8
+  %49 = inttoptr i64 %48 to ptr
+  %50 = getelementptr inbounds nuw i8, ptr %36, i64 16
+  %51 = load i64, ptr %50, align 8
+  %52 = inttoptr i64 %51 to ptr
+  %53 = getelementptr inbounds nuw i8, ptr %36, i64 24
+  %54 = load i64, ptr %53, align 8
+  tail call void @llvm.memmove.p0.p0.i64(ptr align 1 %49, ptr align 1 %52, i64 %54, i1 false)
+  br label %75
+
+55:
+  %56 = getelementptr inbounds nuw i8, ptr %24, i64 48
+  %57 = load i64, ptr %56, align 8
+  store i64 0, ptr %11, align 8
+  store i64 0, ptr %12, align 8
+  %58 = getelementptr inbounds nuw i8, ptr %36, i64 24
+  %59 = load i64, ptr %58, align 8
+  store i64 %59, ptr %13, align 8
+  %60 = getelementptr inbounds nuw i8, ptr %36, i64 40
+  %61 = load i64, ptr %60, align 8
+  store i64 %61, ptr %14, align 8
+  store i64 %30, ptr %15, align 8
+  %62 = getelementptr inbounds nuw i8, ptr %36, i64 8
+  %63 = load i64, ptr %62, align 8
+  %64 = inttoptr i64 %63 to ptr
+  %65 = getelementptr inbounds nuw i8, ptr %36, i64 16
+  %66 = load i64, ptr %65, align 8
+  %67 = inttoptr i64 %66 to ptr
+  %68 = load i64, ptr %58, align 8
+  %69 = inttoptr i64 %68 to ptr
+  %70 = getelementptr inbounds nuw i8, ptr %36, i64 32
+  %71 = load i64, ptr %70, align 8
+  %72 = tail call i32 %64(ptr %67, ptr %69, ptr %1, i64 %71, i64 %57) nounwind
+  %73 = icmp eq i32 %72, 0
+  br i1 %73, label %75, label %74
+
+74:
+  tail call fastcc void @wl.fail(ptr nonnull %0, ptr nonnull %1, i64 %30)
+  br label %75
+
+75:
+  %76 = tail call i64 @wl.monotonic() nounwind
+  %77 = getelementptr inbounds nuw i8, ptr %24, i64 40
+  %78 = load i64, ptr %77, align 8
+  %79 = icmp sgt i64 %78, 1
+  br i1 %79, label %80, label %119
+
+80:
+  %81 = atomicrmw xchg ptr %0, i64 1 acquire, align 8
+  %82 = icmp eq i64 %81, 0
+  br i1 %82, label %93, label %86
+
+83:
+  %84 = atomicrmw xchg ptr %0, i64 1 acquire, align 8
+  %85 = icmp eq i64 %84, 0
+  br i1 %85, label %93, label %86
+
+86:
+  %87 = load atomic i64, ptr %0 monotonic, align 8
+  %88 = icmp eq i64 %87, 0
+  br i1 %88, label %83, label %89
+
+89:
+  %90 = tail call i32 @sched_yield() nounwind
+  %91 = load atomic i64, ptr %0 monotonic, align 8
+  %92 = icmp eq i64 %91, 0
+  br i1 %92, label %83, label %89
+
+93:
+  %94 = sub i64 %76, %25
+  %95 = getelementptr inbounds nuw i8, ptr %24, i64 88
+  %96 = load i64, ptr %95, align 8
+  %97 = add nsw i64 %94, %96
+  store i64 %97, ptr %95, align 8
+  %98 = getelementptr inbounds nuw i8, ptr %24, i64 80
+  %99 = load i64, ptr %98, align 8
+  %100 = icmp eq i64 %99, 0
+  br i1 %100, label %114, label %101
+
+101:
+  %102 = phi ptr [ %105, %101 ], [ %16, %93 ]
+  %103 = load ptr, ptr %102, align 8
+  %104 = icmp eq ptr %103, %24
+  %105 = getelementptr inbounds nuw i8, ptr %103, i64 96
+  br i1 %104, label %106, label %101
+
+106:
+  %107 = getelementptr inbounds nuw i8, ptr %24, i64 96
+  %108 = load ptr, ptr %107, align 8
+  %109 = ptrtoint ptr %108 to i64
+  store atomic i64 %109, ptr %102 monotonic, align 8
+  store i64 0, ptr %98, align 8
+  %110 = getelementptr inbounds nuw i8, ptr %24, i64 104
+  %111 = load i64, ptr %110, align 8
+  %112 = load i64, ptr %17, align 8
+  %113 = sub nsw i64 %112, %111
+  store i64 %113, ptr %17, align 8
+  br label %114
+
+114:
+  %115 = getelementptr inbounds nuw i8, ptr %24, i64 72
+  %116 = load i64, ptr %115, align 8
+  %117 = add nsw i64 %116, -1
+  store i64 %117, ptr %115, align 8
+  %118 = icmp eq i64 %117, 0
+  store atomic i64 0, ptr %0 release, align 8
+  br i1 %118, label %122, label %209
+
+119:
+  %120 = sub nsw i64 %76, %25
+  %121 = getelementptr inbounds nuw i8, ptr %24, i64 88
+  store i64 %120, ptr %121, align 8
+  br label %122
+
+122:
+  %123 = load i64, ptr %18, align 8
+  %124 = add nsw i64 %123, 1
+  store i64 %124, ptr %18, align 8
+  %125 = getelementptr inbounds nuw i8, ptr %24, i64 16
+  %126 = load i64, ptr %125, align 8
+  %127 = getelementptr inbounds nuw i8, ptr %24, i64 24
+  %128 = load i64, ptr %127, align 8
+  %129 = icmp eq i64 %126, %128
+  %130 = load ptr, ptr %4, align 8
+  %131 = icmp slt i64 %126, %128
+  br i1 %131, label %132, label %181
+
+132:
+  %133 = getelementptr inbounds nuw i8, ptr %130, i64 8
+  br label %134
+
+134:
+  %135 = phi ptr [ null, %132 ], [ %178, %177 ]
+  %136 = phi i64 [ %126, %132 ], [ %179, %177 ]
+  %137 = load ptr, ptr %130, align 8
+  %138 = load ptr, ptr %133, align 8
+  %139 = getelementptr inbounds i64, ptr %138, i64 %136
+  %140 = load i64, ptr %139, align 8
+  %141 = getelementptr inbounds %struct.node, ptr %137, i64 %140
+  %142 = getelementptr inbounds nuw i8, ptr %141, i64 8
+  %143 = load i64, ptr %142, align 8
+  %144 = icmp sgt i64 %143, 1
+  br i1 %144, label %145, label %151
+
+145:
+  %146 = getelementptr inbounds nuw i8, ptr %141, i64 64
+  %147 = atomicrmw sub ptr %146, i64 1 acq_rel, align 8
+  %148 = icmp eq i64 %147, 1
+  br i1 %148, label %149, label %177
+
+149:
+  %150 = load i64, ptr %142, align 8
+  br label %151
+
+151:
+  %152 = phi i64 [ %150, %149 ], [ %143, %134 ]
+  %153 = getelementptr inbounds nuw i8, ptr %141, i64 64
+  store i64 %152, ptr %153, align 8
+  %154 = getelementptr inbounds nuw i8, ptr %141, i64 88
+  store i64 0, ptr %154, align 8
+  %155 = load i64, ptr %141, align 8
+  %156 = icmp eq i64 %155, 1
+  br i1 %156, label %157, label %170
+
+157:
+  %158 = load ptr, ptr %10, align 8
+  %159 = load ptr, ptr %4, align 8
+  %160 = load ptr, ptr %159, align 8
+  %161 = ptrtoint ptr %141 to i64
+  %162 = ptrtoint ptr %160 to i64
+  %163 = sub i64 %161, %162
+  %164 = ashr exact i64 %163, 7
+  %165 = getelementptr inbounds %struct.instruction, ptr %158, i64 %164
+  %166 = getelementptr inbounds nuw i8, ptr %165, i64 16
+  %167 = load i64, ptr %166, align 8
+  %168 = inttoptr i64 %167 to ptr
+  %169 = getelementptr inbounds nuw i8, ptr %168, i64 96
+  store i64 0, ptr %169, align 8
+  br label %170
+
+170:
+  %171 = icmp eq ptr %135, null
+  br i1 %171, label %172, label %176
+
+172:
+  %173 = getelementptr inbounds nuw i8, ptr %141, i64 40
+  %174 = load i64, ptr %173, align 8
+  %175 = icmp eq i64 %174, 1
+  br i1 %175, label %177, label %176
+
+176:
+  tail call fastcc void @wl.enqueue(ptr %0, ptr nonnull %141)
+  br label %177
+
+177:
+  %178 = phi ptr [ %135, %145 ], [ %135, %176 ], [ %141, %172 ]
+  %179 = add i64 %136, 1
+  %180 = icmp eq i64 %179, %128
+  br i1 %180, label %181, label %134
+
+181:
+  %182 = phi ptr [ null, %122 ], [ %178, %177 ]
+  br i1 %129, label %183, label %207
+
+183:
+  %184 = atomicrmw sub ptr %19, i64 1 acq_rel, align 8
+  %185 = icmp eq i64 %184, 1
+  br i1 %185, label %186, label %207
+
+186:
+  %187 = atomicrmw xchg ptr %0, i64 1 acquire, align 8
+  %188 = icmp eq i64 %187, 0
+  br i1 %188, label %199, label %192
+
+189:
+  %190 = atomicrmw xchg ptr %0, i64 1 acquire, align 8
+  %191 = icmp eq i64 %190, 0
+  br i1 %191, label %199, label %192
+
+192:
+  %193 = load atomic i64, ptr %0 monotonic, align 8
+  %194 = icmp eq i64 %193, 0
+  br i1 %194, label %189, label %195
+
+195:
+  %196 = tail call i32 @sched_yield() nounwind
+  %197 = load atomic i64, ptr %0 monotonic, align 8
+  %198 = icmp eq i64 %197, 0
+  br i1 %198, label %189, label %195
+
+199:
+  %200 = load i64, ptr %20, align 8
+  %201 = icmp eq i64 %200, 0
+  br i1 %201, label %206, label %202
+
+202:
+  %203 = load i64, ptr %21, align 8
+  %204 = add nsw i64 %203, 1
+  store i64 %204, ptr %21, align 8
+  store i64 0, ptr %20, align 8
+  %205 = tail call i32 @sem_post(ptr nonnull %22) nounwind
+  br label %206
+
+206:
+  store atomic i64 0, ptr %0 release, align 8
+  br label %207
+
+207:
+  %208 = icmp eq ptr %182, null
+  br i1 %208, label %209, label %23
+
+209:
+  ret void
+}
+
+define internal fastcc void @wl.run_queued(ptr %0, ptr %1) unnamed_addr nounwind {
+  %3 = tail call i64 @wl.monotonic() nounwind
+  %4 = add nsw i64 %3, 50000
+  %5 = atomicrmw xchg ptr %0, i64 1 acquire, align 8
+  %6 = icmp eq i64 %5, 0
+  br i1 %6, label %17, label %10
+
+7:
+  %8 = atomicrmw xchg ptr %0, i64 1 acquire, align 8
+  %9 = icmp eq i64 %8, 0
+  br i1 %9, label %17, label %10
+
+10:
+  %11 = load atomic i64, ptr %0 monotonic, align 8
+  %12 = icmp eq i64 %11, 0
+  br i1 %12, label %7, label %13
+
+13:
+  %14 = tail call i32 @sched_yield() nounwind
+  %15 = load atomic i64, ptr %0 monotonic, align 8
+  %16 = icmp eq i64 %15, 0
+  br i1 %16, label %7, label %13
+
+17:
+  %18 = getelementptr inbounds nuw i8, ptr %0, i64 40
+  %19 = load i64, ptr %18, align 8
+  %20 = add nsw i64 %19, 1
+  %21 = getelementptr inbounds nuw i8, ptr %0, i64 16
+  %22 = getelementptr inbounds nuw i8, ptr %0, i64 24
+  %23 = getelementptr inbounds nuw i8, ptr %0, i64 64
+  %24 = getelementptr inbounds nuw i8, ptr %0, i64 128
+  %25 = icmp eq ptr %1, %24
+  %26 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %27 = getelementptr inbounds nuw i8, ptr %1, i64 8
+  %28 = getelementptr inbounds nuw i8, ptr %1, i64 16
+  %29 = getelementptr inbounds nuw i8, ptr %0, i64 48
+  br label %30
+
+30:
+  %31 = phi i64 [ %20, %17 ], [ %136, %134 ]
+  %32 = phi i64 [ %4, %17 ], [ %99, %134 ]
+  store i64 %31, ptr %18, align 8
+  br i1 %25, label %33, label %40
+
+33:
+  %34 = load ptr, ptr %23, align 8
+  %35 = getelementptr inbounds nuw i8, ptr %34, i64 40
+  %36 = load atomic i64, ptr %35 acquire, align 8
+  %37 = icmp eq i64 %36, 0
+  br i1 %37, label %38, label %46
+
+38:
+  %39 = load i64, ptr %18, align 8
+  br label %137
+
+40:
+  %41 = load atomic i64, ptr %21 monotonic, align 8
+  %42 = icmp eq i64 %41, 0
+  br i1 %42, label %43, label %137
+
+43:
+  %44 = load atomic i64, ptr %22 monotonic, align 8
+  %45 = icmp eq i64 %44, 0
+  br i1 %45, label %46, label %137
+
+46:
+  %47 = load ptr, ptr %26, align 8
+  %48 = icmp ne ptr %47, null
+  br i1 %48, label %49, label %79
+
+49:
+  %50 = getelementptr inbounds nuw i8, ptr %47, i64 104
+  %51 = load i64, ptr %50, align 8
+  %52 = icmp sgt i64 %51, 0
+  %53 = sext i1 %52 to i64
+  %54 = load i64, ptr %29, align 8
+  %55 = add i64 %54, %53
+  store i64 %55, ptr %29, align 8
+  %56 = load i64, ptr %50, align 8
+  %57 = icmp sgt i64 %56, 0
+  %58 = sext i1 %57 to i64
+  %59 = add i64 %56, %58
+  store i64 %59, ptr %50, align 8
+  %60 = getelementptr inbounds nuw i8, ptr %47, i64 72
+  %61 = load i64, ptr %60, align 8
+  %62 = add nsw i64 %61, 1
+  store i64 %62, ptr %60, align 8
+  %63 = getelementptr inbounds nuw i8, ptr %47, i64 40
+  %64 = load i64, ptr %63, align 8
+  %65 = icmp eq i64 %62, %64
+  br i1 %65, label %66, label %86
+
+66:
+  %67 = phi ptr [ %70, %66 ], [ %26, %49 ]
+  %68 = load ptr, ptr %67, align 8
+  %69 = icmp eq ptr %68, %47
+  %70 = getelementptr inbounds nuw i8, ptr %68, i64 96
+  br i1 %69, label %71, label %66
+
+71:
+  %72 = getelementptr inbounds nuw i8, ptr %47, i64 96
+  %73 = load ptr, ptr %72, align 8
+  %74 = ptrtoint ptr %73 to i64
+  store atomic i64 %74, ptr %67 monotonic, align 8
+  %75 = getelementptr inbounds nuw i8, ptr %47, i64 80
+  store i64 0, ptr %75, align 8
+  %76 = load i64, ptr %50, align 8
+  %77 = load i64, ptr %29, align 8
+  %78 = sub nsw i64 %77, %76
+  store i64 %78, ptr %29, align 8
+  br label %86
+
+79:
+  %80 = tail call i64 @wl.monotonic() nounwind
+  %81 = icmp sge i64 %80, %32
+  %82 = zext i1 %81 to i64
+  %83 = sext i1 %81 to i64
+  %84 = load i64, ptr %18, align 8
+  %85 = add i64 %84, %83
+  store i64 %85, ptr %18, align 8
+  store i64 %82, ptr %27, align 8
+  store atomic i64 0, ptr %0 release, align 8
+  br i1 %81, label %90, label %97
+
+86:
+  %87 = load i64, ptr %18, align 8
+  %88 = add i64 %87, -1
+  store i64 %88, ptr %18, align 8
+  store i64 0, ptr %27, align 8
+  store atomic i64 0, ptr %0 release, align 8
+  %89 = load ptr, ptr %1, align 8
+  tail call fastcc void @wl.work(ptr nonnull %0, ptr %89, ptr nonnull %47)
+  br label %93
+
+90:
+  %91 = tail call i32 @sem_wait(ptr nonnull %28) nounwind
+  %92 = icmp eq i32 %91, 0
+  br i1 %92, label %93, label %90
+
+93:
+  %94 = tail call i64 @wl.monotonic() nounwind
+  %95 = add nsw i64 %94, 50000
+  %96 = zext i1 %48 to i64
+  br label %97
+
+97:
+  %98 = phi i64 [ %96, %93 ], [ 0, %79 ]
+  %99 = phi i64 [ %95, %93 ], [ %32, %79 ]
+  %100 = load atomic i64, ptr %26 monotonic, align 8
+  %101 = icmp eq i64 %100, 0
+  br i1 %101, label %102, label %121
+
+102:
+  br i1 %25, label %103, label %108
+
+103:
+  %104 = load ptr, ptr %23, align 8
+  %105 = getelementptr inbounds nuw i8, ptr %104, i64 40
+  %106 = load atomic i64, ptr %105 acquire, align 8
+  %107 = icmp eq i64 %106, 0
+  br i1 %107, label %121, label %114
+
+108:
+  %109 = load atomic i64, ptr %21 monotonic, align 8
+  %110 = icmp eq i64 %109, 0
+  br i1 %110, label %111, label %121
+
+111:
+  %112 = load atomic i64, ptr %22 monotonic, align 8
+  %113 = icmp eq i64 %112, 0
+  br i1 %113, label %114, label %121
+
+114:
+  %115 = tail call i64 @wl.monotonic() nounwind
+  %116 = icmp slt i64 %115, %99
+  br i1 %116, label %117, label %121
+
+117:
+  %118 = tail call i32 @sched_yield() nounwind
+  %119 = load atomic i64, ptr %26 monotonic, align 8
+  %120 = icmp eq i64 %119, 0
+  br i1 %120, label %102, label %121
+
+121:
+  %122 = atomicrmw xchg ptr %0, i64 1 acquire, align 8
+  %123 = icmp eq i64 %122, 0
+  br i1 %123, label %134, label %127
+
+124:
+  %125 = atomicrmw xchg ptr %0, i64 1 acquire, align 8
+  %126 = icmp eq i64 %125, 0
+  br i1 %126, label %134, label %127
+
+127:
+  %128 = load atomic i64, ptr %0 monotonic, align 8
+  %129 = icmp eq i64 %128, 0
+  br i1 %129, label %124, label %130
+
+130:
+  %131 = tail call i32 @sched_yield() nounwind
+  %132 = load atomic i64, ptr %0 monotonic, align 8
+  %133 = icmp eq i64 %132, 0
+  br i1 %133, label %124, label %130
+
+134:
+  %135 = load i64, ptr %18, align 8
+  %136 = add nsw i64 %135, %98
+  br label %30
+
+137:
+  %138 = phi i64 [ %39, %38 ], [ %31, %43 ], [ %31, %40 ]
+  %139 = add nsw i64 %138, -1
+  store i64 %139, ptr %18, align 8
+  store atomic i64 0, ptr %0 release, align 8
+  ret void
+}
+
+define internal range(i32 1, 3) i32 @wl.serve(ptr %0, ptr %1, ptr readnone captures(none) %2, i64 %3, i64 %4) nounwind {
+  %6 = getelementptr inbounds nuw i8, ptr %0, i64 128
+  %7 = getelementptr inbounds %struct.seat, ptr %6, i64 %3
+  store ptr %1, ptr %7, align 8
+  %8 = getelementptr inbounds nuw i8, ptr %0, i64 16
+  %9 = getelementptr inbounds nuw i8, ptr %0, i64 24
+  br label %10
+
+10:
+  tail call fastcc void @wl.run_queued(ptr nonnull %0, ptr nonnull %7)
+  %11 = atomicrmw xchg ptr %0, i64 1 acquire, align 8
+  %12 = icmp eq i64 %11, 0
+  br i1 %12, label %23, label %16
+
+13:
+  %14 = atomicrmw xchg ptr %0, i64 1 acquire, align 8
+  %15 = icmp eq i64 %14, 0
+  br i1 %15, label %23, label %16
+
+16:
+  %17 = load atomic i64, ptr %0 monotonic, align 8
+  %18 = icmp eq i64 %17, 0
+  br i1 %18, label %13, label %19
+
+19:
+  %20 = tail call i32 @sched_yield() nounwind
+  %21 = load atomic i64, ptr %0 monotonic, align 8
+  %22 = icmp eq i64 %21, 0
+  br i1 %22, label %13, label %19
+
+23:
+  %24 = load i64, ptr %8, align 8
+  %25 = icmp sgt i64 %24, 0
+  %26 = load i64, ptr %9, align 8
+  %27 = icmp ne i64 %26, 0
+  %28 = sext i1 %25 to i64
+  %29 = add i64 %24, %28
+  store i64 %29, ptr %8, align 8
+  store atomic i64 0, ptr %0 release, align 8
+  %30 = select i1 %27, i1 true, i1 %25
+  br i1 %30, label %31, label %10
+
+31:
+  %32 = select i1 %27, i32 2, i32 1
+  ret i32 %32
+}
+
+define internal noundef i32 @wl.call(ptr %0, ptr readnone captures(none) %1, ptr readnone captures(none) %2, i64 %3, i64 %4) nounwind {
+  %6 = atomicrmw xchg ptr %0, i64 1 acquire, align 8
+  %7 = icmp eq i64 %6, 0
+  br i1 %7, label %18, label %11
+
+8:
+  %9 = atomicrmw xchg ptr %0, i64 1 acquire, align 8
+  %10 = icmp eq i64 %9, 0
+  br i1 %10, label %18, label %11
+
+11:
+  %12 = load atomic i64, ptr %0 monotonic, align 8
+  %13 = icmp eq i64 %12, 0
+  br i1 %13, label %8, label %14
+
+14:
+  %15 = tail call i32 @sched_yield() nounwind
+  %16 = load atomic i64, ptr %0 monotonic, align 8
+  %17 = icmp eq i64 %16, 0
+  br i1 %17, label %8, label %14
+
+18:
+  %19 = icmp slt i64 %3, 0
+  br i1 %19, label %20, label %24
+
+20:
+  %21 = getelementptr inbounds nuw i8, ptr %0, i64 24
+  store atomic i64 1, ptr %21 monotonic, align 8
+  %22 = getelementptr inbounds nuw i8, ptr %0, i64 32
+  %23 = load i64, ptr %22, align 8
+  br label %33
+
+24:
+  %25 = getelementptr inbounds nuw i8, ptr %0, i64 16
+  %26 = load i64, ptr %25, align 8
+  %27 = add nsw i64 %26, %3
+  store atomic i64 %27, ptr %25 monotonic, align 8
+  %28 = getelementptr inbounds nuw i8, ptr %0, i64 40
+  %29 = load i64, ptr %28, align 8
+  %30 = sub nsw i64 %27, %29
+  %31 = getelementptr inbounds nuw i8, ptr %0, i64 32
+  %32 = load i64, ptr %31, align 8
+  br label %33
+
+33:
+  %34 = phi i64 [ %23, %20 ], [ %32, %24 ]
+  %35 = phi i64 [ %23, %20 ], [ %30, %24 ]
+  %36 = getelementptr inbounds nuw i8, ptr %0, i64 32
+  %37 = icmp sgt i64 %34, 0
+  %38 = icmp sgt i64 %35, 0
+  %39 = select i1 %37, i1 %38, i1 false
+  br i1 %39, label %40, label %65
+
+40:
+  %41 = getelementptr inbounds nuw i8, ptr %0, i64 128
+  %42 = getelementptr inbounds nuw i8, ptr %0, i64 40
+  br label %43
+
+43:
+  %44 = phi i64 [ %34, %40 ], [ %59, %58 ]
+  %45 = phi i64 [ 0, %40 ], [ %61, %58 ]
+  %46 = phi i64 [ %35, %40 ], [ %60, %58 ]
+  %47 = getelementptr inbounds nuw %struct.seat, ptr %41, i64 %45
+  %48 = getelementptr inbounds nuw i8, ptr %47, i64 8
+  %49 = load i64, ptr %48, align 8
+  %50 = icmp eq i64 %49, 0
+  br i1 %50, label %58, label %51
+
+51:
+  %52 = load i64, ptr %42, align 8
+  %53 = add nsw i64 %52, 1
+  store i64 %53, ptr %42, align 8
+  store i64 0, ptr %48, align 8
+  %54 = getelementptr inbounds nuw i8, ptr %47, i64 16
+  %55 = tail call i32 @sem_post(ptr nonnull %54) nounwind
+  %56 = add nsw i64 %46, -1
+  %57 = load i64, ptr %36, align 8
+  br label %58
+
+58:
+  %59 = phi i64 [ %57, %51 ], [ %44, %43 ]
+  %60 = phi i64 [ %56, %51 ], [ %46, %43 ]
+  %61 = add nuw nsw i64 %45, 1
+  %62 = icmp slt i64 %61, %59
+  %63 = icmp sgt i64 %60, 0
+  %64 = select i1 %62, i1 %63, i1 false
+  br i1 %64, label %43, label %65
+
+65:
+  store atomic i64 0, ptr %0 release, align 8
+  ret i32 0
+}
+
+define internal noundef i32 @wl.open(ptr initializes((32, 40), (128, 136)) %0, ptr %1, ptr readnone captures(none) %2, i64 %3, i64 %4) nounwind {
+  %6 = getelementptr inbounds nuw i8, ptr %0, i64 32
+  store i64 %3, ptr %6, align 8
+  %7 = getelementptr inbounds nuw i8, ptr %0, i64 128
+  store ptr %1, ptr %7, align 8
+  %8 = icmp sgt i64 %3, 0
+  br i1 %8, label %10, label %9
+
+9:
+  ret i32 0
+
+10:
+  %11 = phi i64 [ %15, %10 ], [ 0, %5 ]
+  %12 = getelementptr inbounds nuw %struct.seat, ptr %7, i64 %11
+  %13 = getelementptr inbounds nuw i8, ptr %12, i64 16
+  %14 = tail call i32 @sem_init(ptr nonnull %13, i32 0, i32 0) nounwind
+  %15 = add nuw nsw i64 %11, 1
+  %16 = icmp eq i64 %15, %3
+  br i1 %16, label %9, label %10
+}
+
+declare i32 @sem_init(ptr, i32, i32) nounwind
+
+declare i32 @sem_post(ptr) nounwind
+
+define internal fastcc void @wl.fail(ptr captures(none) %0, ptr %1, i64 range(i64 -72057594037927936, 72057594037927936) %2) unnamed_addr noinline nounwind {
+  %4 = atomicrmw xchg ptr %0, i64 1 acquire, align 8
+  %5 = icmp eq i64 %4, 0
+  br i1 %5, label %16, label %9
+
+6:
+  %7 = atomicrmw xchg ptr %0, i64 1 acquire, align 8
+  %8 = icmp eq i64 %7, 0
+  br i1 %8, label %16, label %9
+
+9:
+  %10 = load atomic i64, ptr %0 monotonic, align 8
+  %11 = icmp eq i64 %10, 0
+  br i1 %11, label %6, label %12
+
+12:
+  %13 = tail call i32 @sched_yield() nounwind
+  %14 = load atomic i64, ptr %0 monotonic, align 8
+  %15 = icmp eq i64 %14, 0
+  br i1 %15, label %6, label %12
+
+16:
+  %17 = getelementptr inbounds nuw i8, ptr %0, i64 72
+  %18 = load ptr, ptr %17, align 8
+  %19 = icmp eq ptr %18, null
+  br i1 %19, label %33, label %20
+
+20:
+  %21 = getelementptr inbounds nuw i8, ptr %18, i64 16
+  %22 = load i64, ptr %21, align 8
+  %23 = and i64 %22, 255
+  %24 = icmp eq i64 %23, 8
+  br i1 %24, label %25, label %36
+
+25:
+  %26 = getelementptr inbounds nuw i8, ptr %18, i64 24
+  %27 = load i64, ptr %26, align 8
+  %28 = icmp eq i64 %27, 0
+  br i1 %28, label %29, label %36
+
+29:
+  %30 = getelementptr inbounds nuw i8, ptr %18, i64 104
+  %31 = load i64, ptr %30, align 8
+  %32 = icmp eq i64 %31, 0
+  br i1 %32, label %33, label %36
+
+33:
+  %34 = getelementptr inbounds nuw i8, ptr %0, i64 80
+  store i64 %2, ptr %34, align 8
+  %35 = ptrtoint ptr %1 to i64
+  store atomic i64 %35, ptr %17 monotonic, align 8
+  br label %36
+
+36:
+  store atomic i64 0, ptr %0 release, align 8
+  ret void
+}
+
+define internal fastcc void @wl.enqueue(ptr %0, ptr %1) unnamed_addr noinline nounwind {
+  %3 = atomicrmw xchg ptr %0, i64 1 acquire, align 8
+  %4 = icmp eq i64 %3, 0
+  br i1 %4, label %15, label %8
+
+5:
+  %6 = atomicrmw xchg ptr %0, i64 1 acquire, align 8
+  %7 = icmp eq i64 %6, 0
+  br i1 %7, label %15, label %8
+
+8:
+  %9 = load atomic i64, ptr %0 monotonic, align 8
+  %10 = icmp eq i64 %9, 0
+  br i1 %10, label %5, label %11
+
+11:
+  %12 = tail call i32 @sched_yield() nounwind
+  %13 = load atomic i64, ptr %0 monotonic, align 8
+  %14 = icmp eq i64 %13, 0
+  br i1 %14, label %5, label %11
+
+15:
+  %16 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %17 = load ptr, ptr %16, align 8
+  %18 = icmp eq ptr %17, null
+  br i1 %18, label %38, label %19
+
+19:
+  %20 = getelementptr inbounds nuw i8, ptr %1, i64 32
+  %21 = load i64, ptr %20, align 8
+  %22 = getelementptr inbounds nuw i8, ptr %17, i64 32
+  %23 = load i64, ptr %22, align 8
+  %24 = icmp slt i64 %23, %21
+  br i1 %24, label %38, label %29
+
+25:
+  %26 = getelementptr inbounds nuw i8, ptr %32, i64 32
+  %27 = load i64, ptr %26, align 8
+  %28 = icmp slt i64 %27, %21
+  br i1 %28, label %36, label %29
+
+29:
+  %30 = phi ptr [ %32, %25 ], [ %17, %19 ]
+  %31 = getelementptr inbounds nuw i8, ptr %30, i64 96
+  %32 = load ptr, ptr %31, align 8
+  %33 = icmp eq ptr %32, null
+  br i1 %33, label %34, label %25
+
+34:
+  %35 = getelementptr inbounds nuw i8, ptr %30, i64 96
+  br label %38
+
+36:
+  %37 = getelementptr inbounds nuw i8, ptr %30, i64 96
+  br label %38
+
+38:
+  %39 = phi ptr [ %16, %15 ], [ %16, %19 ], [ %35, %34 ], [ %37, %36 ]
+  %40 = phi ptr [ null, %15 ], [ %17, %19 ], [ null, %34 ], [ %32, %36 ]
+  %41 = getelementptr inbounds nuw i8, ptr %1, i64 96
+  store ptr %40, ptr %41, align 8
+  %42 = getelementptr inbounds nuw i8, ptr %1, i64 80
+  store i64 1, ptr %42, align 8
+  %43 = getelementptr inbounds nuw i8, ptr %1, i64 72
+  store i64 0, ptr %43, align 8
+  %44 = getelementptr inbounds nuw i8, ptr %1, i64 56
+  %45 = load i64, ptr %44, align 8
+  %46 = getelementptr inbounds nuw i8, ptr %1, i64 104
+  store i64 %45, ptr %46, align 8
+  %47 = getelementptr inbounds nuw i8, ptr %0, i64 48
+  %48 = load i64, ptr %47, align 8
+  %49 = add nsw i64 %48, %45
+  store i64 %49, ptr %47, align 8
+  %50 = ptrtoint ptr %1 to i64
+  store atomic i64 %50, ptr %39 monotonic, align 8
+  %51 = load i64, ptr %47, align 8
+  %52 = getelementptr inbounds nuw i8, ptr %0, i64 40
+  %53 = load i64, ptr %52, align 8
+  %54 = sub nsw i64 %51, %53
+  %55 = getelementptr inbounds nuw i8, ptr %0, i64 32
+  %56 = load i64, ptr %55, align 8
+  %57 = icmp sgt i64 %56, 0
+  %58 = icmp sgt i64 %54, 0
+  %59 = select i1 %57, i1 %58, i1 false
+  br i1 %59, label %60, label %84
+
+60:
+  %61 = getelementptr inbounds nuw i8, ptr %0, i64 128
+  br label %62
+
+62:
+  %63 = phi i64 [ %56, %60 ], [ %78, %77 ]
+  %64 = phi i64 [ 0, %60 ], [ %80, %77 ]
+  %65 = phi i64 [ %54, %60 ], [ %79, %77 ]
+  %66 = getelementptr inbounds nuw %struct.seat, ptr %61, i64 %64
+  %67 = getelementptr inbounds nuw i8, ptr %66, i64 8
+  %68 = load i64, ptr %67, align 8
+  %69 = icmp eq i64 %68, 0
+  br i1 %69, label %77, label %70
+
+70:
+  %71 = load i64, ptr %52, align 8
+  %72 = add nsw i64 %71, 1
+  store i64 %72, ptr %52, align 8
+  store i64 0, ptr %67, align 8
+  %73 = getelementptr inbounds nuw i8, ptr %66, i64 16
+  %74 = tail call i32 @sem_post(ptr nonnull %73) nounwind
+  %75 = add nsw i64 %65, -1
+  %76 = load i64, ptr %55, align 8
+  br label %77
+
+77:
+  %78 = phi i64 [ %76, %70 ], [ %63, %62 ]
+  %79 = phi i64 [ %75, %70 ], [ %65, %62 ]
+  %80 = add nuw nsw i64 %64, 1
+  %81 = icmp slt i64 %80, %78
+  %82 = icmp sgt i64 %79, 0
+  %83 = select i1 %81, i1 %82, i1 false
+  br i1 %83, label %62, label %84
+
+84:
+  store atomic i64 0, ptr %0 release, align 8
+  ret void
+}
+
+declare i32 @sem_wait(ptr)
+
 %struct.range = type { i64, i64 }
 
 define internal { i64, i64 } @wl.allocation(ptr readonly captures(none) %0, ptr readnone captures(none) %1, i64 %2) mustprogress nofree noinline norecurse nosync nounwind willreturn memory(read, inaccessiblemem: none, target_mem0: none, target_mem1: none) {
@@ -5864,3 +6978,16 @@ define internal i64 @wl.nanoseconds() noinline nounwind {
 }
 
 declare i32 @clock_gettime(i32, ptr)
+
+define internal i64 @wl.monotonic() noinline nounwind {
+  %1 = alloca [2 x i64], align 16
+  call void @llvm.lifetime.start.p0(ptr nonnull %1) nounwind
+  %2 = call i32 @clock_gettime(i32 1, ptr nonnull %1) nounwind
+  %3 = load i64, ptr %1, align 16
+  %4 = mul nsw i64 %3, 1000000000
+  %5 = getelementptr inbounds nuw i8, ptr %1, i64 8
+  %6 = load i64, ptr %5, align 8
+  %7 = add nsw i64 %4, %6
+  call void @llvm.lifetime.end.p0(ptr nonnull %1) nounwind
+  ret i64 %7
+}

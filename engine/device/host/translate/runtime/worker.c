@@ -107,3 +107,11 @@ NOINLINE int64_t wl_nanoseconds(void)
     clock_gettime(0, now); /* CLOCK_REALTIME is 0 on every system that has it */
     return now[0] * 1000000000 + now[1];
 }
+
+/* A clock that is never set: CLOCK_MONOTONIC of Linux. */
+NOINLINE int64_t wl_monotonic(void)
+{
+    int64_t now[2];
+    clock_gettime(1, now);
+    return now[0] * 1000000000 + now[1];
+}

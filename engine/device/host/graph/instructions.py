@@ -1,0 +1,123 @@
+"""What a launch of a graph does, as a list of instructions with jumps for loops and branches, and its sections."""
+
+from collections.abc import Mapping
+
+from engine.device.host.graph import stepper
+from engine.device.host.graph.sections import Section
+from engine.device.nodes import CapturedWork, ChildWork, ConditionalWork, CopyWork, EventWork, KernelWork, MemsetWork
+from engine.device.protocol import Condition, ConditionalKind, GraphNode
+from engine.device.tree import ROOT, GraphTree
+
+#: Python runs longer fills and copies: a microsecond more makes no difference to them.
+MOST_BYTES = 1 << 20
+
+#: An operation of `stepper`, its node, and its first two fields; `Program` fills in those of kernels, fills and copies.
+#: The stores with which every launch begins have no node.
+GraphInstruction = tuple[int, GraphNode | None, int, int]
+
+
+def instructions(tree: GraphTree, defaults: Mapping[Condition, int]) -> tuple[list[GraphInstruction], list[Section]]:
+    """Return what a launch of the graph does, in an order that respects every dependency, and the sections of that.
+
+    It is the order in which the nodes were added to their graph or body, unless one waits for a later one.
+    """
+    writer = _Writer(tree)
+    for condition, default in defaults.items():
+        writer.done.append((stepper.STORE, None, condition, default))
+    writer.graph(ROOT, (), in_loop=False)
+    return writer.done, writer.sections
+
+
+class _Writer:
+    def __init__(self, tree: GraphTree) -> None:
+        self.done: list[GraphInstruction] = []
+        self.sections: list[Section] = []
+        self._section: Section | None = None  # the one that the next instruction may belong to
+        #: The instructions of that section after which a node is done; older ones are done before it begins.
+        self._ends: dict[GraphNode, tuple[int, ...]] = {}
+        self._nodes = nodes = tree.nodes
+        self._members: list[list[GraphNode]] = [[] for _ in tree.owners]
+        for node in tree.order():
+            self._members[nodes[node].graph].append(node)
+
+    def graph(self, number: int, after: tuple[int, ...], *, in_loop: bool) -> None:
+        """Append the instructions of a graph of the tree, all of which wait for these."""
+        for node in self._members[number]:
+            record = self._nodes[node]
+            match record.work:
+                case KernelWork():
+                    self._step(stepper.KERNEL, node, after)
+                case MemsetWork(size_bytes=size) if 0 < size <= MOST_BYTES:
+                    self._step(stepper.FILL, node, after)
+                case CopyWork(size_bytes=size) if 0 < size <= MOST_BYTES:
+                    self._step(stepper.COPY, node, after)
+                case MemsetWork(size_bytes=size) | CopyWork(size_bytes=size) if size:
+                    self._write(stepper.PYTHON, node)
+                case EventWork() | CapturedWork():
+                    self._write(stepper.PYTHON, node)
+                case ChildWork(graph=child):
+                    self.graph(child, self._before(node, after), in_loop=in_loop)
+                    self._ends[node] = self._ends_of(child) or self._before(node, after)
+                case ConditionalWork(kind=ConditionalKind.WHILE) as work:
+                    self._while(node, work, in_loop=in_loop)
+                case ConditionalWork() as work:
+                    self._if(node, work, in_loop=in_loop)
+                case _:
+                    self._ends[node] = self._before(node, after)
+
+    def _before(self, node: GraphNode, after: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the instructions of this section that a node waits for."""
+        first = self._section.first if self._section is not None else len(self.done)
+        order = self._nodes[node].after
+        found = {end for other in order for end in self._ends.get(other, ())} if order else after
+        return tuple(sorted(end for end in found if end >= first))
+
+    def _ends_of(self, graph: int) -> tuple[int, ...]:
+        """Return the instructions after which a child graph is done."""
+        members = self._members[graph]
+        waited_for = {other for node in members for other in self._nodes[node].after}
+        return tuple({end for node in members if node not in waited_for for end in self._ends.get(node, ())})
+
+    def _step(self, operation: int, node: GraphNode, after: tuple[int, ...]) -> None:
+        """Append an instruction of a section."""
+        if self._section is None:
+            self._section = Section(len(self.done))
+            self.sections.append(self._section)
+            self.done.append((stepper.JUMP, None, len(self.done) + 1, 0))
+        self._section.add(self._before(node, after))
+        self._ends[node] = (len(self.done),)
+        self.done.append((operation, node, 0, 0))
+
+    def _while(self, node: GraphNode, work: ConditionalWork, *, in_loop: bool) -> None:
+        if not in_loop:
+            self._write(stepper.ENTER, node, node)
+        begin = self._write(stepper.SKIP, node, work.condition)
+        self.graph(work.first_body, (), in_loop=True)
+        self._write(stepper.BACK, node, node, begin)
+        self._aim(begin)
+        if not in_loop:
+            self._write(stepper.LEAVE, node)
+
+    def _if(self, node: GraphNode, work: ConditionalWork, *, in_loop: bool) -> None:
+        choice = self._write(stepper.SKIP, node, work.condition)
+        self.graph(work.bodies[0], (), in_loop=in_loop)
+        if work.kind is ConditionalKind.IF:
+            self._aim(choice)
+            return
+        end = self._write(stepper.JUMP, node)
+        self._aim(choice)
+        self.graph(work.bodies[1], (), in_loop=in_loop)
+        self._section = None
+        self.done[end] = stepper.JUMP, node, len(self.done), 0
+
+    def _write(self, operation: int, node: GraphNode, a: int = 0, b: int = 0) -> int:
+        """Append an instruction of no section; return its index."""
+        self._section = None
+        self.done.append((operation, node, a, b))
+        return len(self.done) - 1
+
+    def _aim(self, skip: int) -> None:
+        """Set the target of a skip to the next instruction."""
+        self._section = None
+        operation, node, condition, _ = self.done[skip]
+        self.done[skip] = operation, node, condition, len(self.done)
