@@ -9,6 +9,7 @@ from engine.device.arguments import KernelArguments
 from engine.device.cuda.capture import CudaCapture, own_capture
 from engine.device.cuda.errors import check
 from engine.device.cuda.launch import NativeLaunch
+from engine.device.cuda.many_updates import MANY, row, update_many
 from engine.device.cuda.module import own_kernel
 from engine.device.cuda.native_graph import NativeGraph
 from engine.device.cuda.ownership import DriverObjects, Holds
@@ -17,6 +18,8 @@ from engine.device.nodes import CapturedWork, KernelWork, NodeRecord, Work
 from engine.device.protocol import Capture, GraphNode, LaunchConfig, LoadedKernel, Stream
 from engine.diagnostics import DeviceError
 
+#: The driver's handle of a kernel node, its launch, the launch's structure that the driver reads, and its `row`.
+_Prepared = tuple[Any, NativeLaunch, Any, bytes]
 _launch, _set_params = driver.cuGraphLaunch, driver.cuGraphExecKernelNodeSetParams
 
 
@@ -33,8 +36,7 @@ class CudaExecutable:
         self._objects = objects
         self._token = objects.add(lambda: check(driver.cuGraphExecDestroy(handle), "cuGraphExecDestroy"))
         self._records = records
-        #: The driver's handle of a kernel node, its launch, and the launch's structure that the driver reads.
-        self._prepared: dict[GraphNode, tuple[Any, NativeLaunch, Any]] = {}
+        self._prepared: dict[GraphNode, _Prepared] = {}
         self._images = images
         #: Captured work that replaces what the records have; the libraries' plans for it must live on.
         self._captures: dict[GraphNode, CudaCapture] = {}
@@ -65,7 +67,7 @@ class CudaExecutable:
 
         With the same kernel, argument block and launch as before, it costs one driver call, as `refresh` does.
         """
-        name, prepared, _ = self._prepared.get(node) or self._prepare(node)
+        name, prepared, *_ = self._prepared.get(node) or self._prepare(node)
         before = prepared.kernel
         assert before is not None
         same_launch = config is prepared.config or config == prepared.config
@@ -75,7 +77,7 @@ class CudaExecutable:
         own, changed = own_kernel(kernel), NativeLaunch()
         result = driver.cuGraphExecKernelNodeSetParams(self._handle, name, changed.set(own, config, arguments))
         check(result, f"changing a kernel node from {before.name} to {own.name}")
-        self._prepared[node] = name, changed, changed.native
+        self._prepared[node] = name, changed, changed.native, row(name, changed.native)
         self._images.hold(own.image)
         self._images.drop(before.image)
 
@@ -92,8 +94,11 @@ class CudaExecutable:
     def refresh(self, nodes: Iterable[GraphNode]) -> None:
         """Let the driver copy the argument blocks of kernel nodes, by one driver call for each."""
         prepared, handle = self._prepared, self._handle
-        for node in nodes:
-            name, _, native = prepared.get(node) or self._prepare(node)
+        found = [prepared.get(node) or self._prepare(node) for node in nodes]
+        if len(found) >= MANY:
+            update_many(handle, [own_row for *_, own_row in found])
+            return
+        for name, _, native, _ in found:
             result = _set_params(handle, name, native)
             if result[0]:
                 check(result, "updating a kernel node")
@@ -108,7 +113,7 @@ class CudaExecutable:
             prepared = self._prepared.get(node)
             kernel = own_kernel(record.work.kernel) if prepared is None else prepared[1].kernel
             if kernel is not None and kernel.is_exchanged:
-                _, launch, _ = prepared or self._prepare(node)
+                _, launch, *_ = prepared or self._prepare(node)
                 launch.follow_exchange()
                 self.refresh((node,))
 
@@ -125,7 +130,7 @@ class CudaExecutable:
     def _work(self, node: GraphNode) -> Work | None:
         return self._records[node].work if 0 <= node < len(self._records) else None
 
-    def _prepare(self, node: GraphNode) -> tuple[Any, NativeLaunch, Any]:
+    def _prepare(self, node: GraphNode) -> _Prepared:
         """Prepare a node's launch parameters at its first update: most nodes are never updated."""
         work = self._work(node)
         if self._destroyed or not isinstance(work, KernelWork):
@@ -133,5 +138,5 @@ class CudaExecutable:
         prepared = NativeLaunch()
         prepared.set(own_kernel(work.kernel), work.config, work.arguments)
         (name,) = self._native.nodes_of(node)
-        self._prepared[node] = found = name, prepared, prepared.native
+        self._prepared[node] = found = name, prepared, prepared.native, row(name, prepared.native)
         return found
