@@ -91,7 +91,7 @@ def main() -> None:
     parser.add_argument("--device", default="auto")
     device = open_device(parser.parse_args().device)
     print(device.info.name, device.info.title)
-    for length in (10, 100, 1000):
+    for length in (3, 10, 20, 100, 1000):
         bench_chain(device, length)
     for name in ("particles", "photo"):
         bench_example(device, name, 100)

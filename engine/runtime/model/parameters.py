@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     from engine.protocol.messages import Message
 
 Specs = Mapping[str, ParameterSpec]
-#: The type of a live parameter's values, and their bounds: such a value fits as it is.
-_Range = tuple[type[Any], float, float]
+#: Where the values of a learned parameter are kept, in two places by its name; what writes them into the graph; and the
+#: type and the bounds of values that fit as they are.
+_Learned = tuple[dict[str, Any], dict[str, object], str, Write, type[Any], float, float]
 _KINDS: dict[str, type[Any]] = {"float": float, "int": int, "bool": bool}
 
 
-def _range_of(spec: ParameterSpec) -> _Range:
+def _range_of(spec: ParameterSpec) -> tuple[type[Any], float, float]:
     low = -sys.float_info.max if spec.minimum is None else spec.minimum
     high = sys.float_info.max if spec.maximum is None else spec.maximum
     return _KINDS[spec.type], low, high
@@ -72,8 +73,7 @@ class ParameterStore:
         self._nodes: dict[str, _Node] = {}
         #: What the running graph was told of nodes that are gone: it may still run when they return.
         self._told: dict[str, dict[str, Any]] = {}
-        #: For learned parameters: where values are kept, and what writes them into the graph.
-        self._learned: dict[Place, tuple[dict[str, Any], dict[str, object], str, Write, _Range]] = {}
+        self._learned: dict[Place, _Learned] = {}
         self._learned_driven: dict[Place, Write] = {}
         #: Copies of `values` for snapshots, without value blocks, and the nodes whose copy is not the newest.
         self._copies: dict[str, dict[str, Any]] = {}
@@ -241,7 +241,7 @@ class ParameterStore:
             if name in node.driven:
                 self._learned_driven[place] = write
             else:
-                self._learned[place] = self.values[node_id], node.said, name, write, _range_of(node.specs[name])
+                self._learned[place] = self.values[node_id], node.said, name, write, *_range_of(node.specs[name])
 
     def forget_learned(self) -> None:
         """Forget where values go in the graph: blocks, connections or the graph have changed."""
@@ -260,12 +260,11 @@ class ParameterStore:
             message = take()
             if type(message) is not ParameterChanged:
                 return message
-            key = (message.node, message.parameter)
-            value: Any = message.value
-            found = learned.get(key)
+            found = learned.get((message.node, message.parameter))
             if found is None:
                 return message
-            values, said, name, write, (kind, low, high) = found
+            values, said, name, write, kind, low, high = found
+            value: Any = message.value
             if type(value) is not kind or not low <= value <= high:
                 return message  # it stands for the default, or has to be made to fit
             values[name] = said[name] = value
