@@ -53,7 +53,7 @@ class ReportDisplay(QObject):
         seen = self._view.zoom >= NEAR
         for node_id, view in self._scene.nodes.items():
             found = self.report.nodes.get(node_id)
-            badge = time_text(found.time_ns) if found and found.time_ns is not None else ""
+            badge = time_text(found.time_ns, found.share) if found and found.time_ns is not None else ""
             if badge != view.appearance.badge:
                 view.show_badge(badge, seen=seen)
 

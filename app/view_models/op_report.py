@@ -2,14 +2,19 @@
 
 from engine.diagnostics import Diagnostic, Severity
 from engine.patch.inner_patch import InnerPatch
-from engine.protocol.messages import EngineStatistics, FrameReport, NodeReport, NodeState, UpdateLevel
+from engine.protocol.messages import EngineStatistics, FrameReport, NodeReport, NodeState, PartReport, UpdateLevel
+
+_NONE = EngineStatistics("")
 
 
-def op_report(patch: InnerPatch) -> FrameReport:
+def op_report(patch: InnerPatch, around: NodeReport | None = None, statistics: EngineStatistics = _NONE) -> FrameReport:
     """Return a state and a message for each op, and the numbers that hold while nothing is connected.
 
-    An op that no output needs is idle.
+    An op that no output needs is idle. `around` is the report of the block that holds the patch: of its parts, such as
+    the layers of a network, times and shares are shown.
     """
+    parts = around.parts if around is not None else {}
+    whole_ns = around.time_ns if around is not None else None
     problems = tuple(patch.problems)
     by_node: dict[str | None, list[Diagnostic]] = {}
     for problem in problems:
@@ -20,12 +25,21 @@ def op_report(patch: InnerPatch) -> FrameReport:
     for node in patch.nodes.values():
         found = by_node.get(node.id, [])
         state = _state(found) if found else NodeState.OK if node.id in live else NodeState.IDLE
-        nodes[node.id] = NodeReport(node.type, state, "\n".join(problem.message for problem in found))
+        part = parts.get(node.id, PartReport())
+        nodes[node.id] = NodeReport(
+            node.type,
+            state,
+            "\n".join(problem.message for problem in found),
+            part.time_ns,
+            part.kernels,
+            part.fused_into,
+            share=part.time_ns / whole_ns if part.time_ns is not None and whole_ns else None,
+        )
         block_type = patch.block_type(node.id)
         for spec in block_type.inputs() if block_type is not None else ():
             if block_type is not None and spec.name in block_type.parameters:
                 values[f"{node.id}.{spec.name}"] = patch.value(node.id, spec.name)
-    return FrameReport(0, UpdateLevel.NONE, 0, nodes, {}, EngineStatistics(""), problems, values=values)
+    return FrameReport(0, UpdateLevel.NONE, 0, nodes, {}, statistics, problems, values=values)
 
 
 def _state(problems: list[Diagnostic]) -> NodeState:

@@ -12,9 +12,11 @@ from engine.blocktypes.declarations import ValueSpec
 from engine.blocktypes.parameters import ParameterSpec
 from engine.descriptions.ports import PortSpec
 from engine.figures import format_bytes, format_shape, format_time, plural
+from engine.network_patches.network_patch import NetworkPatch
 from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
 from engine.patch.regions import branch_of, region_of
+from engine.profiling.levels import ProfilingLevel
 from engine.protocol.messages import BufferReport, FrameReport, NodeReport, NodeState
 
 #: So many of the blocks that share a kernel are named.
@@ -61,10 +63,25 @@ def node_tooltip(patch: Patch, node_id: str, report: FrameReport | None) -> str:
         return _joined(lines)
     figures = [_STATES[found.state]]
     if found.time_ns is not None:
-        figures.append(format_time(found.time_ns))
+        figures.append(f"{format_time(found.time_ns)}{share_text(found)}")
     if found.kernels:
         figures.append(plural(found.kernels, "kernel"))
-    return _joined([*lines, ", ".join(figures), fusion_text(patch, node_id, report.nodes), message_text(patch, found)])
+    lines += [", ".join(figures), fusion_text(patch, node_id, report.nodes), _measuring_text(patch, report, found)]
+    return _joined([*lines, message_text(patch, found)])
+
+
+def share_text(report: NodeReport) -> str:
+    """Return which share of its block's time a node inside a block takes, "" for others."""
+    return f" ({report.share:.0%} of the block's time)" if report.share is not None else ""
+
+
+def _measuring_text(patch: Patch, report: FrameReport, found: NodeReport) -> str:
+    """Return why a layer of a network shows no time, "" where it shows one or has no kernel that tells it."""
+    if not isinstance(patch, NetworkPatch) or not found.kernels or found.time_ns is not None:
+        return ""
+    if report.statistics.profiling < ProfilingLevel.PER_KERNEL:
+        return "To measure what each layer takes: Run > Profiling > Each kernel."
+    return "Not measured yet; blocks in a region are measured as a whole."
 
 
 def message_text(patch: Patch, report: NodeReport) -> str:
@@ -87,12 +104,13 @@ def fusion_text(patch: Patch, node_id: str, nodes: Mapping[str, NodeReport]) -> 
     """Return which blocks share one kernel with a node, "" when none do."""
     report, lines = nodes[node_id], list[str]()
     into = titles_of(patch, report.fused_into)
-    if len(report.fused_into) > 1:
+    if into and report.kernels:
+        does = "kernels of {} do" if len(report.fused_into) > 1 else "kernel of {} does"
+        lines.append(f"The {does.format(into)} a part of its work.")
+    elif len(report.fused_into) > 1:
         lines.append(f"Fused into {into}: the kernel of each computes it again, and tells the time.")
-    elif into and not report.kernels:
-        lines.append(f"Fused into {into}: one kernel does the work of both, and its time is told there.")
     elif into:
-        lines.append(f"The kernel of {into} does a part of its work.")
+        lines.append(f"Fused into {into}: one kernel does the work of both, and its time is told there.")
     if others := [node for node, other in nodes.items() if node_id in other.fused_into]:
         lines.append(f"Its kernel also does the work of {titles_of(patch, others)}.")
     return " ".join(lines)
@@ -213,10 +231,14 @@ def buffer_text(buffer: BufferReport) -> str:
     return text
 
 
-def time_text(time_ns: int) -> str:
-    """Return a node's time for its badge: in microseconds only when milliseconds would read 0.0."""
+def time_text(time_ns: int, share: float | None = None) -> str:
+    """Return a node's time for its badge: in microseconds only when milliseconds would read 0.0.
+
+    With its share of the time of the block around it, if that is told.
+    """
     milliseconds = time_ns / 1e6
-    return f"{milliseconds:.2f} ms" if 0.0995 <= milliseconds < 10 else format_time(time_ns)
+    text = f"{milliseconds:.2f} ms" if 0.0995 <= milliseconds < 10 else format_time(time_ns)
+    return text if share is None else f"{text} · {share:.0%}"
 
 
 def port_facts(spec: PortSpec) -> str:

@@ -16,7 +16,7 @@ from engine.kernel_sources.sources import OpGraphSource
 from engine.op_graphs.graph_editing import GraphEditing
 from engine.patch.document import Patch
 from engine.patch.inner_patch import InnerPatch
-from engine.protocol.messages import FrameReport
+from engine.protocol.messages import EngineStatistics, FrameReport, NodeReport
 
 
 class KernelRoom(QObject):
@@ -41,6 +41,9 @@ class KernelRoom(QObject):
         self._view: tuple[float, QPointF] = 1.0, QPointF()
         self._recent: list[str] = []
         self._has_errors = False
+        #: What the engine has said of the open block and of itself.
+        self._around: NodeReport | None = None
+        self._statistics = EngineStatistics("")
         #: How slow work is done.
         self.beside: Run = at_once
         #: The state of the open op graph.
@@ -85,6 +88,15 @@ class KernelRoom(QObject):
         self._show_state()
         QTimer.singleShot(0, self._canvas.fit)  # the canvas has its size only after the layout
 
+    def show_report(self, report: FrameReport) -> None:
+        """Show what the engine reports of the parts of the open block, such as the times of a network's layers."""
+        if self._editing is None or self.report is None:
+            return
+        around = report.nodes.get(self._editing.node)
+        if around != self._around or report.statistics.profiling is not self.report.statistics.profiling:
+            self._around, self._statistics = around, report.statistics
+            self._show_parts(self._editing.patch)
+
     def leave(self) -> None:
         """Show the patch again, as it was seen."""
         if self._editing is None:
@@ -105,7 +117,7 @@ class KernelRoom(QObject):
             self._editing.close()
             for end in self._stop:
                 end()
-            self._editing, self.report, self._has_errors = None, None, False
+            self._editing, self.report, self._has_errors, self._around = None, None, False, None
             self.breadcrumb.hide()
             self._swap_recent()
 
@@ -138,14 +150,18 @@ class KernelRoom(QObject):
     def _show_state(self) -> None:
         if self._editing is None:
             return
-        self.report = op_report(self._editing.patch)
-        self._canvas.show_report(self.report)
-        self._inspector.show_report(self.report)
-        errors = [problem for problem in self.report.diagnostics if problem.severity == "error"]
+        report = self._show_parts(self._editing.patch)
+        errors = [problem for problem in report.diagnostics if problem.severity == "error"]
         self._has_errors = bool(errors)
         text = f"{plural(len(errors), 'problem')}: the last good one runs on" if errors else ""
         self.breadcrumb.show_state(text, is_error=bool(errors))
         self.changed.emit()
+
+    def _show_parts(self, patch: InnerPatch) -> FrameReport:
+        self.report = found = op_report(patch, self._around, self._statistics)
+        self._canvas.show_report(found)
+        self._inspector.show_report(found)
+        return found
 
     def _lose(self, reason: str) -> None:
         self.refused.emit(f"The op graph was closed: {reason}")

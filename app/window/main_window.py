@@ -354,6 +354,7 @@ class MainWindow(QMainWindow):
         if not self.kernel.is_open:
             self.canvas.show_report(report)
             self.inspector.show_report(report)
+        self.kernel.show_report(report)
         self.viewers.show_report(report)
         self.problems.show_diagnostics(report.diagnostics)
         self.updates.show_report(report)

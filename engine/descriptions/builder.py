@@ -37,6 +37,7 @@ from engine.descriptions.entries import (
     Transform,
     ValueArgument,
     View,
+    Work,
 )
 from engine.descriptions.extents import Extent, ShapeRuleError, check_extent
 from engine.descriptions.graph_launches import graph_launch
@@ -96,6 +97,7 @@ class BlockBuilder:
         self._control: Control | None = None
         self._externals: dict[str, ExternalArray] = {}
         self._defined: dict[str, PortSpec] = {}
+        self._work: list[tuple[int, Work]] = []
         self._appends = [spec for spec in ports.values() if spec.append]
         for spec in self._appends:
             self._begin_append(spec)
@@ -109,6 +111,11 @@ class BlockBuilder:
     def entry_count(self) -> int:
         """How many entries were written so far."""
         return len(self._entries)
+
+    def count_for(self, count: int, work: Work) -> None:
+        """Say which parts of the block, such as layers of a network, the last entries are for."""
+        whole = checks.whole(self._id, "number of entries", count, 1, len(self._entries))
+        self._work += [(number, work) for number in range(len(self._entries) - whole, len(self._entries))]
 
     def launch(
         self,
@@ -427,6 +434,7 @@ class BlockBuilder:
             requirements=tuple(self._requirements),
             statuses=tuple(self._statuses),
             externals=self._externals,
+            work=tuple(self._work),
         )
         check_outputs(self._id, made)
         return made

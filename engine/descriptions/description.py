@@ -28,6 +28,7 @@ from engine.descriptions.entries import (
     Requirement,
     Status,
     View,
+    Work,
     buffer_arguments,
 )
 from engine.descriptions.ports import PortSpec
@@ -67,6 +68,8 @@ class BlockDescription:
     composition: Composition | None = None
     #: Parameters that are compiled into kernels, each with its value as text.
     constants: tuple[tuple[str, str], ...] = ()
+    #: Which parts of the block entries work for, by their numbers.
+    work: tuple[tuple[int, Work], ...] = ()
 
     def parts(self) -> Iterator[BlockDescription]:
         """Yield the description itself, or those of the blocks that a composite stands for, at any depth."""

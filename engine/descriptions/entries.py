@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
+from typing import NamedTuple
 
 from engine.descriptions.checks import instance, refuse, sequence, text, whole
 from engine.descriptions.extents import Extent
@@ -93,6 +94,16 @@ Argument = (
     | ElementArgument
 )
 Size = Extent | int
+
+
+class Work(NamedTuple):
+    """Parts of a block, such as layers of a network, that an entry works for.
+
+    Its time counts for those in `told`, in equal shares; those in `done` are computed on the way.
+    """
+
+    told: tuple[str, ...]
+    done: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

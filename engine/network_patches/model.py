@@ -18,7 +18,7 @@ from engine.patch.changes import Node as PatchNode
 from engine.patch.changes import PortRef
 from engine.patch.contents import PatchContents
 from engine.tensor_graphs.errors import TensorError
-from engine.tensor_graphs.graph import Node
+from engine.tensor_graphs.graph import Node, made_for
 from engine.tensor_graphs.networks.builder import RESERVED, GraphBuilder, affine_names
 from engine.tensor_graphs.types import TensorType
 
@@ -127,7 +127,8 @@ class Model:
             self._tell(node, f"{sparse[0]} must be dense, got zeros and ones", "put a Dense layer between", sparse[0])
             return
         try:
-            self.made[node] = member.apply(Placed(node, self.builder, inputs, settings))
+            with made_for((node,)):
+                self.made[node] = member.apply(Placed(node, self.builder, inputs, settings))
         except SettingError as problem:
             self._tell(node, problem.reason, "give it another value", problem.setting)
         except TensorError as problem:
@@ -147,7 +148,8 @@ class Model:
         losses = self._of(LOSSES)
         made = [self.made[node.id] for node in losses if node.id in self.made]
         if made:
-            self.builder.root = reduce(add, made)
+            with made_for(tuple(node.id for node in losses)):
+                self.builder.root = reduce(add, made)
         elif not losses and not self.problems:
             self.problems.append(error("network must have a loss to learn from, got none", remedy="add a loss"))
         if not self.problems and not any(node.type in INPUTS for node in self._patch.nodes.values()):

@@ -152,11 +152,25 @@ Message = (
 # Out of the engine.
 
 
+class PartReport(msgspec.Struct, frozen=True):
+    """A part of a node, such as a layer of a network: its last measured time, where each kernel is measured.
+
+    A kernel's time counts for the parts whose results it stores, in equal shares. `fused_into` are those whose kernels
+    do some or all of this part's work; they tell its time if it has no `kernels`.
+    """
+
+    time_ns: int | None = None
+    kernels: int = 0
+    fused_into: tuple[str, ...] = ()
+
+
 class NodeReport(msgspec.Struct, frozen=True):
     """One node: its state, what is wrong with it, and its last measured time.
 
     `fused_into` are the nodes whose kernels do some or all of its work; they tell its time if it has no `kernels`.
-    `waits_for` is the node that keeps it from running, by whose id `message` calls it.
+    `waits_for` is the node that keeps it from running, by whose id `message` calls it. `parts` are those that it is
+    made of, such as layers, if it tells them apart. A node inside a block has a `share` of that block's time, from 0
+    to 1.
     """
 
     type: str
@@ -166,6 +180,8 @@ class NodeReport(msgspec.Struct, frozen=True):
     kernels: int = 0
     fused_into: tuple[str, ...] = ()
     waits_for: str = ""
+    parts: dict[str, PartReport] = {}
+    share: float | None = None
 
 
 class BufferReport(msgspec.Struct, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_graphs.graph import Node, reachable
+from engine.tensor_graphs.graph import Node, made_for, reachable
 from engine.tensor_graphs.operations.leaves import Constant
 from engine.tensor_graphs.operations.reductions import sum_to
 from engine.tensor_graphs.types import FLOATS, TensorType, broadcast_shapes
@@ -40,17 +40,18 @@ def gradients(of: Node, wanted: Sequence[Node], seed: Node | None = None) -> Map
         gradient = found.get(node)
         if gradient is None or node not in leading or not any(other in leading for other in node.inputs):
             continue
-        parts = node.operation.backward(node, gradient)
-        if len(parts) != len(node.inputs):
-            label, count = node.operation.label, len(node.inputs)
-            raise InvalidOperation(
-                f"{label}.backward must give {count} gradients, one for each input, got {len(parts)}"
-            )
-        for other, part in zip(node.inputs, parts, strict=True):
-            if part is None or other not in leading:
-                continue
-            part = _fitting(part, other, node)
-            found[other] = found[other] + part if other in found else part
+        with made_for(node.parts):
+            parts = node.operation.backward(node, gradient)
+            if len(parts) != len(node.inputs):
+                label, count = node.operation.label, len(node.inputs)
+                raise InvalidOperation(
+                    f"{label}.backward must give {count} gradients, one for each input, got {len(parts)}"
+                )
+            for other, part in zip(node.inputs, parts, strict=True):
+                if part is None or other not in leading:
+                    continue
+                part = _fitting(part, other, node)
+                found[other] = found[other] + part if other in found else part
     return {node: found[node] for node in wanted if node in found}
 
 

@@ -23,6 +23,7 @@ from engine.types import DType
 _OURS = ("engine.tensor_graphs", "engine.tensor")
 _numbers = count()
 _is_without_gradients = ContextVar("_is_without_gradients", default=False)
+_parts: ContextVar[tuple[str, ...]] = ContextVar("_parts", default=())
 
 
 @contextmanager
@@ -33,6 +34,16 @@ def no_grad() -> Iterator[None]:
         yield
     finally:
         _is_without_gradients.reset(before)
+
+
+@contextmanager
+def made_for(parts: tuple[str, ...]) -> Iterator[None]:
+    """Make the nodes that are made inside, in this thread, count for these parts of a network; see `Node.parts`."""
+    before = _parts.set(parts)
+    try:
+        yield
+    finally:
+        _parts.reset(before)
 
 
 class Origin(NamedTuple):
@@ -122,6 +133,7 @@ class NodeOptions(TypedDict, total=False):
     name: str
     requires_grad: bool | None
     origin: Origin | None
+    parts: tuple[str, ...] | None
 
 
 #: The operations that methods of tensors apply, by the names of their classes; `operations` enters its own.
@@ -167,9 +179,16 @@ class Node(Operand):
 
     `requires_grad` says whether it can have a gradient. Where nothing else is said, leaves of floats can, and so can
     what is computed from them, unless it is made under `no_grad`.
+
+    `parts` are those of a network, such as its layers, that it is computed for, the one that it mainly is first: where
+    nothing else is said, those of `made_for`. A gradient counts for the part that is differentiated, an update for the
+    part that has the weights, and what replaces several nodes for the parts of all, in their order.
     """
 
-    __slots__ = ("__weakref__", "_graph", "inputs", "name", "number", "operation", "origin", "requires_grad", "type")
+    __slots__ = (
+        *("__weakref__", "_graph", "inputs", "name", "number", "operation", "origin", "parts", "requires_grad"),
+        "type",
+    )
 
     def __init__(
         self,
@@ -181,6 +200,7 @@ class Node(Operand):
         name: str = "",
         requires_grad: bool | None = None,
         origin: Origin | None = None,
+        parts: tuple[str, ...] | None = None,
     ) -> None:
         #: Grows from node to node in all graphs, so a node has a higher number than its inputs.
         self.number = next(_numbers)
@@ -198,6 +218,7 @@ class Node(Operand):
             )
         self.requires_grad: bool = requires_grad
         self.origin = origin
+        self.parts = _parts.get() if parts is None else parts
 
     @property
     def graph(self) -> TensorGraph:
@@ -252,6 +273,7 @@ class TensorGraph:
         name: str = "",
         requires_grad: bool | None = None,
         origin: Origin | None = None,
+        parts: tuple[str, ...] | None = None,
     ) -> Node:
         """Apply an operation; ShapeMismatch or InvalidOperation, with the line of the user's code, when it can't be."""
         origin = origin or caller()
@@ -261,7 +283,8 @@ class TensorGraph:
             for node in inputs:
                 if node.graph is not graph:
                     graph = graph.merge(node.graph)
-            return graph.enter(operation, tuple(inputs), type_, name=name, requires_grad=requires_grad, origin=origin)
+            options: NodeOptions = {"name": name, "requires_grad": requires_grad, "origin": origin, "parts": parts}
+            return graph.enter(operation, tuple(inputs), type_, **options)
         except TensorError as problem:
             given = ", ".join(repr(node) for node in inputs)
             where = f" ({origin})" if origin else ""

@@ -155,7 +155,7 @@ def _paint_header(
         width = text_width(appearance.badge, size, False)
         title = text_width(model.title, round(BODY * growth), True)
         painter.setFont(ui_font(size))
-        if growth > 1 and title + width > right - 2 * PADDING:  # both have grown out of the title bar
+        if title + width > right - 2 * PADDING:  # the title bar is too narrow for both
             area = QRectF(right - width, -ABOVE, width + 1, ABOVE - _RING)
             painter.setPen(qcolor(theme.text_dim))
         else:

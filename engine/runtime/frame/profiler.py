@@ -6,7 +6,7 @@ leaves the time of every span. The difference is what measuring costs, and says 
 
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.executable.instrument import SPAN_TIME, Instrumented, Span, spans
 from engine.compiler.inlining import owner
 from engine.compiler.inspection.labels import name
+from engine.compiler.operations import FusedEntry
 from engine.compiler.plan import Plan
 from engine.device.device import Device
 from engine.device.protocol import Event, GraphNode, PinnedArray, Stream
@@ -61,6 +62,8 @@ class Profiler:
         self._spans: tuple[Span, ...] = ()
         #: For each span the node of the patch that its time counts for, if any.
         self._counted: list[str | None] = []
+        #: For the numbers of spans that count for parts of a node: the node, and the parts.
+        self._told: dict[int, tuple[str, tuple[str, ...]]] = {}
         self._history = History(0)
         self._last = np.zeros(0, SPAN_TIME)
         #: The frame that was measured last; -1 before there is one.
@@ -130,6 +133,20 @@ class Profiler:
                 if node is not None:
                     totals[node] = totals.get(node, 0) + time_ns
         return {node: round(time_ns) for node, time_ns in totals.items()}
+
+    def part_times(self) -> dict[str, dict[str, int]]:
+        """Return the mean time of each part, such as a layer, of nodes that tell theirs apart, if kernels are measured.
+
+        A kernel's time counts in equal shares for the parts whose results it stores.
+        """
+        found: dict[str, dict[str, int]] = {}
+        if self._told and not self._history.is_empty:
+            means = self._history.means().tolist()
+            for number, (node, told) in self._told.items():
+                of_node = found.setdefault(node, {})
+                for part in told:
+                    of_node[part] = of_node.get(part, 0) + round(means[number] / len(told))
+        return found
 
     def profile(self) -> Profile:
         """Return what the last measured frame cost."""
@@ -211,6 +228,7 @@ class Profiler:
         self.launch_ns, self.measured_ns = Average(), Average()
         self._spans = spans(self._plan, self.level) if self._plan is not None else ()
         self._counted = [_counted(self._plan, span.operations[0]) for span in self._spans] if self._plan else []
+        self._told = _told(self._plan, self._spans) if self._plan and self.level >= ProfilingLevel.PER_KERNEL else {}
         self._history, self._last = History(len(self._spans)), np.zeros(len(self._spans), SPAN_TIME)
 
 
@@ -224,3 +242,20 @@ def _counted(plan: Plan, index: int) -> str | None:
             return None
         scope = around.scope
     return node or None
+
+
+def _told(plan: Plan, found: Sequence[Span]) -> dict[int, tuple[str, tuple[str, ...]]]:
+    """Return the parts of a node that spans of one operation count for, by the numbers of the spans."""
+    described = plan.description.by_id
+    work = {node: dict(each.description.work) for node, each in described.items() if each.description.work}
+    told = {}
+    for number, span in enumerate(found):
+        operation = plan.operations[span.operations[0]]
+        if (of_node := work.get(operation.node)) is None:
+            continue
+        entry, places = operation.entry, [operation.place]
+        if isinstance(entry, FusedEntry):
+            places = [place for node, place in entry.parts if node == operation.node]
+        if parts := dict.fromkeys(part for place in places if place in of_node for part in of_node[place].told):
+            told[number] = operation.node, tuple(parts)
+    return told

@@ -54,7 +54,7 @@ class Reporter:
             time_ns = time.perf_counter_ns()
             if now or is_other or time_ns - self._renewed_ns >= REPORT_INTERVAL_NS:
                 self._renewed_ns = time_ns
-                self._nodes.measure(profiler.node_times())
+                self._nodes.measure(profiler.node_times(), profiler.part_times())
                 self._count()
         if not self._context.value_graph.is_empty:
             time_ns = time.perf_counter_ns()

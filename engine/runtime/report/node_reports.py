@@ -1,19 +1,19 @@
 """What a report says of each node: its state, its buffers, and how full its append buffers are."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from engine.compiler.buffers import BlockBuffers, Lifetime
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.inlining import owner
 from engine.compiler.plan import Plan
-from engine.descriptions.entries import StatusKind
+from engine.descriptions.entries import StatusKind, Work
 from engine.device.protocol import Memory
 from engine.diagnostics import Diagnostic, Severity
 from engine.patch.changes import Connection, PortRef
 from engine.patch.regions import region_of
-from engine.protocol.messages import BufferReport, NodeReport, NodeState
+from engine.protocol.messages import BufferReport, NodeReport, NodeState, PartReport
 from engine.runtime.model.context import CudaContext
 from engine.types import element_count
 
@@ -23,18 +23,37 @@ class Kernels(NamedTuple):
 
     number: int = 0
     fused_into: tuple[str, ...] = ()
+    #: For each part of the node, how many kernels tell its time, and the parts whose kernels do some of its work.
+    parts: tuple[tuple[str, int, tuple[str, ...]], ...] = ()
 
 
 def node_kernels(compiled: CompiledGraph) -> dict[str, Kernels]:
     """Return the kernels of each node of the patch that runs in a graph."""
+    described = compiled.plan.description.by_id
     numbers = Counter(owner(kernel.node) for kernel in compiled.kernels)
     others: dict[str, dict[str, None]] = {}
     for node, found in compiled.plan.fused_into.items():
         others.setdefault(owner(node), {}).update(dict.fromkeys(map(owner, found)))
     return {
-        node: Kernels(numbers[node], tuple(other for other in others.get(node, ()) if other != node))
+        node: Kernels(
+            numbers[node],
+            tuple(other for other in others.get(node, ()) if other != node),
+            tuple(_parts(described[node].description.work)) if node in described else (),
+        )
         for node in map(owner, compiled.nodes)
     }
+
+
+def _parts(work: Iterable[tuple[int, Work]]) -> Iterator[tuple[str, int, tuple[str, ...]]]:
+    """Give each part of a node, how many entries tell its time, and the parts whose entries do some of its work."""
+    told: Counter[str] = Counter()
+    others: dict[str, dict[str, None]] = {}
+    for _, each in work:
+        told.update(each.told)
+        for part in each.done:
+            others.setdefault(part, {}).update(dict.fromkeys(each.told))
+    for part in dict.fromkeys((*told, *others)):
+        yield part, told[part], tuple(others.get(part, ()))
 
 
 class NodeReports:
@@ -44,6 +63,7 @@ class NodeReports:
         self.reports: dict[str, NodeReport] = {}
         self._context = context
         self._kernels: Mapping[str, Kernels] = {}
+        self._parts_ns: Mapping[str, Mapping[str, int]] = {}
         self._diagnostics: tuple[Diagnostic, ...] = ()
         self._said: dict[str, list[Diagnostic]] = {}
         self._wrong: set[str] = set()
@@ -82,8 +102,9 @@ class NodeReports:
                 del reports[node]
         self.reports = reports
 
-    def measure(self, times_ns: Mapping[str, int]) -> None:
-        """Renew all reports with the nodes' times."""
+    def measure(self, times_ns: Mapping[str, int], parts_ns: Mapping[str, Mapping[str, int]]) -> None:
+        """Renew all reports with the times of nodes, and of the parts of each."""
+        self._parts_ns = parts_ns
         reports = {node: self._report(node, times_ns.get(node)) for node in self._context.registry.placed}
         if reports != self.reports:
             self.reports = reports
@@ -91,17 +112,20 @@ class NodeReports:
     def _report(self, node: str, time_ns: int | None) -> NodeReport:
         kind = self._context.registry.placed[node].type_id
         kernels = self._kernels.get(node, Kernels())
+        number, fused_into, made_of = kernels
+        times = self._parts_ns.get(node, {})
+        parts = {part: PartReport(times.get(part), count, into) for part, count, into in made_of}
         said = self._said.get(node)
         if said is not None:
             errors = [item for item in said if item.severity is Severity.ERROR]
             # A block that runs on although it lost an input shows what the patch no longer says, which is an error.
             is_incomplete = errors and node not in self._kernels and all(item.is_incomplete for item in errors)
             state = NodeState.INCOMPLETE if is_incomplete else NodeState.ERROR if errors else NodeState.WARNING
-            return NodeReport(kind, state, "\n".join(map(_text, said)), time_ns, *kernels)
+            return NodeReport(kind, state, "\n".join(map(_text, said)), time_ns, number, fused_into, parts=parts)
         if node in self._kernels or node in self._context.value_graph.nodes:
-            return NodeReport(kind, NodeState.OK, "", time_ns, *kernels)
+            return NodeReport(kind, NodeState.OK, "", time_ns, number, fused_into, parts=parts)
         why, waits_for = self._why_idle(node)
-        return NodeReport(kind, NodeState.IDLE, why, None, *kernels, waits_for)
+        return NodeReport(kind, NodeState.IDLE, why, None, number, fused_into, waits_for)
 
     def _why_idle(self, node: str) -> tuple[str, str]:
         """Return why a node doesn't run, and the block before it or around it that keeps it from running, if any."""

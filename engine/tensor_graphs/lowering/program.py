@@ -7,6 +7,7 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from engine.descriptions.builder import BlockBuilder
+from engine.descriptions.entries import Work
 from engine.descriptions.handles import BufferHandle
 from engine.tensor_graphs.errors import ExecutionFailed
 from engine.tensor_graphs.graph import Node, reachable
@@ -30,7 +31,8 @@ def write_program(
 
     Buffers of batched nodes have the batch as their first axis, and after it the type's `stored_shape`; `batch` is the
     number of examples as an expression of shape rules. A buffer that is stored over is read before that. Returns which
-    nodes each entry that it has written computes.
+    nodes each entry that it has written computes. An entry counts for the main parts of the nodes that it stores, and
+    works for the parts of all (`Work`).
     """
     program = _Program(build, stores, placed, batch)
     program.write()
@@ -134,6 +136,10 @@ class _Program:
         if count:
             inside = reachable([other for node in stored for other in node.inputs], self._stored.keys())
             self.written += [[*inside, *stored]] * count
+            told = dict.fromkeys(node.parts[0] for node in stored if node.parts)
+            done = dict.fromkeys(part for node in (*stored, *inside) for part in node.parts if part not in told)
+            if told:
+                self._build.count_for(count, Work(tuple(told), tuple(done)))
 
     def _assign(self, sequence: _Order) -> list[tuple[BufferHandle, BufferHandle]]:
         """Give nodes the buffers that they are wanted in; return what is to be copied to the rest in the end."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from engine.tensor_graphs.errors import InvalidOperation
 from engine.tensor_graphs.gradients import gradients
-from engine.tensor_graphs.graph import Node, TensorGraph, reachable
+from engine.tensor_graphs.graph import Node, TensorGraph, made_for, reachable
 from engine.tensor_graphs.networks.builder import GraphBuilder
 from engine.tensor_graphs.networks.functions import (
     Accumulate,
@@ -68,7 +68,8 @@ def build_network(builder: GraphBuilder, optimiser: Optimiser | None = None, *, 
     copies = copied([root, *builder.kept.values()], made)
     built = loss = copies[root]
     if loss.type.batched:
-        built = loss = loss.mean_batch() if average else loss.sum_batch()
+        with made_for(loss.parts):
+            built = loss = loss.mean_batch() if average else loss.sum_batch()
     loss, *kept = optimise([loss, *(copies[node] for node in builder.kept.values())], NETWORK_PASSES)
     wanted = [node for node in reachable([loss, *kept]) if node.requires_grad]
     found = gradients(loss, wanted) if loss.requires_grad else {}
@@ -110,7 +111,11 @@ class _Writer:
         """Make variables of inputs and weights, those that aren't used too."""
         for name, node in {**builder.inputs, **builder.trained}.items():
             role = Role.INPUT if name in builder.inputs else Role.WEIGHTS
-            leaf = used[name] if name in used else self._graph.add(Leaf(node.type), name=name, requires_grad=False)
+            leaf = (
+                used[name]
+                if name in used
+                else self._graph.add(Leaf(node.type), name=name, requires_grad=False, parts=node.parts)
+            )
             self.variables[name] = Variable(name, leaf, role, builder.initial.get(name), node.requires_grad)
 
     def _differentiate(self, found: Mapping[Node, Node], stored: Mapping[Node, Node]) -> None:
@@ -123,8 +128,9 @@ class _Writer:
             leaf = stored.get(node, node)
             if leaf not in names:
                 continue  # a product that the next sum is added to
-            target = self.add_variable(f"{names[leaf]}.gradient", node.type, Role.GRADIENTS)
-            part = broadcast_to(part, node.type)
+            with made_for(node.parts):
+                target = self.add_variable(f"{names[leaf]}.gradient", node.type, Role.GRADIENTS)
+                part = broadcast_to(part, node.type)
             if node.type.batched:
                 backward.append(Write(target, part))
             else:

@@ -6,7 +6,7 @@ Ranger is RAdam with the slow weights of Zhang et al., "Lookahead optimizer: k s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import reduce
 from math import log
@@ -14,7 +14,7 @@ from operator import add
 from typing import Protocol
 
 from engine.tensor_graphs.errors import InvalidOperation
-from engine.tensor_graphs.graph import Node
+from engine.tensor_graphs.graph import Node, made_for
 from engine.tensor_graphs.networks.schedules import CONSTANT, Schedule, require_steps
 from engine.types import f64
 
@@ -59,8 +59,9 @@ class Optimiser:
         gradients = self._clipped(gradients, memory)
         found = []
         for weight, gradient in zip(weights, gradients, strict=True):
-            updated = self.update(weight, gradient, rate, memory)
-            found.append(updated if self.weight_limit is None else clamp(updated, self.weight_limit))
+            with made_for(weight.parts):
+                updated = self.update(weight, gradient, rate, memory)
+                found.append(updated if self.weight_limit is None else clamp(updated, self.weight_limit))
         return found
 
     def update(self, weights: Node, gradient: Node, rate: Node, memory: Memory) -> Node:
@@ -69,11 +70,12 @@ class Optimiser:
 
     def _clipped(self, gradients: Sequence[Node], memory: Memory) -> Sequence[Node]:
         if self.clip_value is not None:
-            gradients = [clamp(gradient, self.clip_value) for gradient in gradients]
+            limit = self.clip_value
+            gradients = _each(gradients, lambda gradient: clamp(gradient, limit))
         if self.clip_norm is not None and gradients:
-            norm = reduce(add, [gradient.square().sum().cast(f64) for gradient in gradients]).sqrt()
+            norm = reduce(add, _each(gradients, lambda gradient: gradient.square().sum().cast(f64))).sqrt()
             factor = (memory.number("clip_norm", self.clip_norm) / (norm + 1e-6)).minimum(1.0)
-            gradients = [gradient * like(factor, gradient) for gradient in gradients]
+            gradients = _each(gradients, lambda gradient: gradient * like(factor, gradient))
         return gradients
 
 
@@ -183,6 +185,15 @@ class Ranger(RAdam):
 def like(number: Node, tensor: Node) -> Node:
     """Return a number as an element type that fits a tensor's arithmetic."""
     return number.cast(tensor.type.dtype)
+
+
+def _each(nodes: Sequence[Node], change: Callable[[Node], Node]) -> list[Node]:
+    """Return what is made of each node, for its parts."""
+    made = []
+    for node in nodes:
+        with made_for(node.parts):
+            made.append(change(node))
+    return made
 
 
 def clamp(tensor: Node, limit: float) -> Node:

@@ -32,7 +32,7 @@ def rewrite(wanted: Sequence[Node], rule: Rule) -> list[Node]:
     """Apply a rule to each node, inputs first, and return what the wanted nodes became.
 
     No node is changed: what follows a replaced node is made again. What a rule makes has the origin of the node that
-    it replaces, and the last of it the name.
+    it replaces, and the last of it the name; it counts for the parts of all that it takes the place of.
     """
     order = reachable(wanted)
     counts = Counter(wanted)
@@ -53,12 +53,24 @@ def _replaced(node: Node, rule: Rule, uses: Uses) -> Node:
     result = rule(node, uses)
     if result is None or (result.number < node.number and is_barrier(node)):  # gradients would pass
         return node
+    parts = _parts_of_replaced(node, nodes[before:], uses)
     for made in nodes[before:]:
-        made.origin = node.origin
+        made.origin, made.parts = node.origin, parts
         made.requires_grad &= node.requires_grad
     if len(nodes) > before and result is nodes[-1] and not result.name:
         result.name = node.name
     return result
+
+
+def _parts_of_replaced(node: Node, made: Sequence[Node], uses: Uses) -> tuple[str, ...]:
+    """Return the parts of a node and of what only it is computed from, as far as the inputs of what replaces it."""
+    ends = {other for each in made for other in each.inputs}
+    found, waiting = [], [node] if made else []
+    while waiting:
+        at = waiting.pop()
+        found.append(at)
+        waiting += [other for other in at.inputs if other.inputs and other not in ends and uses.can_absorb(other)]
+    return tuple(dict.fromkeys(part for each in reversed(found) for part in each.parts))
 
 
 def rebuilt(node: Node, became: Mapping[Node, Node]) -> Node:
@@ -67,7 +79,9 @@ def rebuilt(node: Node, became: Mapping[Node, Node]) -> Node:
     if inputs == node.inputs:
         return node
     wants = None if node.requires_grad else False
-    return node.graph.add(node.operation, inputs, name=node.name, requires_grad=wants, origin=node.origin)
+    return node.graph.add(
+        node.operation, inputs, name=node.name, requires_grad=wants, origin=node.origin, parts=node.parts
+    )
 
 
 def substitute(wanted: Sequence[Node], values: Mapping[Node, Node]) -> list[Node]:
@@ -87,5 +101,7 @@ def copied(wanted: Sequence[Node], graph: TensorGraph, *, differentiable: bool =
     for node in reachable(wanted):
         inputs = [became[other] for other in node.inputs]
         wants = node.requires_grad and differentiable
-        became[node] = graph.add(node.operation, inputs, name=node.name, requires_grad=wants, origin=node.origin)
+        became[node] = graph.add(
+            node.operation, inputs, name=node.name, requires_grad=wants, origin=node.origin, parts=node.parts
+        )
     return became

@@ -1,10 +1,12 @@
 """A network opens on the canvas like a kernel: layers are wired there, and mistakes stand at them, in shapes."""
 
+import msgspec
 import pytest
 from pytestqt.qtbot import QtBot
 
 from app.edits.nodes import copied, paste
 from app.view_models.port_flow import type_text
+from app.view_models.tooltips import time_text, tooltip
 from app.window.main_window import MainWindow
 from engine import Patch
 from engine.chains.chain_patch import ChainPatch
@@ -12,7 +14,9 @@ from engine.diagnostics import PatchError
 from engine.network_patches.network_patch import NetworkPatch
 from engine.op_graphs.op_patch import OpPatch
 from engine.patch.changes import PortRef
-from engine.protocol.messages import NodeState
+from engine.profiling.levels import ProfilingLevel
+from engine.protocol.messages import EngineStatistics, NodeReport, NodeState, PartReport
+from tests.app.app_support import make_report
 from tests.app.canvas.canvas_support import Hand
 from tests.app.window.window_support import patch_of
 from tests.network_patches.networks import small
@@ -65,6 +69,32 @@ def test_a_mistake_stands_at_its_layer(inside: MainWindow) -> None:
     graph.disconnect(graph["last"]["x"])
     report = inside.kernel.report
     assert report is not None and report.nodes["last"].state is NodeState.INCOMPLETE
+
+
+def test_layers_show_what_they_cost(inside: MainWindow) -> None:
+    """Time and share of the step, with what is fused; else the tooltip says how it is measured."""
+    graph = inside.kernel.graph
+    assert graph is not None
+    train = NodeReport("tensor.train", NodeState.OK, kernels=3, time_ns=400_000)
+
+    def told(level: ProfilingLevel, **parts: PartReport) -> str:
+        statistics = EngineStatistics("host", profiling=level)
+        nodes = {"train": msgspec.structs.replace(train, parts=parts)}
+        inside.kernel.show_report(make_report(nodes=nodes, statistics=statistics))
+        return tooltip(graph, "hidden", inside.kernel.report)
+
+    found = told(ProfilingLevel.PER_BLOCK, hidden=PartReport(None, 2))
+    assert "2 kernels" in found and "Run > Profiling > Each kernel" in found
+    found = told(ProfilingLevel.PER_KERNEL, hidden=PartReport(100_000, 2), last=PartReport(None, 0, ("hidden",)))
+    assert "100 µs (25% of the block's time), 2 kernels" in found and "does the work of Dense 1" in found
+    assert "Fused into Dense 64: one kernel" in tooltip(graph, "last", inside.kernel.report)
+    assert time_text(100_000, 0.25) == "0.10 ms · 25%"
+    graph.set("last", units=1, activation="tanh")  # what was measured stays while the network is edited
+    report = inside.kernel.report
+    assert report is not None and report.nodes["hidden"].share == 0.25
+    inside.kernel.leave()
+    inside.kernel.show_report(make_report())
+    assert inside.kernel.report is None
 
 
 def test_shapes_are_shown_at_ports() -> None:

@@ -1,0 +1,91 @@
+"""Kernels of a step count for the members of the network that they were made from."""
+
+import numpy as np
+import pytest
+
+from engine import Engine, ProfilingLevel
+from engine.network_patches.model import Model
+from engine.network_patches.network_patch import NetworkPatch
+from engine.protocol.messages import NodeReport
+from engine.tensor_graphs.graph import made_for, reachable
+from engine.tensor_graphs.networks.builder import GraphBuilder
+from engine.tensor_graphs.networks.network import build_network
+from engine.tensor_graphs.networks.optimisers import AdamW
+from engine.tensor_graphs.operations.elementwise import Elementwise
+from engine.tensor_graphs.operations.fused import Affine
+from tests.network_patches.networks import data, placed, small
+
+
+def with_activation() -> NetworkPatch:
+    """Return the small network, of which a node of its own is the first layer's activation."""
+    network = small()
+    network.set("hidden", activation="none")
+    network.add("net.relu", node_id="bend")
+    network.connect(network["hidden"]["out"], network["bend"]["x"])
+    network.connect(network["bend"]["out"], network["last"]["x"])
+    return network
+
+
+def measured(network: NetworkPatch, profiling: ProfilingLevel, **options: object) -> NodeReport:
+    patch, _ = placed(network, {"x": data(1, 500, 64), "y": data(2, 500, 1)}, **options)
+    with Engine(patch, device="host", profiling=profiling) as engine:
+        for _ in range(3):
+            report = engine.step()
+            assert not report.diagnostics
+        return report.nodes["train"]
+
+
+def test_each_operation_knows_its_parts() -> None:
+    """Those of a gradient are those of what is differentiated, those of an update those of the weights."""
+    network = build_network(Model(with_activation()).builder, AdamW(), average=True)
+    step = network.functions["step"].writes
+    for name in ("hiddenw", "hiddenb", "lastw", "lastb"):
+        assert step[network.leaf(name)].parts == (name[:-1],), name
+    nodes = [node for node in reachable(step.values()) if node.inputs]
+    assert {part for node in nodes for part in node.parts} == {"hidden", "bend", "last", "error"}
+    fused = [node.parts for node in nodes if isinstance(node.operation, Affine) and node.operation.activation]
+    assert fused == [("hidden", "bend")], "the product is the main part, and its activation is named"
+
+
+def test_what_replaces_several_nodes_counts_for_their_parts_alone() -> None:
+    """Parts that something else needs too are computed elsewhere."""
+    builder = GraphBuilder()
+    x = builder.dense_input("x", (3, 1))
+    with made_for(("first",)):
+        scaled, kept = x * 2.0, x * 3.0
+    with made_for(("second",)):
+        builder.root = (scaled + kept).sum()
+    builder.keep("kept", kept)
+    nodes = reachable([build_network(builder).optimised])
+    (combined,) = [node for node in nodes if node.operation == Elementwise("linear_combination", (2.0, 1.0))]
+    assert combined.parts == ("first", "second")
+
+
+@pytest.mark.parametrize("options", [{}, {"query": False, "clip_gradients": True, "optimiser": "Ranger"}])
+def test_times_of_members_add_up(options: dict[str, object]) -> None:
+    """To no more than the block's time; what no member asks for, such as the curve of losses, is the rest."""
+    report = measured(with_activation(), ProfilingLevel.PER_KERNEL, **options)
+    parts = report.parts
+    assert report.time_ns is not None and parts.keys() == {"hidden", "bend", "last", "error"}
+    times = [part.time_ns for part in parts.values() if part.time_ns is not None]
+    assert min(times) > 0 and sum(times) <= report.time_ns
+    assert sum(part.kernels > 0 for part in parts.values()) == len(times)
+    assert "hidden" in parts["bend"].fused_into
+
+
+def test_no_times_without_a_measurement_of_each_kernel() -> None:
+    """What is fused is known all the same."""
+    parts = measured(with_activation(), ProfilingLevel.PER_BLOCK).parts
+    assert [part.time_ns for part in parts.values()] == [None] * 4
+    assert "hidden" in parts["bend"].fused_into and parts["hidden"].kernels
+
+
+def test_other_parts_don_t_change_what_is_computed() -> None:
+    """An activation that is another node, with the same function, is the same step."""
+    found = []
+    for network in (small(), with_activation()):
+        patch, node = placed(network, {"x": data(1, 9, 64), "y": data(2, 9, 1)})
+        with Engine(patch, device="host") as engine:
+            engine.step()
+            found.append(engine.read(node["hiddenw"]))
+    np.testing.assert_array_equal(*found)
