@@ -1,7 +1,8 @@
 """Compiling LLVM text to native code for this CPU, as object code that can be cached.
 
-`quick_object` takes a tenth of the time of `compile_object`: it turns many stack slots into values and leaves the rest to
-LLVM's fast instruction selection. `compile_object` runs the optimiser with its vectoriser. Both give the same results.
+`quick_object` takes a tenth of the time of `compile_object`: it turns stack slots into values where there are many, and
+leaves the rest to LLVM's fast instruction selection. `compile_object` runs the optimiser with its vectoriser. Both give
+the same results.
 Each call has an LLVM context of its own, so several threads may compile at once.
 """
 
