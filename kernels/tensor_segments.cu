@@ -40,9 +40,10 @@ extern "C" __global__ void count_keys(const KEY* __restrict__ keys, int* counts,
 // Each thread turns the counts of a key into how many of its entries come before each share: starts [groups, size + 1]
 // gets their sum.
 extern "C" __global__ void add_shares(int* __restrict__ counts, int* __restrict__ starts, int groups, int size, int shares) {
-    const int at = blockIdx.x * blockDim.x + threadIdx.x, group = at / size, key = at % size;
+    const size_t at = blockIdx.x * static_cast<size_t>(blockDim.x) + threadIdx.x, group = at / size;
+    const int key = at - group * size;
     if (group >= groups) return;
-    int* own = counts + static_cast<size_t>(group) * shares * size + key;
+    int* own = counts + group * shares * size + key;
     int sum = 0, part = 0;
     for (; part + 8 <= shares; part += 8) {
         int found[8];
@@ -97,7 +98,7 @@ extern "C" __global__ void place_entries(
         const int place = key >= 0 ? own[key] : 0;
         __syncwarp();
         if (key >= 0) {
-            const size_t to = static_cast<size_t>(group) * count + starts[group * (size + 1) + key] + place + before;
+            const size_t to = static_cast<size_t>(group) * count + starts[static_cast<size_t>(group) * (size + 1) + key] + place + before;
             sorted[to] = key;
             vectors[to] = at / per * outer + at % per * inner;
             if (is_last) own[key] = place + peers;

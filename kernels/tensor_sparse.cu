@@ -21,10 +21,11 @@ extern "C" __global__ void sum_rows(
     int width,
     int stride,
     int offset) {
-    const int at = blockIdx.x * blockDim.x + threadIdx.x;
-    const int example = at / width, column = at % width;
+    const size_t at = blockIdx.x * static_cast<size_t>(blockDim.x) + threadIdx.x;
+    const size_t example = at / width;
+    const int column = at - example * width;
     if (example >= examples) return;
-    const int* __restrict__ own = rows + static_cast<size_t>(example) * count;
+    const int* __restrict__ own = rows + example * count;
     Number sum = 0;
 #pragma unroll 8
     for (int i = 0; i < count; ++i) {
@@ -32,7 +33,7 @@ extern "C" __global__ void sum_rows(
         if (row >= 0 && row < size) sum += number(table[static_cast<size_t>(row) * width + column]);
     }
     if (bias) sum += number(bias[column]);
-    out[static_cast<size_t>(example) * stride + offset + column] = Stored<ELEMENT>::of(ACTIVATION(sum));
+    out[example * stride + offset + column] = Stored<ELEMENT>::of(ACTIVATION(sum));
 }
 
 // The same for a width that is a multiple of 4, four results for each thread.
@@ -66,10 +67,11 @@ extern "C" __global__ void sum_rows_by_four(
     int width,
     int stride,
     int offset) {
-    const int at = blockIdx.x * blockDim.x + threadIdx.x;
-    const int example = at / (width / 4), column = at % (width / 4) * 4;
+    const size_t at = blockIdx.x * static_cast<size_t>(blockDim.x) + threadIdx.x;
+    const size_t example = at / (width / 4);
+    const int column = static_cast<int>(at - example * (width / 4)) * 4;
     if (example >= examples) return;
-    const int* own = rows + static_cast<size_t>(example) * count;
+    const int* own = rows + example * count;
     Number sum[4] = {};
     int i = 0;
     for (; i + 8 <= count; i += 8) add_four<8>(sum, table + column, own + i, size, width);
@@ -80,5 +82,5 @@ extern "C" __global__ void sum_rows_by_four(
         if (bias) sum[k] += number(bias[column + k]);
         four.at[k] = Stored<ELEMENT>::of(ACTIVATION(sum[k]));
     }
-    store_several(out + static_cast<size_t>(example) * stride + offset + column, four);
+    store_several(out + example * stride + offset + column, four);
 }

@@ -23,8 +23,14 @@ class Multiply(Block, id="linalg.multiply", tags=("matmul", "gemm", "dot", "prod
     transpose_a: bool = param(False, structural=True, doc="Swap the last two axes of a first.")
     transpose_b: bool = param(False, structural=True, doc="Swap the last two axes of b first.")
 
+    allow_tf32: bool = param(
+        False,
+        structural=True,
+        doc="Let a GPU round factors of f32 and c64 to 11 significant bits, which is far faster.",
+    )
+
     def describe(self, build: BlockBuilder) -> None:
         """One call of BLAS, which reads alpha and beta from device memory."""
-        call = blas.Gemm(self.transpose_a, self.transpose_b, self.activation)
+        call = blas.Gemm(self.transpose_a, self.transpose_b, self.activation, self.allow_tf32)
         operands = {"a": self.a, "b": self.b, "c": self.c, "bias": self.bias, "out": self.out}
         build.capture(call.on(**operands, alpha=self.alpha, beta=self.beta))

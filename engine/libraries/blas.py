@@ -31,11 +31,15 @@ class Gemm(LibraryCall):
     `transpose_a` and `transpose_b` take a [..., k, m] and b [..., n, k]. All have the same leading axes, over which the
     product is repeated; a or b may have none, and is then the same for each. All have one element type: f16, bf16, f32,
     f64, c64 or c128; complex numbers have neither bias nor activation.
+
+    With `allow_tf32`, a GPU may round factors of f32 and c64 to 11 significant bits, which its tensor cores multiply
+    far faster; other devices take no notice.
     """
 
     transpose_a: bool = False
     transpose_b: bool = False
     activation: str = "none"
+    allow_tf32: bool = False
 
     library = "blas"
     choices = {"activation": ACTIVATIONS}  # noqa: RUF012 - never changed

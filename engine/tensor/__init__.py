@@ -10,7 +10,7 @@ from engine.tensor_graphs.errors import (
     TensorError,
     TopologicalSortFailed,
 )
-from engine.tensor_graphs.graph import no_grad
+from engine.tensor_graphs.graph import allow_tf32, no_grad
 from engine.tensor_graphs.networks import (
     SGD,
     Accumulate,
@@ -42,6 +42,7 @@ __all__ = [
     "TensorError",
     "TopologicalSortFailed",
     "Write",
+    "allow_tf32",
     "execute",
     "losses",
     "no_grad",

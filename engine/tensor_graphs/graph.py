@@ -24,6 +24,7 @@ _OURS = ("engine.tensor_graphs", "engine.tensor")
 _numbers = count()
 _is_without_gradients = ContextVar("_is_without_gradients", default=False)
 _parts: ContextVar[tuple[str, ...]] = ContextVar("_parts", default=())
+_allows_tf32 = ContextVar("_allows_tf32", default=False)
 
 
 @contextmanager
@@ -44,6 +45,24 @@ def made_for(parts: tuple[str, ...]) -> Iterator[None]:
         yield
     finally:
         _parts.reset(before)
+
+
+@contextmanager
+def allow_tf32() -> Iterator[None]:
+    """Let the products that are made inside, in this thread, and their gradients round factors of f32 on a GPU.
+
+    They have 11 significant bits then, and tensor cores multiply them far faster. Other devices take no notice.
+    """
+    before = _allows_tf32.set(True)
+    try:
+        yield
+    finally:
+        _allows_tf32.reset(before)
+
+
+def is_tf32_allowed() -> bool:
+    """Return whether products that are made now may round their factors."""
+    return _allows_tf32.get()
 
 
 class Origin(NamedTuple):

@@ -2,20 +2,21 @@
 
 On a GPU the steps of 768 -> 256 -> 1 networks on 16384 examples, dense and with 32 ones in each sparse column; torch's
 is captured in a CUDA graph. On the host the steps of a classifier of digits. All are trained by AdamW in f32. Times are
-medians. With --profile, also those of each operation.
+medians. With --profile, also those of each operation; with --tf32, products round their factors, torch's too.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from typing import Any
 
 import numpy as np
 
 from engine import open_device
 from engine.device.device import Device
+from engine.tensor import allow_tf32
 from engine.tensor.training.builder import GraphBuilder
 from engine.tensor.training.graph import Graph
 from engine.tensor_graphs.networks.losses import softmax_cross_entropy
@@ -116,13 +117,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="host")
     parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--tf32", action="store_true")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     try:
         import torch
     except ImportError:
         torch = None  # only our own times are printed
-    with closing(open_device(options.device)) as device:
+    else:
+        torch.backends.cuda.matmul.allow_tf32 = options.tf32
+    with closing(open_device(options.device)) as device, allow_tf32() if options.tf32 else nullcontext():
         on_gpu = device.info.name != "host"
         count = 100 if on_gpu else 20
         print(device.info.title)

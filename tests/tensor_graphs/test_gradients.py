@@ -12,10 +12,13 @@ import pytest
 from engine.tensor_graphs.errors import InvalidOperation
 from engine.tensor_graphs.evaluation import evaluate
 from engine.tensor_graphs.gradients import gradients
-from engine.tensor_graphs.graph import Node, Operation, TensorGraph, no_grad, reachable
+from engine.tensor_graphs.graph import Node, Operation, TensorGraph, allow_tf32, no_grad, reachable
+from engine.tensor_graphs.operations.fused import Affine
 from engine.tensor_graphs.operations.leaves import Constant, Leaf
 from engine.tensor_graphs.operations.matrices import MatMul
 from engine.tensor_graphs.operations.sparse import SparseOuter
+from engine.tensor_graphs.passes.pipeline import optimise
+from engine.tensor_graphs.passes.standard import NETWORK_PASSES
 from engine.tensor_graphs.types import TensorType
 from engine.types import Shape, f16, f64, s32
 
@@ -127,6 +130,24 @@ def test_the_gradient_of_a_weight_is_one_product() -> None:
     assert (dense.operation, dense.inputs) == (MatMul(False, True, sum_batch=True), (seed, x))
     sparse = gradients(weights @ column, [weights], seed)[weights]
     assert (sparse.operation, sparse.inputs) == (SparseOuter(3), (seed, column))
+
+
+def test_products_that_may_round_have_gradients_that_may() -> None:
+    """Also the second ones, after the passes, and where the context has ended; other products stay exact."""
+    graph = TensorGraph()
+    weights, x, bias = leaf(graph, (4, 3)), leaf(graph, (3, 1), batched=True), leaf(graph, (4, 1))
+    with allow_tf32():
+        layer = (weights @ x + bias).relu()
+    exact = weights @ x
+    (fused,) = optimise([layer], NETWORK_PASSES)
+    assert isinstance(fused.operation, Affine)
+    for out, expected in ((layer, True), (fused, True), (exact, False)):
+        first = gradients(out.square().sum().sum_batch(), [weights, x])
+        second = gradients(first[weights].square().sum(), [x])
+        nodes = reachable([out, *first.values(), *second.values()])
+        products = [node.operation for node in nodes if isinstance(node.operation, MatMul | Affine)]
+        assert len(products) > 3
+        assert {operation.allow_tf32 for operation in products} == {expected}
 
 
 def test_a_bias_is_summed_over_examples_after_axes() -> None:

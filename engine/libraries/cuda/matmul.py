@@ -13,7 +13,7 @@ from nvmath.bindings import cublas, cublasLt
 from engine.libraries.blas import Gemm
 from engine.libraries.cuda.plan import DATA_TYPES, Addresses, Handles, Numbers, number_dtype, recommended_bytes
 from engine.libraries.matrices import FULL, Matrix, matrix_of
-from engine.types import DType, c128, f32, f64
+from engine.types import DType, c64, c128, f32, f64
 from engine.types.layout import Layout
 
 _Attribute, _LayoutAttribute = cublasLt.MatmulDescAttribute, cublasLt.MatrixLayoutAttribute
@@ -32,7 +32,7 @@ class GemmPlan:
         a, b, out = (matrix_of(layouts[slot]) for slot in ("a", "b", "out"))
         number = DATA_TYPES[dtype if dtype in FULL else f32]
         self._product = self._owned(
-            cublasLt.matmul_desc_create(_compute_type(dtype), number), cublasLt.matmul_desc_destroy
+            cublasLt.matmul_desc_create(_compute_type(dtype, call.allow_tf32), number), cublasLt.matmul_desc_destroy
         )
         self._set(_Attribute.TRANSA, _operation(b, is_transposed=call.transpose_b))
         self._set(_Attribute.TRANSB, _operation(a, is_transposed=call.transpose_a))
@@ -109,9 +109,11 @@ def _set(setter: Any, kinds: Any, target: int, attribute: int, value: int) -> No
     setter(target, attribute, array.ctypes.data, array.nbytes)
 
 
-def _compute_type(dtype: DType) -> int:
-    """Return the type in which products of elements are summed."""
+def _compute_type(dtype: DType, allow_tf32: bool) -> int:
+    """Return how elements are multiplied, and the type in which products are summed."""
     kinds = cublas.ComputeType
+    if allow_tf32 and dtype in (f32, c64):
+        return int(kinds.COMPUTE_32F_FAST_TF32)
     return int(kinds.COMPUTE_64F if dtype in (f64, c128) else kinds.COMPUTE_32F)
 
 

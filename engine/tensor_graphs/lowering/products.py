@@ -44,25 +44,28 @@ class Factor:
         return self.type.shape[:-2]
 
 
-def write_product(step: Step, *, transpose_a: bool, transpose_b: bool, sum_batch: bool) -> None:
-    """Write the product of a node's two inputs: one call of BLAS where that is possible."""
-    a, b = _factors(step, transpose_a, transpose_b)
+def write_product(step: Step, gemm: blas.Gemm, *, sum_batch: bool) -> None:
+    """Write the product of a node's two inputs: one call of BLAS where that is possible.
+
+    The calls have the options of `gemm`, and matrices transposed as they need them.
+    """
+    a, b = _factors(step, gemm)
     if sum_batch:
-        _write_summed(step, a, b)
+        _write_summed(step, gemm, a, b)
     else:
-        _write(step, a, b, step.out)
+        _write(step, gemm, a, b, step.out)
 
 
-def write_affine(step: Step, *, transpose_a: bool, transpose_b: bool, activation: str | None) -> None:
+def write_affine(step: Step, gemm: blas.Gemm, *, activation: str | None) -> None:
     """Write the product of the first two inputs with a bias, the third if there is one, and an activation."""
-    a, b = _factors(step, transpose_a, transpose_b)
+    a, b = _factors(step, gemm)
     bias = 2 if len(step.node.inputs) > 2 else None
     is_column = not (a.leading or b.leading or a.type.batched) and b.columns == 1 and a.rows > 1
     if bias is not None and is_column and activation in (None, "relu"):
         given = step.node.inputs[bias].type
         if given.shape == (a.rows, 1) and not given.batched:
             rows, columns = (step.batch if b.type.batched else 1), b.rows
-            call = blas.Gemm(transpose_b=not a.is_transposed, activation=activation or "none")
+            call = _call(gemm, transpose_b=not a.is_transposed, activation=activation or "none")
             operands = {
                 "a": _matrix(step, b.handle, rows, columns),
                 "b": step.seen_as(a.handle, *a.type.shape),
@@ -72,40 +75,48 @@ def write_affine(step: Step, *, transpose_a: bool, transpose_b: bool, activation
             step.build.capture(call.on(**operands))
             return
     if bias is None and activation is None:
-        _write(step, a, b, step.out)
+        _write(step, gemm, a, b, step.out)
         return
     shape = broadcast_shapes(a.leading, b.leading)
     type_ = TensorType((*shape, a.rows, b.columns), step.node.type.dtype, a.type.batched or b.type.batched)
     out = step.temporary("product", type_.dtype, step.count(type_))
-    _write(step, a, b, out)
+    _write(step, gemm, a, b, out)
     write_activation(step, out, type_, bias, activation)
 
 
-def _factors(step: Step, transpose_a: bool, transpose_b: bool) -> tuple[Factor, Factor]:
+def _factors(step: Step, gemm: blas.Gemm) -> tuple[Factor, Factor]:
     a, b = (node.type for node in step.node.inputs[:2])
-    return Factor(step.input(0), a, transpose_a), Factor(step.input(1), b, transpose_b)
+    return Factor(step.input(0), a, gemm.transpose_a), Factor(step.input(1), b, gemm.transpose_b)
 
 
-def _write(step: Step, a: Factor, b: Factor, out: BufferHandle) -> None:
-    if (a.leading or b.leading) or not _write_rows(step, a, b, out):
-        _write_stack(step, a, b, out, batched=a.type.batched or b.type.batched)
+def _call(
+    gemm: blas.Gemm, *, transpose_a: bool = False, transpose_b: bool = False, activation: str = "none"
+) -> blas.Gemm:
+    return blas.Gemm(transpose_a, transpose_b, activation, gemm.allow_tf32)
 
 
-def _write_rows(step: Step, a: Factor, b: Factor, out: BufferHandle) -> bool:
+def _write(step: Step, gemm: blas.Gemm, a: Factor, b: Factor, out: BufferHandle) -> None:
+    if (a.leading or b.leading) or not _write_rows(step, gemm, a, b, out):
+        _write_stack(step, gemm, a, b, out, batched=a.type.batched or b.type.batched)
+
+
+def _write_rows(step: Step, gemm: blas.Gemm, a: Factor, b: Factor, out: BufferHandle) -> bool:
     """Write a product in which the examples of one operand are rows of one matrix; False where they can't be."""
     batch: Size = step.batch if a.type.batched or b.type.batched else 1
     if not b.type.batched and (a.is_vector or not a.is_transposed):
         rows = product([batch, a.rows])
-        _multiply(step, _matrix(step, a.handle, rows, a.columns), b, out, (rows, b.columns))
+        _multiply(step, gemm, _matrix(step, a.handle, rows, a.columns), b, out, (rows, b.columns))
         return True
     if not a.type.batched and b.columns == 1:
         # out = a b is the row b' a' for each example.
-        _multiply(step, _matrix(step, b.handle, batch, b.rows), _turned(a), out, (batch, a.rows))
+        _multiply(step, gemm, _matrix(step, b.handle, batch, b.rows), _turned(a), out, (batch, a.rows))
         return True
     return False
 
 
-def _multiply(step: Step, rows: BufferHandle, b: Factor, target: BufferHandle, shape: tuple[Size, Size]) -> None:
+def _multiply(
+    step: Step, gemm: blas.Gemm, rows: BufferHandle, b: Factor, target: BufferHandle, shape: tuple[Size, Size]
+) -> None:
     """Multiply a matrix of rows by one that isn't batched."""
     height, width = shape
     if width == 1 and step.node.type.dtype in (f32, f64):
@@ -119,15 +130,15 @@ def _multiply(step: Step, rows: BufferHandle, b: Factor, target: BufferHandle, s
         return
     matrix = step.seen_as(b.handle, *b.type.shape[-2:])
     out = step.seen_as(target, height, width)
-    step.build.capture(blas.Gemm(transpose_b=b.is_transposed).on(a=rows, b=matrix, out=out))
+    step.build.capture(_call(gemm, transpose_b=b.is_transposed).on(a=rows, b=matrix, out=out))
 
 
-def _write_summed(step: Step, a: Factor, b: Factor) -> None:
+def _write_summed(step: Step, gemm: blas.Gemm, a: Factor, b: Factor) -> None:
     """Write the sum over the examples: one product whose inner axis has those of all examples, one after another."""
     both = a.type.batched and b.type.batched and not (a.leading or b.leading)
     if not (both and (a.is_transposed or a.is_vector) and (not b.is_transposed or b.is_vector)):
         out = step.temporary("each", step.node.type.dtype, step.batch, step.node.type.size)
-        _write_stack(step, a, b, out, batched=True)
+        _write_stack(step, gemm, a, b, out, batched=True)
         axes = [Axis(step.batch, True), Axis(step.node.type.size, False)]
         write_axes(step, out, axes, "sum", step.node.type.dtype)
         return
@@ -140,10 +151,10 @@ def _write_summed(step: Step, a: Factor, b: Factor) -> None:
         step.build.capture(blas.Gemv(transpose=True).on(a=matrix, x=step.seen_as(vector, inner), out=out))
         return
     out = step.seen_as(step.out, rows, columns)
-    step.build.capture(blas.Gemm(transpose_a=True).on(a=left, b=right, out=out))
+    step.build.capture(_call(gemm, transpose_a=True).on(a=left, b=right, out=out))
 
 
-def _write_stack(step: Step, a: Factor, b: Factor, out: BufferHandle, *, batched: bool) -> None:
+def _write_stack(step: Step, gemm: blas.Gemm, a: Factor, b: Factor, out: BufferHandle, *, batched: bool) -> None:
     """Write products that are repeated over the batch and the leading axes; operands that differ there are repeated."""
     leading = broadcast_shapes(a.leading, b.leading)
     count = product([step.batch if batched else 1, *leading])
@@ -160,7 +171,7 @@ def _write_stack(step: Step, a: Factor, b: Factor, out: BufferHandle, *, batched
     is_one = count == 1 or all(not f.type.batched and f.type.size == f.rows * f.columns for f in (a, b))
     rows, columns = a.rows, b.columns
     target = step.seen_as(out, rows, columns) if is_one else step.seen_as(out, count, rows, columns)
-    call = blas.Gemm(a.is_transposed, b.is_transposed)
+    call = _call(gemm, transpose_a=a.is_transposed, transpose_b=b.is_transposed)
     step.build.capture(call.on(a=operands[0], b=operands[1], out=target))
 
 

@@ -4,14 +4,14 @@ from engine.tensor_graphs.graph import OPERATIONS, Operation
 from engine.tensor_graphs.operations.elementwise import Cast, Copy, Elementwise, StopGradient
 from engine.tensor_graphs.operations.indexing import Gather, ScatterAdd
 from engine.tensor_graphs.operations.leaves import BatchSize, Constant
-from engine.tensor_graphs.operations.matrices import MatMul
+from engine.tensor_graphs.operations.matrices import matrix_product
 from engine.tensor_graphs.operations.reductions import BroadcastTo, Reduce, ReduceAcrossBatch
 from engine.tensor_graphs.operations.shaping import Concat, Pad, Reshape, Slice, Transpose
 from engine.tensor_graphs.operations.softmax import LogSoftmax, Softmax
 from engine.tensor_graphs.operations.sparse import SparseMatMul, SparseRows
 
 _CALLED: tuple[type[Operation], ...] = (
-    *(BatchSize, BroadcastTo, Cast, Concat, Constant, Copy, Elementwise, Gather, LogSoftmax, MatMul, Pad, Reduce),
+    *(BatchSize, BroadcastTo, Cast, Concat, Constant, Copy, Elementwise, Gather, LogSoftmax, Pad, Reduce),
     *(ReduceAcrossBatch, Reshape, ScatterAdd, Slice, Softmax, SparseMatMul, SparseRows, StopGradient, Transpose),
 )
-OPERATIONS.update({operation.__name__: operation for operation in _CALLED})
+OPERATIONS.update({operation.__name__: operation for operation in _CALLED}, MatMul=matrix_product)

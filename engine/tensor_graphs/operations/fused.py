@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.libraries.blas import Gemm
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_graphs.graph import Node, Operation
 from engine.tensor_graphs.lowering.products import write_affine
@@ -58,10 +59,11 @@ class Affine(Activated):
 
     transpose_a: bool = False
     transpose_b: bool = False
+    allow_tf32: bool = False
 
     @property
     def _product(self) -> MatMul:
-        return MatMul(self.transpose_a, self.transpose_b)
+        return MatMul(self.transpose_a, self.transpose_b, allow_tf32=self.allow_tf32)
 
     def result(self, *inputs: TensorType) -> TensorType:
         """Return the product's type."""
@@ -79,7 +81,8 @@ class Affine(Activated):
 
     def lower(self, step: Step) -> None:
         """One call of BLAS, and a kernel for what that doesn't do."""
-        write_affine(step, transpose_a=self.transpose_a, transpose_b=self.transpose_b, activation=self.activation)
+        call = Gemm(self.transpose_a, self.transpose_b, allow_tf32=self.allow_tf32)
+        write_affine(step, call, activation=self.activation)
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
 
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_graphs.graph import Node, Operation
 from engine.tensor_graphs.lowering.sparse import write_scatter
 from engine.tensor_graphs.lowering.step import Step
-from engine.tensor_graphs.operations.reductions import broadcast_to
+from engine.tensor_graphs.operations.reductions import for_each_example
 from engine.tensor_graphs.types import TensorType, require_dense
 from engine.types import s32, s64
 
@@ -132,9 +131,7 @@ class ScatterAdd(Operation):
         """Return the gradient of each place to which something was added."""
         indices, updates = node.inputs
         found = gradient._apply(Gather(self.axis), gradient, indices)
-        if updates.type.batched:
-            found = broadcast_to(found, msgspec.structs.replace(found.type, batched=True))
-        return None, found
+        return None, for_each_example(found, updates.type)
 
     def lower(self, step: Step) -> None:
         """Sort the indices, and add up what belongs to each."""

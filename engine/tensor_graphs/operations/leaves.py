@@ -35,11 +35,9 @@ class Leaf(Operation):
         raise ExecutionFailed(f"leaf must have a buffer, got none for {step.node!r}")
 
 
-@dataclass(frozen=True)
-class Constant(Operation):
-    """A tensor of one value throughout."""
+class Known(Operation):
+    """A tensor whose elements are known without a buffer; no gradient passes to it."""
 
-    value: float
     type: TensorType
 
     @property
@@ -51,13 +49,21 @@ class Constant(Operation):
         """Return its type."""
         return self.type
 
-    def evaluate(self, *inputs: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Return the tensor; it is broadcast along the batch."""
-        return np.full((1, *self.type.shape), self.value)
-
     def is_elementwise(self, node: Node) -> bool:
         """Return True."""
         return True
+
+
+@dataclass(frozen=True)
+class Constant(Known):
+    """A tensor of one value throughout."""
+
+    value: float
+    type: TensorType
+
+    def evaluate(self, *inputs: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Return the tensor; it is broadcast along the batch."""
+        return np.full((1, *self.type.shape), self.value)
 
     def element(self, at: Element) -> Port:
         """Write the number."""
@@ -86,23 +92,10 @@ class BatchSize(Operation):
 
 
 @dataclass(frozen=True)
-class Numbers(Operation):
+class Numbers(Known):
     """0, 1, 2 and so on, through the whole tensor as it lies in memory, the batch first."""
 
     type: TensorType
-
-    @property
-    def is_differentiable(self) -> bool:
-        """Return False: it has no gradient."""
-        return False
-
-    def result(self, *inputs: TensorType) -> TensorType:
-        """Return its type."""
-        return self.type
-
-    def is_elementwise(self, node: Node) -> bool:
-        """Return True."""
-        return True
 
     def element(self, at: Element) -> Port:
         """Write the element's own number."""

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
 
+from engine.libraries.blas import Gemm
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_graphs.graph import Node, Operation
+from engine.tensor_graphs.graph import Node, Operation, is_tf32_allowed
 from engine.tensor_graphs.lowering.products import write_product
 from engine.tensor_graphs.lowering.step import Step
 from engine.tensor_graphs.operations.alignment import aligned
-from engine.tensor_graphs.operations.reductions import broadcast_to
+from engine.tensor_graphs.operations.reductions import for_each_example
 from engine.tensor_graphs.types import TensorType, broadcast_shapes, require_floats
 
 if TYPE_CHECKING:
@@ -28,13 +28,15 @@ Array = np.ndarray[Any, Any]
 class MatMul(Operation):
     """a [..., m, k] times b [..., k, n], each transposed first if asked for; leading axes are broadcast.
 
-    With `sum_batch`, the products of all examples are added up, and the result is not batched.
+    With `sum_batch`, the products of all examples are added up, and the result is not batched. For `allow_tf32` see the
+    context manager of that name.
     """
 
     moves_elements = True
     transpose_a: bool = False
     transpose_b: bool = False
     sum_batch: bool = False
+    allow_tf32: bool = False
 
     @property
     def label(self) -> str:
@@ -88,30 +90,31 @@ class MatMul(Operation):
 
     def lower(self, step: Step) -> None:
         """One call of BLAS. A batch of columns times one matrix is one product of two matrices."""
-        write_product(step, transpose_a=self.transpose_a, transpose_b=self.transpose_b, sum_batch=self.sum_batch)
+        call = Gemm(self.transpose_a, self.transpose_b, allow_tf32=self.allow_tf32)
+        write_product(step, call, sum_batch=self.sum_batch)
+
+
+def matrix_product() -> MatMul:
+    """Return the product that is made now, which may round its factors under `allow_tf32`."""
+    return MatMul(allow_tf32=is_tf32_allowed())
 
 
 def product_gradients(product: MatMul, a: Node, b: Node, gradient: Node) -> tuple[Node, Node]:
     """Return the gradients of the operands of a product from that of its result."""
-    if product.transpose_a:
-        for_a = _product(b, gradient, a.type, product.transpose_b, True)
-    else:
-        for_a = _product(gradient, b, a.type, False, not product.transpose_b)
-    if product.transpose_b:
-        for_b = _product(gradient, a, b.type, True, product.transpose_a)
-    else:
-        for_b = _product(a, gradient, b.type, not product.transpose_a, False)
-    return for_a, for_b
+    turned_a, turned_b = product.transpose_a, product.transpose_b
+    for_a = (b, gradient, turned_b, True) if turned_a else (gradient, b, False, not turned_b)
+    for_b = (gradient, a, True, turned_a) if turned_b else (a, gradient, not turned_a, False)
+    return _product(product, a.type, *for_a), _product(product, b.type, *for_b)
 
 
-def _product(a: Node, b: Node, to: TensorType, transpose_a: bool, transpose_b: bool) -> Node:
+def _product(forward: MatMul, to: TensorType, a: Node, b: Node, transpose_a: bool, transpose_b: bool) -> Node:
     """Return the product that is the gradient of an operand of type `to`, summed over the batch if that isn't batched.
 
     Sums over leading axes along which the operand was broadcast are left to the caller.
     """
     batched = a.type.batched or b.type.batched
-    product = a._apply(MatMul(transpose_a, transpose_b, sum_batch=batched and not to.batched), a, b)
-    return broadcast_to(product, msgspec.structs.replace(product.type, batched=True)) if to.batched else product
+    operation = MatMul(transpose_a, transpose_b, batched and not to.batched, forward.allow_tf32)
+    return for_each_example(a._apply(operation, a, b), to)
 
 
 def _turned(shape: Sequence[int], transposed: bool) -> tuple[int, int]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
 import numpy as np
 
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
@@ -159,6 +160,11 @@ class BroadcastTo(Operation):
 def _require_numbers(given: TensorType) -> None:
     if given.nnz is not None or given.dtype.kind not in ("float", "integer"):
         raise InvalidOperation(f"what is reduced must be dense numbers, got {given}")
+
+
+def for_each_example(node: Node, to: TensorType) -> Node:
+    """Return a node, repeated for each example if it is the gradient of an operand `to` that is batched."""
+    return broadcast_to(node, msgspec.structs.replace(node.type, batched=True)) if to.batched else node
 
 
 def broadcast_to(node: Node, to: TensorType) -> Node:

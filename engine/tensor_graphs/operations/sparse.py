@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
 
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_graphs.graph import Node, Operation
 from engine.tensor_graphs.lowering.sparse import write_sparse_outer, write_sparse_product
 from engine.tensor_graphs.lowering.step import Step
-from engine.tensor_graphs.operations.reductions import broadcast_to
+from engine.tensor_graphs.operations.reductions import for_each_example
 from engine.tensor_graphs.types import TensorType, require_floats
 from engine.types import DType, s32
 
@@ -96,9 +95,7 @@ class SparseOuter(Operation):
         """Return the columns of the gradient, added up, that the sparse column names."""
         dense, column = node.inputs
         found = gradient._apply(SparseMatMul(self.transpose_a), gradient, column)
-        if dense.type.batched:
-            found = broadcast_to(found, msgspec.structs.replace(found.type, batched=True))
-        return found, None
+        return for_each_example(found, dense.type), None
 
     def lower(self, step: Step) -> None:
         """Sort the rows that are named, and add up what belongs to each."""

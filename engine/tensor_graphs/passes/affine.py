@@ -51,7 +51,8 @@ def _fuse_dense(node: Node, uses: Uses) -> Node | None:
     if product.operation.sum_batch:
         return None
     assert isinstance(node.operation, Elementwise)
-    flags = (product.operation.transpose_a, product.operation.transpose_b)
+    of = product.operation
+    flags = (of.transpose_a, of.transpose_b, of.allow_tf32)
     return node.graph.add(Affine(node.operation.name, *flags), (*product.inputs, bias))
 
 

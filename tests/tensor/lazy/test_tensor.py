@@ -15,6 +15,7 @@ from engine.tensor import (
     ShapeMismatch,
     Tensor,
     TopologicalSortFailed,
+    allow_tf32,
     execute,
 )
 from engine.tensor.lazy.devices import lazy_device
@@ -106,6 +107,19 @@ def test_products_with_arrays(on: str) -> None:
     np.testing.assert_array_equal((a @ Tensor.from_numpy(b, device=on)).numpy(), a @ b)
     with pytest.raises(InvalidOperation, match="operand must be a tensor or a number, got NoneType"):
         _ = Tensor.from_numpy(a, device=on) @ None  # type: ignore[operator]
+
+
+def test_products_are_rounded_only_where_that_is_allowed(on: str) -> None:
+    """To 11 bits on a GPU; the host takes no notice."""
+    random = np.random.default_rng(5)
+    a, b = (random.normal(size=shape).astype(np.float32) for shape in ((96, 512), (512, 64)))
+    x, y = (Tensor.from_numpy(array, device=on) for array in (a, b))
+    with allow_tf32():
+        rounded = x @ y
+    expected = a.astype(np.float64) @ b
+    errors = [float(np.abs(found.numpy() - expected).max()) for found in (x @ y, rounded)]
+    assert errors[0] < 2e-4
+    assert errors[1] == errors[0] if on == "host" else 1e-3 < errors[1] < 0.2
 
 
 def test_normal_random_numbers(on: str) -> None:
