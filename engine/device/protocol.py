@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NewType, Protocol
@@ -235,7 +235,7 @@ class Executable(Protocol):
         """
         ...
 
-    def refresh(self, nodes: Iterable[GraphNode]) -> None:
+    def refresh(self, nodes: Collection[GraphNode]) -> None:
         """Take over what was written into the argument blocks of kernel nodes, from the next launch on."""
         ...
 

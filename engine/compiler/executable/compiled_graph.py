@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import repeat
@@ -23,7 +23,7 @@ from engine.patch.changes import PortRef
 
 #: Kernel nodes of one executable whose argument blocks were written to and which were not refreshed since.
 Written = dict[GraphNode, None]
-Refresh = Callable[[Iterable[GraphNode]], None]
+Refresh = Callable[[Collection[GraphNode]], None]
 #: Writes a value wherever it goes, to be passed on by `refresh`; ArgumentError when a kernel can't take it.
 Write = Callable[[object], None]
 

@@ -1,6 +1,6 @@
 """Instantiated graphs, and updates of their nodes in place."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Any
 
 from cuda.bindings import driver
@@ -91,14 +91,14 @@ class CudaExecutable:
         check(result, f"changing captured {own.label}")
         self._captures[node] = own
 
-    def refresh(self, nodes: Iterable[GraphNode]) -> None:
+    def refresh(self, nodes: Collection[GraphNode]) -> None:
         """Let the driver copy the argument blocks of kernel nodes, by one driver call for each."""
         prepared, handle = self._prepared, self._handle
-        found = [prepared.get(node) or self._prepare(node) for node in nodes]
-        if len(found) >= MANY:
-            update_many(handle, [own_row for *_, own_row in found])
+        if len(nodes) >= MANY:
+            update_many(handle, [(prepared.get(node) or self._prepare(node))[3] for node in nodes])
             return
-        for name, _, native, _ in found:
+        for node in nodes:
+            name, _, native, _ = prepared.get(node) or self._prepare(node)
             result = _set_params(handle, name, native)
             if result[0]:
                 check(result, "updating a kernel node")

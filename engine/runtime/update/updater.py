@@ -32,6 +32,9 @@ from engine.runtime.update.worker import Applied, Finish, Job, Worker
 _REMEMBERED = 9
 _NOTHING: Applied = UpdateLevel.NONE, None
 
+# Looked up once: every moved slider needs them.
+_NONE, _HOT = UpdateLevel.NONE, UpdateLevel.HOT
+
 
 class Updater:
     """Owns the running graph and the worker. It belongs to the engine's thread."""
@@ -143,7 +146,7 @@ class Updater:
         refused, parameters.refused = parameters.refused, None
         if refused is not None:
             self.rebuild("a value that a kernel can't take")  # the build says on the node what is wrong
-        return UpdateLevel.HOT if count else UpdateLevel.NONE
+        return _HOT if count else _NONE
 
     def take_records(self) -> tuple[UpdateRecord, ...]:
         """Return the updates above HOT since the last call."""
