@@ -151,13 +151,14 @@ def test_the_last_of_several_edits_is_optimised_first(device: Device, monkeypatc
     node = patch.add("kernel.graph", graph=graph_to_json(_waves(0.5)), size=1027)
     with Engine(patch, device=device) as engine:
         engine.step()
+        first = len(queue._jobs)  # the engine's own kernels are among them
         for offset in (1.5, 7.5, 1e4 + 0.5, 1e6 + 0.5):
             patch.set(node, graph=graph_to_json(_waves(offset, f"by{offset:.0f}")))
             assert engine.step().update_level is UpdateLevel.CODE
         before = engine.read(node["out"])
         angles = np.arange(1027, dtype=np.float32) + np.float32(1e6 + 0.5)
         np.testing.assert_allclose(before, np.sin(angles.astype(np.float64)), rtol=0, atol=1e-6)
-        assert len(queue._jobs) <= 2
+        assert len(queue._jobs) <= first + 1
         queue._jobs[-1].run()
         engine.step()
         assert engine.read(node["out"]).tobytes() == before.tobytes()
