@@ -17,9 +17,11 @@ from engine.tensor.lazy.storage import Storage
 from engine.tensor.program import Program
 from engine.tensor.tensors import TensorBuffer
 from engine.tensor_graphs.errors import ExecutionFailed
-from engine.tensor_graphs.graph import Node
-from engine.tensor_graphs.operations.leaves import Constant
+from engine.tensor_graphs.graph import Node, TensorGraph, no_grad
+from engine.tensor_graphs.operations.leaves import Constant, Leaf
 from engine.tensor_graphs.ordering import topological_order
+from engine.tensor_graphs.passes.pipeline import optimise
+from engine.tensor_graphs.passes.standard import LAZY_PASSES
 from engine.tensor_graphs.types import TensorType
 from engine.types import f32, f64, s32, s64, u8, u32, u64
 
@@ -168,9 +170,26 @@ def _make_program(device: LazyDevice, segment: Segment) -> tuple[Program, list[L
         structure = general
     else:
         numbers = []
-    program = Program(device.tensors, [*segment.inputs, *numbers], segment.kept)
+    program = Program(device.tensors, *simplified(segment, numbers))
     device.keep(structure, program, general)
     return program, numbers
+
+
+def simplified(segment: Segment, numbers: Sequence[LazyNode]) -> tuple[list[Node], list[Node]]:
+    """Return the inputs and the results of a segment; of several operations, as nodes that passes have gone over."""
+    given: list[Node] = [*segment.inputs, *numbers]
+    if len(segment.nodes) == 1:
+        return given, list(segment.kept)
+    graph = TensorGraph()
+    became = {node: graph.add(Leaf(node.type), requires_grad=False) for node in given}
+    inputs = list(became.values())
+    with no_grad():
+        for node in segment.nodes:
+            for other in node.inputs:
+                if other not in became:  # a constant
+                    became[other] = graph.enter(other.operation, (), other.type)
+            became[node] = graph.enter(node.operation, tuple([became[other] for other in node.inputs]), node.type)
+    return inputs, optimise([became[node] for node in segment.kept], LAZY_PASSES)
 
 
 def _launch(device: LazyDevice, segment: Segment, program: Program, numbers: Sequence[LazyNode]) -> None:

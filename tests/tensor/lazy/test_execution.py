@@ -13,10 +13,10 @@ from engine.diagnostics import DeviceError
 from engine.tensor import ExecutionFailed, InvalidOperation, Tensor, execute
 from engine.tensor.lazy import execution
 from engine.tensor.lazy.devices import lazy_device
-from engine.tensor.lazy.execution import Segment, find_segments, structure_of
+from engine.tensor.lazy.execution import Segment, find_segments, simplified, structure_of
 from engine.tensor.lazy.graph import LazyNode
 from engine.tensor.program import Program
-from engine.tensor_graphs.graph import Operation
+from engine.tensor_graphs.graph import Operation, reachable
 from engine.tensor_graphs.ordering import topological_order
 from engine.tensor_graphs.types import TensorType
 from tests.tensor.lazy.conftest import Work
@@ -172,6 +172,30 @@ def test_an_equal_graph_compiles_nothing(on: str, work: Work) -> None:
         out = (x.exp() * x + 0.25).sum(axis=1)
         np.testing.assert_allclose(out.numpy(), (np.exp(X + turn) * (X + turn) + 0.25).sum(axis=1), rtol=1e-4)
     assert (work.made, work.launched) == (1, 4)
+
+
+def test_segments_are_simplified(on: str) -> None:
+    """What is computed twice is computed once, no product waits for a transposed copy, and the bits stay the same."""
+    x, y = given(on), given(on).transpose((1, 0)).execute()
+
+    def product() -> Tensor:
+        return x.transpose((1, 0)).reshape(6, 4) @ y.transpose((1, 0))
+
+    out = (product() * 1.0).exp() / (product().exp() + 0.0)
+    (segment,) = segments(out)
+    inputs, (result,) = simplified(segment, [])
+    nodes = [node for node in reachable([result]) if node.inputs]
+    assert [node.operation.label for node in nodes] == ["Matmul", "Exp", "Div"]
+    assert set(inputs) == {node for node in reachable([result]) if not node.inputs}
+    np.testing.assert_array_equal(out.numpy(), np.ones((6, 6)))
+
+
+def test_scaled_sums_have_the_bits_of_single_operations(on: str) -> None:
+    """Passes of networks that round otherwise are left out."""
+    x = given(on)
+    step = x * 0.1
+    sums = [(x * 0.1 + x * 0.7) * 3.3, (step + (x * 0.7).execute()).execute() * 3.3]
+    np.testing.assert_array_equal(*(total.numpy() for total in sums))
 
 
 def equal(make: Callable[[Tensor, Tensor], Tensor], other: Callable[[Tensor, Tensor], Tensor]) -> bool:
