@@ -239,7 +239,7 @@ def _pacings(session: Session) -> list[Command]:
     choices: list[tuple[str, str, str, PacingMode, float | None]] = [
         ("display", "&Display's rate", "As many frames a second as the window's screen shows", display, None),
         *((str(rate), f"{rate} a second", "", PacingMode.FIXED, float(rate)) for rate in PACING_RATES),
-        ("free", "&Free", "Each frame starts as soon as the one before ends", free, None),
+        ("free", "&Free", "As many frames as the device can do", free, None),
     ]
     return [
         Command(

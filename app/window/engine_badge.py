@@ -14,11 +14,15 @@ from engine.protocol.messages import FrameReport
 
 _SILENCE_S = 2.0  # without a report, after which the badge says so
 _REFRESH_S = 0.25  # a person can't read figures that change faster
+_MODES = (
+    "Latency: each frame ends before the next one begins",
+    "Throughput: up to {} frames overlap, so input shows later",
+)
 _STILL_S = 1.0  # without a launch, after which the patch counts as still
 
 
 def badge_text(report: FrameReport | None, per_second: float | None = None, time_ns: float | None = None) -> str:
-    """Return the badge's line, such as "cuda:0 · 60 fps · 0.42 ms".
+    """Return the badge's line, such as "cuda:0 · 60 fps · 0.42 ms", or "... · overlapping" where frames overlap.
 
     `per_second` is how often the graph is launched: 0 while nothing changes, None while it is not known yet.
     `time_ns` is the time of the last launched frame; None when the report is of that frame.
@@ -38,6 +42,8 @@ def badge_text(report: FrameReport | None, per_second: float | None = None, time
         parts.append(format_rate(per_second))
     if report.launches or not report.preparing:  # the first launch is yet to come
         parts.append(format_time(report.frame_time_ns if time_ns is None else time_ns))
+        if report.running and report.in_flight > 1:
+            parts.append("overlapping")
     return " · ".join(parts)
 
 
@@ -53,6 +59,7 @@ def badge_tooltip(report: FrameReport | None) -> str:
         f"Launches: {report.launches:,}; a frame in which nothing changes needs none",
         f"{plural(figures.blocks, 'block')}, {plural(figures.kernels, 'kernel')}",
         f"Launch: {launch}",
+        _MODES[report.in_flight > 1].format(report.in_flight),
         f"Profiling: {figures.profiling.name.lower().replace('_', ' ')}",
         f"Memory: {used} of {allocated}",
     ]

@@ -39,7 +39,7 @@ def pacing_text(pacing: Pacing) -> str:
 def pacing_tooltip(pacing: Pacing) -> str:
     """Return the tooltip of the chooser."""
     if pacing.rate is None:
-        what = "each frame starts as soon as the one before ends"
+        what = "as many frames as the device can do"
     elif pacing.mode is PacingMode.DISPLAY:
         what = f"the rate of this screen, {pacing.rate:g} frames a second"
     else:

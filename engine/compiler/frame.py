@@ -1,8 +1,16 @@
 """The frame uniforms: what every kernel may know of the present frame, as `kernels/frame.cuh` declares it."""
 
 import struct
+from collections import deque
 
+import numpy as np
+
+from engine.device.device import Device
+from engine.device.protocol import PinnedArray
 from engine.types import Struct, f32, u32
+
+#: How many frames may be in flight: launched, and not seen to have ended.
+MOST_IN_FLIGHT = 3
 
 _pack = struct.Struct("<IffI").pack_into
 
@@ -19,3 +27,29 @@ class Frame(Struct):
 def pack_frame(target: memoryview, index: int, time_s: float, time_step_s: float) -> None:
     """Write the uniforms of one frame to the start of `target`; the index wraps at 2^32."""
     _pack(target, 0, index & 0xFFFFFFFF, time_s, time_step_s, 0)
+
+
+class FrameUniforms:
+    """The uniforms of the frames in flight, each frame's in a pinned array of its own, which its launch reads."""
+
+    def __init__(self, device: Device) -> None:
+        arrays = [device.pinned(np.zeros(1, Frame.numpy)) for _ in range(MOST_IN_FLIGHT)]
+        self._ring = deque((pinned, pinned.array.view(np.uint8).data) for pinned in arrays)
+
+    @property
+    def current(self) -> PinnedArray:
+        """The uniforms of the newest frame."""
+        return self._ring[0][0]
+
+    def turn(self) -> None:
+        """Leave the current array to frames in flight, and go on to the one that was left longest ago."""
+        self._ring.rotate(1)
+
+    def pack(self, index: int, time_s: float, time_step_s: float) -> None:
+        """Write one frame's uniforms to the current array."""
+        pack_frame(self._ring[0][1], index, time_s, time_step_s)
+
+    def free(self) -> None:
+        """Give the arrays back."""
+        for pinned, _ in self._ring:
+            pinned.free()

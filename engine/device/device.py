@@ -47,6 +47,7 @@ class DeviceInfo:
     cores: int  # CPU threads used, or multiprocessors
     limits: MultiprocessorLimits | None = None  # what each multiprocessor has; None on the host
     has_own_memory: bool = True  # False when it uses the computer's memory: reading back is a plain copy then
+    is_asynchronous: bool = True  # False when a launch returns only when its work is done
 
 
 class Device(Protocol):
@@ -125,7 +126,10 @@ class Device(Protocol):
 
     def synchronize(self) -> None: ...
     def create_stream(self) -> Stream: ...
-    def create_event(self) -> Event: ...
+    def create_event(self, *, timed: bool = True) -> Event:
+        """Make an event; one that is not timed costs less to record, and is only waited for."""
+        ...
+
     def create_graph(self) -> Graph: ...
     def close(self) -> None: ...
 

@@ -235,6 +235,10 @@ class Executable(Protocol):
         """
         ...
 
+    def update_copy(self, node: GraphNode, source: PinnedArray) -> None:
+        """Let a copy node that reads a pinned array read another one, from the next launch on."""
+        ...
+
     def refresh(self, nodes: Collection[GraphNode]) -> None:
         """Take over what was written into the argument blocks of kernel nodes, from the next launch on."""
         ...

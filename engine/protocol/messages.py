@@ -242,7 +242,8 @@ class FrameReport(msgspec.Struct, frozen=True, tag=True):
 
     frame: int
     update_level: UpdateLevel
-    #: From the start of the frame to the end of its GPU work, without waiting for the next display frame.
+    #: From the start of the frame to the end of its GPU work, without waiting for the next display frame; where frames
+    #: overlap, the time since the last frame.
     frame_time_ns: int
     nodes: dict[str, NodeReport]
     buffers: dict[str, BufferReport]  # by "node.port"
@@ -262,6 +263,8 @@ class FrameReport(msgspec.Struct, frozen=True, tag=True):
     hot_updates: int = 0
     #: How often this engine launched the graph; a frame that would repeat the last one is not launched.
     launches: int = 0
+    #: How many frames may be under way on the device at once; 1 when each ends before the next one begins.
+    in_flight: int = 1
     #: The engine has stopped, and its diagnostics say why; only a new engine goes on.
     failed: bool = False
 

@@ -22,16 +22,22 @@ _LEAST_FINE_NS, _MOST_FINE_NS = 50_000, 500_000
 class PacingMode(StrEnum):
     """What decides when a frame begins."""
 
-    FREE = "free"  # the end of the frame before
+    FREE = "free"  # the end of the frame before, or of an earlier one where frames overlap
     FIXED = "fixed"  # a rate that a person chose
     DISPLAY = "display"  # the rate of the display that shows the patch; the editor sets it
 
 
 class Pacing(msgspec.Struct, frozen=True):
-    """How frames are paced; `rate` is in frames a second, None for free ones. WarploomError when they don't agree."""
+    """How frames are paced; `rate` is in frames a second, None for free ones. WarploomError when they don't agree.
+
+    `overlap` says whether the next frame may be launched while the last one still runs on the device (throughput), or
+    each ends before the next begins (latency: input shows as early as it can). With None, free frames overlap, but for
+    half a second after each edit and input, and not while the patch listens to MIDI or OSC.
+    """
 
     mode: PacingMode = PacingMode.FIXED
     rate: float | None = 60.0
+    overlap: bool | None = None
 
     def __post_init__(self) -> None:
         if self.mode is PacingMode.FREE:
@@ -43,9 +49,9 @@ class Pacing(msgspec.Struct, frozen=True):
             )
 
     @classmethod
-    def free(cls) -> Pacing:
-        """Each frame begins when the one before has ended."""
-        return cls(PacingMode.FREE, None)
+    def free(cls, *, overlap: bool | None = None) -> Pacing:
+        """As many frames as the device can do."""
+        return cls(PacingMode.FREE, None, overlap)
 
     @classmethod
     def fixed(cls, rate: float) -> Pacing:

@@ -4,7 +4,7 @@ import logging
 import shlex
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ from engine.protocol.outbox import Outbox
 from engine.protocol.pipe import connect
 from engine.protocol.questions import Answer, Question
 from engine.runtime.frame.cuda_engine import CudaEngine
-from engine.runtime.frame.thread import EngineLoop
+from engine.runtime.frame.thread import EngineLoop, FrameLock
 from engine.runtime.frame.trace_frames import trace_frames
 from engine.runtime.preview.outputs import read_outputs
 from engine.runtime.update.cost import cost_of
@@ -63,9 +63,15 @@ class Engine(Client):
         if not fuse:
             self.post(SetFusing(False))
 
-    def between_frames(self) -> AbstractContextManager[object]:
-        """Hold the engine's thread between two frames: what is edited inside reaches one frame together."""
-        return self._local.lock
+    @contextmanager
+    def between_frames(self) -> Iterator[None]:
+        """Hold the engine's thread between two frames: what is edited inside reaches one frame together.
+
+        No frame runs on the device meanwhile.
+        """
+        with self._local.lock:
+            self._local.engine.settle()
+            yield
 
 
 def open_engine(
@@ -112,7 +118,7 @@ class LocalEngine:
         self.outbox: Outbox = self.engine.outbox
         self.post: Callable[[Message], None] = self.engine.inbox.append
         #: Held during each frame.
-        self.lock = threading.RLock()
+        self.lock = FrameLock()
         self._loop: EngineLoop | None = None
         self._saved_files: SavedFiles | None = None
         self._closed = False
@@ -164,6 +170,7 @@ class LocalEngine:
             compiled = self.engine.updates.compiled
             if compiled is None:
                 raise PatchError("outputs must come from a running patch; step it first")
+            self.engine.settle()
             place = SavePlace(self._patch.folder, question.folder, trusted=self.engine.context.trusted)
             saved, problems = [], []
             for output in read_outputs(compiled, self.device, place):

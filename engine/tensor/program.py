@@ -130,7 +130,7 @@ class Program:
             closing.callback(compiled.close)
             (variant,), clock = compiled.graph.variants, ClockKernels(tensors.device)
             closing.callback(clock.unload)
-            frame, status = tensors.services.frame, compiled.graph.status
+            frame, status = tensors.services.uniforms.current, compiled.graph.status
             copied = Instrumented(plan, variant, tensors.device, frame, status, timed, clock)
             closing.callback(copied.destroy)
             rows = []
@@ -226,7 +226,7 @@ class _Compiled:
                 self._memory.by_owner,
                 PlanKernels(plan, services.modules),
                 {},
-                services.frame,
+                services.uniforms.current,
                 self._memory.status,
                 libraries=services.libraries,
             )

@@ -151,6 +151,11 @@ class ValueGraph:
         return not (self._blocks or self._has_new_settings or self._is_untold) and self._is_wired
 
     @property
+    def is_listening(self) -> bool:
+        """True while a block listens to a source outside, such as MIDI or OSC."""
+        return bool(self._listeners.open)
+
+    @property
     def nodes(self) -> Iterable[str]:
         """The value blocks by node id."""
         return self._blocks.keys()

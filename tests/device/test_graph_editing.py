@@ -318,3 +318,23 @@ def test_a_destroyed_graph_is_not_cloned(kernels: Kernels, out: Buffer) -> None:
         gone.destroy()
         with pytest.raises(DeviceError, match="destroyed"):
             gone.clone()
+
+
+def test_a_copy_node_reads_another_pinned_array(device: Device) -> None:
+    """From the next launch on, in this executable alone; other nodes are refused."""
+    first, second = (device.pinned(np.arange(start, start + 3, dtype=np.int32)) for start in (1, 4))
+    target, other = (device.upload(np.zeros(3, np.int32)) for _ in range(2))
+    graph, stream = device.create_graph(), device.create_stream()
+    node = graph.add_copy(target.memory, first, 12, [])
+    inner = graph.add_copy(other.memory, target.memory, 12, [node])
+    executable, twin = graph.instantiate(), graph.instantiate()
+    for source in (first, second, first, second):
+        executable.update_copy(node, source)
+        executable.launch(stream)
+        stream.synchronize()
+        assert other.download().tolist() == source.array.tolist()
+    twin.launch(stream)
+    stream.synchronize()
+    assert other.download().tolist() == [1, 2, 3]
+    with pytest.raises(DeviceError, match="that reads a pinned array"):
+        executable.update_copy(inner, second)

@@ -87,6 +87,7 @@ class Variant:
 
     built: BuiltGraph
     executable: Executable
+    _uniforms: PinnedArray | None = None  # what `read_uniforms` was called with last
 
     @property
     def memory(self) -> Mapping[PortRef, Memory]:
@@ -101,6 +102,12 @@ class Variant:
     def update(self, node: KernelNode) -> None:
         """Give a kernel node what its `KernelNode` says now."""
         self.executable.update_kernel(node.handle, node.kernel.kernel, node.config, node.arguments)
+
+    def read_uniforms(self, upload: int, uniforms: PinnedArray) -> None:
+        """Have the next launches read the frame uniforms there; `upload` is the operation that does it."""
+        if uniforms is not self._uniforms:
+            self.executable.update_copy(self.built.handles[upload], uniforms)
+            self._uniforms = uniforms
 
     def destroy(self) -> None:
         """Give executable and graph back."""
@@ -148,10 +155,14 @@ class CompiledGraph:
         has_state = any(buffer.lifetime in changing for buffer in self.plan.buffers.allocations.values())
         return not has_state and not self.uses_frame
 
-    @cached_property
+    @property
     def uses_frame(self) -> bool:
         """True when it reads the frame uniforms."""
-        return any(isinstance(operation.entry, UploadFrame) for operation in self.plan.operations)
+        return self._upload is not None
+
+    @cached_property
+    def _upload(self) -> int | None:
+        return frame_upload(self.plan)
 
     def set_parameters(self, values: Mapping[tuple[str, str], object]) -> int:
         """Write live parameters, by (node, name), and update each touched kernel node once; return how many.
@@ -255,11 +266,18 @@ class CompiledGraph:
         """The variant that the next frame launches."""
         return (self.phase + self._launched) % len(self.variants)
 
-    def launch(self, stream: Stream, *, advance: bool = True) -> None:
-        """Launch the whole graph once; without `advance` it is the frame of the last launch over again."""
+    def launch(self, stream: Stream, *, advance: bool = True, uniforms: PinnedArray | None = None) -> None:
+        """Launch the whole graph once; without `advance` it is the frame of the last launch over again.
+
+        The frame uniforms are read from `uniforms`, or where the last launch found them; they must stay there until the
+        launch has ended.
+        """
         if advance:
             self.advance()
-        self.variants[self.phase].executable.launch(stream)
+        variant = self.variants[self.phase]
+        if uniforms is not None and self._upload is not None:
+            variant.read_uniforms(self._upload, uniforms)
+        variant.executable.launch(stream)
 
     def advance(self) -> None:
         """Go on to the variant that the next frame launches."""
@@ -278,6 +296,11 @@ class CompiledGraph:
             variant.destroy()
         if self.status is not None:
             self.status.free()
+
+
+def frame_upload(plan: Plan) -> int | None:
+    """Return the operation that reads the frame uniforms, if one does."""
+    return next((i for i, operation in enumerate(plan.operations) if isinstance(operation.entry, UploadFrame)), None)
 
 
 def compile_plan(

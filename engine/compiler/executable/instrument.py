@@ -14,7 +14,7 @@ import numpy as np
 
 from engine.compiler.executable.arguments import Resources
 from engine.compiler.executable.build import build_graph
-from engine.compiler.executable.compiled_graph import Variant
+from engine.compiler.executable.compiled_graph import Variant, frame_upload
 from engine.compiler.executable.nodes import KernelNode, NodeMaker
 from engine.compiler.plan import Plan
 from engine.descriptions.entries import CaptureEntry, ConditionArgument, KernelEntry
@@ -176,6 +176,9 @@ class Instrumented:
             #: The operations of loops and other nodes by their nodes in this graph.
             self.operations: Mapping[GraphNode, int] = timer.operations
             self._copies = maker.copies
+            upload = frame_upload(plan)
+            self._upload = next((node for node, index in self.operations.items() if index == upload), None)
+            self._uniforms = frame
             try:
                 self._executable = self._built.graph.instantiate()
             except BaseException:
@@ -186,8 +189,14 @@ class Instrumented:
             raise
         self._versions = [kernel.arguments.version for kernel in self._built.kernels]
 
-    def launch(self, stream: Stream) -> None:
-        """Launch it with the values that argument blocks hold now; `read` what it leaves before the next launch."""
+    def launch(self, stream: Stream, uniforms: PinnedArray | None = None) -> None:
+        """Launch it with the values that argument blocks hold now; `read` what it leaves before the next launch.
+
+        The frame uniforms are read from `uniforms`, or where the last launch found them.
+        """
+        if uniforms is not None and uniforms is not self._uniforms and self._upload is not None:
+            self._executable.update_copy(self._upload, uniforms)
+            self._uniforms = uniforms
         for copied in self._copies:
             copied.follow()
         versions, stale = self._versions, []

@@ -165,9 +165,9 @@ class CudaDevice:
         """Make a stream."""
         return CudaStream(self._objects)
 
-    def create_event(self) -> CudaEvent:
-        """Make an event."""
-        return CudaEvent(self._objects)
+    def create_event(self, *, timed: bool = True) -> CudaEvent:
+        """Make an event; one without a time takes the GPU a microsecond less."""
+        return CudaEvent(self._objects, timed=timed)
 
     def create_graph(self) -> Graph:
         """Make an empty graph."""

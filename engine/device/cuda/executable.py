@@ -1,6 +1,7 @@
 """Instantiated graphs, and updates of their nodes in place."""
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 from cuda.bindings import driver
@@ -10,12 +11,14 @@ from engine.device.cuda.capture import CudaCapture, own_capture
 from engine.device.cuda.errors import check
 from engine.device.cuda.launch import NativeLaunch
 from engine.device.cuda.many_updates import MANY, row, update_many
+from engine.device.cuda.memory import CudaPinnedArray
 from engine.device.cuda.module import own_kernel
 from engine.device.cuda.native_graph import NativeGraph
+from engine.device.cuda.native_nodes import copy_parameters
 from engine.device.cuda.ownership import DriverObjects, Holds
 from engine.device.cuda.stream import own_stream
-from engine.device.nodes import CapturedWork, KernelWork, NodeRecord, Work
-from engine.device.protocol import Capture, GraphNode, LaunchConfig, LoadedKernel, Stream
+from engine.device.nodes import CapturedWork, CopyWork, KernelWork, NodeRecord, Work
+from engine.device.protocol import Capture, GraphNode, LaunchConfig, LoadedKernel, PinnedArray, Stream
 from engine.diagnostics import DeviceError
 
 #: The driver's handle of a kernel node, its launch, the launch's structure that the driver reads, and its `row`.
@@ -37,6 +40,8 @@ class CudaExecutable:
         self._token = objects.add(lambda: check(driver.cuGraphExecDestroy(handle), "cuGraphExecDestroy"))
         self._records = records
         self._prepared: dict[GraphNode, _Prepared] = {}
+        #: What `update_copy` gives the driver, by node and address.
+        self._copies: dict[tuple[GraphNode, int], tuple[Any, ...]] = {}
         self._images = images
         #: Captured work that replaces what the records have; the libraries' plans for it must live on.
         self._captures: dict[GraphNode, CudaCapture] = {}
@@ -91,6 +96,14 @@ class CudaExecutable:
         check(result, f"changing captured {own.label}")
         self._captures[node] = own
 
+    def update_copy(self, node: GraphNode, source: PinnedArray) -> None:
+        """Let a copy node that reads a pinned array read another one, from the next launch on."""
+        assert isinstance(source, CudaPinnedArray)
+        found = self._copies.get((node, source.address)) or self._prepare_copy(node, source)
+        result = driver.cuGraphExecMemcpyNodeSetParams(self._handle, *found)
+        if result[0]:
+            check(result, "updating a copy node")
+
     def refresh(self, nodes: Collection[GraphNode]) -> None:
         """Let the driver copy the argument blocks of kernel nodes, by one driver call for each."""
         prepared, handle = self._prepared, self._handle
@@ -126,6 +139,7 @@ class CudaExecutable:
             self._images.clear()
             self._prepared.clear()
             self._captures.clear()
+            self._copies.clear()
 
     def _work(self, node: GraphNode) -> Work | None:
         return self._records[node].work if 0 <= node < len(self._records) else None
@@ -139,4 +153,13 @@ class CudaExecutable:
         prepared.set(own_kernel(work.kernel), work.config, work.arguments)
         (name,) = self._native.nodes_of(node)
         self._prepared[node] = found = name, prepared, prepared.native, row(name, prepared.native)
+        return found
+
+    def _prepare_copy(self, node: GraphNode, source: CudaPinnedArray) -> tuple[Any, ...]:
+        work = self._work(node)
+        if self._destroyed or not isinstance(work, CopyWork) or not isinstance(work.source, CudaPinnedArray):
+            raise DeviceError(f"node {node} must be a copy node of a live executable that reads a pinned array")
+        (name,), (copy,) = self._native.nodes_of(node), copy_parameters(replace(work, source=source))
+        context = check(driver.cuCtxGetCurrent(), "cuCtxGetCurrent")
+        self._copies[node, source.address] = found = name, copy, context
         return found

@@ -37,12 +37,11 @@ def add_memset(graph: Any, context: Any, work: MemsetWork, before: list[Any]) ->
     return handles or [_add_empty(graph, before)]
 
 
-def add_copy(graph: Any, context: Any, work: CopyWork, before: list[Any]) -> list[Any]:
-    """Add nodes that copy between device memory and pinned arrays; DeviceError when either end is too small."""
+def copy_parameters(work: CopyWork) -> Iterator[Any]:
+    """Yield what the driver is given for each piece of a copy; DeviceError when either end is too small."""
     target_type, source_type = _memory_type(work.target), _memory_type(work.source)
     target_address = copy_address(work.target, work.size_bytes, "copy target")
     source_address = copy_address(work.source, work.size_bytes, "copy source")
-    handles = []
     for offset, length in _pieces(work.size_bytes):
         copy = driver.CUDA_MEMCPY3D()
         copy.srcMemoryType, copy.dstMemoryType = source_type, target_type
@@ -56,6 +55,13 @@ def add_copy(graph: Any, context: Any, work: CopyWork, before: list[Any]) -> lis
             copy.dstDevice = target_address + offset
         copy.srcPitch = copy.dstPitch = copy.WidthInBytes = length
         copy.srcHeight = copy.dstHeight = copy.Height = copy.Depth = 1
+        yield copy
+
+
+def add_copy(graph: Any, context: Any, work: CopyWork, before: list[Any]) -> list[Any]:
+    """Add nodes that copy between device memory and pinned arrays; DeviceError when either end is too small."""
+    handles = []
+    for copy in copy_parameters(work):
         result = driver.cuGraphAddMemcpyNode(graph, before, len(before), copy, context)
         handles.append(check(result, f"adding a copy of {work.size_bytes} bytes to a graph"))
     return handles or [_add_empty(graph, before)]

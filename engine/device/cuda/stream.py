@@ -12,12 +12,14 @@ _synchronize = driver.cuStreamSynchronize
 
 
 class CudaEvent:
-    """A CUDA event with a time (resolution about 0.5 us)."""
+    """A CUDA event, with a time (resolution about 0.5 us) if it is `timed`."""
 
     __slots__ = ("_objects", "_token", "handle")
 
-    def __init__(self, objects: DriverObjects) -> None:
-        handle = check(driver.cuEventCreate(driver.CUevent_flags.CU_EVENT_DEFAULT), "cuEventCreate")
+    def __init__(self, objects: DriverObjects, *, timed: bool = True) -> None:
+        flags = driver.CUevent_flags
+        kind = flags.CU_EVENT_DEFAULT if timed else flags.CU_EVENT_DISABLE_TIMING
+        handle = check(driver.cuEventCreate(kind), "cuEventCreate")
         self.handle = handle
         self._objects = objects
         self._token = objects.add(lambda: check(driver.cuEventDestroy(handle), "cuEventDestroy"))
@@ -28,7 +30,7 @@ class CudaEvent:
         if result[0] == driver.CUresult.CUDA_ERROR_NOT_READY:
             raise DeviceError("event must be reached before its time is read, got one that is still to come")
         if result[0] == driver.CUresult.CUDA_ERROR_INVALID_HANDLE:
-            raise DeviceError("event must be recorded before its time is read, got one that never was")
+            raise DeviceError("event must be timed, and recorded before its time is read, got one that was not")
         return int(check(result, "cuEventElapsedTime") * 1e6)
 
     @property

@@ -55,7 +55,13 @@ class HostDevice:
         self.table = AllocationTable()
         self._is_open = True
         self.info = DeviceInfo(
-            "host", _title(), HOST_ARCHITECTURE, total_bytes(), self.pool.cores, has_own_memory=False
+            "host",
+            _title(),
+            HOST_ARCHITECTURE,
+            total_bytes(),
+            self.pool.cores,
+            has_own_memory=False,
+            is_asynchronous=False,
         )
 
     @property
@@ -158,8 +164,8 @@ class HostDevice:
         """Return a stream."""
         return HostStream()
 
-    def create_event(self) -> HostEvent:
-        """Return an event."""
+    def create_event(self, *, timed: bool = True) -> HostEvent:
+        """Return an event, which always has a time."""
         return HostEvent()
 
     def create_graph(self) -> Graph:

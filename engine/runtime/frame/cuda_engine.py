@@ -14,7 +14,7 @@ import numpy as np
 
 from engine.catalogue.catalogue import Catalogue
 from engine.compiler.executable.compiled_graph import CompiledGraph
-from engine.compiler.frame import pack_frame
+from engine.compiler.frame import MOST_IN_FLIGHT
 from engine.device.device import Device
 from engine.device.protocol import Memory
 from engine.diagnostics import DeviceError, Diagnostic
@@ -27,17 +27,20 @@ from engine.protocol.messages import FrameReport, Message, UpdateLevel, UpdateRe
 from engine.protocol.outbox import Outbox
 from engine.protocol.pacing import Pacing
 from engine.runtime.frame.clock import Clock
+from engine.runtime.frame.in_flight import FramesInFlight
 from engine.runtime.frame.profiler import Profiler
 from engine.runtime.frame.reporter import Reporter
 from engine.runtime.model.context import CudaContext
 from engine.runtime.preview.outputs import Saver, read_port
 from engine.runtime.preview.previews import Previews
-from engine.runtime.report.diagnostics_store import fault_diagnostic
+from engine.runtime.report.diagnostics_store import REPORT_INTERVAL_NS, fault_diagnostic
 from engine.runtime.update.updater import Updater
 
 _NO_RECORDS: tuple[UpdateRecord, ...] = ()
 # Looked up once: a frame compares with them several times.
 _NONE, _HOT = UpdateLevel.NONE, UpdateLevel.HOT
+#: For how long after a message each frame ends before the next one begins: more edits and input may follow.
+LIVE_NS = 500_000_000
 
 
 class CudaEngine:
@@ -61,9 +64,9 @@ class CudaEngine:
         #: Messages for the next frame; any thread may append one.
         self.inbox: deque[Message] = deque()
         self.outbox = Outbox()
-        self.updates = Updater(self.context, self.outbox.put_event)
+        self.updates = Updater(self.context, self.outbox.put_event, self.settle)
         #: Launches the graph, and measures some of the launches.
-        self.profiler = Profiler(device, self.context.services.frame, profiling)
+        self.profiler = Profiler(device, self.context.services.uniforms, profiling)
         self.previews = Previews(device, self.context.services.pool, self.outbox)
         self.running = True
         self.frames_left: int | None = None
@@ -71,9 +74,11 @@ class CudaEngine:
         self.clock = Clock(time_step_s)
         #: When frames of the engine's thread begin.
         self.pacing = Pacing()
-        self._uniforms = self.context.services.frame.array.view(np.uint8).data
         #: What frames are launched on.
         self.stream = device.create_stream()
+        self.in_flight = FramesInFlight(device, self.stream)
+        # When the last message was read, the last frame ended, and a frame was waited for last.
+        self._heard_ns = self._ended_ns = self._waited_ns = 0
         self._saves: deque[str | None] = deque()
         self._saver = Saver(device, self.outbox)
         #: How often the graph was launched.
@@ -83,8 +88,10 @@ class CudaEngine:
 
     @property
     def has_work(self) -> bool:
-        """True when there is a reason for a frame: the engine plays, something changed, or a picture is under way."""
-        return self.running or bool(self.inbox) or self.updates.pending or self.previews.has_work
+        """True when there is a reason for a frame: the engine plays, something changed, or something is under way."""
+        if self.running or self.inbox or self.in_flight.count:
+            return True
+        return self.updates.pending or self.previews.has_work
 
     def frame(self, *, free_running: bool = False, real_time: bool = False) -> FrameReport:
         """Do one frame and return its report.
@@ -93,17 +100,23 @@ class CudaEngine:
         worker, and skips a launch that would repeat the last one. While the engine is paused it doesn't advance: an
         edit is then shown by a launch with a time step of 0 at the same frame index. With `real_time` the patch's time
         follows the wall clock, see `Clock`. DeviceError when the device fails.
+
+        Where frames overlap (`Pacing.overlap`), a free-running frame is launched and not waited for. The time in its
+        report is then that since the last frame, and the rest is told of a frame that ended a moment ago.
         """
         if self.fault is not None:
             raise self.fault
         start_ns = time.perf_counter_ns()
+        began_ns = self._ended_ns if free_running and self.in_flight.count else start_ns
         by_hand = not free_running
         if by_hand:
             self.device.activate()  # the engine's own thread has done so
         try:
             if self.inbox:
                 self.read_inbox()
+                self._heard_ns = start_ns
             advance = self.running or by_hand
+            overlaps = not by_hand and self._may_overlap(start_ns)
             self.clock.begin(start_ns, advance=advance, real=real_time)
             level = self._update(advance, by_hand) if self._is_outdated else _NONE
             compiled = self.updates.compiled
@@ -112,7 +125,15 @@ class CudaEngine:
             if compiled is not None and not (
                 free_running and level is _NONE and self._is_current and (compiled.is_still or not advance)
             ):
-                is_told = self._launch(compiled, level, advance, by_hand)
+                # Status words are read as often as a person reads what they tell.
+                is_due = compiled.status is not None and start_ns - self._waited_ns >= REPORT_INTERVAL_NS
+                waits = is_due or not overlaps
+                if waits:
+                    self._waited_ns = start_ns
+                is_told = self._launch(compiled, level, advance, by_hand, waits)
+            elif self.in_flight.count:
+                self.in_flight.finish()
+                self._read_status(by_hand)
             if self._saves or self.previews.is_watched:
                 self._collect(compiled, by_hand)
         except DeviceError as problem:
@@ -121,15 +142,22 @@ class CudaEngine:
             self.fail(told)
             problem.args = (f"node {told.node}: {told.message}" if told.node else told.message,)  # for who catches it
             raise
-        time_ns = time.perf_counter_ns() - start_ns
+        self._ended_ns = time.perf_counter_ns()
         if not is_told:
             self._reporter.renew(level, now=by_hand)
         # The first frame of an engine that plays waits for the first build.
-        return self._report(level, time_ns, advance and (by_hand or compiled is not None))
+        is_done = advance and (by_hand or compiled is not None)
+        return self._report(level, self._ended_ns - began_ns, is_done, MOST_IN_FLIGHT if overlaps else 1)
+
+    def settle(self) -> None:
+        """Wait until nothing on the device uses the graph and its memory, which may then be read, changed or freed."""
+        self.in_flight.finish()
+        self.previews.before_update()
 
     def read(self, port: PortRef) -> np.ndarray[Any, Any]:
         """Return a copy of what a port of the running graph held in the last frame."""
         assert self.updates.compiled is not None
+        self.settle()
         return read_port(self.updates.compiled, self.context.services, self.updates.values, self.stream, port)
 
     def fail(self, diagnostic: Diagnostic) -> None:
@@ -150,7 +178,8 @@ class CudaEngine:
         try:
             with ExitStack() as closing:  # runs in reverse order, all of it even when one raises
                 closing.callback(self.context.close)
-                closing.callback(self.stream.destroy)
+                for used in (self.in_flight, self.stream):
+                    closing.callback(used.destroy)
                 for part in (self.updates, self.profiler, self._saver, self.previews):
                     closing.callback(part.close)
                 closing.callback(self.stream.synchronize)
@@ -175,6 +204,7 @@ class CudaEngine:
                 case messages.SetPacing(pacing):
                     self.pacing = pacing
                 case messages.SetProfiling(level):
+                    self.settle()  # the present level's copy of the graph goes
                     self.profiler.set_level(level)
                 case messages.ObserveProfile(is_watched):
                     self._reporter.watches_profile = is_watched
@@ -183,7 +213,7 @@ class CudaEngine:
                 case messages.SetTrust(trusted):
                     self.updates.set_trusted(trusted)
                 case messages.Reset():
-                    self.previews.before_update()
+                    self.settle()
                     self.context.services.states.clear()
                     if self.updates.compiled is not None:
                         self.updates.compiled.begin_again()
@@ -210,7 +240,6 @@ class CudaEngine:
         updates, context, moment = self.updates, self.context, self.clock.moment
         level = _NONE
         if by_hand and updates.preparing:  # values are computed with everything that was edited
-            self.previews.before_update()
             level = updates.catch_up(moment.frame)
         if not context.value_graph.is_empty:
             at_interval = advance and not by_hand and self.frames_left is None
@@ -219,37 +248,63 @@ class CudaEngine:
         if context.parameters.is_written:  # before the structure, which changes when a kernel refuses a value
             level = max(level, updates.write_parameters())
         if updates.pending or level > _HOT:
-            self.previews.before_update()
             level = max(level, updates.run(moment.frame, wait=by_hand))
             if level > UpdateLevel.HOT:
                 self.profiler.graph_changed()
         return level
 
-    def _launch(self, compiled: CompiledGraph, level: UpdateLevel, advance: bool, by_hand: bool) -> bool:
-        """Launch the graph and wait for it; return whether the report was renewed while the device worked."""
-        now, stream, updates, reporter = self.clock.moment, self.stream, self.updates, self._reporter
+    def _may_overlap(self, now_ns: int) -> bool:
+        """True when the next frame may be launched while this one runs."""
+        if not (self.running and self.device.info.is_asynchronous):
+            return False
+        asked = self.pacing.overlap
+        if asked is not None:
+            return asked
+        is_live = now_ns - self._heard_ns < LIVE_NS or self.context.value_graph.is_listening
+        return self.pacing.rate is None and not is_live
+
+    def _launch(self, compiled: CompiledGraph, level: UpdateLevel, advance: bool, by_hand: bool, waits: bool) -> bool:
+        """Launch the graph, and see it end if the frame `waits` for that.
+
+        Return whether the report was renewed while the device worked.
+        """
+        now, stream, reporter = self.clock.moment, self.stream, self._reporter
+        in_flight, uniforms = self.in_flight, self.context.services.uniforms
+        if in_flight.count:
+            in_flight.make_room()
+            uniforms.turn()
         if compiled.uses_frame:
-            pack_frame(self._uniforms, now.frame, now.time_s, now.time_step_s)
+            uniforms.pack(now.frame, now.time_s, now.time_step_s)
         kept: list[tuple[Memory, np.ndarray[Any, Any]]] = []  # what a frame that is shown again must leave as it was
         if not advance:
+            in_flight.finish()
             kept = [(memory, np.empty(size, np.uint8)) for memory, size in compiled.kept_turns]
             for memory, contents in kept:
                 self.device.read(memory, contents)
         self.previews.before_launch(stream)
         self.profiler.launch(compiled, stream, now.frame, advance=advance, wait=by_hand)
+        self.launches += 1
+        self._is_current = True
+        if not waits:
+            in_flight.add()
         is_told = not (by_hand and self.profiler.level)  # by hand, the report has the times of this very launch
         if is_told:
             reporter.renew(level, now=by_hand)
-        stream.synchronize()
+        if waits:
+            in_flight.synchronize()
         for memory, contents in kept:
             self.device.write(memory, contents)
-        self.launches += 1
-        self._is_current = True
         if self.profiler.level:
             self.profiler.collect()
-        if compiled.status is not None or updates.found.status:
-            updates.found.read_status(compiled, fresh=by_hand)
+        if waits:
+            self._read_status(by_hand)
         return is_told
+
+    def _read_status(self, by_hand: bool) -> None:
+        """Read the status words of the last launch, which has ended."""
+        compiled, found = self.updates.compiled, self.updates.found
+        if found.status or (compiled is not None and compiled.status is not None):
+            found.read_status(compiled, fresh=by_hand)
 
     def _collect(self, compiled: CompiledGraph | None, by_hand: bool) -> None:
         """Take the pictures that are looked at, and save what was asked for."""
@@ -257,10 +312,11 @@ class CudaEngine:
             self.previews.take(compiled, self.stream, self.launches, self.clock.moment.frame, by_hand=by_hand)
         # Edits made before the request count: a new file name, a new value.
         while self._saves and not self.updates.pending:
+            self.settle()
             place = SavePlace(self.context.folder(), trusted=self.context.trusted)
             self._saver.save(compiled, self._saves.popleft(), place, wait=by_hand)
 
-    def _report(self, level: UpdateLevel, time_ns: int, is_done: bool) -> FrameReport:
+    def _report(self, level: UpdateLevel, time_ns: int, is_done: bool, in_flight: int) -> FrameReport:
         """Leave the frame's report, and advance to the next frame if this one `is_done`."""
         clock, outbox = self.clock, self.outbox
         records = self.updates.take_records() if level > _HOT else _NO_RECORDS
@@ -269,7 +325,7 @@ class CudaEngine:
         if is_done and self.frames_left:
             self.frames_left -= 1
             self.running = self.frames_left > 0
-        report = self._reporter.report(clock.moment, level, time_ns, records, self.running, self.launches)
+        report = self._reporter.report(clock.moment, level, time_ns, records, self.running, self.launches, in_flight)
         outbox.put_report(report)
         if (profile := self._reporter.take_profile()) is not None:
             outbox.put_profile(profile)

@@ -8,6 +8,7 @@ from functools import partial
 
 from engine.compiler.executable.compiled_graph import CompiledGraph, Variant
 from engine.compiler.executable.instrument import ClockKernels, Instrumented, spans
+from engine.compiler.frame import FrameUniforms
 from engine.compiler.plan import Plan
 from engine.device.device import Device
 from engine.device.protocol import PinnedArray
@@ -22,9 +23,8 @@ _SETTLED_NS = 100_000_000
 class InstrumentedGraph:
     """Keeps one copy for each variant of the running graph. It belongs to the engine's thread."""
 
-    def __init__(self, device: Device, frame: PinnedArray) -> None:
-        """`frame` is the array of the frame uniforms."""
-        self._device, self._frame = device, frame
+    def __init__(self, device: Device, uniforms: FrameUniforms) -> None:
+        self._device, self._uniforms = device, uniforms
         self._clock: ClockKernels | None = None
         self._thread = ThreadPoolExecutor(1, "warploom-profiler")
         self._copies: list[Instrumented] = []
@@ -68,10 +68,10 @@ class InstrumentedGraph:
         device.activate()
         if self._clock is None:
             self._clock = ClockKernels(device)
-        found, copies = spans(plan, level), list[Instrumented]()
+        found, copies, frame = spans(plan, level), list[Instrumented](), self._uniforms.current
         try:
             for variant in variants:
-                copies.append(Instrumented(plan, variant, device, self._frame, status, found, self._clock))
+                copies.append(Instrumented(plan, variant, device, frame, status, found, self._clock))
         except BaseException:
             _destroy(copies, device)
             raise

@@ -13,20 +13,18 @@ import numpy as np
 
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.executable.instrument import SPAN_TIME, Instrumented, Span, spans
+from engine.compiler.frame import MOST_IN_FLIGHT, FrameUniforms
 from engine.compiler.inlining import owner
 from engine.compiler.inspection.labels import name
 from engine.compiler.operations import FusedEntry
 from engine.compiler.plan import Plan
 from engine.device.device import Device
-from engine.device.protocol import Event, GraphNode, PinnedArray, Stream
+from engine.device.protocol import Event, GraphNode, Stream
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import Profile, SpanProfile
 from engine.profiling.sampling import Sampler
 from engine.profiling.statistics import Average, History
 from engine.runtime.frame.instrumented_graph import InstrumentedGraph
-
-#: Launches whose times may be under way at once.
-IN_FLIGHT = 3
 
 
 @dataclass
@@ -45,9 +43,9 @@ class _Sample:
 class Profiler:
     """Launches graphs for the engine's thread; `level` says how much is measured."""
 
-    def __init__(self, device: Device, frame: PinnedArray, level: ProfilingLevel) -> None:
-        """`frame` is the array of the frame uniforms."""
+    def __init__(self, device: Device, uniforms: FrameUniforms, level: ProfilingLevel) -> None:
         self.level = level
+        self._uniforms = uniforms
         self.sampler = Sampler()
         #: The time of a launch without measuring spans, and with it.
         self.launch_ns, self.measured_ns = Average(), Average()
@@ -55,8 +53,8 @@ class Profiler:
         self.operations: Mapping[GraphNode, int] | None = None
         #: When the copy was launched last, on the clock of `time.perf_counter_ns`.
         self.launched_ns = 0
-        self._graph = InstrumentedGraph(device, frame)
-        self._free = [_Sample(device.create_event(), device.create_event()) for _ in range(IN_FLIGHT)]
+        self._graph = InstrumentedGraph(device, uniforms)
+        self._free = [_Sample(device.create_event(), device.create_event()) for _ in range(MOST_IN_FLIGHT)]
         self._waiting: deque[_Sample] = deque()
         self._plan: Plan | None = None
         self._spans: tuple[Span, ...] = ()
@@ -92,7 +90,7 @@ class Profiler:
         self.operations = None
         begun_ns = time.perf_counter_ns() if self.level else 0
         if not begun_ns or not self._free or not self._is_due(begun_ns):
-            compiled.launch(stream, advance=advance)
+            compiled.launch(stream, advance=advance, uniforms=self._uniforms.current)
             return
         if compiled.plan is not self._plan:
             self._follow(compiled.plan)
@@ -105,11 +103,11 @@ class Profiler:
         stream.record(sample.start)
         if copied is None:
             launched_ns = time.perf_counter_ns()
-            compiled.launch(stream, advance=False)
+            compiled.launch(stream, advance=False, uniforms=self._uniforms.current)
             begun_ns += time.perf_counter_ns() - launched_ns  # which any frame takes
         else:
             self.operations, self.launched_ns = copied.operations, time.perf_counter_ns()
-            copied.launch(stream)
+            copied.launch(stream, self._uniforms.current)
         stream.record(sample.stop)
         sample.host_ns = time.perf_counter_ns() - begun_ns
         self._waiting.append(sample)

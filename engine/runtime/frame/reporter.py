@@ -71,6 +71,7 @@ class Reporter:
         records: tuple[UpdateRecord, ...],
         running: bool,
         launches: int,
+        in_flight: int,
     ) -> FrameReport:
         """Return the report of the frame at a moment, which took `time_ns`."""
         updates = self._updates
@@ -98,6 +99,7 @@ class Reporter:
             self._was_preparing,
             self._hot_updates,
             launches,
+            in_flight,
         )
 
     def take_profile(self) -> Profile | None:

@@ -3,7 +3,6 @@
 import logging
 import sys
 import threading
-from contextlib import AbstractContextManager
 
 from engine.diagnostics import DeviceError, error
 from engine.processes.scope import Cancelled
@@ -62,6 +61,28 @@ _IDLE_NS = 10_000_000
 _FOREVER_NS = 2**62
 
 
+class FrameLock:
+    """Held during each frame, and by other threads between two frames, which then don't wait for long."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._waiting: list[None] = []  # an entry for each thread; appending and popping are atomic
+
+    @property
+    def is_wanted(self) -> bool:
+        """True while a thread waits for it."""
+        return bool(self._waiting)
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(blocking=False):
+            self._waiting.append(None)
+            self._lock.acquire()
+            self._waiting.pop()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
 class EngineLoop:
     """Runs the frames of one engine on a thread of its own until `stop`, holding `lock` during each frame.
 
@@ -69,7 +90,7 @@ class EngineLoop:
     runs, threads switch quickly and garbage is collected between frames. The loop itself leaves no objects behind.
     """
 
-    def __init__(self, engine: CudaEngine, lock: AbstractContextManager[object], *, real_time: bool) -> None:
+    def __init__(self, engine: CudaEngine, lock: FrameLock, *, real_time: bool) -> None:
         self._engine = engine
         self._lock = lock
         self._real_time = real_time
@@ -99,6 +120,8 @@ class EngineLoop:
         try:
             self._engine.device.activate()
             self._turns()
+            with self._lock:
+                self._engine.settle()
         except (DeviceError, Cancelled):
             pass  # the engine has reported it, or is being closed
         except Exception as problem:  # noqa: BLE001 - a thread that ended in silence would leave the editor waiting
@@ -116,6 +139,7 @@ class EngineLoop:
         while not self._stopping:
             if engine.has_work:
                 gap.free_until_ns = 0
+                launches = engine.launches
                 with lock:
                     engine.frame(free_running=True, real_time=self._real_time)
                 if engine.pacing is not pacer.pacing:
@@ -125,7 +149,10 @@ class EngineLoop:
                     pacer.hurry(_IDLE_NS)  # an edit comes next, and must not wait for a slow rate
                 gap.free_until_ns = pacer.due_ns
                 self._collect()
-                pacer.wait(wake)
+                # A free frame follows at once. A sleep takes 60 us even when it is for no time at all, and threads that
+                # want the interpreter get it while the driver works.
+                if engine.pacing.rate is not None or engine.launches == launches or lock.is_wanted:
+                    pacer.wait(wake)
             else:
                 gap.free_until_ns = _FOREVER_NS
                 self._collect()

@@ -16,6 +16,7 @@ def trace_frames(engine: CudaEngine, frames: int) -> list[TraceSlice]:
     a loop has one slice for all its turns.
     """
     level = engine.profiler.level
+    engine.settle()  # the present level's copy of the graph goes
     engine.profiler.set_level(ProfilingLevel.DEEP_SYNC)
     slices: list[TraceSlice] = []
     try:

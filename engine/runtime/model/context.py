@@ -5,12 +5,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-import numpy as np
-
 from engine.blocktypes.adaptive import decides_interface
 from engine.catalogue.block_code import LIMIT_S, BlockCode
 from engine.catalogue.catalogue import Catalogue
-from engine.compiler.frame import Frame
+from engine.compiler.frame import Frame, FrameUniforms
 from engine.device.device import Device
 from engine.libraries.backend import open_libraries
 from engine.patch import changes
@@ -43,13 +41,13 @@ class DeviceServices:
         self.states = StateStore(self.pool, device)
         #: The stream of what the worker has done on the device.
         self.side = device.create_stream()
-        self.frame = device.pinned(np.zeros(1, Frame.numpy))
+        self.uniforms = FrameUniforms(device)
         self.frame_memory = self.pool.acquire(Frame.size_bytes)
 
     def close(self) -> None:
         """Free everything on the device, each part whatever it says of another."""
         with ExitStack() as closing:  # the last first
-            parts = (self.libraries.close, self.pool.close, self.side.destroy, self.modules.close, self.frame.free)
+            parts = (self.libraries.close, self.pool.close, self.side.destroy, self.modules.close, self.uniforms.free)
             for give_back in parts:
                 closing.callback(give_back)
 

@@ -208,7 +208,7 @@ def read_port(
         running = {node.operation: node.kernel for node in compiled.kernels}
         kernels = running if plan is fused else PlanKernels(plan, services.modules)
         numbers = plan.inlined.all_values(values)
-        resources = Resources(memory, kernels, numbers, services.frame, libraries=services.libraries)
+        resources = Resources(memory, kernels, numbers, services.uniforms.current, libraries=services.libraries)
         built = build_graph(plan, services.device, resources, only=again)
         try:
             executable = built.graph.instantiate()

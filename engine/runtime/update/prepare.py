@@ -200,7 +200,7 @@ def _realise(prepared: Prepared, services: DeviceServices, plan: Plan, current: 
             memory.by_owner,
             PlanKernels(plan, services.modules),
             plan.inlined.all_values(prepared.values),
-            services.frame,
+            services.uniforms.current,
             memory.status,
             memory.swapped,
             services.libraries,

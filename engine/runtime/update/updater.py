@@ -39,10 +39,10 @@ _NONE, _HOT = UpdateLevel.NONE, UpdateLevel.HOT
 class Updater:
     """Owns the running graph and the worker. It belongs to the engine's thread."""
 
-    def __init__(self, context: CudaContext, tell: Callable[[Diagnostic], None]) -> None:
-        """`tell` is called with what could not be followed."""
+    def __init__(self, context: CudaContext, tell: Callable[[Diagnostic], None], settle: Callable[[], None]) -> None:
+        """`tell` is called with what could not be followed; `settle` waits until the device uses nothing that runs."""
         self.context = context
-        self._tell = tell
+        self._tell, self._settle = tell, settle
         self._fuses = True
         self._running = RunningGraph(context.services, context.parameters.values)
         #: Everything that is wrong with the patch and its kernels now.
@@ -218,6 +218,7 @@ class Updater:
 
     def _finish(self, frame: int, wait: bool) -> UpdateLevel:
         job = self._worker.take()
+        self._settle()
         begun_ns = time.perf_counter_ns()
         level, retired = job.finish()
         self._find_refused()

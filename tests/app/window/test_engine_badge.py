@@ -21,6 +21,8 @@ def test_badge_text() -> None:
     assert badge_text(make_report(running=False), 59.6) == "host · paused · 420 µs"
     assert badge_text(make_report(launches=7, preparing=True), 30.0) == "host · compiling … · 30 fps · 420 µs"
     assert badge_text(make_report(launches=0, preparing=True)) == "host · compiling …"
+    assert badge_text(make_report(in_flight=3), 9000.0, 11_000) == "host · 9000 fps · 11.0 µs · overlapping"
+    assert badge_text(make_report(in_flight=3, running=False), 9000.0) == "host · paused · 420 µs"
     assert badge_text(None) == "No engine"
 
 
@@ -31,6 +33,7 @@ def test_badge_tooltip() -> None:
         "Launches: 17; a frame in which nothing changes needs none",
         "3 blocks, 5 kernels",
         "Launch: not measured",
+        "Latency: each frame ends before the next one begins",
         "Profiling: none",
         "Memory: 1.00 MB of 2.00 MB",
     ]

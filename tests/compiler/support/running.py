@@ -103,9 +103,10 @@ class Running:
 
     def read_again(self, owner: PortRef) -> np.ndarray[Any, Any]:
         """Return what an allocation held in the last frame; as in the engine, it is computed again if overwritten."""
-        services: Any = SimpleNamespace(
-            device=self._device, pool=self.pool, frame=self._uniforms, libraries=None
-        )  # all that it needs
+        uniforms = SimpleNamespace(current=self._uniforms)
+        services: Any = SimpleNamespace(  # all that it needs
+            device=self._device, pool=self.pool, uniforms=uniforms, libraries=None
+        )
         return read_port(self.compiled, services, self._values, self._stream, owner)
 
     def read(self, owner: PortRef) -> np.ndarray[Any, Any]:

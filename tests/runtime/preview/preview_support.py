@@ -64,7 +64,7 @@ class LateDevice(HostDevice):
         self.log: list[str] = []
         self.refuses_memory = False
 
-    def create_event(self) -> LateEvent:
+    def create_event(self, *, timed: bool = True) -> LateEvent:
         return LateEvent(self)
 
     def create_stream(self) -> LoggedStream:

@@ -15,7 +15,7 @@ from engine.device.host.team import run_graph
 from engine.device.host.translate import abi
 from engine.device.host.watchdog import RUNNING, TIME_LIMIT
 from engine.device.nodes import KernelWork
-from engine.device.protocol import Capture, GraphNode, LaunchConfig, LoadedKernel, Stream
+from engine.device.protocol import Capture, GraphNode, LaunchConfig, LoadedKernel, PinnedArray, Stream
 from engine.diagnostics import DeviceError, KernelFault, LoopStopped
 
 #: How long native code runs loops before Python looks at the time limit and for optimised kernels.
@@ -65,6 +65,10 @@ class HostExecutable:
     def update_captured(self, node: GraphNode, capture: Capture) -> None:
         """Let a captured node call a library otherwise."""
         self._live().recapture(node, capture)
+
+    def update_copy(self, node: GraphNode, source: PinnedArray) -> None:
+        """Let a copy node that reads a pinned array read another one."""
+        self._live().recopy(node, source)
 
     def refresh(self, nodes: Iterable[GraphNode]) -> None:
         """Note that argument blocks have other values, which kernels read in place."""

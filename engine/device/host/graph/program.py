@@ -7,6 +7,7 @@ first, which shows how long it takes.
 import struct
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from engine.device.host.graph import stepper
 from engine.device.host.graph.instructions import MOST_BYTES, instructions
 from engine.device.host.graph.sections import Sections
 from engine.device.host.launch import Launch, check_launch
-from engine.device.host.memory import AllocationTable, bytes_of, copy
+from engine.device.host.memory import AllocationTable, HostPinnedArray, bytes_of, copy
 from engine.device.host.modules.module import HostKernel
 from engine.device.host.pool import WAKE_NS, Pool
 from engine.device.host.translate import abi
@@ -28,7 +29,7 @@ from engine.device.nodes import (
     MemsetWork,
     Work,
 )
-from engine.device.protocol import Capture, Condition, GraphNode
+from engine.device.protocol import Capture, Condition, GraphNode, PinnedArray
 from engine.device.tree import GraphTree
 from engine.diagnostics import DeviceError
 
@@ -74,6 +75,11 @@ class Program:
             node: index
             for index, (_, node, _, _) in enumerate(rows)
             if node is not None and type(nodes[node].work) is CapturedWork
+        }
+        self._copies: dict[GraphNode, tuple[int, CopyWork]] = {
+            node: (index, work)
+            for index, (_, node, _, _) in enumerate(rows)
+            if node is not None and type(work := nodes[node].work) is CopyWork
         }
         #: Kernels that call Python, which prints for one kernel at a time.
         self._callers: set[int] = set()
@@ -141,6 +147,13 @@ class Program:
         if index is None:
             raise DeviceError(f"host: node {node} must be captured work of this graph")
         self.actions[index] = own_capture(capture).run
+
+    def recopy(self, node: GraphNode, source: PinnedArray) -> None:
+        """Let a copy node read another pinned array; DeviceError for other nodes."""
+        index, work = self._copies.get(node, (0, None))
+        if work is None or not isinstance(work.source, HostPinnedArray):
+            raise DeviceError(f"host: node {node} must be a copy node of this graph that reads a pinned array")
+        self._enter_other(index, replace(work, source=source))
 
     def _remeasure(self, index: int) -> None:
         if time.perf_counter_ns() >= self._measure_ns:

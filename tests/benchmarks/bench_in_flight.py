@@ -1,0 +1,96 @@
+"""Frames a second of the engine's thread, as fast as they go: each waited for (latency), or overlapping (throughput).
+
+    python -m tests.benchmarks.bench_in_flight --device cuda:0
+
+The two take turns; ratios compare medians within this one run. Reports are taken 60 times a second, as an editor does.
+"""
+
+import argparse
+import time
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from engine import Engine, Patch, ProfilingLevel, open_device
+from engine.device.device import Device
+from engine.patch.files import load_patch
+from engine.protocol.messages import Observe, Viewing
+from engine.protocol.pacing import Pacing
+
+EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
+SECONDS, TURNS = 0.25, 5
+
+
+def chain(length: int) -> Patch:
+    """Return a patch of `length` saxpy blocks in a row that read a state, so that no frame repeats the last one."""
+    patch = Patch()
+    output = patch.add("buffer.state", shape="1024")["out"]
+    ones = patch.add("io.array", data=np.ones(1024, np.float32))["out"]
+    for _ in range(length):
+        block = patch.add("math.saxpy", a=1.0)
+        patch.connect(output, block["x"])
+        patch.connect(ones, block["y"])
+        output = block["out"]
+    return patch
+
+
+def frames_per_second(engine: Engine, *, overlap: bool) -> float:
+    """Return how many frames a second there are for a while."""
+    engine.start(pacing=Pacing.free(overlap=overlap))
+    time.sleep(0.05)
+    before, start = engine.core.launches, time.perf_counter()
+    while (elapsed := time.perf_counter() - start) < SECONDS:
+        engine.take_report()
+        engine.take_preview("viewer")
+        time.sleep(1 / 60)
+    rate = (engine.core.launches - before) / elapsed
+    engine.stop()
+    return rate
+
+
+def bench(device: Device, name: str, patch: Patch, profiling: ProfilingLevel) -> None:
+    """Print the frames a second of a patch both ways, and of steps by hand."""
+    with Engine(patch, device, profiling=profiling) as engine:
+        engine.step()
+        engine.post(Observe({"viewer": Viewing((512, 512), 60.0)}))  # of those patches that have one
+        steps = []
+        for _ in range(200):
+            start = time.perf_counter()
+            engine.step()
+            steps.append(time.perf_counter() - start)
+        rates: dict[bool, list[float]] = {False: [], True: []}
+        for _ in range(TURNS):
+            for overlap, found in rates.items():
+                found.append(frames_per_second(engine, overlap=overlap))
+        compiled = engine.core.updates.compiled
+        assert compiled is not None
+        kernels = len(compiled.kernels)
+    latency, throughput = median(rates[False]), median(rates[True])
+    print(
+        f"{name:22} {kernels:5} kernels   by hand {1 / median(steps):8.0f} a second   latency {latency:8.0f}   "
+        f"throughput {throughput:8.0f} ({throughput / latency:.2f} x, {1e6 / throughput:.1f} us a frame)",
+        flush=True,
+    )
+
+
+def main() -> None:
+    """Run it on the device named on the command line."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--brief", action="store_true", help="only the chains of 3 to 100, and particles")
+    options = parser.parse_args()
+    device = open_device(options.device)
+    print(device.info.name, device.info.title)
+    none, per_block = ProfilingLevel.NONE, ProfilingLevel.PER_BLOCK
+    for length in (3, 10, 20, 100) if options.brief else (3, 10, 20, 100, 1000):
+        bench(device, f"chain of {length}", chain(length), none)
+    if not options.brief:
+        bench(device, "chain of 10, profiled", chain(10), per_block)
+    for name in ("particles",) if options.brief else ("particles", "feedback"):
+        bench(device, name, load_patch(EXAMPLES / f"{name}.loom"), none)
+    device.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,418 @@
+"""Frames in flight: results are those of frames that are waited for, and an edit or a reader is never early or late."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+from engine import Engine, Patch, ProfilingLevel
+from engine.compiler.frame import MOST_IN_FLIGHT
+from engine.device.device import Device
+from engine.device.open import open_device
+from engine.diagnostics import KernelFault
+from engine.patch.changes import PortRef
+from engine.patch.files import load_patch
+from engine.protocol.messages import Observe, Reset, Saved, SaveOutputs, SetProfiling, SetRunning, SetTrust, Viewing
+from engine.protocol.pacing import Pacing
+from engine.runtime.frame import cuda_engine
+from engine.runtime.frame.thread import FrameLock
+from engine.runtime.preview.outputs import read_buffer
+from engine.runtime.update.worker import Worker
+from tests.device.lagging_device import LaggingDevice
+from tests.fuzzing import seeds
+from tests.runtime.conftest import SCALE, Kernels
+from tests.waiting import next_report, until
+
+TURNS = 60
+EXAMPLES = Path(__file__).parents[3] / "resources" / "examples"
+
+
+@pytest.fixture(params=["lagging", pytest.param("cuda:0", marks=pytest.mark.gpu)])
+def devices(request: pytest.FixtureRequest) -> Iterator[tuple[Device, Device]]:
+    """A device that works while Python goes on, and one with the same results."""
+    late: Device = LaggingDevice() if request.param == "lagging" else open_device(request.param)
+    other = open_device("host") if request.param == "lagging" else late
+    yield late, other
+    late.close()
+    other.close()
+
+
+def make_patch(kernels: Kernels) -> Patch:
+    """State, frame uniforms, delays in and out of a loop, and a picture that changes in every frame."""
+    patch = Patch()
+    count = patch.add("test_run.count", node_id="count")
+    scale = patch.add("test_run.scale", node_id="scale")
+    patch.connect(count["out"], scale["x"])
+    patch.add("test_run.tell", node_id="tell")
+    patch.add("test_run.save", node_id="save", file=str(kernels.folder / f"{id(patch)}.npy"))
+    patch.connect(scale["out"], patch["save"]["x"])
+    noise = patch.add("image.noise", node_id="noise", width=6, height=4)
+    delay, mix = patch.add("buffer.frame_delay", node_id="delay"), patch.add("image.mix", node_id="mix", amount=0.25)
+    patch.connect(noise["out"], mix["a"])
+    patch.connect(delay["out"], mix["b"])
+    patch.connect(mix["out"], delay["x"])
+    show = patch.add("test_run.show", node_id="show")
+    patch.connect(mix["out"], show["image"])
+    loop = patch.add("control.for", count=3)
+    turn = patch.add("buffer.frame_delay", region=loop)
+    more = patch.add("math.scale_offset", node_id="more", scale=1.0, offset=1.0, region=loop)
+    patch.connect(count["out"], turn["like"])
+    patch.connect(turn["out"], more["x"])
+    patch.connect(more["out"], turn["x"])
+    return patch
+
+
+class Pair:
+    """Two engines with one patch each that get the same edits: frames of the first overlap, of the second never."""
+
+    def __init__(self, devices: tuple[Device, Device], kernels: Kernels, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(cuda_engine, "REPORT_INTERVAL_NS", 1 << 62)  # no frame is waited for just to be told of
+        is_done = Worker.is_done
+        self.may_swap = True
+        monkeypatch.setattr(Worker, "is_done", property(lambda worker: self.may_swap and is_done.fget(worker)))
+        self.kernels = kernels
+        self.patches = make_patch(kernels), make_patch(kernels)
+        self.engines = tuple(
+            Engine(patch, device, profiling=ProfilingLevel.NONE)
+            for patch, device in zip(self.patches, devices, strict=True)
+        )
+        for engine, overlap in zip(self.engines, (True, False), strict=True):
+            engine.core.pacing = Pacing.free(overlap=overlap)
+            engine.post(SetTrust(True))
+            engine.step()
+        self.most = 0
+        self.pictures: dict[int, list[bytes]] = {}
+
+    def close(self) -> None:
+        """Give everything back."""
+        for engine in self.engines:
+            engine.close()
+
+    def edit(self, change: Callable[[Patch], object]) -> None:
+        """Edit both patches."""
+        for patch in self.patches:
+            change(patch)
+
+    def post(self, message: object) -> None:
+        """Send a message to both engines."""
+        for engine in self.engines:
+            engine.post(message)  # type: ignore[arg-type]
+
+    def frame(self, *, by_hand: bool = False) -> None:
+        """Do a frame of both, and compare the pictures that the first has shown."""
+        first, second = (engine.core for engine in self.engines)
+        reports = [core.frame(free_running=not by_hand) for core in (first, second)]
+        assert reports[0].frame == reports[1].frame
+        assert reports[0].launches == reports[1].launches
+        self.most = max(self.most, first.in_flight.count)
+        assert first.in_flight.count <= MOST_IN_FLIGHT
+        assert second.in_flight.count == 0
+        compiled = second.updates.compiled
+        assert compiled is not None
+        picture = read_buffer(compiled, self.engines[1].device, PortRef("show", "pixels"))
+        self.pictures.setdefault(reports[1].frame, []).append(picture.tobytes())
+        self.look()
+
+    def look(self) -> None:
+        """Compare a picture that has come."""
+        preview = self.engines[0].take_preview("show")
+        if preview is not None:
+            assert preview.pixels.tobytes() in self.pictures[preview.frame]
+
+    def compare(self) -> None:
+        """Compare everything that can be read."""
+        first, second = self.engines
+        for node, port in (
+            ("scale", "out"),
+            ("tell", "out"),
+            ("count", "out"),
+            ("delay", "out"),
+            ("mix", "out"),
+            ("more", "out"),
+        ):
+            np.testing.assert_array_equal(first.read(PortRef(node, port)), second.read(PortRef(node, port)), str(node))
+        for name in ("a", "b"):
+            if name in self.patches[0].nodes:
+                np.testing.assert_array_equal(first.read(PortRef(name, "out")), second.read(PortRef(name, "out")))
+
+
+def live(pair: Pair, random: Random) -> None:
+    """Move two sliders."""
+    step, factor = random.random(), random.random()
+    pair.edit(lambda patch: patch.set("count", step=step))
+    pair.edit(lambda patch: patch.set("scale", factor=factor))
+
+
+def beside(pair: Pair, random: Random) -> None:
+    """Add a block or remove it, which is prepared beside the frames; both engines swap in the same frame."""
+    name = random.choice("ab")
+
+    def change(patch: Patch) -> None:
+        if name in patch.nodes:
+            patch.remove(name)
+        else:
+            patch.connect(patch["count"]["out"], patch.add("test_run.scale", node_id=name)["x"])
+
+    pair.edit(change)
+    pair.may_swap = False
+    pair.frame()
+    pair.may_swap = True
+    for engine in pair.engines:
+        until(lambda: engine.core.updates._worker.is_done)  # noqa: B023 - called before `engine` changes
+    pair.frame()
+
+
+def by_hand(pair: Pair, random: Random) -> None:
+    """Give buffers another size, in a frame that finishes what is prepared."""
+    size = random.randint(1, 9)
+    pair.edit(lambda patch: patch.set("count", size=size))
+    pair.frame(by_hand=True)
+
+
+def delays(pair: Pair, random: Random) -> None:
+    """Reconnect the feedback, so that its buffers change places anew."""
+    source = random.choice(["noise", "mix"])
+
+    def change(patch: Patch) -> None:
+        patch.disconnect(*[c for c in patch.connections if c.target == PortRef("delay", "x")])
+        patch.connect(patch[source]["out"], patch["delay"]["x"])
+
+    pair.edit(change)
+    pair.frame(by_hand=True)
+
+
+def save_kernel(pair: Pair, random: Random) -> None:
+    """Save another kernel, which is exchanged between two frames."""
+    text = SCALE.replace("* factor", f"* factor + {random.randint(0, 9)}.0f")
+    pair.post(pair.kernels.write("scale.cu", text))
+    pair.frame(by_hand=True)
+
+
+def reset(pair: Pair, random: Random) -> None:
+    """Begin again."""
+    pair.pictures.clear()
+    pair.post(Observe({}))
+    pair.frame()
+    for engine in pair.engines:
+        engine.core.previews.before_update()
+    pair.post(Reset())
+    pair.frame()
+
+
+def redraw(pair: Pair, random: Random) -> None:
+    """Pause, change something while paused, and go on."""
+    pair.post(SetRunning(False))
+    if random.random() < 0.5:
+        pair.frame()
+    live(pair, random)
+    scale = random.choice([1.0, 0.5])
+    pair.edit(lambda patch: patch.set("more", scale=scale))
+    pair.frame()
+    pair.compare()
+    pair.post(SetRunning(True))
+
+
+def observe(pair: Pair, random: Random) -> None:
+    """Look at the viewer or not."""
+    pair.post(Observe({"show": Viewing()} if random.random() < 0.8 else {}))
+
+
+def save(pair: Pair, random: Random) -> None:
+    """Save an output, and compare the files."""
+    for engine in pair.engines:
+        engine.take_events()
+    pair.post(SaveOutputs("save"))
+    pair.frame()
+    saved = []
+    for engine in pair.engines:
+        events: list[object] = []
+        until(lambda: events.extend(engine.take_events()) or any(isinstance(e, Saved) for e in events))  # noqa: B023
+        saved += [np.load(str(e.path)) for e in events if isinstance(e, Saved)]
+    np.testing.assert_array_equal(*saved)
+
+
+def profile(pair: Pair, random: Random) -> None:
+    """Measure or not."""
+    level = random.choice([ProfilingLevel.NONE, ProfilingLevel.PER_BLOCK])
+    pair.post(SetProfiling(level))
+
+
+TURN = (live,) * 4 + (beside, by_hand, delays, save_kernel, redraw, observe, observe, save, profile, reset)
+
+
+@pytest.mark.parametrize("seed", seeds(8))
+def test_overlapping_frames_give_what_single_ones_give(
+    devices: tuple[Device, Device], kernels: Kernels, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """State, delays, uniforms, pictures and files are the same in every bit, whatever is edited, and when."""
+    random, pair = Random(seed), Pair(devices, kernels, monkeypatch)
+    try:
+        for _ in range(TURNS):
+            random.choice(TURN)(pair, random)
+            for _ in range(random.choice([0, 1, 2, 3, 5])):
+                pair.frame()
+            if random.random() < 0.3:
+                pair.compare()
+        pair.compare()
+    finally:
+        pair.close()
+    assert pair.most > 1
+
+
+@pytest.fixture
+def lagging() -> Iterator[LaggingDevice]:
+    """A device that works late."""
+    device = LaggingDevice()
+    yield device
+    device.close()
+
+
+@pytest.fixture
+def counter(kernels: Kernels) -> Patch:
+    """A counter, and what scales its number."""
+    patch = Patch()
+    patch.connect(
+        patch.add("test_run.count", node_id="count")["out"], patch.add("test_run.scale", node_id="scale")["x"]
+    )
+    return patch
+
+
+def run(engine: Engine, frames: int = 5) -> int:
+    """Do frames as the engine's thread does, and return how many may be in flight after the last."""
+    return max(engine.core.frame(free_running=True).in_flight for _ in range(frames))
+
+
+def test_free_frames_overlap_when_nobody_is_there(counter: Patch, lagging: LaggingDevice) -> None:
+    """Not at a rate, not for a while after an edit, not by hand, and not while paused; a pacing may say otherwise."""
+    with Engine(counter, lagging) as engine:
+        core = engine.core
+        assert engine.step().in_flight == 1
+        assert run(engine) == 1  # at 60 frames a second
+        core.pacing = Pacing.free()
+        core._heard_ns = 0
+        assert run(engine) == MOST_IN_FLIGHT
+        assert core.in_flight.count == MOST_IN_FLIGHT
+        assert engine.step().in_flight == 1
+        assert core.in_flight.count == 0
+        counter.set("count", step=2.0)
+        assert run(engine) == 1
+        core._heard_ns = 0
+        engine.post(SetRunning(False))
+        assert run(engine) == 1
+        engine.post(SetRunning(True))
+        core.pacing = Pacing(overlap=True)
+        assert run(engine) == MOST_IN_FLIGHT
+        core.pacing = Pacing.free(overlap=False)
+        core._heard_ns = 0
+        assert run(engine) == 1
+
+
+def test_frames_do_not_overlap_while_the_patch_listens(counter: Patch, lagging: LaggingDevice) -> None:
+    """A controller may be moved at any time."""
+    osc = counter.add("value.osc_in")
+    with Engine(counter, lagging) as engine:
+        engine.post(SetTrust(True))
+        engine.step()
+        engine.core.pacing = Pacing.free()
+        engine.core._heard_ns = 0
+        assert run(engine) == 1
+        counter.remove(osc)
+        engine.step()
+        engine.core._heard_ns = 0
+        assert run(engine) == MOST_IN_FLIGHT
+
+
+def test_the_host_does_not_overlap(counter: Patch) -> None:
+    """Its launches return when they are done."""
+    with Engine(counter, "host") as engine:
+        engine.step()
+        engine.core.pacing = Pacing.free(overlap=True)
+        assert run(engine) == 1
+
+
+def test_status_words_are_read_as_often_as_a_person_reads(
+    lagging: LaggingDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So counts come although frames overlap; without such words no frame is waited for."""
+    waits: list[int] = []
+    with Engine(load_patch(EXAMPLES / "append.loom"), lagging) as engine:
+        engine.step()
+        core = engine.core
+        core.pacing = Pacing.free(overlap=True)
+        synchronize = core.in_flight.synchronize
+        monkeypatch.setattr(core.in_flight, "synchronize", lambda: (waits.append(core.launches), synchronize()))
+        monkeypatch.setattr(cuda_engine, "REPORT_INTERVAL_NS", 1 << 62)
+        run(engine)
+        assert not waits
+        monkeypatch.setattr(cuda_engine, "REPORT_INTERVAL_NS", 0)
+        launches = core.launches
+        run(engine, 3)
+        assert waits == [launches + 1, launches + 2, launches + 3]
+
+
+def test_a_pause_ends_what_is_in_flight(counter: Patch, lagging: LaggingDevice) -> None:
+    """The engine goes on until everything has ended, and then rests."""
+    with Engine(counter, lagging) as engine:
+        engine.step()
+        engine.core.pacing = Pacing.free(overlap=True)
+        run(engine)
+        engine.post(SetRunning(False))
+        assert engine.core.in_flight.count
+        while engine.core.has_work:
+            report = engine.core.frame(free_running=True)
+        assert not report.running
+        assert engine.core.in_flight.count == 0
+
+
+def test_stopping_ends_what_is_in_flight(counter: Patch, lagging: LaggingDevice) -> None:
+    """Every frame that was reported has been done, and is there to be read."""
+    with Engine(counter, lagging) as engine:
+        engine.start(pacing=Pacing.free(overlap=True))
+        next_report(engine, lambda report: report.frame > 50)
+        between = engine.read(PortRef("count", "out"))[0]
+        assert between > 50
+        with engine.between_frames():
+            assert engine.core.in_flight.count == 0
+        engine.stop()
+        assert engine.core.in_flight.count == 0
+        assert engine.read(PortRef("count", "out"))[0] == engine.core.clock.moment.frame >= between
+
+
+def test_a_fault_names_its_node_although_later_frames_were_launched(
+    counter: Patch, kernels: Kernels, lagging: LaggingDevice
+) -> None:
+    """It is found when a later frame waits, or when the engine reads."""
+    wrong = SCALE.replace("out[i] = x[i] * factor", "out[x[i] > 4 ? 1 << 28 : i] = x[i] * factor")
+    kernels.write("scale.cu", wrong)
+    with Engine(counter, lagging) as engine:
+        engine.step()
+        engine.core.pacing = Pacing.free(overlap=True)
+        with pytest.raises(KernelFault, match="scale"):
+            run(engine, 20)
+        assert 5 < engine.core.launches <= 5 + MOST_IN_FLIGHT
+        report = engine.take_report()
+        assert report is not None and report.failed
+        assert [item.node for item in report.diagnostics] == ["scale"]
+
+
+def test_a_thread_that_waits_for_the_engine_is_seen() -> None:
+    """Then the engine's thread lets it in before the next frame."""
+    lock, entered = FrameLock(), threading.Event()
+
+    def enter() -> None:
+        with lock:
+            entered.set()
+
+    with lock, lock:
+        assert not lock.is_wanted
+        other = threading.Thread(target=enter)
+        other.start()
+        until(lambda: lock.is_wanted)
+        assert not entered.is_set()
+    other.join()
+    assert entered.is_set() and not lock.is_wanted
