@@ -126,6 +126,9 @@ def edit(**options: Any) -> int:
     help="The patch's time follows the wall's; 60 frames a second if no --rate.",
 )
 @_fuse
+@click.option(
+    "--plain-edges", is_flag=True, help="Let no kernel on a GPU begin before those that it waits for are complete."
+)
 @_json
 @_trust
 def run(**options: Any) -> int:

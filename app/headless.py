@@ -43,6 +43,7 @@ def run_headless(
     as_json: bool,
     trust: bool,
     fuse: bool,
+    plain_edges: bool,
     result: RunResult,
 ) -> int:
     """Run a patch for some frames into `result`, and print it unless `as_json`; return the exit status.
@@ -56,7 +57,9 @@ def run_headless(
     _apply_settings(opened, settings)
     if out is not None:
         _make_folder(out)  # not after a million frames
-    with open_engine(opened, device, engine, profiling=level, time_step_s=step_s, fuse=fuse) as client:
+    with open_engine(
+        opened, device, engine, profiling=level, time_step_s=step_s, fuse=fuse, plain_edges=plain_edges
+    ) as client:
         try:
             last = _run(client, frames, pacer, real_time, out, result, show_progress=not as_json)
         except DeviceError:

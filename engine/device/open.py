@@ -27,18 +27,20 @@ class DeviceStatus:
     cores: int = 0
 
 
-def open_device(name: str = "auto") -> Device:
+def open_device(name: str = "auto", *, plain_edges: bool = False) -> Device:
     """Open "host", "cuda:0", "cuda:1" ..., or with "auto" the first CUDA device that works, else the host.
 
-    Raises DeviceError with the reason when the device that was named cannot be used.
+    With `plain_edges`, no node of a graph begins before those that it waits for are complete; without, kernels on a
+    CUDA device may begin early and wait. The results are the same. Raises DeviceError with the reason when the device
+    that was named cannot be used.
     """
     check_name(name)
     if name == "auto":
-        return _open_first()
+        return _open_first(plain_edges)
     if name == "host":
         return _open_host()
     try:
-        return _open_cuda(int(name.partition(":")[2] or 0))
+        return _open_cuda(int(name.partition(":")[2] or 0), plain_edges)
     except DeviceError as reason:
         raise DeviceError(f'device {name} must be usable, got: {reason} (device "host" always works)') from None
 
@@ -59,11 +61,11 @@ def list_devices() -> list[DeviceStatus]:
     return [*_list_cuda(), _status(info)]
 
 
-def _open_first() -> Device:
+def _open_first(plain_edges: bool) -> Device:
     for status in _list_cuda():
         if status.usable:
             try:
-                return open_device(status.name)
+                return open_device(status.name, plain_edges=plain_edges)
             except DeviceError as reason:  # busy in exclusive mode, for example; the next one may be free
                 _log.warning("%s", reason)
     return _open_host()
@@ -75,11 +77,11 @@ def _open_host() -> Device:
     return HostDevice()
 
 
-def _open_cuda(ordinal: int) -> Device:
+def _open_cuda(ordinal: int, plain_edges: bool) -> Device:
     _require_bindings()
     from engine.device.cuda.device import CudaDevice
 
-    return CudaDevice(ordinal)
+    return CudaDevice(ordinal, plain_edges=plain_edges)
 
 
 def _list_cuda() -> list[DeviceStatus]:

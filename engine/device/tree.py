@@ -37,6 +37,8 @@ class GraphTree:
         #: False after the graph was destroyed.
         self.is_live = True
         self._is_body: list[bool] = [False]  # for each graph: whether it is a body or inside one
+        #: For each graph, whether it is the body of a loop or inside one.
+        self.repeats: list[bool] = [False]
         #: The graph in which each condition was made, and the conditional nodes that have one.
         self._conditions: dict[Condition, int] = {}
         self._used: dict[Condition, GraphNode] = {}
@@ -99,7 +101,7 @@ class GraphTree:
         work = ConditionalWork(kind, condition, len(self.owners))
         node = self.add(graph, work, after)
         for _ in work.bodies:
-            self._add_graph(graph, node, is_body=True)
+            self._add_graph(graph, node, is_body=True, repeats=kind is ConditionalKind.WHILE)
         self._used[condition] = node
         return node, work.bodies
 
@@ -116,6 +118,7 @@ class GraphTree:
             )
         twin = GraphTree()
         twin.nodes, twin.owners, twin._is_body = self.nodes.copy(), self.owners.copy(), self._is_body.copy()
+        twin.repeats = self.repeats.copy()
         twin._is_reordered, twin._has_gaps = self._is_reordered, self._has_gaps
         return twin
 
@@ -209,7 +212,7 @@ class GraphTree:
         del self.nodes[node:]
         graphs = [index for index, owner in enumerate(self.owners) if owner is not None and owner >= node]
         for index in reversed(graphs):
-            del self.owners[index], self._is_body[index]
+            del self.owners[index], self._is_body[index], self.repeats[index]
         self._used = {condition: user for condition, user in self._used.items() if user < node}
 
     def _order(self, graph: int, after: Sequence[GraphNode]) -> tuple[GraphNode, ...]:
@@ -228,9 +231,10 @@ class GraphTree:
             return order
         return tuple(dict.fromkeys(order))
 
-    def _add_graph(self, parent: int, owner: GraphNode, *, is_body: bool = False) -> None:
+    def _add_graph(self, parent: int, owner: GraphNode, *, is_body: bool = False, repeats: bool = False) -> None:
         self.owners.append(owner)
         self._is_body.append(is_body or self._is_body[parent])
+        self.repeats.append(repeats or self.repeats[parent])
 
     def _line(self, graph: int) -> set[int]:
         """Return the numbers of a graph and of all graphs around it."""

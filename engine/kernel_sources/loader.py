@@ -46,6 +46,7 @@ from engine.kernel_sources.sources import (
     SpecialisedKernel,
 )
 from engine.kernel_sources.specialise import specialised_cuda, specialised_ptx
+from engine.kernel_sources.waiting import WAIT
 from engine.ops import OpError
 from engine.ops.places import without_lines
 from engine.processes.pool import run
@@ -203,6 +204,7 @@ def compile_source(
             architecture,
             compiler.__name__,
             *OPTIONS,
+            WAIT,
             str(len(flags)),
             *flags,
             reader_version(),

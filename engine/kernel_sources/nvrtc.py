@@ -18,6 +18,7 @@ from engine.diagnostics import KernelError
 from engine.disk_cache import DiskCache, cache_key
 from engine.kernel_sources.sources import CudaOptions
 from engine.kernel_sources.standard_headers import DIGEST, HEADERS
+from engine.kernel_sources.waiting import waiting_cuda
 from engine.ptx import KernelSignature, parser, read_signatures
 
 _HEAD = re.compile(
@@ -191,12 +192,24 @@ def compile_cuda(
     include_folders: Sequence[Path],
     flags: Sequence[str] = _USUAL_FLAGS,
 ) -> CompiledSource:
-    """Compile CUDA C++ for "compute_XX" (PTX) or "sm_XX" (CUBIN and PTX).
+    """Compile CUDA C++ for "compute_XX" (PTX) or "sm_XX" (CUBIN and PTX), with kernels that wait where there are such.
 
     `path` names the source in messages and line information; it need not exist. `flags` are those of `CudaOptions`.
     Raises KernelError with the compiler's errors and the file and line of the first; no file when it is in a source
     that is in none, whose path is not absolute.
     """
+    waiting = waiting_cuda(source, architecture)
+    if waiting is not None:
+        try:
+            return _compile(waiting, path, architecture, include_folders, flags)
+        except KernelError:
+            pass  # the messages must show the source as it is
+    return _compile(source, path, architecture, include_folders, flags)
+
+
+def _compile(
+    source: str, path: Path, architecture: str, include_folders: Sequence[Path], flags: Sequence[str]
+) -> CompiledSource:
     nvrtc = nvrtc_library()
     options = [f"--gpu-architecture={architecture}", *OPTIONS, *flags, *(f"-I{folder}" for folder in include_folders)]
     names, texts = ([item.encode() for item in items] for items in (HEADERS, HEADERS.values()))

@@ -11,10 +11,9 @@ from typing import TypeVar
 from engine.device.arguments import ArgumentError, pack
 from engine.diagnostics import KernelError
 from engine.ptx import KernelParameter, KernelSignature, parse
+from engine.ptx.text import closing, code_of, entry_bodies
 from engine.ptx.tree import Address, Function, Instruction, Register, Sink, Symbol, Vector, type_size
 
-#: What is no code: comments and texts.
-_NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"', re.DOTALL)
 #: A load from a parameter, with its guard.
 _LOAD = re.compile(r"(@!?[%\w$]+\s+)?\bld(?:\.[\w:]+)*?\.param\b[\w.:]*\s+([^;\[]+?)\s*,\s*\[\s*([%\w$]+)[^\]]*\]\s*;")
 _FLOATS = {2: "<e", 4: "<f", 8: "<d"}
@@ -34,8 +33,9 @@ def specialised_ptx(text: str, signature: KernelSignature, constants: Mapping[in
         for index, parameter, value in _constants(signature, constants)
     }
     loads = [each for each in function.instructions if not given.keys().isdisjoint(_symbols(each.operands))]
-    code = _code(text)
-    start, end = _body(code, signature.name)
+    code = code_of(text)
+    start = dict(entry_bodies(code))[signature.name]
+    end = closing(code, start, "{", "}")
     found = [each for each in _LOAD.finditer(code, start, end) if each[3] in given]
     if len(found) != len(loads):
         raise _not_loaded(next(iter(given.values()))[0])
@@ -45,11 +45,6 @@ def specialised_ptx(text: str, signature: KernelSignature, constants: Mapping[in
         parts += [text[done : place.start()], " ".join(f"{place[1] or ''}{move}" for move in moves)]
         done = place.end()
     return "".join([*parts, text[done:]])
-
-
-def _code(text: str) -> str:
-    """Return a text with spaces in place of its comments and strings."""
-    return _NO_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
 
 
 def _packed(parameter: KernelParameter, value: object) -> bytes:
@@ -79,22 +74,6 @@ def _symbols(operands: object) -> Iterator[str]:
             yield operand.base.name
         else:
             yield from _symbols(getattr(operand, "elements", ()))
-
-
-def _body(code: str, entry: str) -> tuple[int, int]:
-    """Return where the body of an entry point begins and ends."""
-    head = re.search(rf"\.entry\s+{re.escape(entry)}(?![\w$])(?:[^{{;]|\.pragma\s*;)*\{{", code)
-    assert head is not None  # as the parser found it
-    return head.end(), _closing(code, head.end(), "{", "}")
-
-
-def _closing(code: str, place: int, opening: str, closing: str) -> int:
-    """Return where the bracket closes that was opened before `place`; the end when it doesn't."""
-    depth = 1
-    while place < len(code) and depth:
-        depth += (code[place] == opening) - (code[place] == closing)
-        place += 1
-    return place
 
 
 def _not_loaded(parameter: KernelParameter) -> KernelError:
@@ -134,9 +113,9 @@ def specialised_cuda(text: str, signature: KernelSignature, constants: Mapping[i
     The parameters get other names, and lines keep their numbers. None when a search doesn't find one definition with
     all parameters: a macro may make it, or it may be in another file. KernelError when a number does not fit.
     """
-    code = _code(text)
+    code = code_of(text)
     heads = re.finditer(rf"\b__global__\b[^;{{}}]*?\b{re.escape(signature.name)}\s*\(", code)
-    lists = [(head.end(), _closing(code, head.end(), "(", ")")) for head in heads]
+    lists = [(head.end(), closing(code, head.end(), "(", ")")) for head in heads]
     bodies = [(start, end, found) for start, end in lists if (found := re.compile(r"\s*\{").match(code, end))]
     if len(bodies) != 1:
         return None

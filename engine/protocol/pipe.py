@@ -71,6 +71,7 @@ def connect(
     *,
     profiling: ProfilingLevel = ProfilingLevel.PER_BLOCK,
     time_step_s: float = 1 / 60,
+    plain_edges: bool = False,
 ) -> Client:
     """Run a patch by an engine in a process of its own, which `command` starts (`warploom engine`).
 
@@ -78,7 +79,7 @@ def connect(
     """
     transport = PipeTransport(patch, command)
     try:
-        transport.info = transport.ask(Open(device, profiling, time_step_s))
+        transport.info = transport.ask(Open(device, profiling, time_step_s, plain_edges))
         return Client(patch, transport)
     except BaseException:
         transport.close()

@@ -42,7 +42,8 @@ class Engine(Client):
     """Runs a patch in this process and follows its edits.
 
     `device` is "auto", "host", "cuda:0" or an open device, which then stays the caller's. DeviceError when it cannot
-    be used. Kernels of neighbouring blocks are fused unless `fuse` is False.
+    be used. Kernels of neighbouring blocks are fused unless `fuse` is False. With `plain_edges`, no kernel on a CUDA
+    device begins before those that it waits for are complete, see `open_device`.
     """
 
     def __init__(
@@ -53,8 +54,9 @@ class Engine(Client):
         profiling: ProfilingLevel = ProfilingLevel.PER_BLOCK,
         time_step_s: float = 1 / 60,
         fuse: bool = True,
+        plain_edges: bool = False,
     ) -> None:
-        local = LocalEngine(patch, device, profiling=profiling, time_step_s=time_step_s)
+        local = LocalEngine(patch, device, profiling=profiling, time_step_s=time_step_s, plain_edges=plain_edges)
         self.device = local.device
         self._local = local
         #: What runs the frames, for tests and benchmarks that run them one by one.
@@ -82,15 +84,16 @@ def open_engine(
     profiling: ProfilingLevel,
     time_step_s: float = 1 / 60,
     fuse: bool = True,
+    plain_edges: bool = False,
 ) -> Client:
     """Run a patch in this process or, with a `command` such as "warploom engine", in the process that it starts."""
     if command is None:
-        return Engine(patch, device, profiling=profiling, time_step_s=time_step_s, fuse=fuse)
+        return Engine(patch, device, profiling=profiling, time_step_s=time_step_s, fuse=fuse, plain_edges=plain_edges)
     try:
         words = shlex.split(command)
     except ValueError as problem:
         raise DeviceError(f"engine command must be one that runs, got {command}: {problem}") from problem
-    client = connect(patch, words, device, profiling=profiling, time_step_s=time_step_s)
+    client = connect(patch, words, device, profiling=profiling, time_step_s=time_step_s, plain_edges=plain_edges)
     if not fuse:
         client.post(SetFusing(False))
     return client
@@ -103,12 +106,22 @@ class LocalEngine:
     Questions are answered on the caller's thread.
     """
 
-    def __init__(self, patch: Patch, device: str | Device, *, profiling: ProfilingLevel, time_step_s: float) -> None:
+    def __init__(
+        self,
+        patch: Patch,
+        device: str | Device,
+        *,
+        profiling: ProfilingLevel,
+        time_step_s: float,
+        plain_edges: bool = False,
+    ) -> None:
         if not isinstance(patch, Patch):
             raise PatchError(f"engine must have a Patch, got {shown(patch)}; `load_patch` opens a file")
         if not hasattr(device, "info"):
             check_name(device)  # what is neither a name nor a device is refused here
-        self._own_device = open_device(device) if isinstance(device, str) else None
+        if plain_edges and not isinstance(device, str):
+            raise DeviceError("plain_edges must be given to open_device, got it with a device that is open")
+        self._own_device = open_device(device, plain_edges=plain_edges) if isinstance(device, str) else None
         self.device: Device = self._own_device or device  # type: ignore[assignment]  # one of the two is a Device
         self.info: DeviceInfo = self.device.info
         self._patch = patch

@@ -139,7 +139,11 @@ class _Server:
                 if self._engine is not None:
                     raise WarploomError("engine must be opened once, got a second time")
                 self._engine = LocalEngine(
-                    self._patch, question.device, profiling=question.profiling, time_step_s=question.time_step_s
+                    self._patch,
+                    question.device,
+                    profiling=question.profiling,
+                    time_step_s=question.time_step_s,
+                    plain_edges=question.plain_edges,
                 )
                 answer = self._engine.info
             elif self._engine is None:

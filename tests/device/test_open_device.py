@@ -65,3 +65,10 @@ def test_without_bindings_or_gpu_the_reason_is_plain(hidden: str, reason: str) -
     environment = os.environ | {"CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     result = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
+
+
+def test_the_host_takes_plain_edges() -> None:
+    """It has no others."""
+    device = open_device("host", plain_edges=True)
+    assert device.info.name == "host"
+    device.close()

@@ -16,7 +16,7 @@ from engine.device.cuda.launch import argument_pointers, check_launch
 from engine.device.cuda.memory import CudaMemory, CudaPinnedArray, adopt, allocate
 from engine.device.cuda.module import CudaModule, own_kernel
 from engine.device.cuda.ownership import DriverObjects
-from engine.device.cuda.probe import describe, start_driver, why_unusable
+from engine.device.cuda.probe import capability, describe, start_driver, why_unusable
 from engine.device.cuda.stream import CudaEvent, CudaStream, own_stream
 from engine.device.device import Buffer, launch_config, upload, whole_number
 from engine.device.external import described
@@ -26,6 +26,8 @@ from engine.device.protocol import BestCode, Issue, LoadedKernel, Memory, Stream
 from engine.diagnostics import DeviceError, KernelError
 
 _log = logging.getLogger(__name__)
+#: The oldest compute capability whose kernels can wait for those before them.
+_OLDEST_WITH_WAIT = (9, 0)
 
 _get_current = driver.cuCtxGetCurrent
 
@@ -36,7 +38,11 @@ class CudaDevice:
     Transfers and launches outside graphs use a stream of the device's own and run in the order of the calls.
     """
 
-    def __init__(self, ordinal: int = 0) -> None:
+    def __init__(self, ordinal: int = 0, *, plain_edges: bool = False) -> None:
+        """With `plain_edges`, each node of a graph begins when those that it waits for are complete.
+
+        Without, devices of compute capability 9.0 or later have programmatic edges between kernels.
+        """
         count = start_driver()
         if not 0 <= ordinal < count:
             raise DeviceError(f"CUDA device must be from cuda:0 to cuda:{count - 1}, got cuda:{ordinal}")
@@ -50,6 +56,7 @@ class CudaDevice:
         self._objects = DriverObjects()
         #: What optimises kernels in the background.
         self._jobs: weakref.WeakSet[OptimiserJob] = weakref.WeakSet()
+        self._has_programmatic_edges = not plain_edges and capability(self._handle) >= _OLDEST_WITH_WAIT
         self._closed = False
         self.activate()
         self._stream = self.create_stream()
@@ -125,7 +132,9 @@ class CudaDevice:
         """
         if not isinstance(image, (str, bytes)):
             raise KernelError(f"module must be PTX text or CUBIN bytes, got {type(image).__name__}")
-        module = CudaModule(self._objects, image, best, self.activate, self.info.limits)
+        module = CudaModule(
+            self._objects, image, best, self.activate, self.info.limits, may_wait=self._has_programmatic_edges
+        )
         if module.job is not None:
             self._jobs.add(module.job)
         return module

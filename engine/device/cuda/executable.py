@@ -12,7 +12,7 @@ from engine.device.cuda.errors import check
 from engine.device.cuda.launch import NativeLaunch
 from engine.device.cuda.many_updates import MANY, row, update_many
 from engine.device.cuda.memory import CudaPinnedArray
-from engine.device.cuda.module import own_kernel
+from engine.device.cuda.module import CudaKernel, own_kernel
 from engine.device.cuda.native_graph import NativeGraph
 from engine.device.cuda.native_nodes import copy_parameters
 from engine.device.cuda.ownership import DriverObjects, Holds
@@ -70,7 +70,8 @@ class CudaExecutable:
     ) -> None:
         """Give a kernel node new arguments, a new launch or another function; DeviceError, and no change, if unfit.
 
-        With the same kernel, argument block and launch as before, it costs one driver call, as `refresh` does.
+        With the same kernel, argument block and launch as before, it costs one driver call, as `refresh` does. A kernel
+        that doesn't wait is unfit where the graph was made with one that does: its edges may be programmatic.
         """
         name, prepared, *_ = self._prepared.get(node) or self._prepare(node)
         before = prepared.kernel
@@ -80,6 +81,9 @@ class CudaExecutable:
             self.refresh((node,))
             return
         own, changed = own_kernel(kernel), NativeLaunch()
+        made = self._work(node)
+        if isinstance(made, KernelWork) and isinstance(made.kernel, CudaKernel) and made.kernel.waits and not own.waits:
+            raise DeviceError(f"kernel {own.name} must wait for those before it, as {made.kernel.name} does")
         result = driver.cuGraphExecKernelNodeSetParams(self._handle, name, changed.set(own, config, arguments))
         check(result, f"changing a kernel node from {before.name} to {own.name}")
         self._prepared[node] = name, changed, changed.native, row(name, changed.native)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from cuda.bindings import driver
@@ -68,8 +69,15 @@ class CudaGraphBackend:
         native, work = self._native, record.work
         nodes = native.nodes
         before: list[Any] = []
+        early: list[Any] = []  # what the node waits for by programmatic edges
+        # In loops edges are plain: a kernel must be inactive when the next turn begins.
+        waits = _waits(work) and not self.tree.repeats[record.graph]
         for other in record.after:
-            before += nodes[other] or native.nodes_of(other)
+            handles = nodes[other] or native.nodes_of(other)
+            if waits and _waits(self.tree.nodes[other].work):
+                early += handles
+            else:
+                before += handles
         graph = native.graphs[record.graph]
         if graph is None:
             graph = native.graph(record.graph)
@@ -79,6 +87,8 @@ class CudaGraphBackend:
             result = driver.cuGraphAddKernelNode(graph, before, len(before), parameters)
             if result[0]:
                 check(result, f"adding kernel {kernel.name} to a graph")
+            if early:
+                native_nodes.change_edges(graph, early, [result[1]] * len(early), is_programmatic=True)
             self._images.hold(kernel.image)
             self._versions[node] = arguments.version
             nodes.append([result[1]])
@@ -118,6 +128,11 @@ class CudaGraphBackend:
         parameters = self._launch.copy(kernel, new.config, new.arguments)
         (handle,) = self._native.nodes_of(node)
         check(driver.cuGraphKernelNodeSetParams(handle, parameters), f"giving a node of a graph kernel {kernel.name}")
+        if _waits(old) != _waits(new):
+            edges = [(other, node) for other in self.tree.nodes[node].after]
+            edges += [(node, GraphNode(at)) for at, record in enumerate(self.tree.nodes) if node in record.after]
+            self._change_edges(edges, {}, remove=True)
+            self._change_edges(edges, {node: new})
         self._versions[node] = new.arguments.version
         self._images.hold(kernel.image)
         self._images.drop(own_kernel(old.kernel).image)
@@ -195,15 +210,32 @@ class CudaGraphBackend:
 
     def _depend(self, node: GraphNode, others: Sequence[GraphNode], *, remove: bool) -> None:
         """Add dependencies of a node, or remove them."""
-        own = self._native.nodes_of(node)
-        pairs = [(before, after) for other in others for before in self._native.nodes_of(other) for after in own]
-        if pairs:
-            graph = self._native.graph(self.tree.nodes[node].graph)
-            change = driver.cuGraphRemoveDependencies if remove else driver.cuGraphAddDependencies
-            befores, afters = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-            check(change(graph, befores, afters, None, len(pairs)), f"changing what node {node} waits for")
+        self._change_edges([(other, node) for other in others], {}, remove=remove)
+
+    def _change_edges(
+        self, edges: Sequence[tuple[GraphNode, GraphNode]], works: Mapping[GraphNode, Work], *, remove: bool = False
+    ) -> None:
+        """Add edges, or remove them; `works` are those that differ from the tree's."""
+        nodes, native = self.tree.nodes, self._native
+        for is_programmatic in (False, True):
+            pairs: list[tuple[Any, Any]] = []
+            for edge in edges:
+                wait = all(_waits(works.get(node, nodes[node].work)) for node in edge)
+                if is_programmatic is (wait and not self.tree.repeats[nodes[edge[1]].graph]):
+                    pairs += product(*map(native.nodes_of, edge))
+            if pairs:
+                graph = native.graph(nodes[edges[0][1]].graph)
+                befores, afters = zip(*pairs, strict=True)
+                native_nodes.change_edges(
+                    graph, list(befores), list(afters), is_programmatic=is_programmatic, remove=remove
+                )
 
     def _drop_kernel(self, node: GraphNode, work: Work) -> None:
         if self._versions.pop(node, None) is not None:
             assert isinstance(work, KernelWork)
             self._images.drop(own_kernel(work.kernel).image)
+
+
+def _waits(work: Work) -> bool:
+    """Return whether a node is a kernel that waits: between two that do, outside of loops, edges are programmatic."""
+    return type(work) is KernelWork and own_kernel(work.kernel).waits

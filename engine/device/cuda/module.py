@@ -11,6 +11,7 @@ from typing import Any
 from cuda.bindings import driver
 
 from engine.device import optimiser
+from engine.device.cuda.cubin import waiting_kernels
 from engine.device.cuda.errors import check, device_error
 from engine.device.cuda.ownership import DriverObjects, Shared
 from engine.device.cuda.probe import driver_version
@@ -21,6 +22,8 @@ from engine.device.protocol import BestCode, LaunchConfig, LoadedKernel
 from engine.diagnostics import DeviceError, KernelError
 from engine.processes.pool import run_in_background
 from engine.ptx import KernelParameter, KernelSignature, read_signatures
+from engine.ptx.text import code_of, entry_bodies
+from engine.ptx.waits import waiting_ptx
 
 _Result = driver.CUresult
 _Option = driver.CUjit_option
@@ -48,7 +51,8 @@ _BAD_IMAGE = frozenset(
 class CudaKernel:
     """One entry point; `resources` counts static shared memory only.
 
-    A kernel that was compiled quickly gets another `handle` when it is optimised; `is_exchanged` then.
+    A kernel that was compiled quickly gets another `handle` when it is optimised; `is_exchanged` then. One that `waits`
+    does so first of all, until the kernels before it in a graph are complete, and may begin before they are.
     """
 
     __slots__ = (
@@ -63,6 +67,7 @@ class CudaKernel:
         "name",
         "parameters",
         "resources",
+        "waits",
     )
 
     def __init__(
@@ -72,10 +77,13 @@ class CudaKernel:
         name: str,
         parameters: tuple[KernelParameter, ...],
         limits: MultiprocessorLimits | None,
+        *,
+        waits: bool,
     ) -> None:
         self.image = image
         self._limits = limits
         self.name = name
+        self.waits = waits
         self.parameters = parameters
         self.argument_sizes = tuple(parameter.size_bytes for parameter in parameters)
         self.is_exchanged = False
@@ -148,11 +156,18 @@ class CudaModule:
         best: BestCode | None = None,
         activate: Callable[[], None] = lambda: None,
         limits: MultiprocessorLimits | None = None,
+        *,
+        may_wait: bool = False,
     ) -> None:
-        """`activate` makes the context current on a thread; `limits` are those of the device's multiprocessors."""
+        """`activate` makes the context current on a thread; `limits` are those of the device's multiprocessors.
+
+        Kernels may wait on devices that have programmatic edges.
+        """
         self._objects = objects
         self._lock = threading.Lock()
-        handles = self._handles = [_load(image, None if best is None else _QUICK)]
+        self._may_wait = may_wait
+        handle, waits = _load(image, None if best is None else _QUICK, may_wait=may_wait)
+        handles = self._handles = [handle]
 
         def unload() -> None:
             # A launch that is still running may use this code.
@@ -167,7 +182,7 @@ class CudaModule:
         for name, function in _functions(handles[0]).items():
             signature = declared.get(name)
             parameters = signature.parameters if signature else _parameters(function, name)
-            self._kernels[name] = CudaKernel(self._image, function, name, parameters, limits)
+            self._kernels[name] = CudaKernel(self._image, function, name, parameters, limits, waits=name in waits)
         #: The job that optimises the kernels; None when there is none.
         self.job: OptimiserJob | None = None
         #: Whether the kernels run the best code.
@@ -216,11 +231,13 @@ class CudaModule:
                 return
             self._image.hold()
         try:
-            handle = _load(run_in_background(best.ptx))
+            handle, waits = _load(run_in_background(best.ptx), may_wait=self._may_wait)
             self._handles.append(handle)
             functions = _functions(handle)
             # What was launched must still be possible.
             kernels = self._kernels.values()
+            if any(kernel.waits and kernel.name not in waits for kernel in kernels):
+                return
             if best.is_free or all(_max_threads(functions[k.name], k.name) >= k.max_threads for k in kernels):
                 for kernel in kernels:
                     kernel.exchange(functions[kernel.name], best.elements_per_thread)
@@ -263,7 +280,18 @@ def _functions(module: Any) -> dict[str, Any]:
     return {name: check(driver.cuModuleGetFunction(module, name.encode()), f"loading kernel {name}") for name in names}
 
 
-def _load(image: str | bytes, level: int | None = None) -> Any:
+def _load(image: str | bytes, level: int | None = None, *, may_wait: bool) -> tuple[Any, frozenset[str]]:
+    """Load a module, with kernels that wait if they may; return it with the names of those that do."""
+    if may_wait and isinstance(image, str) and (waiting := waiting_ptx(image)) is not None:
+        try:
+            return _load_as_it_is(waiting, level), frozenset(name for name, _ in entry_bodies(code_of(image)))
+        except KernelError:
+            pass  # wrong, or right for an older target only
+    handle = _load_as_it_is(image, level)
+    return handle, waiting_kernels(image) if may_wait and isinstance(image, bytes) else frozenset()
+
+
+def _load_as_it_is(image: str | bytes, level: int | None) -> Any:
     error_log = bytearray(_LOG_BYTES)
     options = {
         _Option.CU_JIT_ERROR_LOG_BUFFER: error_log,

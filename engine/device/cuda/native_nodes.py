@@ -22,6 +22,20 @@ _KINDS = {
     ConditionalKind.WHILE: driver.CUgraphConditionalNodeType.CU_GRAPH_COND_TYPE_WHILE,
 }
 
+#: The node after such an edge begins when all thread blocks of the kernel before it have begun. It waits itself.
+_PROGRAMMATIC = driver.CUgraphEdgeData()
+_PROGRAMMATIC.type = int(driver.CUgraphDependencyType.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC)
+_PROGRAMMATIC.from_port = 2  # CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER
+
+
+def change_edges(
+    graph: Any, before: list[Any], after: list[Any], *, is_programmatic: bool, remove: bool = False
+) -> None:
+    """Let nodes wait for others, a pair at each place of both lists, or no longer wait."""
+    change = driver.cuGraphRemoveDependencies if remove else driver.cuGraphAddDependencies
+    kind = [_PROGRAMMATIC] * len(before) if is_programmatic else None
+    check(change(graph, before, after, kind, len(before)), "changing what a node of a graph waits for")
+
 
 def add_memset(graph: Any, context: Any, work: MemsetWork, before: list[Any]) -> list[Any]:
     """Add nodes that fill memory; DeviceError when it is too small."""

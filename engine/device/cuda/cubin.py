@@ -1,0 +1,64 @@
+"""Which kernels of a CUBIN wait first, as their machine code tells."""
+
+import struct
+
+from engine.diagnostics import KernelError
+
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+_NO_BITS = 8  # a section that takes no place in the file
+_TEXT = ".text."
+#: An instruction has 16 bytes. It begins with its operation (9 bits), the kind of its operands (3) and its guard (4).
+_INSTRUCTION_BYTES, _OPERATION = 16, 0x1FF
+#: ACQBULK, with no guard: what `griddepcontrol.wait` becomes.
+_WAIT = 0x782E
+#: What reads no memory but the kernel's arguments and constants, and never branches: compilers move it before the wait.
+_HARMLESS = frozenset(
+    {
+        *(0x119, 0x005, 0x1C3),  # S2R, CS2R, S2UR
+        *(0x182, 0x0B9, 0x1AC),  # LDC, ULDC, LDCU
+        *(0x002, 0x082, 0x0CA, 0x007, 0x087),  # MOV, UMOV, R2UR, SEL, USEL
+        *(0x010, 0x036, 0x090, 0x011, 0x091),  # IADD3, VIADD, UIADD3, LEA, ULEA
+        *(0x024, 0x025, 0x0A4, 0x0A5, 0x013),  # IMAD, IMAD.WIDE, UIMAD, UIMAD.WIDE, IABS
+        *(0x012, 0x092, 0x019, 0x099),  # LOP3, ULOP3, SHF, USHF
+        *(0x00C, 0x08C, 0x118),  # ISETP, UISETP, NOP
+        *(0x020, 0x021, 0x023, 0x031, 0x035, 0x045),  # FMUL, FADD, FFMA, HFMA2, HFMA2.MMA, I2FP
+    }
+)
+
+
+def waiting_kernels(cubin: bytes) -> frozenset[str]:
+    """Return the kernels that do nothing to memory before they wait for what was launched before them.
+
+    The encoding is that of compute capability 9.0 to 12.x. KernelError when the file is cut off.
+    """
+    try:
+        sections = _sections(cubin)
+        return frozenset(name.removeprefix(_TEXT) for name, code in sections.items() if _waits_first(code))
+    except (struct.error, ValueError, IndexError) as problem:
+        raise KernelError(f"module must be a whole CUBIN, got one that can't be read: {problem}") from None
+
+
+def _sections(cubin: bytes) -> dict[str, bytes]:
+    """Return the sections with code by their names."""
+    if cubin[:5] != b"\x7fELF\x02":  # what else the driver takes, such as a fat binary
+        return {}
+    (offset,) = struct.unpack_from("<Q", cubin, 0x28)
+    size, count, names = struct.unpack_from("<HHH", cubin, 0x3A)
+    headers = [_SECTION.unpack_from(cubin, offset + index * size) for index in range(count)]
+    found = {}
+    for header in headers:
+        start = headers[names][4] + header[0]
+        name = cubin[start : cubin.index(b"\0", start)].decode(errors="replace")
+        if name.startswith(_TEXT) and header[1] != _NO_BITS:
+            found[name] = cubin[header[4] : header[4] + header[5]]
+    return found
+
+
+def _waits_first(code: bytes) -> bool:
+    for place in range(0, len(code) - _INSTRUCTION_BYTES + 1, _INSTRUCTION_BYTES):
+        (word,) = struct.unpack_from("<H", code, place)
+        if word == _WAIT:
+            return True
+        if word & _OPERATION not in _HARMLESS:
+            return False
+    return False

@@ -1,0 +1,28 @@
+"""PTX and CUDA C++ as text: what of it is code, where brackets close, and where the kernels of PTX begin."""
+
+import re
+from collections.abc import Iterator
+
+#: What is no code: comments and texts.
+_NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"', re.DOTALL)
+_ENTRY = re.compile(r"\.entry\s+([\w$%]+)(?:[^{;]|\.pragma\s*;)*\{")
+
+
+def code_of(text: str) -> str:
+    """Return a text with spaces in place of its comments and strings."""
+    return _NO_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+
+
+def closing(code: str, place: int, opening: str, closer: str) -> int:
+    """Return the place after the bracket that closes what was opened before `place`; the end when it doesn't."""
+    depth = 1
+    while place < len(code) and depth:
+        depth += (code[place] == opening) - (code[place] == closer)
+        place += 1
+    return place
+
+
+def entry_bodies(code: str) -> Iterator[tuple[str, int]]:
+    """Give each entry point of PTX, as `code_of` returns it, with the place after its opening brace."""
+    for found in _ENTRY.finditer(code):
+        yield found[1], found.end()

@@ -1,0 +1,158 @@
+"""What programmatic edges save: chains of kernels, and examples, with them and with plain edges.
+
+    python -m tests.benchmarks.bench_edges --device cuda:0
+
+A chain is launched and waited for. The bare graph has plain edges and is made by driver calls alone; torch replays its
+own CUDAGraph of additions in place, where it is installed. Times are medians; all of a row are measured in turns, so
+that ratios hold within one run.
+"""
+
+import argparse
+import ctypes
+import threading
+import time
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+from cuda.bindings import driver
+
+from engine import Engine, ProfilingLevel, open_device
+from engine.device.cuda.errors import check
+from engine.patch.files import load_patch
+from tests.benchmarks.bench_frame import EXAMPLES, chain
+
+SETTLE_S = 0.5
+LENGTHS = (3, 10, 20, 100, 1000)
+NAMES = ("particles", "photo", "mandelbrot", "jacobi")
+_PTX = """
+.version 7.0
+.target sm_75
+.address_size 64
+.visible .entry add(.param .u64 p, .param .u32 n) {
+    .reg .b64 %x<3>; .reg .b32 %i<5>; .reg .f32 %f; .reg .pred %p;
+    ld.param.u64 %x0, [p]; ld.param.u32 %i4, [n];
+    mov.u32 %i0, %ctaid.x; mov.u32 %i1, %ntid.x; mov.u32 %i2, %tid.x; mad.lo.u32 %i3, %i0, %i1, %i2;
+    setp.ge.u32 %p, %i3, %i4; @%p ret;
+    mad.wide.u32 %x1, %i3, 4, %x0; ld.global.f32 %f, [%x1]; add.f32 %f, %f, 0f3F800000; st.global.f32 [%x1], %f; ret;
+}
+"""
+
+
+def bare_chain(length: int) -> Callable[[], object]:
+    """Return a launch of a chain of kernels with plain edges, made by the driver alone, that waits for its end."""
+    module = check(driver.cuModuleLoadData(_PTX.encode() + b"\0"), "loading")
+    function = check(driver.cuModuleGetFunction(module, b"add"), "finding")
+    memory = check(driver.cuMemAlloc(4096), "allocating")
+    values = (ctypes.c_uint64(int(memory)), ctypes.c_uint32(1024))
+    addresses = (ctypes.c_void_p * 2)(*map(ctypes.addressof, values))
+    graph, before = check(driver.cuGraphCreate(0), "making a graph"), []
+    for _ in range(length):
+        work = driver.CUDA_KERNEL_NODE_PARAMS()
+        work.func, work.kernelParams = function, ctypes.addressof(addresses)
+        work.gridDimX, work.blockDimX = 4, 256
+        work.gridDimY = work.gridDimZ = work.blockDimY = work.blockDimZ = 1
+        before = [check(driver.cuGraphAddKernelNode(graph, before, len(before), work), "adding")]
+    executable = check(driver.cuGraphInstantiate(graph, 0), "instantiating")
+    stream = check(driver.cuStreamCreate(1), "making a stream")
+
+    def run() -> None:
+        driver.cuGraphLaunch(executable, stream)
+        driver.cuStreamSynchronize(stream)
+
+    return run
+
+
+def torch_chain(length: int) -> Callable[[], object] | None:
+    """Return a replay of torch's graph of additions, that waits for its end; None where torch is not installed."""
+    try:
+        import torch
+    except ImportError:
+        return None
+    if not torch.cuda.is_available():
+        return None
+    numbers = torch.ones(1024, device="cuda")
+    for _ in range(3):
+        numbers.add_(1.0)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(length):
+            numbers.add_(1.0)
+
+    def run() -> None:
+        graph.replay()
+        torch.cuda.synchronize()
+
+    return run
+
+
+def launch(engine: Engine) -> None:
+    """Launch an engine's graph and wait for its end, without the rest of a frame."""
+    compiled, stream = engine.core.updates.compiled, engine.core.stream
+    assert compiled is not None
+    compiled.launch(stream)
+    stream.synchronize()
+
+
+def medians(calls: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+    """Return the median time of each call in microseconds; they are made in turns."""
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for repeat in range(repeats + 10):
+        for name, call in calls.items():
+            start = time.perf_counter()
+            call()
+            if repeat >= 10:
+                times[name].append(time.perf_counter() - start)
+    return {name: median(found) * 1e6 for name, found in times.items()}
+
+
+def settle(calls: Iterable[Callable[[], object]]) -> None:
+    """Make calls until optimised code has taken over from quickly compiled code."""
+    until = time.perf_counter() + SETTLE_S
+    while time.perf_counter() < until or any(thread.name == "warploom-optimiser" for thread in threading.enumerate()):
+        for call in calls:
+            call()
+
+
+def row(label: str, times: dict[str, float], base: str) -> None:
+    """Print times, each with its ratio to one of them."""
+    print(f"{label:>12}", *(f"  {name} {found:8.1f} us {found / times[base]:5.2f} x" for name, found in times.items()))
+
+
+def main() -> None:
+    """Run everything on the device named on the command line."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--device", default="cuda:0")
+    name = parser.parse_args().device
+    print(open_device(name).info.title)
+    for length in LENGTHS:
+        with ExitStack() as opened:
+            engines = {
+                label: opened.enter_context(
+                    Engine(chain(length), name, profiling=ProfilingLevel.NONE, fuse=False, plain_edges=plain)
+                )
+                for label, plain in (("plain edges", True), ("programmatic", False))
+            }
+            calls: dict[str, Callable[[], object]] = {"bare": bare_chain(length)}
+            if replay := torch_chain(length):
+                calls["torch"] = replay
+            for label, engine in engines.items():
+                engine.step()
+                calls[f"frame, {label}"] = engine.step
+                calls[f"launch, {label}"] = partial(launch, engine)
+            row(f"{length} kernels", medians(calls, 300 if length <= 100 else 60), "bare")
+    for example in NAMES:
+        with ExitStack() as opened:
+            calls = {}
+            for label, plain in (("plain edges", True), ("programmatic", False)):
+                patch = load_patch(Path(EXAMPLES) / f"{example}.loom")
+                engine = opened.enter_context(Engine(patch, name, profiling=ProfilingLevel.NONE, plain_edges=plain))
+                calls[label] = engine.step
+            settle(calls.values())
+            row(example, medians(calls, 150), "plain edges")
+
+
+if __name__ == "__main__":
+    main()

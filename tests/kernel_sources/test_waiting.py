@@ -1,0 +1,117 @@
+"""CUDA C++ whose kernels begin with a wait, and which of the compiled kernels do."""
+
+from pathlib import Path
+
+import pytest
+
+from engine.device.cuda.cubin import waiting_kernels
+from engine.diagnostics import KernelError
+from engine.kernel_sources.image import KERNELS_FOLDER
+from engine.kernel_sources.nvrtc import compile_cuda, toolkit_folders
+from engine.kernel_sources.waiting import WAIT, waiting_cuda
+
+
+def compiled(source: str, architecture: str = "sm_90") -> frozenset[str]:
+    """Return the kernels of a source that wait, as its machine code tells."""
+    made = compile_cuda(source, Path("k.cu"), architecture, [])
+    assert made.cubin is not None
+    return waiting_kernels(made.cubin)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        'extern "C" __global__ void k(int* p) {',
+        'extern "C" __global__ __launch_bounds__(256, 2) void k(int* p)\n{',
+        'extern "C" void __global__ k(int* p /* { ; */) // {\n  {',
+        'extern "C" __global__ void k(int* p = {}, int q = sizeof(int[2])) {',
+        "template <int N = (1 > 2)> __global__ void k(int* p) {",
+        "#define GLOBAL __global__ void none() {\n__global__ void k(int* p) {",
+        "#define TWO \\\n  __global__ void none() {\n__global__ void k(int* p) {",
+        "__global__ void k(int* p);\n__device__ int f() { return 1; }\n__global__ void k(int* p) {",
+        'const char* s = "__global__ void none() {"; __global__ void k(int* p) {',
+    ],
+)
+def test_the_wait_is_the_first_statement_of_a_kernel(before: str) -> None:
+    """Whatever stands before its body; nothing else changes."""
+    after = " if (p) { *p = 1; } }\n"
+    assert waiting_cuda(before + after, "sm_90") == before + WAIT + after
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__device__ void f(int* p) { *p = 1; }",
+        "// __global__ void k() {}",
+        "#define KERNEL(name) __global__ void name() {",
+        "__global__ void k(int* p);",
+        "int x = 1; __global__",
+    ],
+)
+def test_texts_without_a_kernel_have_none(text: str) -> None:
+    """Then they are compiled as they are."""
+    assert waiting_cuda(text, "sm_90") is None
+
+
+@pytest.mark.parametrize("architecture", ["compute_90", "sm_89", "compute_100", "sm_75"])
+def test_only_gpus_that_have_the_wait_get_it(architecture: str) -> None:
+    """PTX for the host device is the author's own."""
+    assert waiting_cuda("__global__ void k() {}", architecture) is None
+
+
+def test_each_kernel_is_told_by_its_machine_code() -> None:
+    """One that a macro makes does not wait; one that waits of its own accord does."""
+    source = """
+    #define KERNEL(name) extern "C" __global__ void name(int* p)
+    extern "C" __global__ void plain(int* p) { p[threadIdx.x] += 1; }
+    KERNEL(made) { p[threadIdx.x] += 1; }
+    KERNEL(own) { asm volatile("griddepcontrol.wait;" ::: "memory"); p[threadIdx.x] += 1; }
+    KERNEL(late) { p[threadIdx.x] += 1; asm volatile("griddepcontrol.wait;" ::: "memory"); }
+    KERNEL(seldom) { if (p) asm volatile("griddepcontrol.wait;" ::: "memory"); p[threadIdx.x] += 1; }
+    """
+    assert compiled(source) == {"plain", "own"}
+
+
+def test_kernels_whose_loads_overtake_the_wait_do_not_count() -> None:
+    """The compiler moves reads of what nothing may write, with `const __restrict__` and of textures."""
+    source = """
+    extern "C" __global__ void early(const float4* __restrict__ a, float4* __restrict__ out, const int* __restrict__ n)
+    {
+        float4 x = a[0], y = a[1], z = a[*n];
+        out[0] = make_float4(x.x + y.x, z.x, 0, 0);
+        out[1] = x;
+    }
+    extern "C" __global__ void texture(cudaTextureObject_t t, float* out) { *out = tex2D<float>(t, 0.5f, 0.5f); }
+    extern "C" __global__ void usual(const float* a, float* out) { *out = a[0] + a[1]; }
+    """
+    assert compiled(source) == {"usual"}
+
+
+def test_mistakes_show_the_source_as_it_is() -> None:
+    """The statement that was put in is not in the message."""
+    with pytest.raises(KernelError) as refused:
+        compiled('extern "C" __global__ void k(int* p) { *p = missing; }')
+    assert "griddepcontrol" not in str(refused.value)
+    assert "__global__ void k(int* p) { *p = missing; }" in str(refused.value)
+
+
+@pytest.mark.parametrize("path", sorted(KERNELS_FOLDER.rglob("*.cu")), ids=lambda path: path.stem)
+def test_every_kernel_of_ours_waits(path: Path) -> None:
+    """So that edges between them are programmatic."""
+    made = compile_cuda(path.read_text(), path, "sm_90", [path.parent, KERNELS_FOLDER, *toolkit_folders()])
+    assert made.cubin is not None
+    assert waiting_kernels(made.cubin) == made_names(made.ptx)
+
+
+def made_names(ptx: str) -> frozenset[str]:
+    """Return the entry points of PTX."""
+    return frozenset(line.split(".entry ")[1].split("(")[0] for line in ptx.splitlines() if ".entry " in line)
+
+
+def test_a_file_that_is_cut_off_is_refused() -> None:
+    """What is no CUBIN at all is the driver's to refuse."""
+    made = compile_cuda('extern "C" __global__ void k(int* p) { *p = 1; }', Path("k.cu"), "sm_90", [])
+    assert made.cubin is not None
+    with pytest.raises(KernelError, match="must be a whole CUBIN"):
+        waiting_kernels(made.cubin[:70])
+    assert waiting_kernels(b"no CUBIN") == frozenset()
