@@ -120,11 +120,10 @@ def _reshape(placed: Placed) -> Node:
 
 def _slice(placed: Placed) -> Node:
     start, stop = placed.settings["start"], placed.settings["stop"]
-    found = placed.inputs["x"][start : stop or None]
-    if not found.type.size:
-        count = placed.inputs["x"].type.shape[0]
+    rows, count = slice(start, stop or None), placed.inputs["x"].type.shape[0]
+    if not range(*rows.indices(count)):
         raise SettingError("start", f"rows must be one or more, got none from {start} to {stop or count} of {count}")
-    return found
+    return placed.inputs["x"][rows]
 
 
 def _loss(loss: Callable[..., Node], *numbers: str) -> Callable[[Placed], Node]:

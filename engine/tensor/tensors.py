@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from engine.descriptions.checks import shown
 from engine.device.device import Device
 from engine.device.open import open_device
 from engine.device.protocol import Memory
 from engine.runtime.model.context import DeviceServices
-from engine.tensor_graphs.errors import ShapeMismatch
+from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_graphs.types import TensorType
 from engine.types import u32
 
@@ -25,6 +26,8 @@ class Tensors:
 
     def __init__(self, device: Device | str = "auto") -> None:
         """`device` is one that is open, and stays so when this is closed, or the name of one to open."""
+        if not (isinstance(device, str) or hasattr(device, "activate")):
+            raise InvalidOperation(f'device must be an open one or a name such as "host", got {shown(device)}')
         self._owns_device = isinstance(device, str)
         self.device = open_device(device) if isinstance(device, str) else device
         self.device.activate()

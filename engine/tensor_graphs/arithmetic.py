@@ -10,8 +10,9 @@ from math import prod
 from types import EllipsisType
 from typing import NoReturn, Self, SupportsIndex
 
+from engine.descriptions.checks import shown
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_graphs.shapes import indexed, whole_numbers, whole_shape
+from engine.tensor_graphs.shapes import indexed, real_number, whole_numbers, whole_shape
 from engine.tensor_graphs.types import TensorType
 from engine.types import DType, bf16, f16, f32
 
@@ -36,7 +37,13 @@ class Arithmetic:
 
     def elementwise(self, name: str, *others: Arithmetic | Number, numbers: Sequence[float] = ()) -> Self:
         """Apply an element-wise operation of the table in `operations/rules`."""
-        return self._call("Elementwise", self, *others, name=name, numbers=tuple(map(float, numbers)))
+        return self._call(
+            "Elementwise",
+            self,
+            *others,
+            name=name,
+            numbers=tuple([real_number(f"number of {name}", number, finite=False) for number in numbers]),
+        )
 
     def _reversed(self, name: str, first: Number) -> Self:
         """Apply an operation of the table to a number and this."""
@@ -288,8 +295,11 @@ class Arithmetic:
 
     def pad(self, *widths: tuple[int, int], value: float = 0.0) -> Self:
         """Return the elements with more of one value around; each axis has its number of those before and behind."""
+        if not all(isinstance(width, Sequence) and len(width) == 2 for width in widths):
+            raise InvalidOperation(f"padding must be two numbers for each axis, got {', '.join(map(shown, widths))}")
         low, high = (whole_numbers("padding", side) for side in ([w[0] for w in widths], [w[1] for w in widths]))
-        return self._call("Pad", self, low=low, high=high, interior=(0,) * len(widths), value=float(value))
+        number = real_number("value of the padding", value, finite=False)
+        return self._call("Pad", self, low=low, high=high, interior=(0,) * len(widths), value=number)
 
     def gather(self, indices: Arithmetic, axis: int = 0) -> Self:
         """Return slices along an axis, by their numbers: s32 or s64, whose axes take the axis's place.

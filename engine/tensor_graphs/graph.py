@@ -13,9 +13,10 @@ from typing import Any, ClassVar, NamedTuple, Self, TypedDict, Unpack
 
 import numpy as np
 
+from engine.descriptions.checks import shown
 from engine.ops.graph import Port
 from engine.tensor_graphs.arithmetic import Arithmetic, Number
-from engine.tensor_graphs.errors import InvalidOperation, MergeFailed, TensorError
+from engine.tensor_graphs.errors import InvalidOperation, MergeFailed, ShapeMismatch, TensorError
 from engine.tensor_graphs.types import FLOATS, TensorType
 from engine.types import DType
 
@@ -264,6 +265,9 @@ class Node(Operand):
 class TensorGraph:
     """Nodes in the order in which they were made, so each after its inputs."""
 
+    #: Whether tensors without elements are refused, as devices have none.
+    needs_elements: ClassVar[bool] = False
+
     def __init__(self) -> None:
         self._nodes: list[Node] = []
         #: The graph that took over its nodes.
@@ -296,8 +300,12 @@ class TensorGraph:
     ) -> Node:
         """Apply an operation; ShapeMismatch or InvalidOperation, with the line of the user's code, when it can't be."""
         origin = origin or caller()
+        if not isinstance(operation, Operation):
+            raise InvalidOperation(f"operation must be an Operation, got {shown(operation)}")
         try:
             type_ = operation.result(*(node.type for node in inputs))
+            if self.needs_elements and type_.size == 0:
+                raise ShapeMismatch(f"tensor must have elements, got the shape {list(type_.shape)}")
             graph = self.root
             for node in inputs:
                 if node.graph is not graph:

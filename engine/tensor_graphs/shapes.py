@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import prod
+from math import isfinite, prod
+from numbers import Real
 from operator import index as whole
 from types import EllipsisType
 from typing import Any, SupportsIndex
 
+from engine.descriptions.checks import shown
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
 from engine.types import Shape
 
@@ -18,6 +20,13 @@ def whole_number(subject: str, value: SupportsIndex) -> int:
         return whole(value)
     except TypeError:
         raise InvalidOperation(f"{subject} must be a whole number, got {value!r}") from None
+
+
+def real_number(subject: str, value: object, *, finite: bool = True) -> float:
+    """Return a real number, if wanted a finite one; InvalidOperation, which names it, for anything else."""
+    if isinstance(value, Real) and (not finite or isfinite(value)):
+        return float(value)
+    raise InvalidOperation(f"{subject} must be a {'finite ' * finite}number, got {shown(value)}")
 
 
 def whole_numbers(subject: str, values: Iterable[Any]) -> tuple[int, ...]:
@@ -49,7 +58,10 @@ def indexed(
     starts, sizes, steps, kept = [], [], [], []
     for each, there in zip([*index[:at], *missing, *index[at + 1 :]], shape, strict=True):
         if isinstance(each, slice):
-            start, stop, step = each.indices(there)
+            try:
+                start, stop, step = each.indices(there)
+            except TypeError:
+                raise InvalidOperation(f"slice must have whole numbers, got {each}") from None
             if step < 1:
                 raise InvalidOperation(f"step of an index must be above 0, got {step}")
             size = len(range(start, stop, step))

@@ -66,6 +66,8 @@ class LazyGraph(TensorGraph):
     It belongs to the thread that made it. Combining tensors of two graphs merges the smaller one into the larger one.
     """
 
+    needs_elements = True
+
     def __init__(self, device: str) -> None:
         super().__init__()
         self.device = device

@@ -13,6 +13,7 @@ from weakref import ref
 import numpy as np
 import numpy.typing as npt
 
+from engine.descriptions.checks import shown
 from engine.diagnostics import DeviceError
 from engine.tensor.lazy.devices import LazyDevice, adopted, element_type, lazy_device
 from engine.tensor.lazy.execution import compute
@@ -26,7 +27,7 @@ from engine.tensor_graphs.inspection import NodeInfo, graph_dot, graph_svg, grap
 from engine.tensor_graphs.operations.leaves import Constant, Leaf
 from engine.tensor_graphs.operations.random import SEED, Random
 from engine.tensor_graphs.ordering import topological_order
-from engine.tensor_graphs.shapes import whole_number, whole_numbers
+from engine.tensor_graphs.shapes import real_number, whole_number, whole_numbers
 from engine.tensor_graphs.types import FLOATS, TensorType
 from engine.types import DType, Shape, f32, f64
 
@@ -94,7 +95,11 @@ class Tensor(Operand):
     @classmethod
     def full(cls, shape: Sequence[int], value: float, *, dtype: DType = f32, device: str = "auto") -> Tensor:
         """Return a tensor of one value throughout."""
-        return cls._made(Constant(float(value), TensorType(_shape(shape), dtype)), device)
+        type_ = TensorType(_shape(shape), _element_type(dtype))
+        number = real_number("value", value)
+        if type_.dtype.kind in ("integer", "boolean") and not _is_within(type_.dtype, number):
+            raise InvalidOperation(f"value must be one that {type_.dtype} can hold, got {value}; give another dtype")
+        return cls._made(Constant(number, type_), device)
 
     @classmethod
     def zeros(cls, shape: Sequence[int], *, dtype: DType = f32, device: str = "auto") -> Tensor:
@@ -115,7 +120,7 @@ class Tensor(Operand):
         if not 0 <= whole_number("seed", seed) < 1 << 32:
             raise InvalidOperation(f"seed must be at least 0 and below 2**32, got {seed}")
         node = cls._made(Constant(float(seed), SEED), device)._node()
-        return cls(node.graph.add(Random(TensorType(_shape(shape), dtype)), [node]))
+        return cls(node.graph.add(Random(TensorType(_shape(shape), _element_type(dtype))), [node]))
 
     @classmethod
     def randn(cls, shape: Sequence[int], *, seed: int = 0, dtype: DType = f32, device: str = "auto") -> Tensor:
@@ -302,6 +307,8 @@ def execute(tensors: Iterable[Tensor]) -> None:
     """Compute several tensors at once: what they share is computed once."""
     by_graph: dict[LazyGraph, list[LazyNode]] = {}
     for tensor in tensors:
+        if not isinstance(tensor, Tensor):
+            raise InvalidOperation(f"what is executed must be tensors, got {shown(tensor)}")
         tensor._require_thread()
         by_graph.setdefault(tensor.graph, []).append(tensor._lazy)
     for graph, nodes in by_graph.items():
@@ -316,6 +323,20 @@ def _tensor_of(node: LazyNode) -> Tensor:
 
 def _remark(node: Node) -> str:
     return "computed" if isinstance(node, LazyNode) and node.value is not None else ""
+
+
+def _is_within(dtype: DType, number: float) -> bool:
+    """Whether whole numbers of an element type have this one."""
+    if dtype.kind == "boolean":
+        return number in (0, 1)
+    info = np.iinfo(dtype.numpy)
+    return number.is_integer() and info.min <= number <= info.max
+
+
+def _element_type(dtype: object) -> DType:
+    if not isinstance(dtype, DType):
+        raise InvalidOperation(f"dtype must be an element type such as f32, got {shown(dtype)}")
+    return dtype
 
 
 def _shape(sizes: Sequence[int]) -> Shape:

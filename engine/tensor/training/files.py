@@ -5,13 +5,16 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Mapping
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from engine.descriptions.checks import shown
 from engine.patch.files import write_atomically
 from engine.tensor_graphs.errors import InvalidOperation, TensorError
+from engine.tensor_graphs.shapes import real_number
 
 Array = np.ndarray[Any, Any]
 #: What the name of a quantised tensor's scale ends with.
@@ -26,7 +29,7 @@ class WeightsFileError(TensorError):
 
 def save_weights(path: str | Path, weights: Mapping[str, Array]) -> None:
     """Write weights to a .npz or .safetensors file, all or nothing; WeightsFileError when that can't be."""
-    path = Path(path)
+    path = as_path("file of weights", path)
     arrays = {name: np.asarray(array, order="C") for name, array in weights.items()}
     if _format(path) == ".npz":
         stream = io.BytesIO()
@@ -47,7 +50,7 @@ def save_weights(path: str | Path, weights: Mapping[str, Array]) -> None:
 
 def load_weights(path: str | Path) -> dict[str, Array]:
     """Read weights from a .npz or .safetensors file; quantised ones become f32. WeightsFileError when it can't be."""
-    path = Path(path)
+    path = as_path("file of weights", path)
     kind = _format(path)
     try:
         data = path.read_bytes()
@@ -75,9 +78,11 @@ def quantised(
     `dtype` is "i8" or "i16". A scale that isn't in `scales` is the smallest for which the largest weight fits.
     InvalidOperation when weights don't fit, or aren't finite.
     """
-    if dtype not in QUANTISED:
-        raise InvalidOperation(f"element type of quantised weights must be i8 or i16, got {dtype!r}")
-    kind, scales = QUANTISED[dtype], scales or {}
+    if not isinstance(dtype, str) or dtype not in QUANTISED:
+        raise InvalidOperation(f"element type of quantised weights must be i8 or i16, got {shown(dtype)}")
+    kind, scales = QUANTISED[dtype], {} if scales is None else scales
+    if not isinstance(scales, Mapping):
+        raise InvalidOperation(f"scales must be numbers by the names of weights, got {shown(scales)}")
     if unknown := scales.keys() - weights.keys():
         raise InvalidOperation(f"scales must be of weights that there are, got {', '.join(sorted(unknown))}")
     largest, found = np.iinfo(kind).max, dict[str, Array]()
@@ -85,7 +90,11 @@ def quantised(
         if not np.all(np.isfinite(array)):
             raise InvalidOperation(f"weights {name!r} must be finite to be quantised")
         size = float(np.max(np.abs(array), initial=0.0))
-        scale = np.float32(scales[name]) if name in scales else _smallest_scale(size, largest)
+        scale = (
+            np.float32(real_number(f"scale of {name!r}", scales[name]))
+            if name in scales
+            else _smallest_scale(size, largest)
+        )
         if not scale > 0:
             raise InvalidOperation(f"scale of {name!r} must be more than 0, got {scale}")
         numbers = np.rint(np.asarray(array, np.float64) / float(scale))
@@ -112,6 +121,13 @@ def dequantised(arrays: Mapping[str, Array]) -> dict[str, Array]:
         name: arrays[name] * np.float32(arrays[name + SCALE]) if name + SCALE in arrays else arrays[name]
         for name in names
     }
+
+
+def as_path(subject: str, path: object) -> Path:
+    """Return a path; InvalidOperation, which names it, for anything else."""
+    if not isinstance(path, str | PathLike):
+        raise InvalidOperation(f"{subject} must be a path, got {shown(path)}")
+    return Path(path)
 
 
 def _format(path: Path) -> str:

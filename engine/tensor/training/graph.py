@@ -10,11 +10,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from engine.descriptions.checks import shown
 from engine.device.device import Device
 from engine.tensor.program import Ancillary, EntryTime, Program
-from engine.tensor.program_block import Wanted
+from engine.tensor.program_block import MOST_TURNS, Wanted
 from engine.tensor.tensors import TensorBuffer, Tensors
-from engine.tensor.training.files import load_weights, quantised, save_weights
+from engine.tensor.training.files import as_path, load_weights, quantised, save_weights
 from engine.tensor.training.variables import Variables, as_numbers
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_graphs.graph import Node
@@ -23,7 +24,7 @@ from engine.tensor_graphs.networks.data import BATCHES, LOSSES, ORDER, TRAIN, da
 from engine.tensor_graphs.networks.functions import Function, Instruction, Role
 from engine.tensor_graphs.networks.instructions import function_code, node_names
 from engine.tensor_graphs.networks.network import LOSS, STEP, Network
-from engine.tensor_graphs.shapes import whole_number
+from engine.tensor_graphs.shapes import real_number, whole_number
 
 Array = np.ndarray[Any, Any]
 #: Arrays by the names of inputs.
@@ -91,7 +92,7 @@ class Graph:
 
     def steps(self, count: int, inputs: Inputs | None = None) -> None:
         """Train `count` times on one batch, all in one launch."""
-        count = _at_least_one("number of steps", count)
+        count = _at_least_one("number of steps", count, MOST_TURNS)
         if inputs:
             self.set_inputs(inputs)
         self._launch("step", count)
@@ -127,9 +128,11 @@ class Graph:
         """
         if self._data is None:
             raise InvalidOperation("data must be set by set_data before train")
-        steps, batch = _at_least_one("number of steps", steps), _at_least_one("batch size", batch)
+        steps, batch = _at_least_one("number of steps", steps, MOST_TURNS), _at_least_one("batch size", batch)
         count, _ = self._data
         if shuffle is not None:
+            if whole_number("seed of the shuffled order", shuffle) < 0:
+                raise InvalidOperation(f"seed of the shuffled order must be 0 or more, got {shuffle}")
             self._variables.write(ORDER, np.random.default_rng(shuffle).permutation(count))
         self._variables.resize(batch)
         self._launch(TRAIN, steps)
@@ -165,6 +168,8 @@ class Graph:
         """Set what a variable holds, such as weights, or the learning rate: `set("rate", 1e-4)`."""
         if self._variables.variable(name).role is Role.INPUT:
             raise InvalidOperation(f"input {name!r} must be set by set_inputs, which knows the batch")
+        if self._variables.variable(name).role is Role.NUMBER:
+            value = real_number(f"number {name!r}", value)
         self._variables.write(name, value)
 
     @property
@@ -175,6 +180,8 @@ class Graph:
     def set_weights(self, weights: Mapping[str, npt.ArrayLike]) -> None:
         """Set all weights; nothing is changed when a name or a shape is wrong, as the message says."""
         there = self.network.of_role(Role.WEIGHTS)
+        if not isinstance(weights, Mapping):
+            raise InvalidOperation(f"weights must be arrays by their names, got {shown(weights)}")
         missing, unknown = [*(there.keys() - weights.keys())], [*(weights.keys() - there.keys())]
         if missing or unknown:
             found = [f"none for {', '.join(sorted(missing))}"] * bool(missing)
@@ -214,16 +221,16 @@ class Graph:
         states = {name: arrays.pop(name) for name in [*arrays] if _is_kept(name)}
         there = self.network.of_role(Role.STATE)
         try:
+            states = {name: as_numbers(name, array) for name, array in states.items() if name in there}
             for name, array in states.items():
-                if name in there and array.shape != there[name].leaf.type.shape:
+                if array.shape != there[name].leaf.type.shape:
                     shape = list(there[name].leaf.type.shape)
                     raise ShapeMismatch(f"{name!r} must have the shape {shape}, got {list(array.shape)}")
             self.set_weights(arrays)
         except (InvalidOperation, ShapeMismatch) as problem:
             raise type(problem)(f"{path}: {problem}") from None
         for name, array in states.items():
-            if name in there:
-                self._variables.write(name, array)
+            self._variables.write(name, array)
 
     def leaf(self, name: str) -> Node:
         """Return what stands for a variable's contents in instructions of functions of your own."""
@@ -236,10 +243,10 @@ class Graph:
 
     def function(self, name: str) -> Function:
         """Return a function; InvalidOperation when there is none of the name."""
-        if name not in self._functions:
+        if not isinstance(name, str) or name not in self._functions:
             known = ", ".join(self._functions)
             remedy = "; build with an optimiser" if name in ("update", "step") else ""
-            raise InvalidOperation(f"function must be one of {known}, got {name!r}{remedy}")
+            raise InvalidOperation(f"function must be one of {known}, got {shown(name)}{remedy}")
         return self._functions[name]
 
     def function_code(self, name: str) -> str:
@@ -261,9 +268,12 @@ class Graph:
         return self._runnable(name, is_loop=False).program.ancillary(self.batch or 1)
 
     def dump_graphviz(self, path: str | Path, *, optimised: bool = True) -> None:
-        """Write the network, after or before the passes, as a DOT file."""
+        """Write the network, after or before the passes, as a DOT file; InvalidOperation when that can't be."""
         root = self.network.optimised if optimised else self.network.built
-        Path(path).write_text(graph_dot([root]), encoding="utf-8")
+        try:
+            as_path("DOT file", path).write_text(graph_dot([root]), encoding="utf-8")
+        except OSError as problem:
+            raise InvalidOperation(f"graph must be written to {path}, got: {problem}") from problem
 
     def close(self) -> None:
         """Free everything on the device."""
@@ -324,10 +334,11 @@ class _Runnable(NamedTuple):
         return _Runnable(program, [leaf.name for leaf in reads], outputs)
 
 
-def _at_least_one(subject: str, count: int) -> int:
+def _at_least_one(subject: str, count: int, most: int = 2**63 - 1) -> int:
     found = whole_number(subject, count)
-    if found < 1:
-        raise InvalidOperation(f"{subject} must be 1 or more, got {count}")
+    if not 1 <= found <= most:
+        rule = "1 or more" if found < 1 else f"at most {most}"
+        raise InvalidOperation(f"{subject} must be {rule}, got {count}")
     return found
 
 

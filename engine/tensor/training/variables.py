@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from engine.descriptions.checks import shown
 from engine.tensor.tensors import TensorBuffer, Tensors
 from engine.tensor_graphs.errors import ExecutionFailed, InvalidOperation, ShapeMismatch
 from engine.tensor_graphs.networks.functions import Role, Variable
@@ -50,6 +51,8 @@ class Variables:
 
         InvalidOperation or ShapeMismatch when one of them is wrong.
         """
+        if not isinstance(inputs, Mapping):
+            raise InvalidOperation(f"inputs must be arrays by their names, got {shown(inputs)}")
         there = [name for name, variable in self._variables.items() if variable.role is Role.INPUT]
         for name in inputs:
             if name not in there:
@@ -86,7 +89,7 @@ class Variables:
 
         ExecutionFailed for an input that wasn't given for it.
         """
-        if name not in self._given and self.variable(name).role is Role.INPUT:
+        if self.variable(name).role is Role.INPUT and name not in self._given:
             batch = f" for a batch of {self.batch}" if self.batch else ""
             raise ExecutionFailed(f"input {name!r} must be given{batch}, got none")
         view = self._views.get(name)
@@ -133,8 +136,8 @@ class Variables:
 
     def variable(self, name: str) -> Variable:
         """Return a variable; InvalidOperation when there is none of the name."""
-        if name not in self._variables:
-            raise InvalidOperation(f"variable must be one of {', '.join(self._variables)}, got {name!r}")
+        if not isinstance(name, str) or name not in self._variables:
+            raise InvalidOperation(f"variable must be one of {', '.join(self._variables)}, got {shown(name)}")
         return self._variables[name]
 
     def close(self) -> None:

@@ -38,6 +38,12 @@ def affine_names(name: str) -> tuple[str, str]:
     return f"{name}w", f"{name}b"
 
 
+class _Graph(TensorGraph):
+    """The nodes of a network, which is for a device."""
+
+    needs_elements = True
+
+
 class GraphBuilder:
     """Collects a network: what comes in, what is learned, and what is computed.
 
@@ -53,7 +59,7 @@ class GraphBuilder:
             raise InvalidOperation(f"seed must be 0 or more, got {seed}")
         self.dtype = dtype
         self._seed = seed
-        self._graph = TensorGraph()
+        self._graph = _Graph()
         self._inputs: dict[str, Node] = {}
         self._weights: dict[str, Node] = {}
         self._initial: dict[str, FirstWeights] = {}
@@ -129,6 +135,7 @@ class GraphBuilder:
     def keep(self, name: str, node: Node) -> Node:
         """Give a node a name by which its values can be read after each step, whatever it is fused with; return it."""
         self._check_new(name)
+        self._check_node("what is kept", node)
         self._kept[name] = node
         return node
 
@@ -144,6 +151,7 @@ class GraphBuilder:
 
     @root.setter
     def root(self, node: Node) -> None:
+        self._check_node("root", node)
         self._root = node
 
     def checked_root(self) -> Node:
@@ -170,6 +178,10 @@ class GraphBuilder:
             given = list(shape) if isinstance(shape, Iterable) else shape
             raise InvalidOperation(f"sizes of {name!r} must be whole numbers, 1 or more, got {shown(given)}")
         return sizes
+
+    def _check_node(self, subject: str, node: object) -> None:
+        if not isinstance(node, Node) or node.graph is not self._graph:
+            raise InvalidOperation(f"{subject} must be a node of this builder, got {shown(node)}")
 
     def _check_new(self, name: str) -> None:
         if not isinstance(name, str) or not name.isidentifier():

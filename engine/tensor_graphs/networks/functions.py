@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.descriptions.checks import shown
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_graphs.graph import Node, reachable
 from engine.tensor_graphs.networks.initialisations import FirstWeights
@@ -117,8 +118,15 @@ class Function:
     @staticmethod
     def of(name: str, instructions: Iterable[Instruction]) -> Function:
         """Return the function that does these one after another."""
+        if not isinstance(name, str) or not name.isidentifier():
+            raise InvalidOperation(f"name of a function must be an identifier, got {shown(name)}")
+        if not isinstance(instructions, Iterable):
+            raise InvalidOperation(f"function {name!r} must have a list of instructions, got {shown(instructions)}")
         made = Function(name)
         for instruction in instructions:
+            if not isinstance(instruction, Instruction):
+                rule = "instructions such as Write(target, value)"
+                raise InvalidOperation(f"function {name!r} must have {rule}, got {shown(instruction)}")
             made = made.then(Function(name, instruction.writes()), name)
         return made
 

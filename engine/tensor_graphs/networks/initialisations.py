@@ -87,10 +87,10 @@ class FirstWeights:
                 raise InvalidOperation(f"initialisation of {name!r} must be one of {known}, got {init!r}")
             return FirstWeights(name, shape, init, seed)
         try:
-            given = np.array(init, np.float64) if init is not None else None
-        except (TypeError, ValueError):
-            given = None
-        if given is None:
+            given = np.asarray(init)
+        except ValueError:  # rows of different lengths
+            given = np.asarray(None)
+        if given.dtype.kind not in "biuf":
             rule = "a name, a number or an array"
             raise InvalidOperation(f"initialisation of {name!r} must be {rule}, got {shown(init)}")
         if given.shape not in ((), shape):
@@ -98,7 +98,7 @@ class FirstWeights:
             raise ShapeMismatch(f"initialisation of {name!r} must have the shape {list(shape)}, got {found}")
         if not np.isfinite(given).all():
             raise InvalidOperation(f"initialisation of {name!r} must have finite numbers, got {shown(init)}")
-        return FirstWeights(name, shape, given, seed)
+        return FirstWeights(name, shape, np.array(given, np.float64), seed)
 
     def draw(self) -> Array:
         """Return the numbers, f64[shape]."""

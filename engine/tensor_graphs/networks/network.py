@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from engine.descriptions.checks import shown
 from engine.tensor_graphs.errors import InvalidOperation
 from engine.tensor_graphs.gradients import gradients
 from engine.tensor_graphs.graph import Node, TensorGraph, made_for, reachable
@@ -63,6 +64,8 @@ def build_network(builder: GraphBuilder, optimiser: Optimiser | None = None, *, 
     The loss is the sum over the batch, or with `average` the mean. Weights that aren't frozen are trained by the
     optimiser.
     """
+    if optimiser is not None and not isinstance(optimiser, Optimiser):
+        raise InvalidOperation(f"optimiser must be one such as SGD(0.1), got {shown(optimiser)}")
     root = builder.checked_root()
     made = TensorGraph()
     copies = copied([root, *builder.kept.values()], made)

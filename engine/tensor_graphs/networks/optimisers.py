@@ -7,7 +7,7 @@ Ranger is RAdam with the slow weights of Zhang et al., "Lookahead optimizer: k s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from functools import reduce
 from math import log
 from operator import add
@@ -15,7 +15,8 @@ from typing import Protocol
 
 from engine.tensor_graphs.errors import InvalidOperation
 from engine.tensor_graphs.graph import Node, made_for
-from engine.tensor_graphs.networks.schedules import CONSTANT, Schedule, require_steps
+from engine.tensor_graphs.networks.schedules import CONSTANT, Schedule, require_schedule, require_steps
+from engine.tensor_graphs.shapes import real_number
 from engine.types import f64
 
 
@@ -52,6 +53,16 @@ class Optimiser:
     clip_value: float | None = None
     clip_norm: float | None = None
     weight_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if item.type == "float" or (item.type == "float | None" and value is not None):
+                real_number(item.name, value)
+        for name in ("clip_value", "clip_norm", "weight_limit"):
+            if (limit := getattr(self, name)) is not None and limit <= 0:
+                raise InvalidOperation(f"{name} must be above 0, got {limit}; None sets no limit")
+        require_schedule("schedule", self.schedule)
 
     def step(self, weights: Sequence[Node], gradients: Sequence[Node], memory: Memory) -> list[Node]:
         """Return the weights after a step, in the order given."""
@@ -107,6 +118,7 @@ class Adam(Optimiser):
     epsilon: float = 1e-8
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name, beta in (("beta1", self.beta1), ("beta2", self.beta2)):
             if not 0 < beta < 1:
                 raise InvalidOperation(f"{name} must be above 0 and below 1, got {beta}")

@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import pi
 
+from engine.descriptions.checks import shown
 from engine.tensor_graphs.errors import InvalidOperation
 from engine.tensor_graphs.graph import Node
-from engine.tensor_graphs.shapes import whole_number
+from engine.tensor_graphs.shapes import real_number, whole_number
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Steps(Schedule):
 
     def __post_init__(self) -> None:
         require_steps("every", self.every)
+        _require_number("factor_of_each", self.factor_of_each)
 
     def factor(self, step: Node) -> Node | float:
         """Return the factor of a step."""
@@ -42,6 +44,9 @@ class Exponential(Schedule):
     """The rate is multiplied by `factor_of_each` after every step."""
 
     factor_of_each: float | Node
+
+    def __post_init__(self) -> None:
+        _require_number("factor_of_each", self.factor_of_each)
 
     def factor(self, step: Node) -> Node | float:
         """Return the factor of a step."""
@@ -57,6 +62,7 @@ class Cosine(Schedule):
 
     def __post_init__(self) -> None:
         require_steps("steps", self.steps)
+        _require_number("final", self.final)
 
     def factor(self, step: Node) -> Node | float:
         """Return the factor of a step."""
@@ -74,6 +80,8 @@ class Warmup(Schedule):
 
     def __post_init__(self) -> None:
         require_steps("steps", self.steps)
+        require_schedule("then", self.then)
+        _require_number("first", self.first)
 
     def factor(self, step: Node) -> Node | float:
         """Return the factor of a step."""
@@ -86,6 +94,17 @@ def require_steps(name: str, count: int | Node) -> None:
     """InvalidOperation, with the setting's name, unless it is a node or a whole number of steps, 1 or more."""
     if not isinstance(count, Node) and whole_number(name, count) < 1:
         raise InvalidOperation(f"{name} must be 1 or more, got {count}")
+
+
+def require_schedule(name: str, schedule: object) -> None:
+    """InvalidOperation, with the setting's name, unless it is a schedule."""
+    if not isinstance(schedule, Schedule):
+        raise InvalidOperation(f"{name} must be a schedule such as Cosine(1000), got {shown(schedule)}")
+
+
+def _require_number(name: str, value: object) -> None:
+    if not isinstance(value, Node):
+        real_number(name, value)
 
 
 #: The learning rate as it is.

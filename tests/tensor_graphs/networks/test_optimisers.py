@@ -194,7 +194,7 @@ def test_schedules(schedule: schedules.Schedule, expected: Callable[[int], float
     [
         (lambda: AdamW(beta1=1.0), "beta1 must be above 0 and below 1, got 1.0"),
         (lambda: RAdam(beta2=0.0), "beta2 must be above 0 and below 1, got 0.0"),
-        (lambda: AdamW(beta2=float("nan")), "beta2 must be above 0 and below 1, got nan"),
+        (lambda: AdamW(beta2=float("nan")), "beta2 must be a finite number, got nan"),
         (lambda: Ranger(beta1=-0.5), "beta1 must be above 0 and below 1, got -0.5"),
         (lambda: Ranger(every=0), "every must be 1 or more, got 0"),
         (lambda: schedules.Steps(0), "every must be 1 or more, got 0"),
