@@ -15,7 +15,7 @@ import numpy as np
 from engine.device.host.events import HostEvent, own_capture
 from engine.device.host.graph import stepper
 from engine.device.host.graph.instructions import MOST_BYTES, instructions
-from engine.device.host.graph.sections import Sections
+from engine.device.host.graph.sections import Sections, rows_apart
 from engine.device.host.launch import Launch, check_launch
 from engine.device.host.memory import AllocationTable, HostPinnedArray, bytes_of, copy
 from engine.device.host.modules.module import HostKernel
@@ -99,7 +99,7 @@ class Program:
                 self._enter_other(index, nodes[node].work)
         self._common = pool.watchdog.address, self.pool.services.address
         #: A launch record for each instruction, of which kernels use theirs.
-        self._records = np.zeros((self.end + 1, abi.LAUNCH_FIELDS), np.int64)
+        self._records = rows_apart(self.end + 1)
         self._records_address = int(self._records.ctypes.data)
         #: The memory that a worker needs for any of the kernels.
         self.shared_bytes = self.scratch_bytes = 0
@@ -272,7 +272,7 @@ class Program:
             for launch in launches
         ]
         self.code[at] = np.array(code)[kind_of]
-        self.code[at, 2] = self._records_address + 8 * abi.LAUNCH_FIELDS * at
+        self.code[at, 2] = self._records_address + self._records.strides[0] * at
         self.code[at, 3] = addresses
         self.shared_bytes = max(self.shared_bytes, *[launch.shared_bytes for launch in launches])
         self.scratch_bytes = max(self.scratch_bytes, *[launch.kernel.scratch_bytes for launch in launches])

@@ -13,6 +13,9 @@ from engine.device.host.pool import WAKE_NS, chunk_for, workers_for
 
 #: The least time between two looks at how long the nodes of a section took.
 LOOK_NS = 20_000_000
+#: What the team itself takes for a node, most of it to read the clock.
+NODE_NS = 25
+_CACHE_LINE = 64
 
 
 @dataclass(slots=True, eq=False)
@@ -99,6 +102,13 @@ def plan(
     return Plan(nodes, links, len(begins), ends, first_wakes)
 
 
+def rows_apart(count: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Return rows of `team.NODE_FIELDS` zeros, no two of which share a cache line: different workers write to them."""
+    memory = np.zeros(8 * team.NODE_FIELDS * count + _CACHE_LINE, np.uint8)
+    start = -int(memory.ctypes.data) % _CACHE_LINE
+    return memory[start : memory.size - _CACHE_LINE + start].view(np.int64).reshape(-1, team.NODE_FIELDS)
+
+
 class Sections:
     """The sections of a program: their plans in memory, and what is known of their instructions.
 
@@ -117,10 +127,7 @@ class Sections:
         #: For each instruction, the time on one core and the number of thread blocks.
         self.work_ns = [0.0] * len(code)
         self.blocks = [1] * len(code)
-        self._memory = np.zeros(8 * team.NODE_FIELDS * len(code) + 64, np.uint8)
-        start = -int(self._memory.ctypes.data) % 64
-        fields = self._memory[start : self._memory.size - 64 + start].view(np.int64)
-        self._nodes = fields.reshape(-1, team.NODE_FIELDS)
+        self._nodes = rows_apart(len(code))
         self._records = np.zeros((len(sections), team.SECTION_FIELDS), np.int64)
         self._record_of = dict(zip(sections, self._records, strict=True))
         self._links: dict[Section, np.ndarray[tuple[int], np.dtype[np.int64]]] = {}
@@ -180,7 +187,7 @@ class Sections:
                 continue
             record[team.RUNS] = 0
             first, end = section.first, section.end
-            busy_ns = self._nodes[first:end, team.BUSY_NS]
+            busy_ns = np.maximum(self._nodes[first:end, team.BUSY_NS] - NODE_NS, 0)
             before_ns = np.maximum(self.work_ns[first:end], WAKE_NS / 2)
             total_ns = sum(self.work_ns[first:end])
             if (
