@@ -94,10 +94,8 @@ class TensorBuffer:
         return array.reshape((*self.shape[: self.type.batched], *self.type.shape))
 
     def free(self) -> None:
-        """Give the memory back: what is launched later may have it, another library only what nothing uses."""
+        """Give the memory back; what is launched later may have it. Nothing may use memory of another library then."""
         if self.is_adopted:
-            self.tensors.device.activate()
-            self.tensors.synchronize()
             self.memory.free()
         else:
             self.tensors.services.pool.release(self.memory)

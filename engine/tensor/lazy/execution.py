@@ -63,7 +63,7 @@ def compute(device: LazyDevice, wanted: Sequence[LazyNode]) -> None:
             count = len(segment.nodes)
             if count == 1 and _shares(segment.nodes[0]):
                 continue
-            with _told(device, segment):
+            with _told(device, segment.kept):
                 program, numbers = _find_program(device, segment)
                 if program is None:
                     if count > 1 and (count > left or (count > AT_ONCE and not _was_met(device, segment))):
@@ -77,8 +77,8 @@ def compute(device: LazyDevice, wanted: Sequence[LazyNode]) -> None:
                     if not _lacks_memory(problem) or not device.forget_programs():
                         raise
                     _launch(device, segment, *_make_program(device, segment))
-                if not segments:
-                    device.tensors.synchronize()
+        with _told(device, wanted):
+            device.tensors.synchronize()
 
 
 def _shares(node: LazyNode) -> bool:
@@ -128,12 +128,12 @@ def _is_needed_elsewhere(node: LazyNode, computed: Container[Node]) -> bool:
 
 
 @contextmanager
-def _told(device: LazyDevice, segment: Segment) -> Iterator[None]:
-    """Turn what goes wrong into ExecutionFailed, which names the last tensor of a segment, and where it was made."""
+def _told(device: LazyDevice, nodes: Sequence[LazyNode]) -> Iterator[None]:
+    """Turn what goes wrong into ExecutionFailed, which names the last of some nodes, and where it was made."""
     try:
         yield
     except WarploomError as problem:
-        last = segment.kept[-1]
+        last = nodes[-1]
         where = f", made at {last.origin}," if last.origin else ""
         raise ExecutionFailed(f"{last!r}{where} must be computed on {device.name}, got: {problem}") from problem
 
@@ -200,6 +200,8 @@ def _launch(device: LazyDevice, segment: Segment, program: Program, numbers: Seq
         buffers += _parts(held.buffer, numbers)
     values = [device.buffer(node.type) for node in segment.kept]
     program.run(buffers, [value.buffer for value in values])
+    if any(buffer.is_adopted for buffer in buffers):
+        device.tensors.synchronize()  # another library may use its memory as soon as a tensor gives it back
     for node, value in zip(segment.kept, values, strict=True):
         node.settle(value)
 

@@ -204,3 +204,14 @@ def test_changes_are_taken_once() -> None:
     dirty.kernel_files |= frozenset({Path("b.cu")})
     assert dirty.take_kernel_files() == {Path("a.cu"), Path("b.cu")}
     assert dirty.take_kernel_files() == frozenset()
+
+
+def test_memory_is_zeroed_unless_that_is_not_needed(device: Any) -> None:
+    """What will be written anyway may hold anything."""
+    pool = BufferPool(device)
+    first = pool.acquire(100, zeroed=False)
+    assert first.content is None
+    pool.release(first)
+    again = pool.acquire(100)
+    assert again is first
+    assert again.content == 0

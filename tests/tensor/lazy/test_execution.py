@@ -16,6 +16,7 @@ from engine.tensor.lazy.devices import lazy_device
 from engine.tensor.lazy.execution import Segment, find_segments, simplified, structure_of
 from engine.tensor.lazy.graph import LazyNode
 from engine.tensor.program import Program
+from engine.tensor.tensors import Tensors
 from engine.tensor_graphs.graph import Operation, reachable
 from engine.tensor_graphs.ordering import topological_order
 from engine.tensor_graphs.types import TensorType
@@ -355,6 +356,30 @@ def test_another_shape_takes_no_launch_between_operations(work: Work, monkeypatc
     out = given().exp().reshape(-1).reshape(6, 4) + 0.625
     np.testing.assert_allclose(out.numpy(), np.exp(X).reshape(6, 4) + np.float32(0.625), rtol=1e-6)
     assert work.launched == 2
+
+
+@pytest.mark.parametrize("lent", [False, True])
+def test_an_execution_waits_for_its_last_launch(
+    on: str, lent: bool, work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And for each that reads memory of another library, which that may use again. The last may be no launch at all."""
+    monkeypatch.setattr(execution, "AT_ONCE", 1)
+    monkeypatch.setattr(execution, "MOST_COMPILED", 0)
+    if lent and on != "host":
+        pytest.skip("needs an array of another library on the GPU")
+    waited = []
+    synchronize = Tensors.synchronize
+    for _ in range(2):
+        x = Tensor.from_dlpack(X) if lent else given(on)
+        out = (x.exp() + x).sin().sqrt().reshape(3, 8)
+        monkeypatch.setattr(
+            Tensors, "synchronize", lambda tensors: (waited.append(work.launched), synchronize(tensors))
+        )
+        work.launched, waited[:] = 0, []
+        out.execute()
+        monkeypatch.setattr(Tensors, "synchronize", synchronize)
+        assert out.is_computed
+    assert waited == ([1, 2, 4] if lent else [4])
 
 
 def test_the_work_is_linear(monkeypatch: pytest.MonkeyPatch) -> None:

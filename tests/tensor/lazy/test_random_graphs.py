@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from engine.device.protocol import Memory
+from engine.runtime.memory.buffer_pool import BufferPool
 from engine.tensor import Tensor, execute
 from engine.tensor.lazy.execution import find_segments
 from engine.tensor_graphs.ordering import topological_order
@@ -175,6 +177,21 @@ def test_a_large_random_graph(on: str, work: Work) -> None:
     assert made[1] <= 3 * len(kinds)
     for pair in pairs:
         pair.check()
+
+
+@pytest.fixture(autouse=True)
+def is_poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory that need not be zeroed holds NaN."""
+    acquire = BufferPool.acquire
+
+    def poisoned(pool: BufferPool, size_bytes: int, *, exact: bool = False, zeroed: bool = True) -> Memory:
+        memory = acquire(pool, size_bytes, exact=exact, zeroed=zeroed)
+        if not zeroed:
+            pool._device.synchronize()
+            pool._device.fill(memory, 0xFF)
+        return memory
+
+    monkeypatch.setattr(BufferPool, "acquire", poisoned)
 
 
 @pytest.mark.parametrize("seed", seeds(12))
