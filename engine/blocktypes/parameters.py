@@ -107,7 +107,9 @@ def given(spec: ParameterSpec, said: Mapping[str, Any], folder: Callable[[], Pat
     A value under a name that the parameter had before counts, and the default when nothing is said. Paths of files that
     are read start at `folder()`.
     """
-    called = spec.name if spec.name in said else next((old for old in spec.replaces if old in said), spec.name)
+    called = spec.name
+    if called not in said and spec.replaces:
+        called = next((old for old in spec.replaces if old in said), called)
     value = said.get(called, spec.default)
     if spec.files.startswith("open") and isinstance(value, str) and value:
         value = str(folder() / value)

@@ -97,6 +97,9 @@ class GraphDescription:
 
     def dependents(self, start: Iterable[str]) -> set[str]:
         """Return `start` and every node that depends on one of them, by connections or as part of a region."""
+        waiting = list(start)
+        if not waiting:
+            return set()
         following: dict[str, list[str]] = {}
         for c in self.connections:
             following.setdefault(c.source.node, []).append(c.target.node)
@@ -104,7 +107,6 @@ class GraphDescription:
             if node.region:
                 following.setdefault(region_of(node.region), []).append(node.id)
         found: set[str] = set()
-        waiting = list(start)
         while waiting:
             node_id = waiting.pop()
             if node_id not in found:

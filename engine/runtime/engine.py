@@ -4,7 +4,7 @@ import logging
 import shlex
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from engine.protocol.outbox import Outbox
 from engine.protocol.pipe import connect
 from engine.protocol.questions import Answer, Question
 from engine.runtime.frame.cuda_engine import CudaEngine
+from engine.runtime.frame.gc_scheduler import COLLECTOR
 from engine.runtime.frame.thread import EngineLoop, FrameLock
 from engine.runtime.frame.trace_frames import trace_frames
 from engine.runtime.preview.outputs import read_outputs
@@ -145,7 +146,7 @@ class LocalEngine:
         return answer
 
     def _step(self, question: questions.Step) -> FrameReport:
-        with self.lock:
+        with self.lock, COLLECTOR.deferred() if self.engine.updates.compiled is None else nullcontext():
             return self.engine.frame(real_time=question.real_time)
 
     def _trace(self, question: questions.Trace) -> list[TraceSlice]:

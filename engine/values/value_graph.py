@@ -70,7 +70,7 @@ class ValueGraph:
 
     def rewire(self, node: str | None = None) -> None:
         """Follow that a device block, or any of them, came, went or was replaced."""
-        if self._driven[node] if node is not None else self._connections:
+        if self._connections and (node is None or self._driven[node]):
             self._is_wired = False
 
     def connect(self, connection: Connection) -> None:

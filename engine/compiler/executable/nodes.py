@@ -19,7 +19,7 @@ from engine.descriptions.entries import (
     ParameterArgument,
     ValueArgument,
 )
-from engine.device.arguments import ArgumentError, KernelArguments, pack_arguments
+from engine.device.arguments import ArgumentError, ArgumentLayout, KernelArguments, layout_of, pack_arguments
 from engine.device.device import Device
 from engine.device.graph import Graph
 from engine.device.protocol import Capture, Condition, GraphNode, LaunchConfig, Memory, MemoryPart, part_of
@@ -77,7 +77,7 @@ class NodeMaker:
         self._resources = resources
         self._addresses: Mapping[PortRef, int] = _Addresses(resources.memory)
         #: Kernel, launch and arguments by entry and layouts, which blocks of one description share.
-        self._launches: dict[tuple[int, int], tuple[TypedKernel, LaunchConfig, ArgumentRecipe]] = {}
+        self._launches: dict[tuple[int, int], tuple[TypedKernel, LaunchConfig, ArgumentRecipe, ArgumentLayout]] = {}
 
     def read_addresses(self) -> None:
         """Find out all addresses in one go, for a graph that has most of the buffers."""
@@ -109,11 +109,11 @@ class NodeMaker:
         try:
             if known is None:
                 recipe = argument_recipe(entry, operation.place, buffers.layouts, typed.parameters)
-                known = self._launches[key] = typed, self._launch(index, entry, typed), recipe
-            typed, config, recipe = known
+                launch, layout = self._launch(index, entry, typed), layout_of(typed.parameters)
+                known = self._launches[key] = typed, launch, recipe, layout
+            typed, config, recipe, layout = known
             given = self._resources.values[node] if recipe.parameters else _NO_VALUES
-            values = recipe.values(buffers.places, self._addresses, given, condition)
-            arguments = pack_arguments(typed.parameters, values)
+            arguments = layout.pack(recipe.values(buffers.places, self._addresses, given, condition))
         except ArgumentError as problem:
             raise _refused(operation, f"kernel {typed.kernel.name}: {problem}") from None
         live = {node: entry.live_parameters} if entry.live_parameters else _NO_PARAMETERS

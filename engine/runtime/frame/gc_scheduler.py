@@ -15,7 +15,8 @@ import gc
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 #: A young collection is worthwhile after so many new objects (Python's own threshold), and no longer waits for a gap
@@ -72,7 +73,7 @@ class Collector:
         #: `release` must not wait for a collection.
         self._lock, self._collecting = threading.Lock(), threading.Lock()
         self._gaps: tuple[Gap, ...] = ()
-        self._adopted = 0
+        self._adopted = self._deferrals = 0
         self._was_enabled = self._may_freeze = False
         self._recent = 0
         self._object_ns = _OBJECT_NS
@@ -86,8 +87,8 @@ class Collector:
     def hold(self, gap: Gap) -> None:
         """Hold the collector for an engine's thread that begins to run, and keeps `gap` up to date."""
         with self._lock:
-            self._gaps = (*self._gaps, gap)
             self._begin()
+            self._gaps = (*self._gaps, gap)
 
     def release(self, gap: Gap) -> None:
         """Release the collector for a thread that has ended."""
@@ -98,14 +99,27 @@ class Collector:
     def adopt(self) -> None:
         """Collect only where the caller of this calls `collect`, until `disown`."""
         with self._lock:
-            self._adopted += 1
             self._begin()
+            self._adopted += 1
 
     def disown(self) -> None:
         """Give collection back to the engines' threads, or to Python."""
         with self._lock:
             self._adopted -= 1
             self._end()
+
+    @contextmanager
+    def deferred(self) -> Iterator[None]:
+        """Have Python collect nothing meanwhile: for a short time in which many objects are made that stay."""
+        with self._lock:
+            self._take_over()
+            self._deferrals += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._deferrals -= 1
+                self._give_back()
 
     def collect(self) -> None:
         """Collect what is due, if it takes less time than is left before the next frame, or if it is urgent.
@@ -175,14 +189,14 @@ class Collector:
         return all(gap.free_until_ns >= end_ns for gap in self._gaps)
 
     def _begin(self) -> None:
-        """Take over for the first holder, which the caller has counted."""
-        if len(self._gaps) + self._adopted > 1:
+        """Take over for a holder, which the caller counts afterwards."""
+        if self._is_held:
             return
-        heap = self._heap
-        self._was_enabled = heap.isenabled()
-        heap.disable()
-        self._may_freeze = heap.get_freeze_count() == 0  # else `unfreeze` would thaw what others froze
-        self._set_aside()
+        self._take_over()
+        self._may_freeze = self._heap.get_freeze_count() == 0  # else `unfreeze` would thaw what others froze
+        self._recent = 0
+        if self._may_freeze:
+            self._heap.freeze()
         self._blocks_before = self._blocks()
 
     def _end(self) -> None:
@@ -190,7 +204,17 @@ class Collector:
             return
         if self._may_freeze:
             self._heap.unfreeze()
-        if self._was_enabled:
+        self._give_back()
+
+    def _take_over(self) -> None:
+        """Switch Python's collection off for the first who needs that."""
+        if not (self._is_held or self._deferrals):
+            self._was_enabled = self._heap.isenabled()
+            self._heap.disable()
+
+    def _give_back(self) -> None:
+        """Switch Python's collection on again after the last, if it was."""
+        if self._was_enabled and not (self._is_held or self._deferrals):
             self._heap.enable()
 
 

@@ -103,7 +103,8 @@ class ParameterStore:
         values, misfits = fit(node_id, specs, kept, self._folder)
         self._nodes[node_id] = node = _Node(specs, kept, reaches_kernels, is_known)
         misfits |= {name: told for name in kept if (told := _homeless(node, node_id, name)) is not None}
-        self.misfits.update({(node_id, name): misfit for name, misfit in misfits.items()})
+        for name, misfit in misfits.items():
+            self.misfits[node_id, name] = misfit
         self.values[node_id] = values
         self._outdated.add(node_id)
         if before is not None and reaches_kernels:
@@ -292,8 +293,9 @@ class ParameterStore:
 
 def _homeless(node: _Node, node_id: str, name: str) -> Diagnostic | None:
     """Return a warning for a value that the patch holds for a parameter which the type does not have."""
-    is_taken = name in node.specs or any(name in spec.replaces for spec in node.specs.values())
-    if is_taken or name not in node.said or not node.is_known:
+    if name in node.specs or name not in node.said or not node.is_known:
+        return None
+    if any(name in spec.replaces for spec in node.specs.values()):
         return None
     known = ", ".join(node.specs) or "no parameters"
     text = f"parameter must be one of {known}, got {name}: its value {shown(node.said[name])} is kept and not used"

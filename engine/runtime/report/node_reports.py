@@ -30,7 +30,7 @@ class Kernels(NamedTuple):
 def node_kernels(compiled: CompiledGraph) -> dict[str, Kernels]:
     """Return the kernels of each node of the patch that runs in a graph."""
     described = compiled.plan.description.by_id
-    numbers = Counter(owner(kernel.node) for kernel in compiled.kernels)
+    numbers = Counter([owner(kernel.node) for kernel in compiled.kernels])
     others: dict[str, dict[str, None]] = {}
     for node, found in compiled.plan.fused_into.items():
         others.setdefault(owner(node), {}).update(dict.fromkeys(map(owner, found)))

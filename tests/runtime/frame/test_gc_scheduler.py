@@ -256,3 +256,34 @@ def test_the_process_collector_collects_real_cycles() -> None:
         assert gc.get_count()[0] < 700
     finally:
         COLLECTOR.release(gap)
+
+
+def test_deferring_leaves_everything_as_it_was(heap: FakeHeap, collector: Collector) -> None:
+    """Nothing is frozen or collected, also when it is nested; Python collects again after the last."""
+    heap.young = 100
+    with collector.deferred():
+        with collector.deferred():
+            assert not heap.enabled
+        assert not heap.enabled
+    assert heap.enabled
+    assert (heap.young, heap.frozen, heap.collected()) == (100, 0, [])
+
+
+def test_an_engine_may_start_and_stop_while_another_defers(heap: FakeHeap, collector: Collector) -> None:
+    """Whoever is last gives collection back, and only if Python was collecting before."""
+    gap = Gap()
+    with collector.deferred():
+        collector.hold(gap)
+        assert heap.frozen
+    assert not heap.enabled
+    collector.release(gap)
+    assert heap.enabled
+    collector.hold(gap)
+    with collector.deferred():
+        collector.release(gap)
+        assert not heap.enabled
+    assert heap.enabled
+    heap.disable()
+    with collector.deferred():
+        pass
+    assert not heap.enabled
