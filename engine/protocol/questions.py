@@ -34,7 +34,7 @@ class Open(Question[DeviceInfo], frozen=True, tag=True):
     device: str
     profiling: ProfilingLevel
     time_step_s: float
-    plain_edges: bool = False
+    plain_edges: bool = True
 
 
 class Step(Question[FrameReport], frozen=True, tag=True):

@@ -67,8 +67,8 @@ def test_without_bindings_or_gpu_the_reason_is_plain(hidden: str, reason: str) -
     assert result.returncode == 0, result.stderr
 
 
-def test_the_host_takes_plain_edges() -> None:
-    """It has no others."""
-    device = open_device("host", plain_edges=True)
+def test_the_host_has_only_plain_edges() -> None:
+    """It takes the other kind for the same."""
+    device = open_device("host", plain_edges=False)
     assert device.info.name == "host"
     device.close()

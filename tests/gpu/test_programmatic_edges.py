@@ -163,11 +163,14 @@ class Workshop:
 
 
 @pytest.fixture(scope="module")
-def device(cuda: Device) -> Device:
-    """The first GPU, if its kernels can wait."""
-    if int(cuda.info.architecture.removeprefix("sm_")) < 90:
+def device() -> Iterator[Device]:
+    """The first GPU with programmatic edges, if its kernels can wait."""
+    opened = open_device("cuda:0", plain_edges=False)
+    if int(opened.info.architecture.removeprefix("sm_")) < 90:
+        opened.close()
         pytest.skip("programmatic edges need compute capability 9.0")
-    return cuda
+    yield opened
+    opened.close()
 
 
 @pytest.fixture(scope="module")
