@@ -79,7 +79,11 @@ class WarploomError(Exception):
 
 
 class PatchError(WarploomError):
-    """The patch or its file is wrong."""
+    """The patch or its file is wrong; `remedy` says what to do, where that is known better than by whoever tells it."""
+
+    def __init__(self, message: str = "", remedy: str = "") -> None:
+        super().__init__(message)
+        self.remedy = remedy
 
 
 class Incomplete(PatchError):

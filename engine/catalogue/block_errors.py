@@ -52,7 +52,7 @@ def interface_diagnostic(problem: BaseException, block_type: type[Block]) -> Dia
         places = (f"op {told.node}: {told.message}" if told.node else told.message for told in problem.errors)
         return error("; ".join(places), remedy="give the block other values")
     if isinstance(problem, PatchError) and not isinstance(problem, Incomplete):
-        return error(str(problem), remedy="give the block other values")
+        return error(str(problem), remedy=problem.remedy or "give the block other values")
     return code_diagnostic(problem, f"interface of {block_type.id}", block_type.source_file())
 
 

@@ -56,7 +56,9 @@ class Training:
     def __init__(self, model: Model, options: Options) -> None:
         """PatchError with the first problem of the model."""
         if model.problems:
-            raise PatchError(str(model.problems[0]).removeprefix("error: "))
+            first = model.problems[0]
+            place = ".".join(part for part in (first.node, first.port) if part)
+            raise PatchError(f"{place}: {first.message}" if place else first.message, first.remedy)
         self._options, self._builder = options, model.builder
         self._queried = [name for kind in INPUTS for _, name in model.ends(kind)]
 

@@ -276,6 +276,24 @@ def test_the_mistake_of_a_block_is_told_and_training_goes_on() -> None:
         assert not engine.step().diagnostics
 
 
+@pytest.mark.parametrize("runs_before", [False, True])
+def test_a_mistake_is_told_once_at_the_block(runs_before: bool) -> None:
+    """With the remedy of the inner node alone, and without a word on the block's connections."""
+    network = small()
+    patch, node = placed(network, {"x": data(5, 4, 64), "y": data(6, 4, 1)})
+    for number, port in enumerate(("losses", "hiddenw", "result")):
+        patch.connect(node[port], patch.add("math.scale_offset", node_id=f"after{number}")["x"])
+    with Engine(patch, device="host") as engine:
+        if runs_before:
+            assert not engine.step().diagnostics
+        network.set("y", shape="2")
+        patch.set(node, graph=network.json())
+        (problem,) = engine.step().diagnostics
+    told = "error.targets: outputs and targets must have one shape, got [1, 1] and [2, 1]"
+    remedy = "give it other sizes, or put a Reshape or a layer between"
+    assert (problem.node, problem.message, problem.remedy) == ("train", told, remedy)
+
+
 def test_shapes_are_known_at_each_port() -> None:
     """Also where something else is wrong."""
     network = small()
