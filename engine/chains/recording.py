@@ -35,7 +35,7 @@ class _Recorder(BlockBuilder):
     @property
     def does_more(self) -> bool:
         """True when the block launches kernels, moves memory or has buffers of a shape of their own."""
-        others = (self._entries, self._contents, self._externals, self._views, self._statuses, self._composition)
+        others = (self._entries, self._contents.is_any, self._views, self._statuses, self._composition)
         return any(others) or any(buffer.shape != "captured" for buffer in self._buffers.values())
 
 

@@ -1,7 +1,7 @@
 """`BlockBuilder` turns the calls of a block's `describe` into a `BlockDescription`."""
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from engine.descriptions import checks
+from engine.descriptions.block_names import BlockNames
+from engine.descriptions.contents import Contents
 from engine.descriptions.description import BlockDescription, Composition, check_outputs
 from engine.descriptions.entries import (
     STORED,
@@ -39,12 +41,10 @@ from engine.descriptions.entries import (
     View,
     Work,
 )
-from engine.descriptions.extents import Extent, ShapeRuleError, check_extent
+from engine.descriptions.extents import Extent
 from engine.descriptions.graph_launches import graph_launch
-from engine.descriptions.handles import BufferHandle, ParameterHandle
+from engine.descriptions.handles import BufferHandle
 from engine.descriptions.ports import PortSpec, count_name, counter_name
-from engine.descriptions.shape_rules import check_rule
-from engine.device.external import ExternalArray, describe_external
 from engine.kernel_sources.sources import OpGraphSource
 from engine.libraries.call import CallOn, LibraryCall
 from engine.ops import OpGraph
@@ -59,7 +59,7 @@ _STORE = Kernel("libraries.cu", "store_numbers")
 _CALL = "be a library call such as blas.Gemm().on(a=..., b=..., out=...)"
 
 
-class BlockBuilder:
+class BlockBuilder(BlockNames):
     """Collects one block's work in the order of the calls."""
 
     #: Pass it to a kernel that takes a `const Frame*`: frame index, time, time step and seed.
@@ -77,25 +77,17 @@ class BlockBuilder:
 
         `folder` is where the block's own kernels lie.
         """
-        self._id = type_id
-        self._live = live
-        self._ports = ports
-        self._structural = structural
+        super().__init__(type_id, ports, live, structural)
         self._folder = folder
         self._entries: list[Entry] = []
-        self._buffers: dict[str, InternalBuffer] = {}
-        #: Ports and internal buffers.
-        self._names = set(ports)
         self._displays: list[Display] = []
-        self._contents: dict[str, np.ndarray[Any, Any]] = {}
-        self._initials: dict[str, np.ndarray[Any, Any]] = {}
+        self._contents = Contents(type_id)
         self._numbers = 0
         self._composition: Composition | None = None
         self._views: list[View] = []
         self._statuses: list[Status] = []
         self._requirements: list[Requirement] = []
         self._control: Control | None = None
-        self._externals: dict[str, ExternalArray] = {}
         self._defined: dict[str, PortSpec] = {}
         self._work: list[tuple[int, Work]] = []
         self._appends = [spec for spec in ports.values() if spec.append]
@@ -291,17 +283,9 @@ class BlockBuilder:
         if initial is not None:
             if not state or shape == "captured":
                 raise checks.refuse(where, f"what {name} holds at first", "be for state of a known shape", initial)
-            self._begin(name, dtype, initial)
+            self._contents.begin(name, dtype, initial)
         self._names.add(name)
         return BufferHandle(name)
-
-    def _begin(self, name: str, dtype: DType, initial: object) -> None:
-        """Say what a state holds at first."""
-        if not isinstance(initial, np.ndarray) or initial.dtype != dtype.numpy:
-            raise checks.refuse(self._id, f"what {name} holds at first", f"be an array of {dtype}", initial)
-        if np.ma.is_masked(initial):
-            raise checks.refuse(self._id, f"what {name} holds at first", "have no masked elements", initial)
-        self._initials[name] = np.array(initial, order="C")
 
     def seen_as(self, source: BufferHandle, shape: str) -> BufferHandle:
         """Return the elements of a port or buffer in another shape, as library calls look at it; nothing is copied."""
@@ -321,16 +305,7 @@ class BlockBuilder:
 
         Of a `state` output, whose shape is its own, it is what the state holds at first, as `initial` of `buffer`.
         """
-        name = self._output(port, "port of provide")
-        contents = np.asarray(array, order="C")
-        if contents.dtype.hasobject or not contents.size:
-            raise checks.refuse(self._id, "contents", "be an array of numbers, not empty", array)
-        if np.ma.is_masked(array):
-            raise checks.refuse(self._id, "contents", "have no masked elements", array)
-        if self._ports[name].state:
-            self._begin(name, self._ports[name].dtype, contents)
-        else:
-            self._contents[name] = contents
+        self._contents.provide(self._ports[self._output(port, "port of provide")], array)
 
     def view(self, target: BufferHandle, source: BufferHandle, transform: Transform) -> None:
         """Make the output `target` a view of the input `source`: the same memory, seen through `transform`."""
@@ -350,8 +325,7 @@ class BlockBuilder:
         `array` comes from numpy, CuPy, PyTorch or another library, or is an `ExternalArray`; DeviceError when its
         memory can't be used.
         """
-        name = self._output(port, "port of adopt")
-        self._externals[name] = array if isinstance(array, ExternalArray) else describe_external(array)
+        self._contents.adopt(self._output(port, "port of adopt"), array)
 
     def delay(self, target: BufferHandle, source: BufferHandle, *, initial: float = 0.0) -> None:
         """Make the output `target` hold what `source` held at the end of the last frame, and `initial` in the first."""
@@ -425,15 +399,15 @@ class BlockBuilder:
             buffers=tuple(self._buffers.values()),
             displays=tuple(self._displays),
             structural=tuple(self._structural.items()),
-            contents=self._contents,
-            initials=self._initials,
+            contents=self._contents.provided,
+            initials=self._contents.initials,
             kernel_folders=(str(self._folder),) if self._folder else (),
             composition=self._composition,
             views=tuple(self._views),
             control=self._control,
             requirements=tuple(self._requirements),
             statuses=tuple(self._statuses),
-            externals=self._externals,
+            externals=self._contents.adopted,
             work=tuple(self._work),
         )
         check_outputs(self._id, made)
@@ -458,89 +432,6 @@ class BlockBuilder:
             word = self.buffer(f"{spec.name}_wanted", u32, "[1]")
             self.copy(word, counter)
         self.report(word, StatusKind.APPENDED, data, data.size)
-
-    def argument(self, value: object) -> Argument:
-        """Return the kernel argument for `value`; BlockCallError when there is none."""
-        match value:
-            case BufferHandle():
-                spec = self._ports.get(self._known(value, "argument"))
-                if spec is None:
-                    # Only the kernels know which launch fills an internal buffer first, so all of them are ordered.
-                    return self._access(value, reads=True, writes=True)
-                return self._access(value, reads=spec.is_input, writes=not spec.is_input)
-            case ParameterHandle(name=name) if name in self._live:
-                return ParameterArgument(name)
-            case Extent():
-                return ExtentArgument(self._extent(value))
-            case FrameArgument() | ElementArgument() | ValueArgument():
-                return value
-            case BufferArgument(name=name) if name in self._names:
-                return self._access(BufferHandle(name), reads=value.reads, writes=value.writes)
-            case bool() | np.bool_():
-                return ValueArgument(bool(value))
-            case int() | np.integer():
-                return ValueArgument(checks.whole(self._id, "argument", value, -(2**63), 2**64 - 1))
-            case float() | np.floating():
-                return ValueArgument(float(value))
-        raise checks.refuse(self._id, "argument", "be a port, buffer, parameter, extent or number", value)
-
-    def _access(self, handle: BufferHandle, *, reads: bool, writes: bool) -> BufferArgument:
-        name = self._known(handle, "buffer")
-        seen = self._buffers.get(name)
-        spec = self._ports.get(name if seen is None else seen.of or name)
-        if spec is not None and not spec.is_input and (spec.inplace or spec.state):
-            reads = True  # the block reuses the contents
-        if spec is not None and spec.is_input:
-            if any(p.inplace == spec.name for p in self._ports.values()):
-                writes = True
-            elif writes:
-                raise checks.refuse(self._id, "what is written", "be an output or a buffer of the block's own", name)
-        return BufferArgument(name, reads, writes)
-
-    # What the author passes
-
-    def _known(self, handle: object, what: str) -> str:
-        """Return the name of a port or internal buffer of this block."""
-        if isinstance(handle, BufferHandle) and handle.name in self._names:
-            return handle.name
-        raise checks.refuse(self._id, what, "be a port or a buffer of this block", handle)
-
-    def _port(self, handle: object) -> str:
-        if (name := self._known(handle, "port")) not in self._ports:
-            raise checks.refuse(self._id, "port", "be one of this block", handle)
-        return name
-
-    def _output(self, handle: object, what: str) -> str:
-        if (name := self._known(handle, what)) not in self._ports or self._ports[name].is_input:
-            raise checks.refuse(self._id, what, "be an output of this block", handle)
-        return name
-
-    def _type(self, dtype: object) -> DType:
-        rule = "be an element type such as f32"
-        if checks.instance(self._id, "element type", dtype, DType, rule).kind == "any":
-            raise checks.refuse(self._id, "element type", rule, dtype)
-        return dtype  # type: ignore[return-value]
-
-    def _shape(self, rule: object) -> str:
-        """Return a shape rule that can be parsed and names ports, buffers and whole numbers of this block only."""
-        rule = checks.text(self._id, "shape", rule)
-        self._checked(check_rule, rule)
-        return rule
-
-    def _size(self, size: object) -> Size:
-        if isinstance(size, Extent):
-            return self._extent(size)
-        return checks.whole(self._id, "num_threads", size, 1)
-
-    def _extent(self, extent: Extent) -> Extent:
-        self._checked(check_extent, extent.text)
-        return extent
-
-    def _checked(self, check: Callable[[str, Collection[str], Collection[str]], None], text: str) -> None:
-        try:
-            check(text, self._names, self._structural)
-        except ShapeRuleError as problem:
-            raise checks.BlockCallError(f"{self._id}: {problem}") from None
 
 
 def _number(argument: Argument) -> float | BufferArgument:
