@@ -56,7 +56,7 @@ class Bench:
         memory = allocate(plan, self.device, self.pool, self.states, self.frame_memory, claimed)
         kernels = PlanKernels(plan, self.modules)
         resources = Resources(memory.by_owner, kernels, values, self.frame, memory.status, memory.swapped)
-        return compile_plan(plan, self.device, resources, {}, running[0] if running else None), memory
+        return compile_plan(plan, self.device, resources, running[0] if running else None), memory
 
 
 def patch(blocks: int, seed: int = 1) -> tuple[GraphDescription, dict[str, dict[str, object]]]:
