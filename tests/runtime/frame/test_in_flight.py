@@ -355,6 +355,14 @@ def test_status_words_are_read_as_often_as_a_person_reads(
         assert waits == [launches + 1, launches + 2, launches + 3]
 
 
+def rest(engine: Engine) -> None:
+    """Do frames until the engine has nothing to do, and then nothing is in flight."""
+    while engine.core.has_work:
+        report = engine.core.frame(free_running=True)
+    assert not report.running
+    assert engine.core.in_flight.count == 0
+
+
 def test_a_pause_ends_what_is_in_flight(counter: Patch, lagging: LaggingDevice) -> None:
     """The engine goes on until everything has ended, and then rests."""
     with Engine(counter, lagging) as engine:
@@ -363,10 +371,9 @@ def test_a_pause_ends_what_is_in_flight(counter: Patch, lagging: LaggingDevice) 
         run(engine)
         engine.post(SetRunning(False))
         assert engine.core.in_flight.count
-        while engine.core.has_work:
-            report = engine.core.frame(free_running=True)
-        assert not report.running
-        assert engine.core.in_flight.count == 0
+        rest(engine)
+        engine.post(SetRunning(True, frames=2))
+        rest(engine)
 
 
 def test_stopping_ends_what_is_in_flight(counter: Patch, lagging: LaggingDevice) -> None:
@@ -376,8 +383,10 @@ def test_stopping_ends_what_is_in_flight(counter: Patch, lagging: LaggingDevice)
         next_report(engine, lambda report: report.frame > 50)
         between = engine.read(PortRef("count", "out"))[0]
         assert between > 50
+        next_report(engine, lambda report: report.frame > between + 20)
         with engine.between_frames():
             assert engine.core.in_flight.count == 0
+        next_report(engine, lambda report: report.frame > between + 40)
         engine.stop()
         assert engine.core.in_flight.count == 0
         assert engine.read(PortRef("count", "out"))[0] == engine.core.clock.moment.frame >= between
