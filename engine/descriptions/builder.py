@@ -107,6 +107,7 @@ class BlockBuilder(BlockNames):
     def count_for(self, count: int, work: Work) -> None:
         """Say which parts of the block, such as layers of a network, the last entries are for."""
         whole = checks.whole(self._id, "number of entries", count, 1, len(self._entries))
+        checks.instance(self._id, "work", work, Work, "be a Work")
         self._work += [(number, work) for number in range(len(self._entries) - whole, len(self._entries))]
 
     def launch(

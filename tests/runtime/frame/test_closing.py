@@ -119,7 +119,7 @@ def test_a_device_that_fails_while_the_engine_closes_is_reported_once(
     patch: Patch, device: FailingDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Everything else is freed, the engine's own device included."""
-    monkeypatch.setattr("engine.runtime.engine.open_device", lambda name: device)
+    monkeypatch.setattr("engine.runtime.engine.open_device", lambda name, **options: device)
     engine = Engine(patch, "host")
     engine.post(Observe({"show": Viewing((8, 8))}))
     engine.step()

@@ -25,7 +25,7 @@ from engine.api import (
     u8,
     u32,
 )
-from engine.descriptions.entries import StatusKind
+from engine.descriptions.entries import StatusKind, Work
 from tests.fuzzing import many
 from tests.runtime.model.authors import HARMFUL, NOTHING, THINGS, Action, Running, fine, own, try_block
 
@@ -73,6 +73,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Action]]] = {
         lambda build, **operands: build.capture(blas.Geam().on(**operands)),
         {"a": X, "b": X, "out": OUT, "alpha": lambda b, _: b.a, "beta": fine(1.0)},
     ),
+    "count_for": (BlockBuilder.count_for, {"count": fine(1), "work": fine(Work(("a",)))}),
     "fill": (BlockBuilder.fill, {"target": OUT, "value": fine(1)}),
     "copy": (BlockBuilder.copy, {"target": OUT, "source": X}),
     "buffer": (
