@@ -5,6 +5,20 @@ import msgspec
 from engine.profiling.levels import ProfilingLevel
 
 
+class BufferStatistics(msgspec.Struct, frozen=True):
+    """What the buffer behind a port held in a measured frame: `numbers` in all, each component of an element one.
+
+    `minimum` and `maximum` are those of the finite numbers, None when there are none; of integers they are exact. Only
+    the elements of an append buffer that are in use count. In a loop it is what the last turn left.
+    """
+
+    numbers: int
+    minimum: float | None
+    maximum: float | None
+    nans: int
+    infinities: int
+
+
 class SpanProfile(msgspec.Struct, frozen=True):
     """A block in one of its scopes, or one operation of it, in a measured frame. All times are nanoseconds.
 
@@ -34,6 +48,7 @@ class Profile(msgspec.Struct, frozen=True, tag=True):
 
     `launch_ns` is how long a launch of the graph takes without measuring, `measured_ns` with it, both means of the last
     samples. `cost_ns` is what one sample takes, on the device and off it; `every_ns` the time between two samples.
+    `buffers` tells at deep levels what buffers held, by "node.port".
     """
 
     frame: int
@@ -43,6 +58,7 @@ class Profile(msgspec.Struct, frozen=True, tag=True):
     cost_ns: int
     every_ns: int
     spans: tuple[SpanProfile, ...] = ()
+    buffers: dict[str, BufferStatistics] = {}
 
     @property
     def overhead(self) -> float:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from engine.types.dtype import DType
-from engine.types.scalars import bf16
+from engine.types.scalars import bf16, f32, f64
 
 #: Flags above the size of an element in bytes, which takes the low 16 bits.
 FLOAT = 1 << 16
@@ -19,3 +19,16 @@ def element_number(dtype: DType) -> int:
     flags |= SIGNED if dtype.kind == "integer" and np.issubdtype(dtype.numpy, np.signedinteger) else 0
     flags |= (BRAIN if dtype == bf16 else 0) | (BOOLEAN if dtype.kind == "boolean" else 0)
     return dtype.size_bytes | flags
+
+
+def number_of(dtype: DType) -> DType | None:
+    """Return the scalar that elements are made of, without gaps, such as f32 of `float4`; None when there is no one."""
+    if dtype.kind == "complex":
+        return f32 if dtype.size_bytes == 8 else f64
+    if dtype.of is not None:
+        return number_of(dtype.of)
+    if not dtype.fields:
+        return dtype if dtype.kind in ("float", "integer", "boolean") else None
+    scalars = {number_of(each) for each in dtype.fields.values()}
+    is_dense = sum(each.size_bytes for each in dtype.fields.values()) == dtype.size_bytes
+    return scalars.pop() if len(scalars) == 1 and is_dense else None

@@ -16,6 +16,7 @@ from engine.compiler.executable.arguments import Resources
 from engine.compiler.executable.build import build_graph
 from engine.compiler.executable.compiled_graph import Variant, frame_upload
 from engine.compiler.executable.nodes import KernelNode, NodeMaker
+from engine.compiler.executable.survey import SURVEY, Survey, SurveyKernel, statistics, surveys
 from engine.compiler.plan import Plan
 from engine.descriptions.entries import CaptureEntry, ConditionArgument, KernelEntry
 from engine.device.arguments import KernelArguments, pack_arguments
@@ -32,7 +33,9 @@ from engine.device.protocol import (
     Stream,
     part_of,
 )
+from engine.patch.changes import PortRef
 from engine.profiling.levels import ProfilingLevel
+from engine.profiling.profile import BufferStatistics
 
 #: What the kernels know of one span: when it began last, its first begin and last end, and the sum of its turns.
 _SLOT = np.dtype([("began", "<u8"), ("first", "<u8"), ("last", "<u8"), ("busy_ns", "<u8"), ("turns", "<u8")])
@@ -162,16 +165,26 @@ class Instrumented:
         status: PinnedArray | None,
         spans: Sequence[Span],
         clock: ClockKernels,
+        survey: SurveyKernel | None = None,
     ) -> None:
-        """`frame` and `status` are the arrays of the frame uniforms and of the status words."""
+        """`frame` and `status` are the arrays of the frame uniforms and of the status words.
+
+        With a `survey` it also finds out what the buffers behind output ports hold.
+        """
         self.spans, self._bias_ns = tuple(spans), clock.bias_ns
-        size_bytes = max(1, len(spans)) * _SLOT.itemsize
+        self._surveys = surveys(plan) if survey is not None else ()
+        times_bytes = max(1, len(spans)) * _SLOT.itemsize
+        size_bytes = times_bytes + len(self._surveys) * SURVEY.itemsize
         self._slots = device.allocate(size_bytes)
         try:
             self._zeros = device.pinned(np.zeros(size_bytes, np.uint8))
-            self._results = device.pinned(np.zeros(max(1, len(spans)), _SLOT))
+            self._results = device.pinned(np.zeros(size_bytes, np.uint8))
             maker = _SameNodes(plan, variant, device, Resources(variant.memory, {}, {}, frame, status))
-            timer = SpanTimer(plan, self.spans, clock, self._slots)
+            surveyor = None
+            if survey is not None:
+                found = part_of(self._slots, times_bytes, size_bytes - times_bytes)
+                surveyor = Surveyor(self._surveys, survey, variant.memory, found)
+            timer = SpanTimer(plan, self.spans, clock, self._slots, surveyor)
             self._built = build_graph(plan, device, maker.resources, maker=maker, timer=timer)
             #: The operations of loops and other nodes by their nodes in this graph.
             self.operations: Mapping[GraphNode, int] = timer.operations
@@ -215,7 +228,7 @@ class Instrumented:
 
         The sums leave out what the clock takes itself.
         """
-        slots = self._results.array[: len(self.spans)]
+        slots = self._results.array[: len(self.spans) * _SLOT.itemsize].view(_SLOT)
         turns = slots["turns"].astype(np.int64)
         ran = turns > 0
         origin = slots["first"][ran].min() if ran.any() else 0
@@ -225,6 +238,13 @@ class Instrumented:
         found["turns"] = turns
         found[~ran] = 0
         return found
+
+    def read_buffers(self) -> dict[PortRef, BufferStatistics]:
+        """Return what the surveyed buffers held in the last launch, which must be done, by output port."""
+        slots = self._results.array[max(1, len(self.spans)) * _SLOT.itemsize :].view(SURVEY)
+        found = zip(self._surveys, slots, strict=True)
+        told = {each.port: statistics(each, slot) for each, slot in found}
+        return {port: held for port, held in told.items() if held is not None}
 
     def destroy(self) -> None:
         """Give everything back."""
@@ -280,20 +300,48 @@ class _SameNodes(NodeMaker):
         return self._captures[index]
 
 
-class SpanTimer:
-    """Adds a kernel before the operations of each span and one behind them."""
+class Surveyor:
+    """Adds surveys before operations and behind them, one after another, so that all that follows waits for them."""
 
-    def __init__(self, plan: Plan, spans: Sequence[Span], clock: ClockKernels, slots: Memory) -> None:
+    def __init__(
+        self, surveys: Sequence[Survey], kernel: SurveyKernel, memory: Mapping[PortRef, Memory], slots: Memory
+    ) -> None:
+        self._kernel, self._memory, self._slots = kernel, memory, slots
+        self._at: dict[tuple[int, bool], list[tuple[int, Survey]]] = {}
+        for number, each in enumerate(surveys):
+            self._at.setdefault((each.operation, each.is_before), []).append((number, each))
+
+    def add(self, graph: Graph, index: int, after: Sequence[GraphNode], *, is_before: bool) -> Sequence[GraphNode]:
+        """Add what belongs next to an operation; return what is to be waited for in place of `after`."""
+        for number, each in self._at.get((index, is_before), ()):
+            slot = part_of(self._slots, number * SURVEY.itemsize, SURVEY.itemsize)
+            after = [self._kernel.add(graph, each, self._memory, slot, after)]
+        return after
+
+
+class SpanTimer:
+    """Adds a kernel before the operations of each span and one behind them, and there the surveys of buffers."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        spans: Sequence[Span],
+        clock: ClockKernels,
+        slots: Memory,
+        surveyor: Surveyor | None = None,
+    ) -> None:
         self._operations, self._spans, self._clock = plan.operations, spans, clock
         self._of = {index: number for number, span in enumerate(spans) for index in span.operations}
         self._left = [len(span.operations) for span in spans]
         self._begins: dict[int, GraphNode] = {}
-        self._slots = slots
+        self._slots, self._surveyor = slots, surveyor
         self.operations: dict[GraphNode, int] = {}
 
     def before(
         self, graph: Graph, index: int, after: Sequence[GraphNode], handles: Mapping[int, GraphNode]
     ) -> Sequence[GraphNode]:
+        if self._surveyor is not None:
+            after = self._surveyor.add(graph, index, after, is_before=True)
         number = self._of.get(index)
         if number is None:
             return after
@@ -316,6 +364,8 @@ class SpanTimer:
             members = self._spans[number].operations
             done = sorted({handles[member] for member in members})
             end = self._clock.add(graph, self._clock.end, _slot(self._slots, number), done)
+            if self._surveyor is not None:  # spans are single operations then
+                (end,) = self._surveyor.add(graph, index, [end], is_before=False)
             # What follows must not disturb the clock.
             handles.update(dict.fromkeys(members, end))
 

@@ -8,6 +8,7 @@ from functools import partial
 
 from engine.compiler.executable.compiled_graph import CompiledGraph, Variant
 from engine.compiler.executable.instrument import ClockKernels, Instrumented, spans
+from engine.compiler.executable.survey import SurveyKernel
 from engine.compiler.frame import FrameUniforms
 from engine.compiler.plan import Plan
 from engine.device.device import Device
@@ -26,6 +27,7 @@ class InstrumentedGraph:
     def __init__(self, device: Device, uniforms: FrameUniforms) -> None:
         self._device, self._uniforms = device, uniforms
         self._clock: ClockKernels | None = None
+        self._survey: SurveyKernel | None = None
         self._thread = ThreadPoolExecutor(1, "warploom-profiler")
         self._copies: list[Instrumented] = []
         self._building: Future[list[Instrumented]] | None = None
@@ -58,8 +60,9 @@ class InstrumentedGraph:
         """Give everything back."""
         self.forget()
         self._thread.shutdown()
-        if self._clock is not None:
-            self._clock.unload()
+        for kernels in (self._clock, self._survey):
+            if kernels is not None:
+                kernels.unload()
 
     def _build(
         self, plan: Plan, variants: tuple[Variant, ...], status: PinnedArray | None, level: ProfilingLevel
@@ -68,10 +71,13 @@ class InstrumentedGraph:
         device.activate()
         if self._clock is None:
             self._clock = ClockKernels(device)
+        if self._survey is None and level >= ProfilingLevel.DEEP_ASYNC:
+            self._survey = SurveyKernel(device)
+        survey = self._survey if level >= ProfilingLevel.DEEP_ASYNC else None
         found, copies, frame = spans(plan, level), list[Instrumented](), self._uniforms.current
         try:
             for variant in variants:
-                copies.append(Instrumented(plan, variant, device, frame, status, found, self._clock))
+                copies.append(Instrumented(plan, variant, device, frame, status, found, self._clock, survey))
         except BaseException:
             _destroy(copies, device)
             raise

@@ -20,8 +20,9 @@ from engine.compiler.operations import FusedEntry
 from engine.compiler.plan import Plan
 from engine.device.device import Device
 from engine.device.protocol import Event, GraphNode, Stream
+from engine.patch.changes import PortRef
 from engine.profiling.levels import ProfilingLevel
-from engine.profiling.profile import Profile, SpanProfile
+from engine.profiling.profile import BufferStatistics, Profile, SpanProfile
 from engine.profiling.sampling import Sampler
 from engine.profiling.statistics import Average, History
 from engine.runtime.frame.instrumented_graph import InstrumentedGraph
@@ -64,6 +65,8 @@ class Profiler:
         self._told: dict[int, tuple[str, tuple[str, ...]]] = {}
         self._history = History(0)
         self._last = np.zeros(0, SPAN_TIME)
+        #: What buffers held in that frame, at deep levels.
+        self._buffers: dict[PortRef, BufferStatistics] = {}
         #: The frame that was measured last; -1 before there is one.
         self.frame = -1
         self._was_copy = False
@@ -170,6 +173,7 @@ class Profiler:
             self._cost_ns,
             self._every_ns,
             tuple(found),
+            self._told_buffers(),
         )
 
     def close(self) -> None:
@@ -178,6 +182,15 @@ class Profiler:
         for sample in (*self._free, *self._waiting):
             sample.start.destroy()
             sample.stop.destroy()
+
+    def _told_buffers(self) -> dict[str, BufferStatistics]:
+        """Return what buffers held, by "node.port"; outputs of composites as well."""
+        if not self._buffers or self._plan is None:
+            return {}
+        outer = {
+            shown: self._buffers[port] for shown, port in self._plan.inlined.outputs.items() if port in self._buffers
+        }
+        return {str(port): held for port, held in (self._buffers | outer).items()}
 
     def _is_due(self, now_ns: int) -> bool:
         return self.level is ProfilingLevel.DEEP_SYNC or self.sampler.is_due(now_ns)
@@ -202,6 +215,7 @@ class Profiler:
         else:
             self.measured_ns.add(launch_ns)
             self._last, self.frame = sample.copied.read(), sample.frame
+            self._buffers = sample.copied.read_buffers()
             self._history.add(self._last["busy_ns"])
         now_ns = time.perf_counter_ns()
         plain_ns, measured_ns = self.launch_ns.mean, self.measured_ns.mean
@@ -228,6 +242,7 @@ class Profiler:
         self._counted = [_counted(self._plan, span.operations[0]) for span in self._spans] if self._plan else []
         self._told = _told(self._plan, self._spans) if self._plan and self.level >= ProfilingLevel.PER_KERNEL else {}
         self._history, self._last = History(len(self._spans)), np.zeros(len(self._spans), SPAN_TIME)
+        self._buffers = {}
 
 
 def _counted(plan: Plan, index: int) -> str | None:

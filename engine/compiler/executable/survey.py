@@ -1,0 +1,135 @@
+"""Surveys: what the buffers behind output ports hold, found by kernels in an instrumented copy of a graph.
+
+Each stands behind the operation that writes a port last, and before all that follows from that operation, so nothing
+can have overwritten the buffer. A port that no operation writes is surveyed before the first operation that touches it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from engine.compiler.buffers import Lifetime
+from engine.compiler.operations import Operation, Place
+from engine.compiler.plan import Plan
+from engine.descriptions.ports import counter_name
+from engine.device.arguments import pack_arguments
+from engine.device.device import Device
+from engine.device.graph import Graph
+from engine.device.protocol import GraphNode, LaunchConfig, Memory, part_of
+from engine.kernel_sources.loader import find_kernel, load_image
+from engine.patch.changes import PortRef
+from engine.profiling.profile import BufferStatistics
+from engine.types.element_numbers import FLOAT, SIGNED, element_number, number_of
+
+#: What `survey` of kernels/statistics.cu leaves.
+SURVEY = np.dtype([(name, "<u8") for name in ("low", "high", "nans", "infinities", "numbers", "ran")])
+_THREADS = 256
+#: Numbers that a thread looks at where there are few, and thread blocks for each core where there are many.
+_NUMBERS, _BLOCKS = 4, 4
+_SIGN, _ALL = 1 << 63, (1 << 64) - 1
+
+
+class Survey(NamedTuple):
+    """A port to be surveyed: where it lies, `numbers` of an `element` type, and what it is next to.
+
+    It stands behind `operation`, or before it. `live` is the word that counts the elements of an append buffer.
+    """
+
+    port: PortRef
+    place: Place
+    element: int
+    numbers: int
+    components: int
+    operation: int
+    is_before: bool
+    live: Place | None
+
+
+def surveys(plan: Plan) -> tuple[Survey, ...]:
+    """Return the output ports whose contents are numbers and lie without gaps, in the order of their operations."""
+    found = []
+    writers: dict[tuple[str, PortRef], list[int]] = {}
+    users: dict[PortRef, int] = {}
+    for index, operation in enumerate(plan.operations):
+        for place in operation.access.writes:
+            for name in operation.nodes:
+                writers.setdefault((name, place.owner), []).append(index)
+        if not operation.scope:
+            for place in (*operation.access.reads, *operation.access.writes):
+                users.setdefault(place.owner, index)
+    for node in plan.description.nodes:
+        block = plan.buffers.blocks[node.id]
+        for port in node.description.rules.output_of:
+            layout, place = block.layouts.layouts[port], block.places[port]
+            scalar = number_of(layout.dtype)
+            is_stored = plan.buffers.allocations[place.owner].lifetime is not Lifetime.FUSED
+            if scalar is None or layout.strides is not None or not layout.size_bytes or not is_stored:
+                continue
+            live = block.places.get(counter_name(port)) if node.description.rules.output_of[port].spec.append else None
+            last = _last(plan.operations, writers.get((node.id, place.owner), ()), place)
+            first = users.get(place.owner, 0)
+            found.append(
+                Survey(
+                    PortRef(node.id, port),
+                    place,
+                    element_number(scalar),
+                    layout.size_bytes // scalar.size_bytes,
+                    layout.dtype.size_bytes // scalar.size_bytes,
+                    last if last >= 0 else first,
+                    last < 0,
+                    live,
+                )
+            )
+    return tuple(sorted(found, key=lambda each: each.operation))
+
+
+def _last(operations: Sequence[Operation], writers: Sequence[int], place: Place) -> int:
+    """Return the last of some operations that writes a part of a place; -1 when none does."""
+    return max((i for i in writers if any(place.overlaps(at) for at in operations[i].access.writes)), default=-1)
+
+
+class SurveyKernel:
+    """The kernel of kernels/statistics.cu, loaded; KernelError when it does not compile."""
+
+    def __init__(self, device: Device) -> None:
+        self._cores, architecture = device.info.cores, device.info.architecture
+        image = load_image(find_kernel("statistics.cu"), architecture)
+        self._module = device.load_module(image.payload(architecture))
+        self._kernel = self._module.kernel("survey")
+        self._parameters = image.signature("survey").parameters
+
+    def add(
+        self, graph: Graph, each: Survey, memory: Mapping[PortRef, Memory], slot: Memory, after: Sequence[GraphNode]
+    ) -> GraphNode:
+        """Add the nodes that survey a port into a slot."""
+        cleared = graph.add_memset(slot, 0, slot.size_bytes, after)
+        data = part_of(memory[each.place.owner], each.place.offset, each.place.size_bytes)
+        live = 0 if each.live is None else memory[each.live.owner].pointer + each.live.offset
+        values = [data, each.element, each.numbers, live, each.components, slot]
+        blocks = min(-(-each.numbers // (_THREADS * _NUMBERS)), _BLOCKS * self._cores)
+        config = LaunchConfig((blocks, 1, 1), (_THREADS, 1, 1))
+        return graph.add_kernel(self._kernel, config, pack_arguments(self._parameters, values), [cleared])
+
+    def unload(self) -> None:
+        """Unload it, once the executables that use it are destroyed."""
+        self._module.unload()
+
+
+def statistics(each: Survey, found: np.void) -> BufferStatistics | None:
+    """Return what a survey found; None when it did not run, in a branch that was not taken."""
+    low, high, nans, infinities, numbers, ran = (int(value) for value in found.item())
+    if not ran:
+        return None
+    if numbers == nans + infinities:
+        return BufferStatistics(numbers, None, None, nans, infinities)
+    least, most = (_number(each.element, key) for key in (low ^ _ALL, high))
+    return BufferStatistics(numbers, least, most, nans, infinities)
+
+
+def _number(element: int, key: int) -> float:
+    """Return the number of a key; a whole one where elements are whole."""
+    if element & FLOAT:
+        bits = key ^ _SIGN if key & _SIGN else key ^ _ALL
+        return float(np.uint64(bits).view(np.float64))
+    return key - _SIGN if element & SIGNED else key

@@ -1,0 +1,102 @@
+"""What buffers held in a measured frame, against numpy."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine import Engine, Patch, ProfilingLevel
+from engine.device.device import Device
+from engine.profiling.profile import BufferStatistics, Profile
+from engine.types import NAMED, to_bf16
+from tests.runtime import small_blocks
+
+DEEP = (ProfilingLevel.DEEP_ASYNC, ProfilingLevel.DEEP_SYNC)
+Array = np.ndarray[Any, Any]
+
+
+def profile_of(patch: Patch, device: Device, level: ProfilingLevel = ProfilingLevel.DEEP_SYNC) -> Profile:
+    """Return what is told of the first frame."""
+    with Engine(patch, device, profiling=level) as engine:
+        engine.step()
+        return engine.core.profiler.profile()
+
+
+def expected(numbers: Array) -> BufferStatistics:
+    """Return the statistics of numbers by numpy; whole ones stay whole."""
+    finite = numbers[np.isfinite(numbers)]
+    least, most = (finite.min().item(), finite.max().item()) if finite.size else (None, None)
+    return BufferStatistics(numbers.size, least, most, int(np.isnan(numbers).sum()), int(np.isinf(numbers).sum()))
+
+
+@pytest.mark.parametrize("count", [1, 255, 1025, 70_001])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "?", "c8", "c16"])
+def test_every_element_type(device: Device, dtype: str, count: int) -> None:
+    """The least and the greatest numbers that a type holds, any number of elements; 64-bit integers are exact."""
+    chance = np.random.default_rng(count)
+    bits = chance.integers(0, 256, count * np.dtype(dtype).itemsize, np.uint8)
+    data = (bits & 1).view(bool) if dtype == "?" else bits.view(dtype)
+    if count > 1 and dtype[0] in "iu":
+        data[[0, -1]] = np.iinfo(dtype).min, np.iinfo(dtype).max
+    if dtype[0] in "fc":
+        data[0] = chance.choice([np.nan, np.inf, -np.inf, -0.0, 1e-7])
+    patch = Patch()
+    array, seen = patch.add("io.array", data=data), patch.add("buffer.copy")
+    patch.connect(array["out"], seen["x"])
+    numbers = data.view({"c8": "f4", "c16": "f8"}.get(dtype, dtype))
+    told = profile_of(patch, device).buffers
+    assert told == {f"{array.id}.out": expected(numbers), f"{seen.id}.out": expected(numbers)}
+
+
+def test_halves_of_brains_and_vectors_count_their_components(device: Device) -> None:
+    """A bf16 is the number that it stands for; four components of a float4 are four numbers."""
+    numbers = np.array([[1.5, -2.0, np.nan, 0.25], [np.inf, 3.0, 0.0, -8.0]], np.float32)
+    patch = Patch()
+    array = patch.add("io.array", data=numbers.reshape(-1))
+    brains = patch.add("buffer.convert", dtype="bf16")
+    vectors = patch.add("buffer.reinterpret", dtype="float4")
+    copied = patch.add("buffer.copy")
+    patch.connect(array["out"], brains["x"])
+    patch.connect(array["out"], vectors["x"])
+    patch.connect(vectors["out"], copied["x"])
+    assert np.array_equal(to_bf16(numbers).astype(np.uint32) << 16, numbers.view(np.uint32)), "all are exact"
+    told = profile_of(patch, device).buffers
+    assert NAMED["float4"].components == 4
+    assert {told[f"{node.id}.out"] for node in (array, brains, vectors, copied)} == {expected(numbers)}
+
+
+@pytest.mark.parametrize("level", ProfilingLevel)
+def test_only_deep_levels_tell_what_buffers_hold(device: Device, level: ProfilingLevel) -> None:
+    """Other levels look at no buffer."""
+    patch = Patch()
+    copied = patch.add("buffer.copy")
+    patch.connect(patch.add("io.array", data=np.arange(5.0))["out"], copied["x"])
+    assert bool(profile_of(patch, device, level).buffers) is (level in DEEP)
+
+
+def test_each_port_is_looked_at_before_its_memory_is_changed(device: Device) -> None:
+    """Blocks that change one buffer in place, one after another, each tell what it held behind them."""
+    patch = Patch()
+    first = patch.add("buffer.copy")
+    patch.connect(patch.add("io.array", data=np.arange(1000, dtype=np.float32))["out"], first["x"])
+    ports = [first["out"]]
+    for _ in range(4):
+        bump = patch.add(small_blocks.Bump.id, amount=10.0)
+        patch.connect(ports[-1], bump["x"])
+        ports.append(bump["out"])
+    told = profile_of(patch, device).buffers
+    found = [(told[f"{port.node}.{port.port}"].minimum, told[f"{port.node}.{port.port}"].maximum) for port in ports]
+    assert found == [(10.0 * k, 999.0 + 10 * k) for k in range(5)]
+
+
+def test_append_buffers_count_what_is_in_use(device: Device) -> None:
+    """What earlier frames left behind the count is no part of the contents."""
+    patch = Patch()
+    emitter = patch.add("particles.emitter")
+    chosen = patch.add("particles.select", low=0.0, capacity=100)
+    patch.connect(emitter["particles"], chosen["particles"])
+    with Engine(patch, device, profiling=ProfilingLevel.DEEP_SYNC) as engine:
+        for _ in range(3):
+            report = engine.step()
+        told = engine.core.profiler.profile().buffers[f"{chosen.id}.selected"]
+    assert told.numbers == 8 * report.counts[f"{chosen.id}.selected"]  # a particle is eight numbers
