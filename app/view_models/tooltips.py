@@ -81,7 +81,7 @@ def _measuring_text(patch: Patch, report: FrameReport, found: NodeReport) -> str
         return ""
     if report.statistics.profiling < ProfilingLevel.PER_KERNEL:
         return "To measure what each layer takes: Run > Profiling > Each kernel."
-    return "Not measured yet; blocks in a region are measured as a whole."
+    return "Not measured yet."
 
 
 def message_text(patch: Patch, report: NodeReport) -> str:

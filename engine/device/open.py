@@ -35,6 +35,8 @@ def open_device(name: str = "auto", *, plain_edges: bool = True) -> Device:
     that was named cannot be used.
     """
     check_name(name)
+    if not isinstance(plain_edges, bool):
+        raise DeviceError(f"plain_edges must be True or False, got {plain_edges!r}")
     if name == "auto":
         return _open_first(plain_edges)
     if name == "host":

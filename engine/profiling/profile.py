@@ -61,6 +61,6 @@ class Profile(msgspec.Struct, frozen=True, tag=True):
     buffers: dict[str, BufferStatistics] = {}
 
     @property
-    def overhead(self) -> float:
-        """The share of the time that measuring takes."""
-        return self.cost_ns / self.every_ns if self.every_ns else 0.0
+    def overhead(self) -> float | None:
+        """The share of the time that measuring takes; None while it is not known, or every frame is measured."""
+        return self.cost_ns / self.every_ns if self.every_ns else None

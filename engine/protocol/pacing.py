@@ -40,6 +40,8 @@ class Pacing(msgspec.Struct, frozen=True):
     overlap: bool | None = None
 
     def __post_init__(self) -> None:
+        if self.overlap is not None and not isinstance(self.overlap, bool):
+            raise WarploomError(f"overlap of frames must be True, False or None, got {self.overlap!r}")
         if self.mode is PacingMode.FREE:
             if self.rate is not None:
                 raise WarploomError(f"free pacing must have no rate, got {self.rate}; choose fixed pacing for a rate")

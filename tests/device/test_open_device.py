@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -65,6 +66,13 @@ def test_without_bindings_or_gpu_the_reason_is_plain(hidden: str, reason: str) -
     environment = os.environ | {"CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     result = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("plain_edges", [None, "yes", 0])
+def test_plain_edges_is_a_switch(plain_edges: Any) -> None:
+    """Nothing is opened with another value."""
+    with pytest.raises(DeviceError, match="plain_edges must be True or False, got "):
+        open_device("host", plain_edges=plain_edges)
 
 
 def test_the_host_has_only_plain_edges() -> None:

@@ -6,6 +6,7 @@ import time
 from itertools import pairwise
 from statistics import fmean
 from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 import pytest
@@ -109,6 +110,13 @@ def test_free_frames_follow_each_other_at_once_and_let_others_run(clock: FakeTim
     starts = frames(pacer, clock, [10**6] * 10)
     assert {b - a for a, b in pairwise(starts)} == {10**6 + 2_000}
     assert clock.fine_waits == 10
+
+
+@pytest.mark.parametrize("overlap", ["yes", 1, 0.0])
+def test_overlap_is_a_switch(overlap: Any) -> None:
+    """Or None, which leaves it to the engine."""
+    with pytest.raises(WarploomError, match="overlap of frames must be True, False or None, got "):
+        Pacing.free(overlap=overlap)
 
 
 def test_another_pacing_begins_with_the_next_frame(clock: FakeTime) -> None:

@@ -23,8 +23,10 @@ from engine.protocol.messages import (
     EditCost,
     FrameReport,
     Observe,
+    ObserveProfile,
     Saved,
     SaveOutputs,
+    SetProfiling,
     SetRunning,
     UpdateRecord,
     Viewing,
@@ -100,6 +102,12 @@ def a_session(client: Client, patch: Patch) -> list[Any]:
     patch.undo()
     told += [comparable(client.step()), client.read(more["out"]).tolist()]
     told += [(s.track, s.name) for s in client.trace(2)]
+    client.post(SetProfiling(ProfilingLevel.DEEP_SYNC))
+    client.post(ObserveProfile(True))
+    told += [client.step().frame]
+    profile = client.take_profile()
+    assert profile is not None and profile.spans and profile.buffers
+    told += [profile.frame, [(span.node, span.name, span.turns) for span in profile.spans], profile.buffers]
     told += [e if isinstance(e, Diagnostic) else (e.level, e.cause, e.source) for e in client.take_events()]
     return told
 

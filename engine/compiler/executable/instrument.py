@@ -7,6 +7,7 @@ it computes what any other does. The kernels that take the time run in bodies an
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 import msgspec
@@ -16,7 +17,7 @@ from engine.compiler.executable.arguments import Resources
 from engine.compiler.executable.build import build_graph
 from engine.compiler.executable.compiled_graph import Variant, frame_upload
 from engine.compiler.executable.nodes import KernelNode, NodeMaker
-from engine.compiler.executable.survey import SURVEY, Survey, SurveyKernel, statistics, surveys
+from engine.compiler.executable.survey import SURVEY, Survey, SurveyKernel, surveys
 from engine.compiler.plan import Plan
 from engine.descriptions.entries import CaptureEntry, ConditionArgument, KernelEntry
 from engine.device.arguments import KernelArguments, pack_arguments
@@ -35,7 +36,6 @@ from engine.device.protocol import (
 )
 from engine.patch.changes import PortRef
 from engine.profiling.levels import ProfilingLevel
-from engine.profiling.profile import BufferStatistics
 
 #: What the kernels know of one span: when it began last, its first begin and last end, and the sum of its turns.
 _SLOT = np.dtype([("began", "<u8"), ("first", "<u8"), ("last", "<u8"), ("busy_ns", "<u8"), ("turns", "<u8")])
@@ -172,34 +172,33 @@ class Instrumented:
         With a `survey` it also finds out what the buffers behind output ports hold.
         """
         self.spans, self._bias_ns = tuple(spans), clock.bias_ns
-        self._surveys = surveys(plan) if survey is not None else ()
+        #: What `statistics` makes of `read_surveys`.
+        self.surveys = surveys(plan) if survey is not None else ()
         times_bytes = max(1, len(spans)) * _SLOT.itemsize
-        size_bytes = times_bytes + len(self._surveys) * SURVEY.itemsize
-        self._slots = device.allocate(size_bytes)
-        try:
+        size_bytes = times_bytes + len(self.surveys) * SURVEY.itemsize
+        with ExitStack() as failing:
+            self._slots = device.allocate(size_bytes)
+            failing.callback(self._slots.free)
             self._zeros = device.pinned(np.zeros(size_bytes, np.uint8))
+            failing.callback(self._zeros.free)
             self._results = device.pinned(np.zeros(size_bytes, np.uint8))
+            failing.callback(self._results.free)
             maker = _SameNodes(plan, variant, device, Resources(variant.memory, {}, {}, frame, status))
             surveyor = None
             if survey is not None:
                 found = part_of(self._slots, times_bytes, size_bytes - times_bytes)
-                surveyor = Surveyor(self._surveys, survey, variant.memory, found)
+                surveyor = Surveyor(self.surveys, survey, variant.memory, found)
             timer = SpanTimer(plan, self.spans, clock, self._slots, surveyor)
             self._built = build_graph(plan, device, maker.resources, maker=maker, timer=timer)
+            failing.callback(self._built.graph.destroy)
             #: The operations of loops and other nodes by their nodes in this graph.
             self.operations: Mapping[GraphNode, int] = timer.operations
             self._copies = maker.copies
             upload = frame_upload(plan)
             self._upload = next((node for node, index in self.operations.items() if index == upload), None)
             self._uniforms = frame
-            try:
-                self._executable = self._built.graph.instantiate()
-            except BaseException:
-                self._built.graph.destroy()
-                raise
-        except BaseException:
-            self._slots.free()
-            raise
+            self._executable = self._built.graph.instantiate()
+            failing.pop_all()
         self._versions = [kernel.arguments.version for kernel in self._built.kernels]
 
     def launch(self, stream: Stream, uniforms: PinnedArray | None = None) -> None:
@@ -239,12 +238,9 @@ class Instrumented:
         found[~ran] = 0
         return found
 
-    def read_buffers(self) -> dict[PortRef, BufferStatistics]:
-        """Return what the surveyed buffers held in the last launch, which must be done, by output port."""
-        slots = self._results.array[max(1, len(self.spans)) * _SLOT.itemsize :].view(SURVEY)
-        found = zip(self._surveys, slots, strict=True)
-        told = {each.port: statistics(each, slot) for each, slot in found}
-        return {port: held for port, held in told.items() if held is not None}
+    def read_surveys(self) -> np.ndarray[Any, Any]:
+        """Return a copy of the slots of `surveys` in the last launch, which must be done."""
+        return self._results.array[max(1, len(self.spans)) * _SLOT.itemsize :].view(SURVEY).copy()
 
     def destroy(self) -> None:
         """Give everything back."""

@@ -5,7 +5,7 @@ can have overwritten the buffer. A port that no operation writes is surveyed bef
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -116,8 +116,13 @@ class SurveyKernel:
         self._module.unload()
 
 
-def statistics(each: Survey, found: np.void) -> BufferStatistics | None:
-    """Return what a survey found; None when it did not run, in a branch that was not taken."""
+def statistics(surveys: Sequence[Survey], slots: np.ndarray[Any, Any]) -> dict[PortRef, BufferStatistics]:
+    """Return what surveys found, from their slots, by port; one that did not run, in a branch, is left out."""
+    told = {each.port: _statistics(each, slot) for each, slot in zip(surveys, slots, strict=True)}
+    return {port: held for port, held in told.items() if held is not None}
+
+
+def _statistics(each: Survey, found: np.void) -> BufferStatistics | None:
     low, high, nans, infinities, numbers, ran = (int(value) for value in found.item())
     if not ran:
         return None

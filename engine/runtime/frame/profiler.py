@@ -8,11 +8,13 @@ import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.executable.instrument import SPAN_TIME, Instrumented, Span, spans
+from engine.compiler.executable.survey import Survey, statistics
 from engine.compiler.frame import MOST_IN_FLIGHT, FrameUniforms
 from engine.compiler.inlining import owner
 from engine.compiler.inspection.labels import name
@@ -20,7 +22,6 @@ from engine.compiler.operations import FusedEntry
 from engine.compiler.plan import Plan
 from engine.device.device import Device
 from engine.device.protocol import Event, GraphNode, Stream
-from engine.patch.changes import PortRef
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import BufferStatistics, Profile, SpanProfile
 from engine.profiling.sampling import Sampler
@@ -65,10 +66,12 @@ class Profiler:
         self._told: dict[int, tuple[str, tuple[str, ...]]] = {}
         self._history = History(0)
         self._last = np.zeros(0, SPAN_TIME)
-        #: What buffers held in that frame, at deep levels.
-        self._buffers: dict[PortRef, BufferStatistics] = {}
-        #: The frame that was measured last; -1 before there is one.
+        #: What surveys of buffers left in that frame, at deep levels.
+        self._surveyed: tuple[Sequence[Survey], np.ndarray[Any, Any]] = (), np.zeros(0)
+        #: The frame that was measured last, with its spans where those are measured; -1 before there is one.
         self.frame = -1
+        #: Measure every frame, whatever that costs.
+        self.every_frame = False
         self._was_copy = False
         self._cost_ns = self._every_ns = 0
         self._sampled_ns = time.perf_counter_ns()
@@ -92,7 +95,7 @@ class Profiler:
         """Launch the graph, or its copy; with `wait`, a copy that is not built yet is waited for."""
         self.operations = None
         begun_ns = time.perf_counter_ns() if self.level else 0
-        if not begun_ns or not self._free or not self._is_due(begun_ns):
+        if not begun_ns or not self._free or (begun_ns < self.sampler.due_ns and not self._is_each):
             compiled.launch(stream, advance=advance, uniforms=self._uniforms.current)
             return
         if compiled.plan is not self._plan:
@@ -115,16 +118,13 @@ class Profiler:
         sample.host_ns = time.perf_counter_ns() - begun_ns
         self._waiting.append(sample)
 
-    def collect(self) -> bool:
-        """Take the times of launches that are done; return whether there were any."""
-        is_new = False
+    def collect(self) -> None:
+        """Take the times of launches that are done."""
         while self._waiting and self._waiting[0].stop.is_reached:
             sample = self._waiting.popleft()
             self._free.append(sample)
             if sample.is_current:
                 self._take(sample)
-                is_new = True
-        return is_new
 
     def node_times(self) -> dict[str, int]:
         """Return the mean time of each node of the patch lately, in nanoseconds; regions count all that is in them."""
@@ -185,23 +185,23 @@ class Profiler:
 
     def _told_buffers(self) -> dict[str, BufferStatistics]:
         """Return what buffers held, by "node.port"; outputs of composites as well."""
-        if not self._buffers or self._plan is None:
-            return {}
-        outer = {
-            shown: self._buffers[port] for shown, port in self._plan.inlined.outputs.items() if port in self._buffers
-        }
-        return {str(port): held for port, held in (self._buffers | outer).items()}
+        held = statistics(*self._surveyed)
+        outputs = self._plan.inlined.outputs.items() if self._plan is not None else ()
+        outer = {shown: held[port] for shown, port in outputs if port in held}
+        return {str(port): found for port, found in (held | outer).items()}
 
-    def _is_due(self, now_ns: int) -> bool:
-        return self.level is ProfilingLevel.DEEP_SYNC or self.sampler.is_due(now_ns)
+    @property
+    def _is_each(self) -> bool:
+        """True while every frame is measured."""
+        return self.every_frame or self.level is ProfilingLevel.DEEP_SYNC
 
     def _next_copy(self, compiled: CompiledGraph, now_ns: int, wait: bool) -> Instrumented | None:
         """Return the copy to be launched, None for the graph itself: both in turn, at first the copy."""
-        is_sync = self.level is ProfilingLevel.DEEP_SYNC
-        if self.level < ProfilingLevel.PER_BLOCK or (self._was_copy and not is_sync):
+        is_each = self._is_each
+        if self.level < ProfilingLevel.PER_BLOCK or (self._was_copy and not is_each):
             self._was_copy = False
             return None
-        copied = self._graph.copy_of(compiled, self.level, now_ns, wait=wait or is_sync)
+        copied = self._graph.copy_of(compiled, self.level, now_ns, wait=wait or is_each)
         if copied is not None and any(sample.copied is copied for sample in self._waiting):
             copied = None  # its results have not been read yet
         self._was_copy = copied is not None
@@ -214,9 +214,11 @@ class Profiler:
             self.launch_ns.add(launch_ns)
         else:
             self.measured_ns.add(launch_ns)
-            self._last, self.frame = sample.copied.read(), sample.frame
-            self._buffers = sample.copied.read_buffers()
+            self._last = sample.copied.read()
+            self._surveyed = sample.copied.surveys, sample.copied.read_surveys()
             self._history.add(self._last["busy_ns"])
+        if sample.copied is not None or self.level < ProfilingLevel.PER_BLOCK:
+            self.frame = sample.frame
         now_ns = time.perf_counter_ns()
         plain_ns, measured_ns = self.launch_ns.mean, self.measured_ns.mean
         if plain_ns is None:
@@ -242,7 +244,8 @@ class Profiler:
         self._counted = [_counted(self._plan, span.operations[0]) for span in self._spans] if self._plan else []
         self._told = _told(self._plan, self._spans) if self._plan and self.level >= ProfilingLevel.PER_KERNEL else {}
         self._history, self._last = History(len(self._spans)), np.zeros(len(self._spans), SPAN_TIME)
-        self._buffers = {}
+        self._surveyed = (), np.zeros(0)
+        self._cost_ns = self._every_ns = 0
 
 
 def _counted(plan: Plan, index: int) -> str | None:

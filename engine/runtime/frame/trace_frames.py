@@ -15,9 +15,11 @@ def trace_frames(engine: CudaEngine, frames: int) -> list[TraceSlice]:
     Times of the device are measured from the launch, so both tracks line up to within the time of a launch. What is in
     a loop has one slice for all its turns.
     """
-    level = engine.profiler.level
+    profiler = engine.profiler
+    level = profiler.level
     engine.settle()  # the present level's copy of the graph goes
-    engine.profiler.set_level(ProfilingLevel.DEEP_SYNC)
+    profiler.set_level(ProfilingLevel.PER_KERNEL)
+    profiler.every_frame = True
     slices: list[TraceSlice] = []
     try:
         for _ in range(frames):
@@ -26,11 +28,12 @@ def trace_frames(engine: CudaEngine, frames: int) -> list[TraceSlice]:
             duration_ns = time.perf_counter_ns() - start_ns
             details: dict[str, str | int] = {"frame": report.frame, "update": report.update_level.name}
             slices.append(TraceSlice("engine", f"frame {report.frame}", start_ns, duration_ns, details))
-            profile, compiled = engine.profiler.profile(), engine.updates.compiled
+            profile, compiled = profiler.profile(), engine.updates.compiled
             if compiled is not None and profile.frame == report.frame:
                 slices += _device_slices(engine, compiled, profile.spans)
     finally:
-        engine.profiler.set_level(level)
+        profiler.every_frame = False
+        profiler.set_level(level)
     return slices
 
 

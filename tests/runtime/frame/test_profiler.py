@@ -30,6 +30,7 @@ def test_each_level_measures_what_it_says(device: Device, level: ProfilingLevel)
             plain.step()
         profile = engine.core.profiler.profile()
         assert (profile.launch_ns is not None) is (SUMMARY <= level < DEEP_SYNC)
+        assert profile.overhead is None or level < DEEP_SYNC
         assert (profile.measured_ns is not None) is bool(profile.spans) is (level >= PER_BLOCK)
         assert all((span.operation >= 0) is (level >= PER_KERNEL) for span in profile.spans)
         timed = {node for node, found in report.nodes.items() if found.time_ns is not None}
@@ -106,3 +107,27 @@ def test_profiles_are_told_while_somebody_looks(device: Device) -> None:
         engine.post(ObserveProfile(False))
         engine.step()
         assert engine.take_profile() is None
+
+
+def test_whole_frames_are_told_at_the_summary_level(device: Device) -> None:
+    """With the time of a launch, and no spans."""
+    with Engine(nested(), device, profiling=SUMMARY) as engine:
+        engine.post(ObserveProfile(True))
+        report = engine.step()
+        profile = engine.take_profile()
+        assert profile is not None and (profile.frame, profile.spans) == (report.frame, ())
+        assert (profile.launch_ns or 0) > 0
+
+
+def test_a_trace_measures_kernels_in_each_frame_and_goes_back_to_the_level_before(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It looks into no buffers, which would come between the kernels."""
+    monkeypatch.setattr("engine.runtime.frame.instrumented_graph.SurveyKernel", None)
+    with Engine(nested(), device, profiling=SUMMARY) as engine:
+        for _ in range(2):
+            slices = engine.trace(3)
+            assert [piece.name.split()[0] for piece in slices].count("frame") == 3
+            assert sum("wave_height" in piece.name for piece in slices) == 3
+            profiler = engine.core.profiler
+            assert (profiler.level, profiler.every_frame) == (SUMMARY, False)
