@@ -127,9 +127,7 @@ def edit(**options: Any) -> int:
 )
 @_fuse
 @click.option(
-    "--plain-edges/--programmatic-edges",
-    default=True,
-    help="Whether kernels on a GPU begin when those that they wait for are complete, or begin early and wait.",
+    "--plain-edges", is_flag=True, help="Let no kernel on a GPU begin before those that it waits for are complete."
 )
 @_json
 @_trust

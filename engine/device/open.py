@@ -27,7 +27,7 @@ class DeviceStatus:
     cores: int = 0
 
 
-def open_device(name: str = "auto", *, plain_edges: bool = True) -> Device:
+def open_device(name: str = "auto", *, plain_edges: bool = False) -> Device:
     """Open "host", "cuda:0", "cuda:1" ..., or with "auto" the first CUDA device that works, else the host.
 
     With `plain_edges`, no node of a graph begins before those that it waits for are complete; without, kernels on a

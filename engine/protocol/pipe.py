@@ -71,7 +71,7 @@ def connect(
     *,
     profiling: ProfilingLevel = ProfilingLevel.PER_BLOCK,
     time_step_s: float = 1 / 60,
-    plain_edges: bool = True,
+    plain_edges: bool = False,
 ) -> Client:
     """Run a patch by an engine in a process of its own, which `command` starts (`warploom engine`).
 

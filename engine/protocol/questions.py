@@ -34,7 +34,7 @@ class Open(Question[DeviceInfo], frozen=True, tag=True):
     device: str
     profiling: ProfilingLevel
     time_step_s: float
-    plain_edges: bool = True
+    plain_edges: bool = False
 
 
 class Step(Question[FrameReport], frozen=True, tag=True):

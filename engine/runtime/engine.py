@@ -55,7 +55,7 @@ class Engine(Client):
         profiling: ProfilingLevel = ProfilingLevel.PER_BLOCK,
         time_step_s: float = 1 / 60,
         fuse: bool = True,
-        plain_edges: bool = True,
+        plain_edges: bool = False,
     ) -> None:
         local = LocalEngine(patch, device, profiling=profiling, time_step_s=time_step_s, plain_edges=plain_edges)
         self.device = local.device
@@ -85,7 +85,7 @@ def open_engine(
     profiling: ProfilingLevel,
     time_step_s: float = 1 / 60,
     fuse: bool = True,
-    plain_edges: bool = True,
+    plain_edges: bool = False,
 ) -> Client:
     """Run a patch in this process or, with a `command` such as "warploom engine", in the process that it starts."""
     if command is None:
@@ -114,13 +114,13 @@ class LocalEngine:
         *,
         profiling: ProfilingLevel,
         time_step_s: float,
-        plain_edges: bool = True,
+        plain_edges: bool = False,
     ) -> None:
         if not isinstance(patch, Patch):
             raise PatchError(f"engine must have a Patch, got {shown(patch)}; `load_patch` opens a file")
         if not hasattr(device, "info"):
             check_name(device)  # what is neither a name nor a device is refused here
-        if not plain_edges and not isinstance(device, str):
+        if plain_edges and not isinstance(device, str):
             raise DeviceError("plain_edges must be given to open_device, got it with a device that is open")
         self._own_device = open_device(device, plain_edges=plain_edges) if isinstance(device, str) else None
         self.device: Device = self._own_device or device  # type: ignore[assignment]  # one of the two is a Device

@@ -148,9 +148,9 @@ def main() -> None:
     """Print the tables of the device named on the command line."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--programmatic-edges", action="store_true")
+    parser.add_argument("--plain-edges", action="store_true")
     options = parser.parse_args()
-    device = open_device(options.device, plain_edges=not options.programmatic_edges)
+    device = open_device(options.device, plain_edges=options.plain_edges)
     print(device.info.name, device.info.title)
     for length in (100, 1000, 10000):
         bench(device, length)

@@ -116,7 +116,7 @@ def main() -> None:
     """Print the times."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="host")
-    parser.add_argument("--programmatic-edges", action="store_true")
+    parser.add_argument("--plain-edges", action="store_true")
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("--tf32", action="store_true")
     parser.add_argument("names", nargs="*")
@@ -128,7 +128,7 @@ def main() -> None:
     else:
         torch.backends.cuda.matmul.allow_tf32 = options.tf32
     with (
-        closing(open_device(options.device, plain_edges=not options.programmatic_edges)) as device,
+        closing(open_device(options.device, plain_edges=options.plain_edges)) as device,
         allow_tf32() if options.tf32 else nullcontext(),
     ):
         on_gpu = device.info.name != "host"

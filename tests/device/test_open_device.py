@@ -76,7 +76,7 @@ def test_plain_edges_is_a_switch(plain_edges: Any) -> None:
 
 
 def test_the_host_has_only_plain_edges() -> None:
-    """It takes the other kind for the same."""
-    device = open_device("host", plain_edges=False)
+    """It takes the switch all the same."""
+    device = open_device("host", plain_edges=True)
     assert device.info.name == "host"
     device.close()

@@ -163,14 +163,11 @@ class Workshop:
 
 
 @pytest.fixture(scope="module")
-def device() -> Iterator[Device]:
-    """The first GPU with programmatic edges, if its kernels can wait."""
-    opened = open_device("cuda:0", plain_edges=False)
-    if int(opened.info.architecture.removeprefix("sm_")) < 90:
-        opened.close()
+def device(cuda: Device) -> Device:
+    """The first GPU, if its kernels can wait."""
+    if int(cuda.info.architecture.removeprefix("sm_")) < 90:
         pytest.skip("programmatic edges need compute capability 9.0")
-    yield opened
-    opened.close()
+    return cuda
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Whether each device that was opened was asked for plain edges."""
     found: list[bool] = []
 
-    def opened(name: str, *, plain_edges: bool = True) -> Device:
+    def opened(name: str, *, plain_edges: bool = False) -> Device:
         found.append(plain_edges)
         return open_device(name, plain_edges=plain_edges)
 
@@ -30,13 +30,13 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 def run_in_process() -> None:
     """Open an engine in this process."""
-    Engine(Patch(), "host", plain_edges=False).close()
+    Engine(Patch(), "host", plain_edges=True).close()
 
 
 def run_by_messages() -> None:
     """Open an engine as another process is asked to."""
     wire = Wire()
-    wire.ask(Open("host", ProfilingLevel.NONE, 1 / 60, plain_edges=False))
+    wire.ask(Open("host", ProfilingLevel.NONE, 1 / 60, plain_edges=True))
     wire.close()
 
 
@@ -44,26 +44,26 @@ def run_from_the_command_line() -> None:
     """Run an example."""
     from app.cli import cli
 
-    options = ["run", str(EXAMPLES / "values.loom"), "--frames", "1", "--device", "host", "--json"]
-    assert cli.main([*options, "--programmatic-edges"], standalone_mode=False) == 0
+    options = ["run", str(EXAMPLES / "values.loom"), "--frames", "1", "--device", "host", "--plain-edges", "--json"]
+    assert cli.main(options, standalone_mode=False) == 0
 
 
 @pytest.mark.parametrize("run", [run_in_process, run_by_messages, run_from_the_command_line])
-def test_programmatic_edges_reach_the_device(asked: list[bool], run: Callable[[], None]) -> None:
+def test_plain_edges_reach_the_device(asked: list[bool], run: Callable[[], None]) -> None:
     """Each way to run a patch hands them on."""
     run()
-    assert asked == [False]
-
-
-def test_edges_are_plain_by_default(asked: list[bool]) -> None:
-    """Also from the command line."""
-    Engine(Patch(), "host").close()
     assert asked == [True]
+
+
+def test_edges_are_programmatic_by_default(asked: list[bool]) -> None:
+    """Where the device has such."""
+    Engine(Patch(), "host").close()
+    assert asked == [False]
 
 
 def test_an_open_device_has_the_edges_that_it_has() -> None:
     """What its kernels do was settled when it was opened."""
     device = open_device("host")
     with pytest.raises(DeviceError, match="plain_edges must be given to open_device"):
-        Engine(Patch(), device, plain_edges=False)
+        Engine(Patch(), device, plain_edges=True)
     device.close()

@@ -38,7 +38,7 @@ class CudaDevice:
     Transfers and launches outside graphs use a stream of the device's own and run in the order of the calls.
     """
 
-    def __init__(self, ordinal: int = 0, *, plain_edges: bool = True) -> None:
+    def __init__(self, ordinal: int = 0, *, plain_edges: bool = False) -> None:
         """With `plain_edges`, each node of a graph begins when those that it waits for are complete.
 
         Without, devices of compute capability 9.0 or later have programmatic edges between kernels.
