@@ -1,6 +1,7 @@
 """Times that are told, against kernels that run for a known time by the GPU's own clock."""
 
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 import pytest
@@ -43,7 +44,10 @@ def spin(tmp_path: Path) -> str:
 
 @pytest.mark.parametrize("level", [ProfilingLevel.PER_BLOCK, ProfilingLevel.PER_KERNEL])
 def test_known_times_are_told_within_5_percent_or_2_us(cuda: Device, spin: str, level: ProfilingLevel) -> None:
-    """In a row, in a loop and in a branch, which tell the sum of their turns."""
+    """In a row, in a loop and in a branch, which tell the sum of their turns.
+
+    The median of some frames counts: other processes may take the GPU in the middle of one.
+    """
     patch = Patch()
     loop = patch.add("control.for", count=TURNS)
     yes = patch.add("io.array", data=np.ones(1, np.uint32))
@@ -56,13 +60,16 @@ def test_known_times_are_told_within_5_percent_or_2_us(cuda: Device, spin: str, 
             wanted_us[node.id] = turns * time_us, turns
     with Engine(patch, cuda, profiling=level) as engine:
         engine.core.profiler.sampler.share = 1e9  # as if measuring cost nothing
+        told: dict[str, list[int]] = {node: [] for node in wanted_us}
         for _ in range(41):
             engine.step()
-        told = {span.node: span for span in engine.core.profiler.profile().spans if "spin" in span.node}
-    assert told.keys() == wanted_us.keys()
+            # A node in a region has its kernel's span last, behind one of what is done for it before the region.
+            busy_ns = {span.node: span.busy_ns for span in engine.core.profiler.profile().spans}
+            for node, times_ns in told.items():
+                times_ns.append(busy_ns[node])
     wrong = {}
     for node, (time_us, turns) in wanted_us.items():
-        off_us = told[node].mean_ns / 1e3 - time_us
+        off_us = median(told[node]) / 1e3 - time_us
         if abs(off_us) > max(0.05 * time_us, 2.0 * turns):
             wrong[node] = time_us, round(off_us, 2)
     assert not wrong, "microseconds asked for, and how far off"
