@@ -5,19 +5,44 @@ them by the names that are declared here.
 """
 
 import difflib
+import logging
+import platform
 import sys
 from collections.abc import Callable
+from importlib import metadata
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
 import click
 
+from app.logs import choose_levels, log_outputs
 from app.outcome import end, json_object
+
+_log = logging.getLogger(__name__)
+
+
+class _LoggedCommand(click.Command):
+    """A command that takes `--verbose`."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        text = "Log to standard error what is done; -vv logs everything."
+        self.params.append(click.Option(["-v", "--verbose"], count=True, show_default=False, help=text))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        is_engine = self.name == "engine"  # its client prints and writes the records
+        traceless = is_engine or ctx.params.get("screenshot") is not None
+        choose_levels(ctx.params.pop("verbose"), prints=not is_engine, writes=not traceless)
+        python, version = platform.python_version(), metadata.version("warploom")
+        _log.info("warploom %s (%s, Python %s, %s)", " ".join(sys.argv[1:]), version, python, platform.platform())
+        return super().invoke(ctx)
 
 
 class _EditByDefault(click.Group):
     """`warploom PATCH` and plain `warploom` mean `warploom edit ...`."""
+
+    command_class = _LoggedCommand
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)  # in the order of this file
@@ -235,7 +260,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # names hold any characters, and a terminal may not
-    try:
-        sys.exit(cli.main(prog_name="warploom", standalone_mode=False))
-    except Exception as problem:  # noqa: BLE001 - a person gets one line; the details go to a file
-        sys.exit(end(problem))
+    with log_outputs():
+        try:
+            sys.exit(cli.main(prog_name="warploom", standalone_mode=False))
+        except Exception as problem:  # noqa: BLE001 - a person gets one line; the details go to the log
+            sys.exit(end(problem))

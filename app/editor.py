@@ -1,8 +1,8 @@
 """`run_editor`: the application around the window."""
 
+import logging
 import os
 import signal
-import sys
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,6 +11,7 @@ from PySide6.QtCore import QEventLoop, QMessageLogContext, QTimer, QtMsgType, qI
 from PySide6.QtWidgets import QApplication
 
 from app.documents.gallery import find_patch
+from app.logs import details_place
 from app.qt.faults import install_fault_handler
 from app.qt.qt_check import has_display
 from app.window.main_window import MainWindow
@@ -26,6 +27,14 @@ _BUILD_LIMIT_MS = 60_000
 _FRAMES = 90
 _RUN_LIMIT_MS = 6_000
 _STILL_MS = 300  # without an engine nothing moves
+_qt_log = logging.getLogger("app.qt")
+_QT_LEVELS = {
+    QtMsgType.QtDebugMsg: logging.DEBUG,
+    QtMsgType.QtInfoMsg: logging.INFO,
+    QtMsgType.QtWarningMsg: logging.WARNING,
+    QtMsgType.QtCriticalMsg: logging.ERROR,
+    QtMsgType.QtFatalMsg: logging.CRITICAL,
+}
 
 
 def run_editor(
@@ -42,7 +51,7 @@ def run_editor(
         if screenshot is None:
             raise WarploomError("the editor must have a display, got none; `warploom run` works without one")
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
-        qInstallMessageHandler(_pass_on)
+    qInstallMessageHandler(_log_message)
     patch = find_patch(patch) if patch is not None else None
     app = QApplication.instance() or QApplication(["warploom"])
     assert isinstance(app, QApplication)
@@ -60,7 +69,7 @@ def run_editor(
             return open_engine(opened, device, engine, profiling=profiling)
 
         window = MainWindow(make_engine, folder)
-        stack.callback(install_fault_handler(window.log.add_error, folder))
+        stack.callback(install_fault_handler(window.log.noted.emit, details_place))
         window.show()
         if screenshot is not None:
             return take_screenshot(window, patch, screenshot, trust=trust)
@@ -88,10 +97,10 @@ def _why_unusable(folder: Path) -> str:
     return ""
 
 
-def _pass_on(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
-    """Write Qt's messages to stderr, except one that its offscreen platform repeats and that means nothing."""
+def _log_message(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
+    """Log a message of Qt, except one that its offscreen platform repeats and that means nothing."""
     if "propagateSizeHints" not in text:
-        sys.stderr.write(f"{text}\n")
+        _qt_log.log(_QT_LEVELS[kind], "%s", text)
 
 
 def take_screenshot(window: MainWindow, patch_path: Path | None, target: Path, *, trust: bool = False) -> int:

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,7 +11,19 @@ import click
 import msgspec
 
 from app.exit_status import DEVICE_FAILED, INTERRUPTED, PATCH_WRONG
-from engine.diagnostics import DeviceError, Diagnostic, GraphValidationError, KernelError, WarploomError, error
+from app.logs import details_place
+from app.qt.faults import fault_text
+from engine.diagnostics import (
+    DeviceError,
+    Diagnostic,
+    GraphValidationError,
+    KernelError,
+    Severity,
+    WarploomError,
+    error,
+)
+
+_log = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -44,11 +57,13 @@ def end(problem: BaseException, told: dict[str, Any] | None = None) -> int:
     else:
         for item in found:
             click.echo(str(item), err=True)
+            if item.severity is Severity.ERROR and status != INTERRUPTED:
+                _log.error("%s", item.message)
     return status
 
 
 def explain(problem: BaseException) -> tuple[list[Diagnostic], int]:
-    """Return what is told of a failure, and the exit status; the details of an unexpected one go to a file."""
+    """Return what is told of a failure, and the exit status; the details of an unexpected one go to the log."""
     match problem:
         case click.ClickException():
             return [error(problem.format_message())], problem.exit_code
@@ -65,6 +80,5 @@ def explain(problem: BaseException) -> tuple[list[Diagnostic], int]:
         case OSError() if problem.errno == errno.ENOSPC:
             return [error(f"disk must have space left, got {problem}")], PATCH_WRONG
         case _:
-            from app.qt.faults import record_fault
-
-            return [error(record_fault(problem))], PATCH_WRONG
+            _log.critical("the program was ended by an unexpected error", exc_info=problem)
+            return [error(fault_text(problem, details_place()))], PATCH_WRONG

@@ -59,6 +59,7 @@ class DiskCache(Generic[Entry]):
         try:
             entry: Entry = _decoder(self._kind).decode(body)
         except msgspec.MsgspecError:
+            _log.debug("cached result %s is of another version and is made again", path)
             return None
         with contextlib.suppress(OSError):  # the time stamp only decides what is evicted first
             os.utime(path)

@@ -1,54 +1,86 @@
-"""The log of saved files and messages."""
+"""The log: what the editor and its engine said, also one in another process, by level and text."""
 
-import time
-from dataclasses import dataclass
+import logging
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QSortFilterProxyModel, Qt, Signal
-from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QEvent,
+    QMargins,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    Qt,
+    QTimer,
+    QUrl,
+    Signal,
+)
+from PySide6.QtGui import QColor, QDesktopServices, QGuiApplication, QHideEvent, QKeyEvent, QKeySequence, QShowEvent
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QToolButton, QVBoxLayout, QWidget
 
 from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
+from app.theme.icons import icon
+from app.view_models.log_lines import LEVELS, Line, LogLines, dropped
 from app.widgets.empty_state import EmptyState
 from app.widgets.list_table import make_table
-from engine.diagnostics import Diagnostic, Severity
-from engine.figures import format_shape
+from app.widgets.tooltip import as_html
+from engine.diagnostics import Diagnostic
+from engine.logs import LogBuffer, Logged, attach, detach, set_level
 from engine.protocol.messages import Saved
 
-_LIMIT = 2000
+_log = logging.getLogger("app.editor")
+_PERIOD_MS = 100
+_WIDTHS = {0: 104, 1: 80, 2: 168}
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _Index = QModelIndex | QPersistentModelIndex
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One line of the log; with a severity it is about something that went wrong."""
-
-    clock: str
-    label: str
-    text: str
-    severity: Severity | None = None
-
-
 @safe_overrides
-class _LogModel(QAbstractTableModel):
-    HEADERS = ("Time", "What", "Message")
+class _LogRows(QAbstractTableModel):
+    HEADERS = ("Time", "Level", "Where", "Message")
+    LEVEL, MESSAGE = 1, 3
 
-    def __init__(self, parent: QWidget) -> None:
+    def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
-        self.entries: list[Entry] = []
+        self.lines = LogLines()
 
-    def append(self, entry: Entry) -> None:
-        if len(self.entries) >= _LIMIT:
-            self.beginRemoveRows(QModelIndex(), 0, 0)
-            del self.entries[0]
+    def add(self, records: Iterable[Logged]) -> None:
+        """Add the newest records."""
+        repeated, new = self.lines.merge(records)
+        if repeated is not None:
+            self.lines.replace_last(repeated)
+            last = len(self.lines.shown) - 1
+            self.dataChanged.emit(self.index(last, 0), self.index(last, self.MESSAGE), [])
+        gone, shown = self.lines.excess(len(new))
+        if shown:
+            self.beginRemoveRows(QModelIndex(), 0, shown - 1)
+        self.lines.drop(gone, shown)
+        if shown:
             self.endRemoveRows()
-        self.beginInsertRows(QModelIndex(), len(self.entries), len(self.entries))
-        self.entries.append(entry)
-        self.endInsertRows()
+        fitting, first = [line for line in new if self.lines.fits(line)], len(self.lines.shown)
+        self.lines.lines += new
+        if fitting:
+            self.beginInsertRows(QModelIndex(), first, first + len(fitting) - 1)
+            self.lines.shown += fitting
+            self.endInsertRows()
+
+    def choose(self, level: int, text: str) -> None:
+        """Show the lines of a level and above that hold a text."""
+        self.beginResetModel()
+        self.lines.choose(level, text)
+        self.endResetModel()
+
+    def clear(self) -> None:
+        """Forget all lines."""
+        self.beginResetModel()
+        self.lines.clear()
+        self.endResetModel()
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's own signature
-        return 0 if parent.isValid() else len(self.entries)
+        return 0 if parent.isValid() else len(self.lines.shown)
 
     def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's own signature
         return len(self.HEADERS)
@@ -61,73 +93,186 @@ class _LogModel(QAbstractTableModel):
         return None
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        entry = self.entries[index.row()]
+        line = self.lines.shown[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
-            return (entry.clock, entry.label, entry.text)[index.column()]
+            return line.texts[index.column()]
         if role == Qt.ItemDataRole.ToolTipRole:
-            return entry.text
-        if role == Qt.ItemDataRole.ForegroundRole and index.column() == 1:
-            tokens = colours.current()
-            special = {Severity.ERROR: tokens.error, Severity.WARNING: tokens.warning}
-            return QColor(tokens.text if entry.severity is None else special[entry.severity])
+            return as_html(line.details)
+        if role == Qt.ItemDataRole.ForegroundRole:
+            return QColor(_colour(line.record.level, index.column()))
         return None
 
 
+def _colour(level: int, column: int) -> str:
+    tokens = colours.current()
+    if column == _LogRows.LEVEL and level >= logging.WARNING:
+        return tokens.error if level >= logging.ERROR else tokens.warning
+    return tokens.text if column == _LogRows.MESSAGE and level >= logging.INFO else tokens.text_dim
+
+
+@safe_overrides
 class Log(EmptyState):
-    """The newest entry is last; a filter narrows what is shown."""
+    """The newest line is last, and stays in view while the list is at its end.
 
-    noted = Signal(str)  # what was added, in a line for the status bar
+    Elsewhere the list stands still, and a button says how many lines wait. A list that nobody sees takes no records:
+    they wait in a buffer of limited size. `folder` has the log file.
+    """
 
-    def __init__(self) -> None:
+    noted = Signal(str)  # what a person should know now, in a line for the status bar
+
+    def __init__(self, folder: Path) -> None:
         page = QWidget()
-        super().__init__(page, "Saved files and messages are listed here")
-        self._model = _LogModel(self)
-        self._filtered = QSortFilterProxyModel(self)
-        self._filtered.setSourceModel(self._model)
-        self._filtered.setFilterKeyColumn(-1)
-        self._filtered.setFilterCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        super().__init__(page, "What the editor and its engine do is listed here")
+        self._folder = folder
+        self._buffer = LogBuffer()
+        attach(self._buffer)
+        self.destroyed.connect(partial(detach, self._buffer))
+        self._rows = _LogRows(self)
+        self.level = QComboBox(toolTip="Show what is at least as severe")
+        self.level.setAccessibleName("Level of the log")
+        for level, title in LEVELS.items():
+            self.level.addItem(title, level)
+        self.level.setCurrentIndex(list(LEVELS).index(logging.INFO))
         self.filter = QLineEdit(placeholderText="Filter the log", clearButtonEnabled=True)
         self.filter.setAccessibleName("Filter the log")
-        self.filter.textChanged.connect(self._filtered.setFilterFixedString)
-        self.table = make_table(self._filtered, "Log", {0: 88, 1: 88}, 2)
-        column = QVBoxLayout(page, spacing=4)
-        column.setContentsMargins(0, 4, 0, 0)
-        column.addWidget(self.filter)
+        self.news = QToolButton(autoRaise=True, objectName="levelFilter", toolTip="Go to the end and follow it")
+        self.news.clicked.connect(self._follow)
+        self._buttons = {
+            name: self._button(text, act)
+            for name, text, act in (
+                ("copy", "Copy the selected lines, or all that are listed", self.copy),
+                ("folder", "Open the folder of the log file", self._open_folder),
+                ("clear", "Clear the list; the log file stays", self.clear),
+            )
+        }
+        self.table = make_table(self._rows, "Log", _WIDTHS, _LogRows.MESSAGE)
+        self.table.installEventFilter(self)
+        self.level.currentIndexChanged.connect(self._choose)
+        self.filter.textChanged.connect(self._choose)
+        bar = QHBoxLayout(contentsMargins=QMargins(8, 0, 8, 0), spacing=4)
+        bar.addWidget(self.level)
+        bar.addWidget(self.filter, 1)
+        for button in (self.news, *self._buttons.values()):
+            bar.addWidget(button)
+        column = QVBoxLayout(page, contentsMargins=QMargins(0, 4, 0, 0), spacing=4)
+        column.addLayout(bar)
         column.addWidget(self.table)
+        self._timer = QTimer(self, interval=_PERIOD_MS)
+        self._timer.timeout.connect(self._poll)
+        self.news.hide()
+        self.refresh_icons()
 
     @property
-    def entries(self) -> list[Entry]:
-        """Every entry, oldest first."""
-        return list(self._model.entries)
+    def lines(self) -> list[Line]:
+        """Every line, oldest first, with what has been logged until now."""
+        self._take()
+        return list(self._rows.lines.lines)
 
     def add_saved(self, saved: Saved) -> None:
-        """Add a file that was saved."""
-        what = f"{saved.node}.{saved.port}, {saved.dtype} {format_shape(saved.shape)}"
-        self._add("Saved", f"{saved.path} ({what})" if saved.path else what)
+        """Note a file that the engine has saved; its own record lists it."""
         self.noted.emit(f"Saved {saved.path}")
 
     def add_diagnostic(self, diagnostic: Diagnostic) -> None:
-        """Add what the engine could not do."""
-        severity = diagnostic.severity
-        self._add(severity.value.capitalize(), str(diagnostic).partition(": ")[2], severity)
+        """Note what the engine could not do; its own record lists it."""
         self.noted.emit(str(diagnostic))
 
     def add_message(self, text: str) -> None:
-        """Add a message."""
-        self._add("Note", text)
+        """Log a message to the person, and note it."""
+        _log.info("%s", text)
         self.noted.emit(text)
 
     def add_error(self, text: str) -> None:
-        """Add an error; one that repeats at once is not listed again."""
-        last = self._model.entries[-1] if self._model.entries else None
-        if last is None or last.text != text:
-            self._add("Error", text, Severity.ERROR)
+        """Log an error, and note it."""
+        _log.error("%s", text)
         self.noted.emit(text)
 
-    def _add(self, label: str, text: str, severity: Severity | None = None) -> None:
+    def copy(self) -> None:
+        """Copy the selected lines to the clipboard, or all that are listed when none is."""
+        shown = self._rows.lines.shown
+        chosen = sorted(index.row() for index in self.table.selectionModel().selectedRows()) or range(len(shown))
+        QGuiApplication.clipboard().setText("\n".join(shown[row].copied for row in chosen))
+
+    def clear(self) -> None:
+        """Empty the list."""
+        self._buffer.take()
+        self._rows.clear()
+        self.set_filled(False)
+        self._show_news()
+
+    def end(self) -> None:
+        """Listen to no more records."""
+        detach(self._buffer)
+
+    def refresh_icons(self) -> None:
+        """Draw the icons again, in the colours of the present theme."""
+        for name, button in self._buttons.items():
+            button.setIcon(icon(name))
+
+    # Following
+
+    @property
+    def _is_at_end(self) -> bool:
         bar = self.table.verticalScrollBar()
-        follows = bar.value() == bar.maximum()
-        self._model.append(Entry(time.strftime("%H:%M:%S"), label, text, severity))
-        self.set_filled(True)
-        if follows:
-            self.table.scrollToBottom()
+        return bar.value() == bar.maximum()
+
+    def _poll(self) -> None:
+        if self._is_at_end:
+            self._take()
+        self._show_news()
+
+    def _take(self) -> None:
+        records, gone = self._buffer.take()
+        if records:
+            follows = self._is_at_end
+            self._rows.add((dropped(gone), *records) if gone else records)
+            self.set_filled(True)
+            if follows:
+                self.table.scrollToBottom()
+
+    def _follow(self) -> None:
+        self._take()
+        self.table.scrollToBottom()
+        self._show_news()
+
+    def _show_news(self) -> None:
+        waiting = self._buffer.waiting
+        self.news.setText(f"{waiting:,} new")
+        self.news.setVisible(waiting > 0)
+
+    def _choose(self) -> None:
+        """Follow the level and the text that the person has chosen; only "Everything" has all records made."""
+        level: int = self.level.currentData()
+        set_level(self._buffer, min(level, logging.INFO))
+        self._rows.choose(level, self.filter.text())
+        self.table.scrollToBottom()
+
+    def _open_folder(self) -> None:
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._folder)))
+
+    def _button(self, text: str, act: Callable[[], None]) -> QToolButton:
+        button = QToolButton(autoRaise=True, objectName="listButton", toolTip=text)
+        button.setAccessibleName(text)
+        button.clicked.connect(act)
+        return button
+
+    # Qt
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """List what came meanwhile, and go on."""
+        super().showEvent(event)
+        self._poll()
+        self._timer.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Let records wait."""
+        super().hideEvent(event)
+        self._timer.stop()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Copy lines by the keyboard, instead of blocks."""
+        if isinstance(event, QKeyEvent) and event.matches(QKeySequence.StandardKey.Copy):
+            if event.type() == QEvent.Type.KeyPress:
+                self.copy()
+            event.accept()
+            return True
+        return False

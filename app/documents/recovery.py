@@ -4,6 +4,7 @@ Every running editor owns one slot: a lock file, and beside it the copy while th
 crashed editor's slot from that of an editor which still runs.
 """
 
+import logging
 import uuid
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -15,6 +16,8 @@ from engine.diagnostics import PatchError
 from engine.patch.comparison import describe_difference
 from engine.patch.document import Patch
 from engine.patch.files import FrozenPatch, dump_patch, load_patch, parse_patch, write_atomically
+
+_log = logging.getLogger(__name__)
 
 
 class _Copy(msgspec.Struct):
@@ -114,7 +117,8 @@ def find_left_behind(folder: Path) -> list[Recovered]:
             continue  # its editor still runs
         try:
             found.append(Recovered(msgspec.json.decode(file.read_bytes(), type=_Copy), file, lock))
-        except (OSError, msgspec.DecodeError):
+        except (OSError, msgspec.DecodeError) as problem:
+            _log.warning("unsaved work in %s can't be read and stays there: %s", file, problem)
             lock.unlock()  # this version can't read it: it stays where it is
     return found
 

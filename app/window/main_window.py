@@ -73,7 +73,7 @@ class MainWindow(QMainWindow):
         self.canvas = Canvas()
         self.inputs = InputEvents(self.session.post, self.canvas.view.viewport(), self)
         self.welcome = Welcome(find_examples())
-        self.inspector, self.help, self.problems, self.log = Inspector(node_size), Help(), Problems(), Log()
+        self.inspector, self.help, self.problems, self.log = Inspector(node_size), Help(), Problems(), Log(folder)
         self.canvas.search.recent = self.state.recent_blocks
         self.canvas.search.popup.unfolded = self.state.unfolded_groups
         self.inspector.folded = self.state.folded_sections
@@ -185,6 +185,7 @@ class MainWindow(QMainWindow):
         self.viewers.refresh_icons()
         self.updates.refresh_icons()
         self.problems.refresh_icons()
+        self.log.refresh_icons()
         self.inspector.show_nodes(self.inspector.nodes)
         self.help.refresh()
         self.transport.refresh()
@@ -223,6 +224,7 @@ class MainWindow(QMainWindow):
             return
         remember(self, self.docks, self.state, arranged=self._is_sized)
         self.session.close()
+        self.log.end()
         self.gc_timer.close()
         self.beside.close()
         self._recovery.close()

@@ -1,5 +1,6 @@
 """Runs one block file: its types replace those it had before, or nothing changes and its problem says why."""
 
+import logging
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from engine.catalogue.block_errors import code_diagnostic
 from engine.catalogue.block_files import ids_in
 from engine.catalogue.loading_thread import time_limit, took_too_long
 from engine.diagnostics import Diagnostic
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -84,11 +87,13 @@ def run_file(file: BlockFile, source: bytes, is_wanted: Callable[[], bool], late
     own = {type_id: block for type_id, block in types.items() if block.__module__ == file.module}
     changed = block_types.commit(own, file.types) | set(forgive(file)) | others.keys()
     file.source, file.types = source, frozenset(own)
+    _log.debug("block file %s: %s", file.path, ", ".join(sorted(own)) or "no blocks")
     return changed
 
 
 def blame(file: BlockFile, source: bytes, problem: Diagnostic) -> set[str]:
     """Remember why the newest text of a file failed; return the ids of the types that this concerns."""
+    _log.info("%s", problem)
     changed = set(forgive(file))
     file.source, file.problem = source, problem
     known = {type_id: block_types.get(type_id) for type_id in file.types | ids_in(source)}

@@ -1,7 +1,9 @@
 """Loads kernels: a source, or the path of a kernel file, in; a `KernelImage` out."""
 
 import dataclasses
+import logging
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -53,6 +55,7 @@ from engine.processes.pool import run
 from engine.ptx import parse, read_signatures
 from engine.ptx.tree import KernelSignature
 
+_log = logging.getLogger(__name__)
 _OR_SUFFIXES = ".cu, .ptx or .py"
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)', re.MULTILINE)
 #: The kinds of kernel files, by suffix.
@@ -214,7 +217,11 @@ def compile_source(
     )
     compiled = cache.get(key)
     if compiled is None:
+        begun_ns = time.perf_counter_ns()
         compiled = run(compiler, text, origin, architecture, folders, flags)
+        _log.debug(
+            "compiled %s for %s in %.0f ms", source.label, architecture, (time.perf_counter_ns() - begun_ns) / 1e6
+        )
         cache.put(key, compiled)
     return compiled, (*([origin] if source.file else []), *includes.files)
 

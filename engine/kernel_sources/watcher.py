@@ -86,6 +86,7 @@ class SourceWatcher:
             with self._changed:
                 noted.discard(folder)
             raise KernelError(f"folder {folder} must be watchable, got: {reason}") from None
+        _log.debug("watching %s", folder)
 
     def _scan(self, paths: Iterable[Path]) -> None:
         for path in paths:
@@ -119,6 +120,7 @@ class SourceWatcher:
         while (complete := self._next_complete()) is not None:
             changed = {path for path in complete if self._is_new(path)}
             if changed:
+                _log.info("saved: %s", ", ".join(sorted(map(str, changed))))
                 try:
                     self._on_change(frozenset(changed))
                 except Exception:  # noqa: BLE001 - a failed report must not end the watch

@@ -15,6 +15,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import logging
 import os
 import re
 import time
@@ -28,10 +29,12 @@ import numpy as np
 from engine.blocktypes.parameters import UserArray
 from engine.catalogue.catalogue import Catalogue
 from engine.diagnostics import PatchError
+from engine.figures import plural
 from engine.patch.changes import Change, Connected, Connection, Node, NodeAdded, PortRef
 from engine.patch.document import Patch
 from engine.patch.regions import TOP, RegionRefused, Scopes, region_of
 
+_log = logging.getLogger(__name__)
 SCHEMA = 1
 SUFFIX = ".loom"
 _OPEN_FILES = Path("/proc/self/fd")
@@ -61,6 +64,7 @@ def save_patch(patch: Patch, path: Path) -> None:
         write_atomically(path, data)
     except OSError as problem:
         raise PatchError(f"patch must be writable: {path}: {problem.strerror or problem}") from problem
+    _log.info("wrote %s", path)
     patch.path, patch.file_digest = path, digest(data)
     patch.history.mark_saved()
 
@@ -156,6 +160,7 @@ def load_patch(path: Path, catalogue: Catalogue | None = None, *, trust: bool = 
         raise PatchError(f"patch must be readable: {path}: {reason}") from problem
     patch = read_patch(data, path, catalogue)
     patch.trusted = trust
+    _log.info("read %s: %s, %s", path, plural(len(patch.nodes), "node"), plural(len(patch.connections), "connection"))
     return patch
 
 

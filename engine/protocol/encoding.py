@@ -13,6 +13,7 @@ import numpy as np
 
 from engine.blocktypes.parameters import UserArray
 from engine.diagnostics import Diagnostic, WarploomError
+from engine.logs import Logged
 from engine.patch.changes import ParameterChanged
 from engine.profiling.profile import Profile
 from engine.protocol.messages import FrameReport, Message, Preview, Saved, UpdateRecord
@@ -38,6 +39,19 @@ class UseFiles(msgspec.Struct, frozen=True, tag=True):
     blocks: tuple[Path, ...] = ()
 
 
+class SetLogLevel(msgspec.Struct, frozen=True, tag=True):
+    """Log records of at least this level are wanted; a level of `logging`."""
+
+    level: int
+
+
+class Records(msgspec.Struct, frozen=True, tag=True):
+    """Log records, oldest first, and how many older ones were dropped since somebody was slow."""
+
+    records: tuple[Logged, ...]
+    dropped: int
+
+
 class Answered(msgspec.Struct, frozen=True, tag=True):
     """The answer to a question, encoded for itself: its type is the question's."""
 
@@ -59,8 +73,8 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
     diagnostic: Diagnostic
 
 
-ToEngine = Message | Asked | UseFiles
-FromEngine = FrameReport | Profile | Preview | Saved | UpdateRecord | Failed | Answered | Refused
+ToEngine = Message | Asked | UseFiles | SetLogLevel
+FromEngine = FrameReport | Profile | Preview | Saved | UpdateRecord | Failed | Records | Answered | Refused
 
 
 class ElsewhereArray:

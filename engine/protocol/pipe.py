@@ -1,6 +1,7 @@
 """The transport to an engine in another process: frames of msgpack, each after its length, on its standard streams."""
 
 import logging
+import shlex
 import signal
 import subprocess
 import threading
@@ -19,11 +20,23 @@ from engine.catalogue.block_folders import block_folders
 from engine.catalogue.saved_files import SavedFiles
 from engine.device.device import DeviceInfo
 from engine.diagnostics import DeviceError, KernelError, PatchError, WarploomError, error
+from engine.logs import follow_level, log_again
 from engine.patch.document import Patch
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import Profile
 from engine.protocol.client import Client
-from engine.protocol.encoding import Answered, Asked, Failed, FromEngine, Refused, UseFiles, encode, make_decoder
+from engine.protocol.encoding import (
+    Answered,
+    Asked,
+    Failed,
+    FromEngine,
+    Records,
+    Refused,
+    SetLogLevel,
+    UseFiles,
+    encode,
+    make_decoder,
+)
 from engine.protocol.messages import EngineStatistics, FrameReport, Message, Preview, UpdateLevel
 from engine.protocol.outbox import Outbox
 from engine.protocol.questions import Answer, Close, Open, Question, WatchFiles
@@ -121,6 +134,8 @@ class PipeTransport:
         self._forget_types = block_types.subscribe(lambda _: self._tell_files())
         self._saved_files: SavedFiles | None = None
         self._tell_files()
+        self._forget_level = follow_level(lambda level: self._unsent.put(encode(SetLogLevel(level))))
+        _log.info("process %d runs the engine: %s", self._process.pid, shlex.join(self._command))
 
     def post(self, message: Message, /) -> None:
         """Leave a message for the next frame.
@@ -150,6 +165,7 @@ class PipeTransport:
             return
         self._is_closed = True
         self._forget_types()
+        self._forget_level()
         if self._saved_files is not None:
             self._saved_files.close()
         try:
@@ -226,6 +242,13 @@ class PipeTransport:
                 self.outbox.put_preview(message.node, lambda: message)
             case Failed(diagnostic):
                 self.outbox.put_event(diagnostic)
+            case Records(records, dropped):
+                if dropped:
+                    _log.warning(
+                        "%d log records of the engine's process were dropped, since they came too fast", dropped
+                    )
+                for record in records:
+                    log_again(record)
             case _:
                 self.outbox.put_event(message)
 
@@ -247,7 +270,9 @@ class PipeTransport:
         for future in waiting.values():
             future.set_exception(self._failure)
         if self._is_closed:
+            _log.info("process %d has ended", self._process.pid)
             return
+        _log.error("%s", told.message)
         last = self._last or FrameReport(0, UpdateLevel.NONE, 0, {}, {}, EngineStatistics(self.info.name))
         diagnostics = (*last.diagnostics, told)
         self.outbox.put_report(

@@ -131,6 +131,7 @@ class LocalEngine:
         )
         self.outbox: Outbox = self.engine.outbox
         self.post: Callable[[Message], None] = self.engine.inbox.append
+        _log.info("engine on %s (%s)", self.info.name, self.info.title)
         #: Held during each frame.
         self.lock = FrameLock()
         self._loop: EngineLoop | None = None
@@ -156,11 +157,13 @@ class LocalEngine:
     def _start(self, question: questions.Start) -> None:
         if self._loop is None or not self._loop.is_alive:
             self.engine.pacing = question.pacing
+            _log.debug("frames begin, paced by %s", question.pacing)
             self._loop = EngineLoop(self.engine, self.lock, real_time=not question.deterministic)
 
     def _stop(self, question: questions.Stop | None = None) -> None:
         if self._loop is not None:
             self._loop.stop()
+            _log.debug("frames end after frame %d", self.engine.clock.moment.frame)
             self._loop = None
 
     def _read(self, question: questions.Read) -> np.ndarray[Any, Any]:
@@ -224,6 +227,7 @@ class LocalEngine:
         finally:
             if self._own_device is not None:
                 self._own_device.close()
+            _log.info("engine on %s is closed", self.info.name)
 
     @contextmanager
     def _impatience(self) -> Iterator[None]:

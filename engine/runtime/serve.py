@@ -13,10 +13,22 @@ import msgspec
 
 from engine.catalogue.catalogue import forget_blocks, trust_blocks
 from engine.diagnostics import DeviceError, Diagnostic, PatchError, WarploomError, error
+from engine.logs import LogBuffer, attach, detach, is_from_here, set_level
 from engine.patch.applying import not_applied
 from engine.patch.changes import Change
 from engine.patch.document import Patch
-from engine.protocol.encoding import Answered, Asked, Failed, Refused, ToEngine, UseFiles, encode, make_decoder
+from engine.protocol.encoding import (
+    Answered,
+    Asked,
+    Failed,
+    Records,
+    Refused,
+    SetLogLevel,
+    ToEngine,
+    UseFiles,
+    encode,
+    make_decoder,
+)
 from engine.protocol.messages import Undone
 from engine.protocol.pipe import KINDS, read_frame, write_frame
 from engine.protocol.questions import Close, Open, Question
@@ -25,6 +37,8 @@ from engine.runtime.engine import LocalEngine
 _log = logging.getLogger(__name__)
 #: How often the outbox is looked into. A report is for a display frame, and answers don't wait for it.
 _PERIOD_S = 1 / 120
+#: How many log records wait for a client who is slow to read; older ones are dropped and counted.
+RECORD_LIMIT = 1000
 
 
 def serve_standard_streams() -> None:
@@ -65,6 +79,9 @@ class _Server:
         self._blocks: tuple[Path, ...] = ()
         self._engine: LocalEngine | None = None
         self._unsent: SimpleQueue[bytes | None] = SimpleQueue()
+        self._records = LogBuffer(logging.WARNING, RECORD_LIMIT)
+        self._records.addFilter(is_from_here)  # a client in this process logs again what it gets
+        attach(self._records)
         self._sender = threading.Thread(target=self._send_all, args=(sink,), name="to the client")
         self._sender.start()
 
@@ -82,6 +99,8 @@ class _Server:
         match message:
             case Asked(number, question):
                 self._unsent.put(encode(self._answer(number, question)))
+            case SetLogLevel(level):
+                set_level(self._records, level)
             case UseFiles(path, blocks):
                 self._patch.path = path.resolve() if path is not None else None
                 self._trust(blocks)
@@ -106,6 +125,7 @@ class _Server:
             self._unsent.put(encode(Refused(number, "WarploomError", text)))
 
     def _tell(self, told: Diagnostic) -> None:
+        _log.warning("%s", told.message)
         self._unsent.put(encode(Failed(told)))
 
     def _trust(self, blocks: tuple[Path, ...]) -> None:
@@ -128,6 +148,7 @@ class _Server:
         finally:
             self._unsent.put(None)
             self._sender.join()
+            detach(self._records)
 
     def _answer(self, number: int, question: Question[Any]) -> Answered | Refused:
         answer: Any = None
@@ -174,6 +195,9 @@ class _Server:
             pass  # the client has gone, and the other stream ends with it
 
     def _send_news(self, sink: IO[bytes]) -> None:
+        records, dropped = self._records.take()
+        if records:
+            write_frame(sink, encode(Records(records, dropped)))
         if self._engine is None:
             return
         outbox = self._engine.outbox

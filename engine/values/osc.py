@@ -1,11 +1,13 @@
 """OSC: messages over UDP, each argument under the name of its address."""
 
+import logging
 import select
 import socket
 from typing import Any
 
 from engine.values.listening import Inputs, Listener, Unavailable
 
+_log = logging.getLogger(__name__)
 #: The largest UDP datagram.
 _MOST_BYTES = 65_536
 
@@ -48,8 +50,9 @@ class OscListener(Listener):
                 if server in readable:
                     try:
                         packet = OscPacket(server.recv(_MOST_BYTES))
-                    except (ParseError, OSError, ValueError, UnicodeError):
-                        continue  # not OSC
+                    except (ParseError, OSError, ValueError, UnicodeError) as problem:
+                        _log.debug("a packet at %s that is no OSC was left out: %s", self.source, problem)
+                        continue
                     for timed in packet.messages:
                         self._store(timed.message.address, timed.message.params)
 

@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> None:
     kernel = KernelFile(folder)
     window = MainWindow(make_engine, folder / "state")
     faults: list[str] = []
-    remove_handler = install_fault_handler(faults.append, folder / "state")
+    remove_handler = install_fault_handler(faults.append, lambda: "the log")
     window.show()
     if arguments.gestures:
         for count in (100, 1000):

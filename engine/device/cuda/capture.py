@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import weakref
 from typing import Any
@@ -14,6 +15,7 @@ from engine.device.cuda.stream import CudaStream
 from engine.device.protocol import Capture, Issue
 from engine.diagnostics import DeviceError
 
+_log = logging.getLogger(__name__)
 #: Other threads may allocate and load modules meanwhile, and so may the library.
 _RELAXED = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
 
@@ -56,6 +58,7 @@ class Recorder:
             if result[0]:
                 self._give_up()
             handle = check(result, f"capturing {label}")
+        _log.debug("captured %s", label)
         return CudaCapture(self._objects, label, issue, handle)
 
     def _give_up(self) -> None:

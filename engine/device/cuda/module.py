@@ -243,6 +243,7 @@ class CudaModule:
                     kernel.exchange(functions[kernel.name], best.elements_per_thread)
                 self._objects.exchanges += 1
                 self.is_best = True
+                _LOG.debug("kernels %s run their best code", ", ".join(self._kernels))
         finally:
             self.job = None
             self._image.drop()

@@ -3,6 +3,7 @@
 Its phases: read the inbox, update the graph (structure, code, parameters), launch, collect, report.
 """
 
+import logging
 import time
 from collections import deque
 from collections.abc import Callable
@@ -33,9 +34,11 @@ from engine.runtime.frame.reporter import Reporter
 from engine.runtime.model.context import CudaContext
 from engine.runtime.preview.outputs import Saver, read_port
 from engine.runtime.preview.previews import Previews
+from engine.runtime.report.diagnostics_log import log_diagnostic
 from engine.runtime.report.diagnostics_store import REPORT_INTERVAL_NS, fault_diagnostic
 from engine.runtime.update.updater import Updater
 
+_log = logging.getLogger(__name__)
 _NO_RECORDS: tuple[UpdateRecord, ...] = ()
 # Looked up once: a frame compares with them several times.
 _NONE, _HOT = UpdateLevel.NONE, UpdateLevel.HOT
@@ -64,7 +67,7 @@ class CudaEngine:
         #: Messages for the next frame; any thread may append one.
         self.inbox: deque[Message] = deque()
         self.outbox = Outbox()
-        self.updates = Updater(self.context, self.outbox.put_event, self.settle)
+        self.updates = Updater(self.context, self._tell, self.settle)
         #: Launches the graph, and measures some of the launches.
         self.profiler = Profiler(device, self.context.services.uniforms, profiling)
         self.previews = Previews(device, self.context.services.pool, self.outbox)
@@ -164,7 +167,7 @@ class CudaEngine:
         """Leave a last report that says why the engine has stopped, without using the device."""
         diagnostics = (*self.updates.found.diagnostics, diagnostic)
         self.outbox.put_report(self._reporter.last_report(self.clock.moment.frame, diagnostics))
-        self.outbox.put_event(diagnostic)
+        self._tell(diagnostic)
 
     def cancel(self) -> None:
         """Stop what is being prepared, before `close`; any thread may call it."""
@@ -206,6 +209,7 @@ class CudaEngine:
                 case messages.SetProfiling(level):
                     self.settle()  # the present level's copy of the graph goes
                     self.profiler.set_level(level)
+                    _log.info("measuring at the level %s", level.name)
                 case messages.ObserveProfile(is_watched):
                     self._reporter.watches_profile = is_watched
                 case messages.SetFusing(fuses):
@@ -213,6 +217,7 @@ class CudaEngine:
                 case messages.SetTrust(trusted):
                     self.updates.set_trusted(trusted)
                 case messages.Reset():
+                    _log.info("all state begins again at frame 0")
                     self.settle()
                     self.context.services.states.clear()
                     if self.updates.compiled is not None:
@@ -228,6 +233,10 @@ class CudaEngine:
                     self.updates.apply(change, "undo")
                 case change:
                     self.updates.apply(change)
+
+    def _tell(self, diagnostic: Diagnostic) -> None:
+        log_diagnostic(diagnostic)
+        self.outbox.put_event(diagnostic)
 
     @property
     def _is_outdated(self) -> bool:

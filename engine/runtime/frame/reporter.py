@@ -1,10 +1,12 @@
 """The reporter: makes the report of each frame, and renews its expensive parts only where something changed."""
 
+import logging
 import time
 from collections.abc import Mapping
 
 from engine.blocktypes.value_blocks import Moment
 from engine.diagnostics import Diagnostic
+from engine.figures import plural
 from engine.patch.changes import PortRef
 from engine.profiling.profile import Profile
 from engine.protocol.messages import EngineStatistics, FrameReport, UpdateLevel, UpdateRecord
@@ -14,6 +16,8 @@ from engine.runtime.report.diagnostics_store import REPORT_INTERVAL_NS
 from engine.runtime.report.node_reports import NodeReports, append_counts
 from engine.runtime.update.updater import Updater
 
+_log = logging.getLogger(__name__)
+_SECOND_NS = 1_000_000_000
 # Looked up once: a frame compares with it several times.
 _HOT = UpdateLevel.HOT
 
@@ -33,7 +37,8 @@ class Reporter:
         self._renewed_ns = self._valued_ns = 0
         self._told: tuple[Diagnostic, ...] | None = None  # the diagnostics in `_nodes` and `statistics`
         self._was_preparing = False
-        self._hot_updates = 0
+        self._hot_updates = self._hot_told = 0
+        self._hot_told_ns = 0
         self._counts: dict[str, int] = {}
         self._counted: Mapping[PortRef, int] | None = None  # the status words in `_counts`
 
@@ -76,6 +81,8 @@ class Reporter:
         """Return the report of the frame at a moment, which took `time_ns`."""
         updates = self._updates
         self._hot_updates += level is _HOT
+        if self._hot_updates != self._hot_told and _log.isEnabledFor(logging.DEBUG):
+            self._tell_hot(time.perf_counter_ns())
         diagnostics = updates.found.diagnostics
         if diagnostics is not self._told:  # the launch has left status words
             self._follow()
@@ -125,6 +132,12 @@ class Reporter:
             diagnostics=diagnostics,
             failed=True,
         )
+
+    def _tell_hot(self, now_ns: int) -> None:
+        """Log how many frames only wrote parameters, once a second: a moved slider does so in every frame."""
+        if now_ns - self._hot_told_ns >= _SECOND_NS:
+            _log.debug("HOT: %s, %d in all", plural(self._hot_updates - self._hot_told, "frame"), self._hot_updates)
+            self._hot_told, self._hot_told_ns = self._hot_updates, now_ns
 
     def _follow(self) -> None:
         self._told = self._updates.found.diagnostics

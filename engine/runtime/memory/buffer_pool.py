@@ -1,11 +1,13 @@
 """The buffer pool: device memory in power-of-two buckets, which goes back to the pool instead of the driver."""
 
+import logging
 import threading
 
 from engine.device.device import Device
 from engine.device.protocol import Memory
 from engine.diagnostics import DeviceError
 
+_log = logging.getLogger(__name__)
 #: Above this size an allocation is exact: a rounded one would waste too much.
 LARGEST_BUCKET = 1 << 30
 SMALLEST_BUCKET = 256
@@ -69,8 +71,10 @@ class BufferPool:
             try:
                 memory = self._device.allocate(size)
             except DeviceError:
+                _log.info("the device has no %d bytes left; idle memory is given back to it", size)
                 self.trim()  # idle memory of other sizes may make the room
                 memory = self._device.allocate(size)
+            _log.debug("allocated %d bytes", size)
         if zeroed:
             self._device.fill(memory, 0)
         with self._lock:

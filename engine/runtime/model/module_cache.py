@@ -4,8 +4,10 @@ What is wrong with kernels becomes diagnostics on the blocks that use them.
 """
 
 import contextvars
+import logging
 import os
 import threading
+import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -29,6 +31,7 @@ from engine.kernel_sources.sources import KernelSource, OpGraphSource, PtxFile
 from engine.ops import OpError
 from engine.processes.scope import Cancelled, Scope, check_cancelled
 
+_log = logging.getLogger(__name__)
 #: How many modules stay loaded that nothing uses: whoever undoes an edit needs them again.
 KEPT_UNUSED = 32
 
@@ -140,6 +143,7 @@ class ModuleCache:
                     for entry in tuple(before.kernels):
                         fresh.kernel(entry)  # every entry point that is in use must still exist
                 except KernelError as problem:
+                    _log.info("the newest %s can't be used, and its last good version runs on", source.label)
                     self.problems[source] = problem
                 else:
                     self.problems.pop(source, None)
@@ -238,15 +242,19 @@ class ModuleCache:
 
     def _load_once(self, source: KernelSource) -> LoadedModule:
         architecture = self._device.info.architecture
+        begun_ns = time.perf_counter_ns()
         image = load_image(source, architecture)
         for entry in image.signatures:
             pointer_elements(image, entry)  # which may take a compile too
         try:
-            return LoadedModule(image, self._device.load_module(image.payload(architecture), best=image.best))
+            module = self._device.load_module(image.payload(architecture), best=image.best)
         except KernelError as problem:
             if isinstance(image.source, PtxFile) or isinstance(problem, TranslatorBug | CompilerCrash):
                 problem.file = source.file  # else its line is one of the PTX that was compiled from the source
             raise
+        kernels, time_ms = ", ".join(module.kernel_names), (time.perf_counter_ns() - begun_ns) / 1e6
+        _log.debug("loaded %s for %s in %.1f ms: %s", source.label, architecture, time_ms, kernels)
+        return LoadedModule(image, module)
 
 
 class PlanKernels(dict[int, TypedKernel]):

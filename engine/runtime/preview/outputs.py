@@ -1,6 +1,7 @@
 """Outputs: reading buffers back, and saving those of viewers, save blocks and unconnected outputs."""
 
 import io
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ from engine.protocol.outbox import Outbox
 from engine.runtime.model.context import DeviceServices
 from engine.runtime.model.module_cache import PlanKernels
 from engine.types import uchar4
+
+_log = logging.getLogger(__name__)
 
 
 def read_buffer(compiled: CompiledGraph, device: Device, port: PortRef) -> np.ndarray[Any, Any]:
@@ -173,8 +176,11 @@ class Saver:
     def _write(self, outputs: Sequence[OutputContents], node: str | None) -> None:
         for output in outputs:
             try:
-                self._outbox.put_event(output.save())
+                saved = output.save()
+                _log.info("saved %s (%s.%s, %s)", saved.path, saved.node, saved.port, saved.dtype)
+                self._outbox.put_event(saved)
             except PatchError as problem:
+                _log.error("%s", problem)
                 self._outbox.put_event(error(str(problem), node=node or output.saved.node))
 
 

@@ -16,6 +16,7 @@ from engine.diagnostics import DeviceError, Diagnostic, KernelFault, LoopStopped
 from engine.patch.changes import PortRef
 from engine.runtime.memory.graph_memory import status_words
 from engine.runtime.model.context import CudaContext
+from engine.runtime.report.diagnostics_log import log_changes
 
 #: Times, states and numbers that a person reads change no faster than this while the engine runs freely.
 REPORT_INTERVAL_NS = 100_000_000
@@ -51,7 +52,9 @@ class DiagnosticsStore:
         values = self._context.value_graph.diagnostics
         misfits = self._context.parameters.misfits_beside(values)
         found = (*misfits, *self.blocks, *self.stale, *self._status, *self.launches, *self.refused, *values)
-        self.diagnostics = tuple(dict.fromkeys(self.inlined.shown(item) for item in found))
+        before, self.diagnostics = self.diagnostics, tuple(dict.fromkeys(self.inlined.shown(item) for item in found))
+        if before != self.diagnostics:
+            log_changes(before, self.diagnostics)
 
     def read_status(self, compiled: CompiledGraph | None, *, fresh: bool) -> None:
         """Read the status words of the last launch.

@@ -133,6 +133,7 @@ def prepare(
         except MemoryRefused:
             if previous is None:
                 raise
+            _log.info("buffers are placed anew, since the present placement leaves too little memory")
             # A placement from scratch has no spare room for buffers to grow, and no gaps where they grew.
             anew = make_plan(fuses=fuses).plan
             assert anew is not None

@@ -3,6 +3,7 @@
 All of this holds up a frame. So everything else is prepared before, and the worker releases what was replaced.
 """
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -15,6 +16,8 @@ from engine.runtime.memory.graph_memory import GraphMemory, adopt
 from engine.runtime.memory.state_store import move
 from engine.runtime.model.context import DeviceServices
 from engine.runtime.update.prepare import Prepared
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -138,6 +141,7 @@ class RunningGraph:
         try:
             is_bound = self.compiled.rebind({owner: memory})
         except DeviceError:
+            _log.warning("the device did not take another array for %s in place", owner, exc_info=True)
             self.compiled.rebind({owner: self.memory.by_owner[owner]})  # undoes a partial rebind
             is_bound = False
         if is_bound:

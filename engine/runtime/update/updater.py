@@ -4,6 +4,7 @@ Slow work is a job for the worker. While a job is under way, live parameters sti
 change waits until the job is done.
 """
 
+import logging
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Mapping
@@ -15,6 +16,7 @@ from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.inlining import Place, owner
 from engine.device.arguments import ArgumentError
 from engine.diagnostics import DeviceError, Diagnostic, Mend, PatchError
+from engine.figures import plural
 from engine.patch.applying import not_applied
 from engine.patch.changes import BlockTypesChanged, Change, ParameterChanged, nodes_of
 from engine.patch.trust import SavePlace
@@ -28,6 +30,7 @@ from engine.runtime.update.prepare import Current, Prepared, PreparedCode, prepa
 from engine.runtime.update.running_graph import Retired, RunningGraph
 from engine.runtime.update.worker import Applied, Finish, Job, Worker
 
+_log = logging.getLogger(__name__)
 #: How many updates an estimate takes into account: the patch grows, and the first build compiles more than later ones.
 _REMEMBERED = 9
 _NOTHING: Applied = UpdateLevel.NONE, None
@@ -100,6 +103,7 @@ class Updater:
 
     def rebuild(self, cause: str, source: UpdateSource = "engine") -> None:
         """Ask for a rebuild although the structure of the patch is the same."""
+        _log.debug("the graph must be rebuilt: %s", cause)
         self._rebuild = True
         self.context.parameters.forget_learned()  # the next value of any parameter may make the build succeed
         self.context.dirty.mark_structure(cause, source=source)
@@ -186,6 +190,7 @@ class Updater:
             cause, job = self._code_job()
         else:
             return
+        _log.debug("preparing %s", cause.text)
         self._changed_since_job.clear()
         self.context.parameters.forget_learned()
         self._worker.begin(cause, job, wait=wait)
@@ -229,6 +234,19 @@ class Updater:
             text, source, nodes = job.cause
             self._records.append(UpdateRecord(level, text, cost_ns, frame, source, job.beside_ns, swap_ns, nodes))
             self._costs.setdefault(level, deque(maxlen=_REMEMBERED)).append(cost_ns)
+            if self.compiled is not None:
+                # A driven parameter may take a WARM update in every frame.
+                _log.log(
+                    logging.DEBUG if level is UpdateLevel.WARM else logging.INFO,
+                    "%s: %s, by %s; %s, %s, %.1f ms of which frames waited %.1f",
+                    level.name,
+                    text,
+                    source,
+                    plural(len(self.compiled.plan.description.nodes), "node"),
+                    plural(len(self.compiled.kernels), "kernel"),
+                    cost_ns / 1e6,
+                    swap_ns / 1e6,
+                )
         estimates = {level: median_low(costs) for level, costs in self._costs.items()}
         plan = self.compiled.plan if self.compiled else None
         self.published = Published(plan, estimates, job.kernel_files, self._held)
@@ -264,6 +282,7 @@ class Updater:
             try:
                 retired, given = self._running.adjust(prepared)
             except DeviceError:  # a device that has failed will refuse the rebuild too
+                _log.warning("the device did not take %s in place", cause, exc_info=True)
                 prepared.abandon(self.context.services)
                 self.rebuild(f"{cause}, which the device does not take in place")
                 return _NOTHING
@@ -295,6 +314,7 @@ class Updater:
         try:
             self.compiled.swap_kernels(prepared.kernels)
         except DeviceError:  # as above
+            _log.warning("the device did not swap in %s", cause, exc_info=True)
             self.rebuild(f"{cause}, which the device does not swap in", "kernel file")
             return _NOTHING
         self.found.launches = prepared.launch_warnings

@@ -100,5 +100,5 @@ def test_the_engine_imports_only_what_is_used() -> None:
 def test_help_loads_neither_the_engine_nor_qt() -> None:
     """The shell's prompt is back at once."""
     loaded = loaded_by("import sys; sys.argv = ['warploom', '--help']\nfrom app.cli import main\nmain()")
-    assert {name for name in loaded if name.startswith("engine")} == {"engine", "engine.diagnostics"}
+    assert {name for name in loaded if name.startswith("engine")} == {"engine", "engine.diagnostics", "engine.logs"}
     assert not (QT | {"numpy", "rich", "pydantic", "typer"}) & loaded

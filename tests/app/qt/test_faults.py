@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from app.qt.faults import install_fault_handler
 from app.qt.qt_check import explain
 from engine.diagnostics import PatchError
@@ -11,20 +13,22 @@ from engine.diagnostics import PatchError
 ROOT = Path(__file__).parents[3]
 
 
-def test_a_fault_is_shown_and_its_details_are_written(tmp_path: Path) -> None:
-    """An unhandled exception becomes one line for a person, and a traceback in a file."""
+def test_a_fault_is_shown_and_its_details_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """An unhandled exception is one line for a person, and one record with its traceback."""
     shown: list[str] = []
-    remove = install_fault_handler(shown.append, tmp_path)
+    remove = install_fault_handler(shown.append, lambda: "a.log")
     try:
         raise_and_hook(ZeroDivisionError("oh"))
         raise_and_hook(PatchError("x must be y, got z"))
     finally:
         remove()
-    assert shown[0].startswith("Unexpected ZeroDivisionError: oh. Your patch is intact")
-    assert shown[1] == "x must be y, got z"
-    details = (tmp_path / "errors.log").read_text()
-    assert "raise_and_hook" in details
-    assert "x must be y" not in details
+    assert shown == [
+        "Unexpected ZeroDivisionError: oh. Your patch is intact; details are in a.log",
+        "x must be y, got z",
+    ]
+    assert [record.getMessage() for record in caplog.records] == shown
+    assert "raise_and_hook" in caplog.text.partition("x must be y")[0]
+    assert [bool(record.exc_info) for record in caplog.records] == [True, False]
 
 
 def raise_and_hook(problem: Exception) -> None:

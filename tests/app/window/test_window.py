@@ -137,19 +137,20 @@ def test_opening_kernel_source_without_a_kernel_says_so(opened: MainWindow) -> N
     """A block without kernels is not an error."""
     opened.canvas.select(["every"])
     opened.actions_by_id["open_kernel"].trigger()
-    assert opened.log.entries[-1].text == "The selected block has no kernel of its own"
+    assert opened.log.lines[-1].record.text == "The selected block has no kernel of its own"
 
 
-def test_a_fault_in_the_editor_is_shown_and_work_goes_on(opened: MainWindow, tmp_path: Path) -> None:
-    """An exception in a slot is a line in the log."""
+def test_a_fault_in_the_editor_is_shown_and_work_goes_on(opened: MainWindow) -> None:
+    """An exception in a slot is a line in the log and in the status bar."""
     from app.qt.faults import install_fault_handler
 
-    remove = install_fault_handler(opened.log.add_error, tmp_path / "state")
+    remove = install_fault_handler(opened.log.noted.emit, lambda: "the file")
     try:
         sys.excepthook(RuntimeError, RuntimeError("boom"), None)
     finally:
         remove()
-    assert "Unexpected RuntimeError: boom" in opened.log.entries[-1].text
+    assert "Unexpected RuntimeError: boom" in opened.log.lines[-1].record.text
+    assert "details are in the file" in opened.statusBar().currentMessage()
     assert opened.isVisible()
 
 

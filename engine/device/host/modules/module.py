@@ -198,5 +198,6 @@ def _optimise(
         kernel = reference()
         if kernel is not None:
             kernel.use(NativeCode([code], [_symbol(name)], kernel.module.variables), scratch_bytes)
+            _LOG.debug("kernel %s runs optimised code", name)
     except (KernelError, RuntimeError):
         _LOG.warning("kernel %s stays as it was compiled first", name, exc_info=True)

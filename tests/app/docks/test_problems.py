@@ -1,15 +1,13 @@
-"""Problems lead to their node; the log says what happened."""
+"""Problems lead to their node."""
 
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.docks.log import _LIMIT, Log
 from app.docks.problems import Problems
 from app.window.toolbars import count_text
 from engine.diagnostics import Mend, error, warning
 from engine.patch.document import Patch
-from engine.protocol.messages import Saved
 
 
 def test_errors_come_before_warnings_and_name_the_block(qtbot: QtBot, patch: Patch) -> None:
@@ -118,45 +116,3 @@ def test_count_text() -> None:
     assert count_text(0, 0) == ""
     assert count_text(1, 0) == "1 error"
     assert count_text(2, 1) == "2 errors, 1 warning"
-
-
-def test_the_log_lists_files_and_faults(qtbot: QtBot) -> None:
-    """A saved file and an error each make a line."""
-    log = Log()
-    qtbot.addWidget(log)
-    assert log.currentIndex() == 0
-    log.add_saved(Saved("save", "pixels", "uchar4", (2, 3), "/tmp/a.png"))
-    log.add_diagnostic(error("disk must have space", node="save"))
-    assert [(entry.label, entry.text) for entry in log.entries] == [
-        ("Saved", "/tmp/a.png (save.pixels, uchar4 [2, 3])"),
-        ("Error", "save: disk must have space"),
-    ]
-
-
-def test_the_log_is_filtered(qtbot: QtBot) -> None:
-    """Only lines that hold the filter's text are shown."""
-    log = Log()
-    qtbot.addWidget(log)
-    for text in ("alpha", "beta", "Alphabet"):
-        log.add_message(text)
-    log.filter.setText("alpha")
-    assert log.table.model().rowCount() == 2
-
-
-def test_an_error_that_repeats_is_listed_once(qtbot: QtBot) -> None:
-    """A fault in every frame does not flood the log."""
-    log = Log()
-    qtbot.addWidget(log)
-    for _ in range(5):
-        log.add_error("the same")
-    assert len(log.entries) == 1
-
-
-def test_the_log_does_not_grow_without_end(qtbot: QtBot) -> None:
-    """The oldest entries are dropped."""
-    log = Log()
-    qtbot.addWidget(log)
-    for i in range(_LIMIT + 5):
-        log.add_message(str(i))
-    assert len(log.entries) == _LIMIT
-    assert log.entries[-1].text == str(_LIMIT + 4)

@@ -1,0 +1,89 @@
+"""`LogFile`: the log on disk, of limited size, which several processes may write at once."""
+
+import fcntl
+import logging
+import os
+from pathlib import Path
+
+#: A file that is larger makes way for the next; with the one before it, the log takes twice as much at most.
+SIZE_LIMIT = 1_000_000
+NAME = "warploom.log"
+
+
+class RecordFormatter(logging.Formatter):
+    """A line for each record, with what was said below it indented: only a record begins at the margin."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "%(asctime)s.%(msecs)03d %(levelname)-8s %(process)d %(name)s: %(message)s", "%Y-%m-%d %H:%M:%S"
+        )
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the text of a record."""
+        return super().format(record).replace("\n", "\n    ")
+
+
+class LogFile(logging.Handler):
+    """Appends records to `warploom.log` in a folder; a full one becomes `warploom.1.log`.
+
+    Processes don't wait for each other. Each record is appended by one write to whatever file has the name at that
+    moment. Only one process at a time renames, and the others write on meanwhile. The folder is made with the first
+    record. When it can't be written, `problem` says why, and records are lost.
+    """
+
+    def __init__(self, folder: Path, level: int = logging.INFO, size_limit: int = SIZE_LIMIT) -> None:
+        super().__init__(level)
+        self.setFormatter(RecordFormatter())
+        self.path = folder / NAME
+        self.problem = ""
+        self._size_limit = size_limit
+        self._last, self._repeats = "", 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record; of those that repeat the last one, only their number is written, before the next other."""
+        try:
+            said = f"{record.name} {record.levelno} {record.getMessage()}"
+            if said == self._last:
+                self._repeats += 1
+            else:
+                self._write_repeats()
+                self._last = said
+                self._write(f"{self.format(record)}\n")
+        except Exception:  # noqa: BLE001 - whoever logs must not fail by it
+            self.handleError(record)
+
+    def close(self) -> None:
+        """Write what is still to be said."""
+        self._write_repeats()
+        super().close()
+
+    def _write_repeats(self) -> None:
+        if self._repeats:
+            self._write(f"    the same {self._repeats} times more\n")
+            self._repeats = 0
+
+    def _write(self, text: str) -> None:
+        try:
+            try:
+                size = self.path.stat().st_size
+            except FileNotFoundError:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                size = 0
+            if size > self._size_limit:
+                self._begin_another()
+            file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            try:
+                os.write(file, text.encode(errors="backslashreplace"))
+            finally:
+                os.close(file)
+        except OSError as problem:
+            self.problem = f"{self.path.parent} can't be written: {problem.strerror}"
+
+    def _begin_another(self) -> None:
+        with self.path.with_suffix(".lock").open("ab") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return  # another process does it
+            if self.path.stat().st_size > self._size_limit:  # else another process has done it
+                self.path.replace(self.path.with_suffix(".1.log"))

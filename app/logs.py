@@ -1,0 +1,95 @@
+"""Where the records of a program of Warploom go: standard error, as much as `--verbose` asks for, and the log file."""
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+from platformdirs import user_state_path
+
+from app.log_file import LogFile, RecordFormatter
+from engine.diagnostics import printable
+from engine.logs import attach, detach, set_level
+
+_log = logging.getLogger(__name__)
+#: What commands print themselves, as diagnostics.
+_PRINTED = ("app.outcome", "engine.runtime.report")
+
+
+class _StandardError(logging.Handler):
+    """Prints warnings and errors in a line each; when a person asks for more, with time, logger and traceback."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.is_verbose = False
+        self._formatter = RecordFormatter()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a record."""
+        try:
+            if record.name.startswith(_PRINTED) and not (self.is_verbose and record.exc_info):
+                return
+            if self.is_verbose:
+                click.echo(printable(self._formatter.format(record)), err=True)
+            else:
+                click.echo(printable(f"{record.levelname.lower()}: {record.getMessage()}"), err=True)
+        except Exception:  # noqa: BLE001 - whoever logs must not fail by it
+            self.handleError(record)
+
+
+class _Outputs:
+    """The outputs of this program, while `log_outputs` is entered."""
+
+    def __init__(self) -> None:
+        self.screen = _StandardError()
+        self.file = LogFile(user_state_path("warploom"))
+
+
+_outputs: _Outputs | None = None
+
+
+@contextmanager
+def log_outputs() -> Iterator[None]:
+    """Print warnings and errors, and write the log file. The end of a thread by an error is logged too."""
+    global _outputs  # a program has one standard error and one log file
+    _outputs, hook = _Outputs(), threading.excepthook
+    threading.excepthook = _on_thread
+    attach(_outputs.screen)
+    attach(_outputs.file)
+    try:
+        yield
+    finally:
+        threading.excepthook = hook
+        for output in (_outputs.screen, _outputs.file):
+            detach(output)
+            output.close()
+        _outputs = None
+
+
+def choose_levels(verbosity: int, *, prints: bool = True, writes: bool = True) -> None:
+    """Log from INFO on for a `verbosity` of 1, everything from 2 on.
+
+    Without `prints`, standard error gets nothing unless there is a verbosity. Without `writes`, the file gets only the
+    error that ends the program.
+    """
+    if _outputs is not None:
+        asked = logging.DEBUG if verbosity > 1 else logging.INFO
+        _outputs.screen.is_verbose = verbosity > 0
+        usual = logging.WARNING if prints else logging.CRITICAL
+        set_level(_outputs.screen, asked if verbosity else usual)
+        set_level(_outputs.file, asked if writes else logging.CRITICAL)
+
+
+def details_place() -> str:
+    """Return where the details of an error are, once it is logged."""
+    if _outputs is None:
+        return "the log"
+    file = _outputs.file
+    return f"no file, since {file.problem}" if file.problem else str(file.path)
+
+
+def _on_thread(ended: threading.ExceptHookArgs) -> None:
+    if ended.exc_type is not SystemExit and ended.exc_value is not None:
+        name = ended.thread.name if ended.thread is not None else "unknown"
+        _log.error("thread %s was ended by an unexpected error", name, exc_info=ended.exc_value)

@@ -1,0 +1,170 @@
+"""Where log records go, and records as plain data that a pipe can carry.
+
+Every module logs by Python's `logging` under its own name: `app.*`, `blocks.*` or `engine.*`. Importing the engine
+configures nothing. A program attaches its outputs here, and records are made from the lowest level that one of them
+wants: what nobody reads costs a check of the level.
+"""
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable
+
+import msgspec
+
+#: The loggers above all others of Warploom.
+ROOTS = ("app", "blocks", "engine")
+#: How many records are kept for a reader who is late.
+LIMIT = 2000
+_FORMATTER = logging.Formatter()
+
+
+class Logged(msgspec.Struct, frozen=True):
+    """One log record: when (seconds since 1970), how severe (a level of `logging`), from where, and its text.
+
+    `trace` is the traceback of the exception that the record is about, if any.
+    """
+
+    time_s: float
+    level: int
+    logger: str
+    text: str
+    trace: str = ""
+    thread: str = ""
+    process: int = 0
+
+
+class LogBuffer(logging.Handler):
+    """Keeps the newest records until a reader takes them, and counts those that it had to drop.
+
+    Any thread may log, and any thread may take.
+    """
+
+    def __init__(self, level: int = logging.INFO, limit: int = LIMIT) -> None:
+        super().__init__(level)
+        self._records: deque[Logged] = deque(maxlen=limit)
+        self._dropped = 0
+
+    @property
+    def waiting(self) -> int:
+        """How many records nobody has taken yet."""
+        return len(self._records)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a record; `logging` calls this, holding the handler's lock."""
+        self._dropped += len(self._records) == self._records.maxlen
+        self._records.append(logged(record))
+
+    def take(self) -> tuple[tuple[Logged, ...], int]:
+        """Return the records since the last call, oldest first, and how many older ones were dropped before them."""
+        if not self._records:  # as most readers find it
+            return (), 0
+        self.acquire()
+        try:
+            taken, dropped = tuple(self._records), self._dropped
+            self._records.clear()
+            self._dropped = 0
+        finally:
+            self.release()
+        return taken, dropped
+
+
+def logged(record: logging.LogRecord) -> Logged:
+    """Return a record as plain data."""
+    trace = record.exc_text or ""
+    if record.exc_info and not trace:
+        trace = _FORMATTER.formatException(record.exc_info)
+    try:
+        text = record.getMessage()
+    except (TypeError, ValueError) as problem:  # the text doesn't fit its arguments
+        text = f"{record.msg} ({problem})"
+    thread, process = record.threadName or "", record.process or 0
+    return Logged(record.created, record.levelno, record.name, text, trace, thread, process)
+
+
+def log_again(told: Logged) -> None:
+    """Log a record of another process here, with its own time, thread and process."""
+    logger = logging.getLogger(told.logger)
+    if logger.isEnabledFor(told.level):
+        fields = {
+            "name": told.logger,
+            "levelno": told.level,
+            "levelname": logging.getLevelName(told.level),
+            "msg": "%s",
+            "args": (told.text,),
+            "created": told.time_s,
+            "msecs": 1000 * (told.time_s % 1),
+            "exc_text": told.trace or None,
+            "threadName": told.thread,
+            "process": told.process,
+            "is_elsewhere": True,
+        }
+        logger.handle(logging.makeLogRecord(fields))
+
+
+def is_from_here(record: logging.LogRecord) -> bool:
+    """True for a record of this process, which no `log_again` has brought."""
+    return not hasattr(record, "is_elsewhere")
+
+
+# Outputs, and the level from which records are made.
+
+_lock = threading.Lock()
+_outputs: list[logging.Handler] = []
+_followers: list[Callable[[int], None]] = []
+
+
+def attach(output: logging.Handler) -> None:
+    """Send all records of Warploom to an output, from the output's level on."""
+    with _lock:
+        _outputs.append(output)
+    for name in ROOTS:
+        logging.getLogger(name).addHandler(output)
+    _set_levels()
+
+
+def detach(output: logging.Handler) -> None:
+    """Send no more records to an output; safe to call again."""
+    with _lock:
+        if output in _outputs:
+            _outputs.remove(output)
+    for name in ROOTS:
+        logging.getLogger(name).removeHandler(output)
+    _set_levels()
+
+
+def set_level(output: logging.Handler, level: int) -> None:
+    """Send an output the records from another level on."""
+    output.setLevel(level)
+    _set_levels()
+
+
+def wanted_level() -> int:
+    """Return the level from which records of the engine are made."""
+    return logging.getLogger("engine").getEffectiveLevel()
+
+
+def follow_level(follower: Callable[[int], None]) -> Callable[[], None]:
+    """Call a function with the wanted level now and whenever it changes; return what ends that."""
+    with _lock:
+        _followers.append(follower)
+    follower(wanted_level())
+
+    def end() -> None:
+        with _lock:
+            _followers.remove(follower)
+
+    return end
+
+
+def _set_levels() -> None:
+    before = wanted_level()
+    with _lock:
+        # Without an output the program that has imported Warploom decides, by its root logger.
+        level = min((output.level for output in _outputs), default=logging.NOTSET)
+        for name in ROOTS:
+            logging.getLogger(name).setLevel(level)
+        followers = tuple(_followers)
+    if (after := wanted_level()) != before:
+        for follower in followers:
+            follower(after)

@@ -1,0 +1,89 @@
+"""`--verbose`, and the log file of commands."""
+
+import logging
+import os
+import re
+import threading
+from pathlib import Path
+
+import pytest
+
+from app.cli import cli
+from app.log_file import NAME
+from engine.logs import ROOTS
+from tests.app.cli.cli_support import Warploom
+from tests.protocol.engine_process import COMMAND
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The log file of a person who has none yet."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state" / "warploom" / NAME
+
+
+def test_every_command_takes_it(warploom: Warploom) -> None:
+    """In its short form too; the help says so."""
+    for name in cli.commands:
+        assert "-v, --verbose" in warploom(name, "--help").out
+
+
+def test_nothing_is_printed_unless_asked_for(warploom: Warploom, saxpy_file: Path, file: Path) -> None:
+    """The file has the build of the graph in any case; standard error has it, and its details, on demand."""
+    plain, once, twice = (warploom("run", saxpy_file, "--frames", "2", *more) for more in ((), ("-v",), ("-vv",)))
+    assert plain.err == ""
+    assert "INFO" in once.err and "COLD: first build" in once.err and "DEBUG" not in once.err
+    assert "COLD: first build" in twice.err and re.search(r"DEBUG .*: loaded saxpy\.cu", twice.err)
+    assert plain.status == once.status == twice.status == 0
+    written = file.read_text()
+    assert written.count("COLD: first build") == 3
+    assert written.count("loaded saxpy.cu") == 1
+    assert written.startswith(once.err[:4]) and " app.cli: warploom run " in written.splitlines()[0]
+
+
+def test_json_stays_alone_on_standard_output(warploom: Warploom, saxpy_file: Path) -> None:
+    """However much is logged."""
+    result = warploom("run", saxpy_file, "--frames", "1", "--json", "-vv")
+    assert result.json["frames"] == 1 and "DEBUG" in result.err
+
+
+def test_an_engine_elsewhere_is_printed_and_written_once(warploom: Warploom, saxpy_file: Path, file: Path) -> None:
+    """By the program that started it, with the engine's process id."""
+    result = warploom("run", saxpy_file, "--frames", "1", "-v", "--engine", " ".join(COMMAND))
+    for text in (result.err, file.read_text()):
+        (line,) = (line for line in text.splitlines() if "COLD: first build" in line)
+        assert f" {os.getpid()} " not in line
+
+
+def test_what_a_command_prints_itself_is_only_written(warploom: Warploom, file: Path) -> None:
+    """An error that ends a command is one line on standard error, and a record of the file."""
+    result = warploom("run", "nowhere.loom")
+    assert result.err.count("\n") == 1
+    assert re.search(r"ERROR .*app\.outcome: patch must be readable: nowhere\.loom", file.read_text())
+
+
+def test_the_end_of_a_thread_by_an_error_is_logged(
+    warploom: Warploom, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With its traceback in the file and a line on standard error."""
+
+    def fail() -> None:
+        raise KeyError("gone")
+
+    def list_blocks(*_: object) -> None:
+        thread = threading.Thread(target=fail, name="worker")
+        thread.start()
+        thread.join()
+
+    monkeypatch.setattr("app.listings.list_blocks", list_blocks)
+    result = warploom("blocks")
+    assert result.err == "error: thread worker was ended by an unexpected error\n"
+    assert "in fail" in file.read_text() and "KeyError: 'gone'" in file.read_text()
+
+
+def test_a_program_leaves_no_output_behind(warploom: Warploom) -> None:
+    """The next one in the same process begins as the first did."""
+    hook = threading.excepthook
+    warploom("devices", "-vv")
+    assert threading.excepthook is hook
+    assert {logging.getLogger(name).level for name in ROOTS} == {logging.NOTSET}

@@ -1,0 +1,92 @@
+"""The lines of the log and their filter."""
+
+import logging
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.docks.log import _LogRows
+from app.view_models import log_lines
+from app.view_models.log_lines import LIMIT, Line, LogLines
+from engine.logs import Logged
+
+LEVELS = (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR)
+
+
+def told(text: str, level: int = logging.INFO, trace: str = "", logger: str = "engine.runtime.frame.thread") -> Logged:
+    return Logged(1.25, level, logger, text, trace, "main", 7)
+
+
+def test_a_line_says_when_how_severe_where_and_what() -> None:
+    """An exception's last line stands for it, and a number for what came again and again."""
+    trace = "Traceback (most recent call last):\n  File x\nKeyError: 'gone'"
+    line = Line(told("failed\nbadly", logging.ERROR, trace), 3)
+    assert line.texts[0].endswith(":01.250")
+    assert line.texts[1:] == ("Error", "frame.thread", "failed: KeyError: 'gone' (×3)")
+    assert line.details.splitlines()[:2] == ["failed", "badly"]
+    assert "In the thread main of process 7" in line.details and line.details.endswith(trace)
+    assert line.copied.splitlines()[1] == "badly (×3)" and line.copied.endswith(trace)
+
+
+def test_a_filter_finds_text_level_and_logger() -> None:
+    """In any case of letters, also in a traceback."""
+    rows = _LogRows(None)  # type: ignore[arg-type]  # it needs no parent
+    rows.add([told("Alpha"), told("beta", logging.WARNING, "alphabet"), told("alpha", logging.DEBUG), told("gamma")])
+    for level, text, found in (
+        (logging.INFO, "", ["Alpha", "beta", "gamma"]),
+        (logging.INFO, "ALPHA", ["Alpha", "beta"]),
+        (logging.WARNING, "alpha", ["beta"]),
+        (logging.DEBUG, "alpha", ["Alpha", "beta", "alpha"]),
+        (logging.INFO, "frame.thread", ["Alpha", "beta", "gamma"]),
+        (logging.ERROR, "", []),
+    ):
+        rows.choose(level, text)
+        assert [line.record.text for line in rows.lines.shown] == found
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.lists(st.tuples(st.sampled_from("aab"), st.sampled_from(LEVELS)), max_size=4),
+            st.tuples(st.sampled_from(LEVELS), st.sampled_from(("", "a"))),
+            st.just("clear"),
+        ),
+        max_size=12,
+    )
+)
+def test_what_is_shown_is_what_the_filter_fits(steps: list[object]) -> None:
+    """However records and filters come: nothing beyond the limit, no record lost or counted twice, in order."""
+    rows = _LogRows(None)  # type: ignore[arg-type]  # it needs no parent
+    limits = log_lines.LIMIT, log_lines.DROPPED_AT_ONCE
+    log_lines.LIMIT, log_lines.DROPPED_AT_ONCE = 6, 2
+    every: list[Logged] = []
+    try:
+        for step in steps:
+            match step:
+                case "clear":
+                    rows.clear()
+                    every = []
+                case tuple((int() as level, str() as text)):
+                    rows.choose(level, text)
+                case list():
+                    new = [told(text, level) for text, level in step]
+                    every += new
+                    rows.add(new)
+            lines = rows.lines
+            assert len(lines.lines) <= 6
+            spread = [line.record for line in lines.lines for _ in range(line.count)]
+            assert spread == every[len(every) - len(spread) :]
+            assert lines.shown == [line for line in lines.lines if lines.fits(line)]
+            assert rows.rowCount() == len(lines.shown)
+            assert all(a.record != b.record for a, b in zip(lines.lines, lines.lines[1:], strict=False))
+    finally:
+        log_lines.LIMIT, log_lines.DROPPED_AT_ONCE = limits
+
+
+def test_the_lines_are_bounded() -> None:
+    """The oldest go, some at once."""
+    lines = LogLines()
+    lines.lines = [Line(told(str(number))) for number in range(LIMIT)]
+    assert lines.excess(0) == (0, 0)
+    assert lines.excess(1)[0] == log_lines.DROPPED_AT_ONCE
+    assert lines.excess(3000)[0] == 3000

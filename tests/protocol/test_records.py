@@ -1,0 +1,111 @@
+"""Log records of an engine in another process arrive here, from the level on that somebody wants here."""
+
+import logging
+import os
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from engine import Patch
+from engine.logs import LogBuffer, Logged, attach, detach, set_level
+from engine.patch.changes import Connection, Disconnected, PortRef
+from engine.protocol.pipe import connect
+from tests.protocol.engine_process import COMMAND
+from tests.waiting import until
+
+
+@pytest.fixture
+def buffer() -> Iterator[LogBuffer]:
+    """A buffer that gets records from INFO on."""
+    made = LogBuffer()
+    attach(made)
+    yield made
+    detach(made)
+
+
+@pytest.fixture
+def patch() -> Patch:
+    """A constant array."""
+    patch = Patch()
+    patch.add("buffer.constant", node_id="c")
+    return patch
+
+
+def elsewhere(buffer: LogBuffer) -> list[Logged]:
+    """Take the records of other processes."""
+    return [told for told in buffer.take()[0] if told.process != os.getpid()]
+
+
+def test_records_arrive_with_their_place(patch: Patch, buffer: LogBuffer) -> None:
+    """The build of a patch is told before the answer to its first step, as if it were here."""
+    with connect(patch, COMMAND, "host") as client:
+        client.step()
+        found = elsewhere(buffer)
+        (build,) = (told for told in found if told.text.startswith("COLD: "))
+        assert (build.level, build.logger) == (logging.INFO, "engine.runtime.update.updater")
+        assert all(told.level >= logging.INFO for told in found)
+    assert [told.text for told in elsewhere(buffer)] == ["engine on host is closed"]
+
+
+def test_the_level_is_followed_while_it_runs(patch: Patch, buffer: LogBuffer) -> None:
+    """Details are made there only while they are wanted here."""
+    with connect(patch, COMMAND, "host") as client:
+        client.step()
+        set_level(buffer, logging.DEBUG)
+        patch.add("buffer.constant", node_id="d")
+        client.step()
+        assert "preparing block d" in [told.text for told in elsewhere(buffer)]
+        set_level(buffer, logging.ERROR)
+        patch.add("buffer.constant", node_id="e")
+        client.step()
+        assert elsewhere(buffer) == []
+
+
+def test_records_that_come_too_fast_are_dropped_and_counted() -> None:
+    """The child keeps so many, however slowly they are read, and the next ones say how many are missing."""
+    program = """
+import logging, sys
+from engine.runtime import serve
+send = serve._Server._send_news
+serve.RECORD_LIMIT, serve._PERIOD_S = 5, 60
+class Loud(serve._Server):
+    def take(self, message):
+        for number in range(12):
+            logging.getLogger("engine.tested").warning("%d", number)
+        super().take(message)
+serve._Server = Loud
+serve.serve_standard_streams()
+"""
+    buffer = LogBuffer(logging.WARNING)
+    attach(buffer)
+    try:
+        with connect(Patch(), [sys.executable, "-c", program], "host"):
+            pass
+        found = [told.text for told in buffer.take()[0]]
+        counts = [int(text.partition(" ")[0]) for text in found if "dropped" in text]
+        numbers = [int(text) for text in found if text.isdigit()]
+        assert counts and min(counts) >= 7
+        assert numbers[-5:] == [7, 8, 9, 10, 11]
+        assert (sum(counts) + len(numbers)) % 12 == 0
+    finally:
+        detach(buffer)
+
+
+def test_an_engine_that_is_killed_is_an_error_in_the_log(patch: Patch, buffer: LogBuffer) -> None:
+    """Whatever it could not tell itself."""
+    with connect(patch, COMMAND, "host") as client:
+        client.step()
+        os.kill(elsewhere(buffer)[0].process, 9)
+        until(lambda: buffer.waiting)
+        (found,) = (told for told in buffer.take()[0] if told.level == logging.ERROR)
+        assert found.text == "engine's process must keep running, got its end: it was ended by SIGKILL"
+
+
+def test_what_could_not_be_followed_is_logged_there_once(patch: Patch, buffer: LogBuffer) -> None:
+    """And arrives here once, beside the event."""
+    with connect(patch, COMMAND, "host") as client:
+        client.post(Disconnected(Connection(PortRef("gone", "out"), PortRef("gone", "x"))))
+        client.step()
+        assert len(client.take_events()) > 0
+        assert len([told for told in elsewhere(buffer) if told.level >= logging.WARNING]) == 1

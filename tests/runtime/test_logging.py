@@ -1,0 +1,167 @@
+"""What the engine logs: each update with its cause and cost, what went wrong, and next to nothing in a frame."""
+
+import logging
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from types import FrameType
+
+import numpy as np
+import pytest
+
+from engine import Engine, Patch, ProfilingLevel
+from engine.logs import LogBuffer, Logged, attach, detach, set_level
+from engine.protocol.messages import Reset, SetProfiling
+from tests.runtime.conftest import SCALE, Kernels
+
+
+@pytest.fixture
+def buffer() -> Iterator[LogBuffer]:
+    """A buffer that gets records from INFO on."""
+    made = LogBuffer()
+    attach(made)
+    yield made
+    detach(made)
+
+
+def told(buffer: LogBuffer) -> list[tuple[str, str, str]]:
+    """Return the new records: level, module and text, with # for every number."""
+    found = [(logging.getLevelName(r.level), r.logger.rpartition(".")[2], r.text) for r in buffer.take()[0]]
+    return [(level, module, re.sub(r"\d+(\.\d+)?", "#", text)) for level, module, text in found]
+
+
+@pytest.fixture
+def patch(kernels: Kernels) -> Patch:
+    """An array that is scaled by 2."""
+    patch = Patch()
+    data = patch.add("io.array", node_id="data", data=np.arange(3, dtype=np.float32))
+    scale = patch.add("test_run.scale", node_id="scale")
+    patch.connect(data["out"], scale["x"])
+    return patch
+
+
+def test_the_life_of_an_engine_is_logged(patch: Patch, kernels: Kernels, buffer: LogBuffer) -> None:
+    """Exactly one record for each build, swap and setting; parameters, and frames without an update, leave none."""
+    with Engine(patch, "host") as engine:
+        for edit in (
+            lambda: None,
+            lambda: None,
+            lambda: patch.set("scale", factor=3.0),
+            lambda: patch.rename("scale", "Louder"),
+            lambda: patch.add("test_run.count", node_id="count"),
+            lambda: patch.undo(),
+            lambda: engine.post(kernels.write("scale.cu", SCALE.replace("* factor", "* factor + 1"))),
+            lambda: engine.post(SetProfiling(ProfilingLevel.NONE)),
+            lambda: engine.post(Reset()),
+        ):
+            edit()
+            engine.step()
+    took = "# ms of which frames waited #"
+    assert told(buffer)[1:] == [
+        ("INFO", "updater", f"COLD: first build, by engine; # nodes, # kernel, {took}"),
+        ("INFO", "updater", f"COLD: block count, by edit; # nodes, # kernels, {took}"),
+        ("INFO", "updater", f"COLD: removed block count, by undo; # nodes, # kernel, {took}"),
+        ("INFO", "updater", f"CODE: scale.cu saved, by kernel file; # nodes, # kernel, {took}"),
+        ("INFO", "cuda_engine", "measuring at the level NONE"),
+        ("INFO", "cuda_engine", "all state begins again at frame #"),
+        ("INFO", "engine", "engine on host is closed"),
+    ]
+
+
+def test_details_of_a_build_are_logged_when_they_are_wanted(patch: Patch, buffer: LogBuffer) -> None:
+    """Compiles, loads and allocations, in this order."""
+    set_level(buffer, logging.DEBUG)
+    with Engine(patch, "host") as engine:
+        engine.step()
+        texts = [text for level, _, text in told(buffer) if level == "DEBUG"]
+        begun = texts.index("preparing first build")
+        assert any(text.startswith("compiled scale.cu for compute_# in # ms") for text in texts[begun:])
+        assert "loaded scale.cu for compute_# in # ms: scale" in texts[begun:]
+        assert "allocated # bytes" in texts[begun:]
+        patch.set("data", data=np.ones(3, np.float32))
+        engine.step()
+        assert any(text.startswith("WARM: ") for level, _, text in told(buffer) if level == "DEBUG")
+
+
+def test_what_is_wrong_is_logged_when_it_comes_up(patch: Patch, kernels: Kernels, buffer: LogBuffer) -> None:
+    """Once, however long it stays, and what a block only waits for is a detail; that it is gone is one too."""
+    set_level(buffer, logging.DEBUG)
+    with Engine(patch, "host") as engine:
+        engine.step()
+        told(buffer)
+        kernels_wrong = kernels.write("scale.cu", "wrong")
+        for message in (kernels_wrong, None, None):
+            if message is not None:
+                engine.post(message)
+            engine.step()
+        patch.add("math.saxpy", node_id="later")
+        engine.step()
+        found = [item for item in told(buffer) if item[1] == "diagnostics_log"]
+        assert [(level, text.partition(" ")[0]) for level, _, text in found if level == "ERROR"] == [
+            ("ERROR", "scale:")
+        ]
+        assert all("later" in text for level, _, text in found if level == "DEBUG") and len(found) > 1
+        engine.post(kernels.write("scale.cu", SCALE))
+        engine.step()
+        gone = [text for level, _, text in told(buffer) if text.startswith("no longer: ")]
+        assert len(gone) == 1 and "scale.cu" in gone[0]
+
+
+def moved(engine: Engine, patch: Patch, buffer: LogBuffer, frames: int) -> list[Logged]:
+    """Move a slider in every frame, and return what was logged of it."""
+    for _ in range(frames):
+        patch.set("scale", factor=patch.value("scale", "factor") + 1)
+        engine.step()
+    return [told for told in buffer.take()[0] if told.text.startswith("HOT: ")]
+
+
+def test_parameter_writes_are_counted_and_told_once_a_second(
+    patch: Patch, buffer: LogBuffer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their numbers add up, however often a second is over; nothing is counted twice."""
+    set_level(buffer, logging.DEBUG)
+    now_ns = 10_000_000_000
+    monkeypatch.setattr("engine.runtime.frame.reporter.time.perf_counter_ns", lambda: now_ns)
+    with Engine(patch, "host", profiling=ProfilingLevel.NONE) as engine:
+        engine.step()
+        first = moved(engine, patch, buffer, 40)
+        assert [told.text for told in first] == ["HOT: 1 frame, 1 in all"]
+        now_ns += 1_000_000_000
+        assert [told.text for told in moved(engine, patch, buffer, 1)] == ["HOT: 40 frames, 41 in all"]
+        moved(engine, patch, buffer, 5)
+        now_ns += 1_000_000_000
+        engine.step()  # which writes nothing
+        assert [told.text for told in buffer.take()[0]] == ["HOT: 5 frames, 46 in all"]
+        set_level(buffer, logging.INFO)
+        now_ns += 1_000_000_000
+        assert moved(engine, patch, buffer, 5) == []
+
+
+def calls_of_logging(engine: Engine, patch: Patch | None, frames: int) -> Counter[str]:
+    """Count the calls of functions of `logging` in frames, each with a moved slider if there is a patch."""
+    calls: Counter[str] = Counter()
+
+    def look(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_globals.get("__name__") == "logging":
+            calls[frame.f_code.co_name] += 1
+
+    for number in range(frames):
+        if patch is not None:
+            patch.set("scale", factor=float(number))
+        sys.setprofile(look)
+        try:
+            engine.core.frame(free_running=True)
+        finally:
+            sys.setprofile(None)
+    return calls
+
+
+def test_a_frame_pays_at_most_a_check_of_the_level(patch: Patch, buffer: LogBuffer) -> None:
+    """Without an update none at all, before any parameter was written."""
+    with Engine(patch, "host") as engine:
+        engine.step()
+        assert not calls_of_logging(engine, None, 20)
+        calls_of_logging(engine, patch, 1)  # `logging` remembers the answer
+        calls = calls_of_logging(engine, patch, 20)
+        assert calls.keys() <= {"isEnabledFor"} and calls.total() <= 20

@@ -1,0 +1,123 @@
+"""Records go to the outputs that want them, and to no other; a buffer of them is bounded."""
+
+import logging
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from engine.logs import ROOTS, LogBuffer, Logged, attach, detach, follow_level, log_again, set_level, wanted_level
+
+_log = logging.getLogger("engine.tested")
+
+
+@pytest.fixture
+def buffer() -> Iterator[LogBuffer]:
+    """A buffer that gets records from INFO on."""
+    made = LogBuffer()
+    attach(made)
+    yield made
+    detach(made)
+
+
+def texts(buffer: LogBuffer) -> list[str]:
+    return [told.text for told in buffer.take()[0]]
+
+
+def test_an_output_gets_the_records_of_its_level(buffer: LogBuffer) -> None:
+    """From all rooms, oldest first; another library's records don't come."""
+    for name in (*ROOTS, "engine.a.b", "other"):
+        logging.getLogger(name).info("of %s", name)
+    _log.debug("no")
+    assert texts(buffer) == ["of app", "of blocks", "of engine", "of engine.a.b"]
+    assert texts(buffer) == []
+
+
+def test_records_are_made_from_the_lowest_level_that_somebody_wants() -> None:
+    """An output more or less changes that, and without one the program that imports Warploom decides."""
+    assert {logging.getLogger(name).level for name in ROOTS} == {logging.NOTSET}
+    levels: list[int] = []
+    end = follow_level(levels.append)
+    coarse, fine = LogBuffer(logging.ERROR), LogBuffer(logging.DEBUG)
+    attach(coarse)
+    attach(fine)
+    set_level(fine, logging.INFO)
+    detach(fine)
+    detach(fine)
+    detach(coarse)
+    end()
+    attach(coarse)
+    detach(coarse)
+    usual = wanted_level()
+    assert levels == [usual, logging.ERROR, logging.DEBUG, logging.INFO, logging.ERROR, usual]
+
+
+def test_a_late_reader_gets_the_newest_records_and_is_told_how_many_are_lost() -> None:
+    """The buffer never holds more than its limit."""
+    buffer = LogBuffer(limit=3)
+    attach(buffer)
+    try:
+        for number in range(8):
+            _log.info("%d", number)
+            assert buffer.waiting <= 3
+        records, dropped = buffer.take()
+        assert ([told.text for told in records], dropped) == (["5", "6", "7"], 5)
+        _log.info("8")
+        assert buffer.take()[1] == 0
+    finally:
+        detach(buffer)
+
+
+def test_no_record_is_lost_or_doubled_between_threads() -> None:
+    """What is taken and what is dropped make up all that was logged, in the order of each thread."""
+    buffer, taken, dropped = LogBuffer(limit=50), list[Logged](), 0
+    attach(buffer)
+    try:
+
+        def work(name: str) -> None:
+            for number in range(500):
+                _log.info("%s %d", name, number)
+
+        threads = [threading.Thread(target=work, args=(name,)) for name in "abc"]
+        for thread in threads:
+            thread.start()
+        while any(thread.is_alive() for thread in threads):
+            records, gone = buffer.take()
+            taken += records
+            dropped += gone
+        records, gone = buffer.take()
+        taken += records
+        assert len(taken) + dropped + gone == 1500
+        for name in "abc":
+            numbers = [int(told.text[2:]) for told in taken if told.text[0] == name]
+            assert numbers == sorted(set(numbers))
+    finally:
+        detach(buffer)
+
+
+def test_a_record_keeps_its_traceback_and_where_it_came_from(buffer: LogBuffer) -> None:
+    """As text, so that the exception and what it refers to can go."""
+    try:
+        raise ZeroDivisionError("oh")
+    except ZeroDivisionError:
+        _log.exception("no %s", "luck")
+    (told,) = buffer.take()[0]
+    assert (told.level, told.logger, told.text) == (logging.ERROR, "engine.tested", "no luck")
+    assert told.trace.startswith("Traceback") and told.trace.endswith("ZeroDivisionError: oh")
+    assert told.thread == threading.current_thread().name
+
+
+def test_a_text_that_does_not_fit_its_arguments_is_listed_as_it_is(buffer: LogBuffer) -> None:
+    """Whoever logs does not fail by it."""
+    fields = {"name": "engine.tested", "levelno": logging.INFO, "msg": "%d nodes", "args": ("three",)}
+    buffer.handle(logging.makeLogRecord(fields))
+    (text,) = texts(buffer)
+    assert text.startswith("%d nodes (")
+
+
+def test_a_record_of_another_process_is_logged_with_its_own_time_and_place(buffer: LogBuffer) -> None:
+    """Whatever its text holds, and only if somebody wants its level."""
+    told = Logged(12.5, logging.WARNING, "engine.there", "100 %s {0}", "Traceback\nboom", "warploom-engine", 4711)
+    log_again(told)
+    log_again(Logged(13.0, logging.DEBUG, "engine.there", "no"))
+    assert buffer.take() == ((told,), 0)
