@@ -51,7 +51,6 @@ def run_editor(
         if screenshot is None:
             raise WarploomError("the editor must have a display, got none; `warploom run` works without one")
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
-    qInstallMessageHandler(_log_message)
     patch = find_patch(patch) if patch is not None else None
     app = QApplication.instance() or QApplication(["warploom"])
     assert isinstance(app, QApplication)
@@ -59,6 +58,7 @@ def run_editor(
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl+C in the terminal; Qt's loop would not let Python see it
     app.setDesktopFileName("warploom")
     with ExitStack() as stack:
+        stack.callback(qInstallMessageHandler, qInstallMessageHandler(_log_message))
         folder, lost = state_folder(), ""
         if screenshot is None:
             lost = _why_unusable(folder)

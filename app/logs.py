@@ -1,6 +1,9 @@
 """Where the records of a program of Warploom go: standard error, as much as `--verbose` asks for, and the log file."""
 
+from __future__ import annotations
+
 import logging
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -51,16 +54,16 @@ _outputs: _Outputs | None = None
 
 @contextmanager
 def log_outputs() -> Iterator[None]:
-    """Print warnings and errors, and write the log file. The end of a thread by an error is logged too."""
+    """Print warnings and errors, and write the log file. Errors that end a thread or a finaliser are logged too."""
     global _outputs  # a program has one standard error and one log file
-    _outputs, hook = _Outputs(), threading.excepthook
-    threading.excepthook = _on_thread
+    _outputs, hooks = _Outputs(), (threading.excepthook, sys.unraisablehook)
+    threading.excepthook, sys.unraisablehook = _on_thread, _on_unraisable
     attach(_outputs.screen)
     attach(_outputs.file)
     try:
         yield
     finally:
-        threading.excepthook = hook
+        threading.excepthook, sys.unraisablehook = hooks
         for output in (_outputs.screen, _outputs.file):
             detach(output)
             output.close()
@@ -93,3 +96,7 @@ def _on_thread(ended: threading.ExceptHookArgs) -> None:
     if ended.exc_type is not SystemExit and ended.exc_value is not None:
         name = ended.thread.name if ended.thread is not None else "unknown"
         _log.error("thread %s was ended by an unexpected error", name, exc_info=ended.exc_value)
+
+
+def _on_unraisable(ended: sys.UnraisableHookArgs) -> None:
+    _log.error("%s: %r", ended.err_msg or "error that nothing can handle, in", ended.object, exc_info=ended.exc_value)

@@ -4,7 +4,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from PIL import Image
+from PySide6.QtCore import qCritical, qInstallMessageHandler, qWarning
+
+from app.editor import _log_message
 
 ROOT = Path(__file__).parents[2]
 
@@ -49,3 +53,16 @@ def test_a_missing_display_is_reported(tmp_path: Path) -> None:
     )
     done = run(code, tmp_path, display=False)
     assert "the editor must have a display, got none" in done.stdout, done.stderr
+
+
+def test_messages_of_qt_are_log_records(caplog: pytest.LogCaptureFixture) -> None:
+    """At the level that Qt gives them; one that its offscreen platform repeats is left out."""
+    before = qInstallMessageHandler(_log_message)
+    try:
+        qWarning("%d is % wrong")
+        qCritical("worse")
+        qWarning("This plugin does not support propagateSizeHints()")
+    finally:
+        qInstallMessageHandler(before)
+    told = [(record.name, record.levelname, record.getMessage()) for record in caplog.records]
+    assert told == [("app.qt", "WARNING", "%d is % wrong"), ("app.qt", "ERROR", "worse")]

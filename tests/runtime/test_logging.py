@@ -126,13 +126,13 @@ def test_parameter_writes_are_counted_and_told_once_a_second(
     with Engine(patch, "host", profiling=ProfilingLevel.NONE) as engine:
         engine.step()
         first = moved(engine, patch, buffer, 40)
-        assert [told.text for told in first] == ["HOT: 1 frame, 1 in all"]
+        assert [told.text for told in first] == ["HOT: 1 frame wrote parameters, 1 in all"]
         now_ns += 1_000_000_000
-        assert [told.text for told in moved(engine, patch, buffer, 1)] == ["HOT: 40 frames, 41 in all"]
+        assert [told.text for told in moved(engine, patch, buffer, 1)] == ["HOT: 40 frames wrote parameters, 41 in all"]
         moved(engine, patch, buffer, 5)
         now_ns += 1_000_000_000
         engine.step()  # which writes nothing
-        assert [told.text for told in buffer.take()[0]] == ["HOT: 5 frames, 46 in all"]
+        assert [told.text for told in buffer.take()[0]] == ["HOT: 5 frames wrote parameters, 46 in all"]
         set_level(buffer, logging.INFO)
         now_ns += 1_000_000_000
         assert moved(engine, patch, buffer, 5) == []

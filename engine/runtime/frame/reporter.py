@@ -136,7 +136,8 @@ class Reporter:
     def _tell_hot(self, now_ns: int) -> None:
         """Log how many frames only wrote parameters, once a second: a moved slider does so in every frame."""
         if now_ns - self._hot_told_ns >= _SECOND_NS:
-            _log.debug("HOT: %s, %d in all", plural(self._hot_updates - self._hot_told, "frame"), self._hot_updates)
+            frames = plural(self._hot_updates - self._hot_told, "frame")
+            _log.debug("HOT: %s wrote parameters, %d in all", frames, self._hot_updates)
             self._hot_told, self._hot_told_ns = self._hot_updates, now_ns
 
     def _follow(self) -> None:

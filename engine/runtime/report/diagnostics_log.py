@@ -2,30 +2,43 @@
 
 import logging
 import re
+import time
 from collections.abc import Sequence
 
 from engine.diagnostics import Diagnostic
 
 _log = logging.getLogger(__name__)
 _NUMBERS = re.compile(r"[0-9][0-9.,]*")
+#: One that comes and goes is logged as often as this; in between it is a detail.
+AGAIN_S = 10.0
 
 
-def log_diagnostic(diagnostic: Diagnostic) -> None:
-    """Log something that went wrong; what a block only waits for is no more than a detail."""
-    level = logging.DEBUG if diagnostic.is_incomplete else getattr(logging, diagnostic.severity.name)
+def log_diagnostic(diagnostic: Diagnostic, *, is_news: bool = True) -> None:
+    """Log something that went wrong; what is no news, or what a block only waits for, is no more than a detail."""
+    is_detail = diagnostic.is_incomplete or not is_news
+    level = logging.DEBUG if is_detail else getattr(logging, diagnostic.severity.name)
     _log.log(level, "%s", str(diagnostic).partition(": ")[2])
 
 
-def log_changes(before: Sequence[Diagnostic], now: Sequence[Diagnostic]) -> None:
-    """Log the diagnostics that have come up and those that are gone."""
-    known, present = ({_told(item): item for item in items} for items in (before, now))
-    for told, item in present.items():
-        if told not in known:
-            log_diagnostic(item)
-    for told, item in known.items():
-        if told not in present:
-            _log.debug("no longer: %s", item)
+class DiagnosticsLog:
+    """Follows the diagnostics of one engine."""
+
+    def __init__(self) -> None:
+        self._told_s: dict[tuple[object, ...], float] = {}
+
+    def follow(self, before: Sequence[Diagnostic], now: Sequence[Diagnostic]) -> None:
+        """Log the diagnostics that have come up and those that are gone."""
+        known, present = ({_what(item): item for item in items} for items in (before, now))
+        now_s = time.monotonic()
+        self._told_s = {what: told_s for what, told_s in self._told_s.items() if now_s - told_s < AGAIN_S}
+        for what, item in present.items():
+            if what not in known:
+                log_diagnostic(item, is_news=what not in self._told_s)
+                self._told_s.setdefault(what, now_s)
+        for what, item in known.items():
+            if what not in present:
+                _log.debug("no longer: %s", item)
 
 
-def _told(diagnostic: Diagnostic) -> tuple[object, ...]:
+def _what(diagnostic: Diagnostic) -> tuple[object, ...]:
     return diagnostic.severity, diagnostic.node, diagnostic.port, _NUMBERS.sub("", diagnostic.message)

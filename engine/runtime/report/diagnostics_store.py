@@ -16,7 +16,7 @@ from engine.diagnostics import DeviceError, Diagnostic, KernelFault, LoopStopped
 from engine.patch.changes import PortRef
 from engine.runtime.memory.graph_memory import status_words
 from engine.runtime.model.context import CudaContext
-from engine.runtime.report.diagnostics_log import log_changes
+from engine.runtime.report.diagnostics_log import DiagnosticsLog
 
 #: Times, states and numbers that a person reads change no faster than this while the engine runs freely.
 REPORT_INTERVAL_NS = 100_000_000
@@ -46,6 +46,7 @@ class DiagnosticsStore:
         self._status_told_ns = 0
         self._status_seen = b""
         self._status_plan: Plan | None = None
+        self._log = DiagnosticsLog()
 
     def tell(self) -> None:
         """Put all diagnostics together again."""
@@ -54,7 +55,7 @@ class DiagnosticsStore:
         found = (*misfits, *self.blocks, *self.stale, *self._status, *self.launches, *self.refused, *values)
         before, self.diagnostics = self.diagnostics, tuple(dict.fromkeys(self.inlined.shown(item) for item in found))
         if before != self.diagnostics:
-            log_changes(before, self.diagnostics)
+            self._log.follow(before, self.diagnostics)
 
     def read_status(self, compiled: CompiledGraph | None, *, fresh: bool) -> None:
         """Read the status words of the last launch.

@@ -3,6 +3,7 @@
 import logging
 import os
 import re
+import sys
 import threading
 from pathlib import Path
 
@@ -81,9 +82,22 @@ def test_the_end_of_a_thread_by_an_error_is_logged(
     assert "in fail" in file.read_text() and "KeyError: 'gone'" in file.read_text()
 
 
+def test_the_error_of_a_finaliser_is_logged(warploom: Warploom, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing can handle it, and it must not get lost."""
+
+    class Failing:
+        def __del__(self) -> None:
+            raise KeyError("gone")
+
+    monkeypatch.setattr("app.listings.list_blocks", lambda *_: Failing() and None)
+    result = warploom("blocks")
+    assert result.err.startswith("error: ") and result.err.count("\n") == 1
+    assert "__del__" in file.read_text() and "KeyError: 'gone'" in file.read_text()
+
+
 def test_a_program_leaves_no_output_behind(warploom: Warploom) -> None:
     """The next one in the same process begins as the first did."""
-    hook = threading.excepthook
+    hooks = threading.excepthook, sys.unraisablehook
     warploom("devices", "-vv")
-    assert threading.excepthook is hook
+    assert (threading.excepthook, sys.unraisablehook) == hooks
     assert {logging.getLogger(name).level for name in ROOTS} == {logging.NOTSET}
