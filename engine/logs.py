@@ -97,14 +97,8 @@ def log_again(told: Logged) -> None:
             "exc_text": told.trace or None,
             "threadName": told.thread,
             "process": told.process,
-            "is_elsewhere": True,
         }
         logger.handle(logging.makeLogRecord(fields))
-
-
-def is_from_here(record: logging.LogRecord) -> bool:
-    """True for a record of this process, which no `log_again` has brought."""
-    return not hasattr(record, "is_elsewhere")
 
 
 # Outputs, and the level from which records are made.

@@ -1,5 +1,6 @@
 """The questions and messages that stop the person: few, and each with one clear text."""
 
+import logging
 from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
@@ -15,6 +16,7 @@ from app.widgets.banner import shorten
 from engine.figures import plural
 from engine.patch.files import SUFFIX
 
+_log = logging.getLogger(__name__)
 _NAMES_SHOWN = 6
 _LINES_SHOWN = 10
 _FILTER = f"Patches (*{SUFFIX})"
@@ -121,6 +123,7 @@ def ask_save(parent: QWidget, suggestion: Path) -> Path | None:
 
 def show_error(parent: QWidget, title: str, text: str) -> None:
     """Show one message and wait until it is closed."""
+    _log.error("%s: %s", title, text)
     _box(parent, title, text, icon("error", colours.current().error)).exec()
 
 

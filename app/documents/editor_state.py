@@ -1,11 +1,13 @@
 """What the editor remembers between two runs: recent files and blocks, theme, window geometry and what is folded."""
 
+import logging
 from pathlib import Path
 
 import msgspec
 
 from engine.patch.files import write_atomically
 
+_log = logging.getLogger(__name__)
 RECENT_LIMIT = 10
 _FILE = "editor.json"
 
@@ -39,7 +41,10 @@ def load_state(folder: Path) -> UserState:
     """Read the state from its folder; a missing or damaged file gives a fresh state, since nothing in it is work."""
     try:
         return msgspec.json.decode((folder / _FILE).read_bytes(), type=UserState)
-    except (OSError, msgspec.DecodeError):
+    except FileNotFoundError:
+        return UserState()
+    except (OSError, msgspec.DecodeError) as problem:
+        _log.warning("%s can't be read, so the window begins anew: %s", folder / _FILE, problem)
         return UserState()
 
 

@@ -3,6 +3,7 @@
 The files of a trusted folder may run; a trusted patch may write files outside its folder and listen to the network.
 """
 
+import logging
 from enum import Enum
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from engine.catalogue.catalogue import folder_beside, trust_blocks
 from engine.patch.document import Patch
 from engine.patch.files import load_patch, write_atomically
 
+_log = logging.getLogger(__name__)
 _FILE = "trusted.json"
 
 
@@ -50,7 +52,10 @@ class TrustedPaths:
     def _always(self) -> list[str]:
         try:
             return msgspec.json.decode(self._file.read_bytes(), type=list[str])
-        except (OSError, msgspec.DecodeError):  # nothing was trusted yet, or the file is damaged
+        except FileNotFoundError:  # nothing was trusted yet
+            return []
+        except (OSError, msgspec.DecodeError) as problem:
+            _log.warning("%s can't be read, so nothing is trusted: %s", self._file, problem)
             return []
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from engine.diagnostics import CompilerCrash, KernelError
+from engine.logs import log_again
 from engine.processes.scope import Cancelled, Killable, Scope, current_scopes
 from engine.processes.worker import Outcome
 
@@ -145,12 +146,14 @@ class WorkerPool:
                 if not in_background and not worker.wait(LONG_S):
                     self.warm_up(())
                 try:
-                    result, problem, text = worker.receive()
+                    result, problem, text, records = worker.receive()
                 except EOFError:
                     raise self._death(worker, scopes) from None
             is_done = not any(scope.is_cancelled for scope in scopes)
         finally:
             self._give_back(worker, is_well=is_done)
+        for record in records:
+            log_again(record)
         if problem is not None:
             raise problem from _RemoteTraceback(text)
         return result

@@ -5,6 +5,7 @@ output. It ends when its input does, even while a function runs: nobody waits fo
 """
 
 import gc
+import logging
 import os
 import pickle
 import sys
@@ -16,10 +17,12 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import IO
 
+from engine.logs import LogBuffer, Logged, attach
+
 #: Garbage is collected after so many new objects: Python's own 700 would collect several times in a compile of 6 ms.
 _NEW_OBJECTS = 50_000
-#: What is sent back: the value returned; or the exception, with its traceback as text.
-Outcome = tuple[object, Exception | None, str]
+#: What is sent back: the value returned; or the exception, with its traceback as text. Then what was logged.
+Outcome = tuple[object, Exception | None, str, tuple[Logged, ...]]
 
 
 def main() -> None:
@@ -35,9 +38,11 @@ def main() -> None:
     for name in sys.argv[1:]:
         with suppress(Exception):  # a job that needs the module will raise the same
             getattr(import_module(name), "warm_up", int)()
+    records = LogBuffer(logging.WARNING)
+    attach(records)
     gc.set_threshold(_NEW_OBJECTS)
     while True:
-        sink.write(_run(jobs.get()))
+        sink.write(_run(jobs.get(), records))
         sink.flush()
 
 
@@ -49,17 +54,17 @@ def _read(source: IO[bytes], jobs: SimpleQueue[bytes]) -> None:
         os._exit(0)
 
 
-def _run(job: bytes) -> bytes:
-    outcome: Outcome
+def _run(job: bytes, records: LogBuffer) -> bytes:
     try:
         function, arguments = pickle.loads(job)
-        outcome = (function(*arguments), None, "")
+        result: tuple[object, Exception | None, str] = (function(*arguments), None, "")
     except Exception as problem:  # noqa: BLE001 - whatever it is, it is raised where the function was called
-        outcome = (None, problem, traceback.format_exc())
+        result = (None, problem, traceback.format_exc())
         try:
             pickle.loads(pickle.dumps(problem))
         except Exception:  # noqa: BLE001 - an exception may hold anything
-            outcome = (None, RuntimeError(repr(problem)), outcome[2])
+            result = (None, RuntimeError(repr(problem)), result[2])
+    outcome: Outcome = (*result, records.take()[0])
     return pickle.dumps(outcome)
 
 

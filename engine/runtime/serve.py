@@ -13,7 +13,7 @@ import msgspec
 
 from engine.catalogue.catalogue import forget_blocks, trust_blocks
 from engine.diagnostics import DeviceError, Diagnostic, PatchError, WarploomError, error
-from engine.logs import LogBuffer, attach, detach, is_from_here, set_level
+from engine.logs import LogBuffer, attach, detach, set_level
 from engine.patch.applying import not_applied
 from engine.patch.changes import Change
 from engine.patch.document import Patch
@@ -80,7 +80,6 @@ class _Server:
         self._engine: LocalEngine | None = None
         self._unsent: SimpleQueue[bytes | None] = SimpleQueue()
         self._records = LogBuffer(logging.WARNING, RECORD_LIMIT)
-        self._records.addFilter(is_from_here)  # a client in this process logs again what it gets
         attach(self._records)
         self._sender = threading.Thread(target=self._send_all, args=(sink,), name="to the client")
         self._sender.start()

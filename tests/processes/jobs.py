@@ -1,5 +1,6 @@
 """Functions for worker processes: they fail as compilers do."""
 
+import logging
 import os
 import signal
 import sys
@@ -69,3 +70,11 @@ def raise_odd() -> None:
 def number() -> int:
     """Return the process's number."""
     return os.getpid()
+
+
+def log_and_fail() -> None:
+    """Log a detail and a warning, then raise."""
+    log = logging.getLogger("engine.tested")
+    log.info("a detail")
+    log.warning("cache %s cannot be written", "c")
+    raise KernelError("kernel must be right")

@@ -194,3 +194,15 @@ def test_threads_of_a_program_share_the_processes() -> None:
     """Many jobs at once all arrive, each with its own answer."""
     with ThreadPoolExecutor(4) as threads:
         assert [*threads.map(run, [jobs.add] * 200, range(200), range(200))] == [*range(0, 400, 2)]
+
+
+def test_warnings_of_a_process_are_logged_here(caplog: pytest.LogCaptureFixture) -> None:
+    """With its number, also when the function raises; the next job's begin anew."""
+    with pytest.raises(KernelError):
+        run(jobs.log_and_fail)
+    (told,) = (record for record in caplog.records if record.name == "engine.tested")
+    assert (told.levelname, told.getMessage()) == ("WARNING", "cache c cannot be written")
+    assert told.process != os.getpid()
+    caplog.clear()
+    run(jobs.add, 1, 2)
+    assert not caplog.records

@@ -286,8 +286,8 @@ def _load(image: str | bytes, level: int | None = None, *, may_wait: bool) -> tu
     if may_wait and isinstance(image, str) and (waiting := waiting_ptx(image)) is not None:
         try:
             return _load_as_it_is(waiting, level), frozenset(name for name, _ in entry_bodies(code_of(image)))
-        except KernelError:
-            pass  # wrong, or right for an older target only
+        except KernelError as problem:  # wrong, or right for an older target only
+            _LOG.debug("kernels can't wait in the graph and run without: %s", problem)
     handle = _load_as_it_is(image, level)
     return handle, waiting_kernels(image) if may_wait and isinstance(image, bytes) else frozenset()
 
