@@ -135,7 +135,7 @@ class Log(EmptyState):
         self.level.setCurrentIndex(list(LEVELS).index(logging.INFO))
         self.filter = QLineEdit(placeholderText="Filter the log", clearButtonEnabled=True)
         self.filter.setAccessibleName("Filter the log")
-        self.news = QToolButton(autoRaise=True, objectName="levelFilter", toolTip="Go to the end and follow it")
+        self.news = QToolButton(autoRaise=True, objectName="newLines", toolTip="Go to the end and follow it")
         self.news.clicked.connect(self._follow)
         self._buttons = {
             name: self._button(text, act)
@@ -236,7 +236,7 @@ class Log(EmptyState):
 
     def _show_news(self) -> None:
         waiting = self._buffer.waiting
-        self.news.setText(f"{waiting:,} new")
+        self.news.setText(f"{waiting:,} new ↓")
         self.news.setVisible(waiting > 0)
 
     def _choose(self) -> None:

@@ -47,7 +47,8 @@ Inspector QAbstractSpinBox, Inspector QLineEdit, Inspector QComboBox {{ padding-
 #levelFilter {{ background: transparent; border-color: transparent; color: {theme.text_faint}; padding: 1px 6px; }}
 #levelFilter:checked {{ background: {theme.control}; border-color: {theme.border}; color: {theme.text}; }}
 #listButton {{ background: transparent; border-color: transparent; padding: 2px; }}
-#levelFilter:hover, #listButton:hover {{ background: {theme.control_hover}; }}
+#newLines {{ background: transparent; border-color: transparent; color: {theme.accent}; padding: 1px 6px; }}
+#levelFilter:hover, #listButton:hover, #newLines:hover {{ background: {theme.control_hover}; }}
 #welcome, #welcomePage {{ background: {theme.canvas}; }}
 #pageTitle {{ font-size: {_PAGE_TITLE}px; font-weight: 600; }}
 #sectionTitle, #foldableTitle {{ color: {theme.text_dim}; font-weight: 600; }}

@@ -57,7 +57,7 @@ def test_the_life_of_an_engine_is_logged(patch: Patch, kernels: Kernels, buffer:
         ):
             edit()
             engine.step()
-    took = "# ms of which frames waited #"
+    took = "# ms (frames waited #)"
     assert told(buffer)[1:] == [
         ("INFO", "updater", f"COLD: first build, by engine; # nodes, # kernel, {took}"),
         ("INFO", "updater", f"COLD: block count, by edit; # nodes, # kernels, {took}"),

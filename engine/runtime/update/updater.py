@@ -238,7 +238,7 @@ class Updater:
                 # A driven parameter may take a WARM update in every frame.
                 _log.log(
                     logging.DEBUG if level is UpdateLevel.WARM else logging.INFO,
-                    "%s: %s, by %s; %s, %s, %.1f ms of which frames waited %.1f",
+                    "%s: %s, by %s; %s, %s, %.1f ms (frames waited %.1f)",
                     level.name,
                     text,
                     source,

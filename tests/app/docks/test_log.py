@@ -81,7 +81,7 @@ def test_it_stands_still_while_a_person_reads_further_up(qtbot: QtBot, log: Log)
     log.table.verticalScrollBar().setValue(10)
     _log.info("new")
     qtbot.waitUntil(log.news.isVisible)
-    assert log.news.text() == "1 new" and len(rows(log)) == 100
+    assert log.news.text() == "1 new ↓" and len(rows(log)) == 100
     assert log.table.verticalScrollBar().value() == 10
     log.news.click()
     assert rows(log)[-1] == "new" and not log.news.isVisible()
