@@ -24,11 +24,14 @@ class SpanProfile(msgspec.Struct, frozen=True):
 
     `node` is the block's id, with those of the composites around it ("mix/blur"), or "" for what the graph does for
     itself. `name` is the kernel's, or says what the operation does; "" for a whole block. `region` is the node of the
-    region that it is inside of, or "". `operation` is its index in the plan; -1 for a whole block.
+    region that it is inside of, or ""; in the other branch of an IfElse, `branch` is "else". `operation` is its index
+    in the plan; -1 for a whole block. With `is_region` it is a region, with all that its bodies did.
 
     `first_ns` and `last_ns` are the begin of its first turn and the end of its last one, after the begin of the frame's
     first span. `busy_ns` is the sum over all `turns`; outside of loops there is one. `mean_ns` and `p99_ns` are those
     of the sum over the frames that were measured lately.
+
+    `after` are the spans that end before this one may begin, as indices into the profile's; all are in the same body.
     """
 
     node: str
@@ -41,6 +44,9 @@ class SpanProfile(msgspec.Struct, frozen=True):
     turns: int
     mean_ns: int
     p99_ns: int
+    is_region: bool = False
+    branch: str = ""
+    after: tuple[int, ...] = ()
 
 
 class Profile(msgspec.Struct, frozen=True, tag=True):

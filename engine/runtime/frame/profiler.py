@@ -14,14 +14,16 @@ import numpy as np
 
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.executable.instrument import SPAN_TIME, Instrumented, Span, spans
+from engine.compiler.executable.span_order import spans_before
 from engine.compiler.executable.survey import Survey, statistics
 from engine.compiler.frame import MOST_IN_FLIGHT, FrameUniforms
 from engine.compiler.inlining import owner
 from engine.compiler.inspection.labels import name
-from engine.compiler.operations import FusedEntry
+from engine.compiler.operations import FusedEntry, RegionEntry
 from engine.compiler.plan import Plan
 from engine.device.device import Device
 from engine.device.protocol import Event, GraphNode, Stream
+from engine.patch.regions import branch_of
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import BufferStatistics, Profile, SpanProfile
 from engine.profiling.sampling import Sampler
@@ -64,6 +66,8 @@ class Profiler:
         self._counted: list[str | None] = []
         #: For the numbers of spans that count for parts of a node: the node, and the parts.
         self._told: dict[int, tuple[str, tuple[str, ...]]] = {}
+        #: For each span those that end before it; None until somebody looks.
+        self._after: list[tuple[int, ...]] | None = None
         self._history = History(0)
         self._last = np.zeros(0, SPAN_TIME)
         #: What surveys of buffers left in that frame, at deep levels.
@@ -156,15 +160,19 @@ class Profiler:
         if plan is not None and not self._history.is_empty:
             rounded = np.rint((self._history.means(), self._history.percentiles(0.99))).astype(np.int64)
             means, high = rounded.tolist()
-            for span, at, mean_ns, p99_ns in zip(self._spans, self._last.tolist(), means, high, strict=True):
+            if self._after is None:
+                self._after = spans_before(plan, self._spans)
+            columns = self._spans, self._last.tolist(), means, high, self._after
+            for span, at, mean_ns, p99_ns, after in zip(*columns, strict=True):
                 single = self.level >= ProfilingLevel.PER_KERNEL
                 first = plan.operations[span.operations[0]]
-                region = plan.operations[plan.scopes[first.scope].region].node if first.scope else ""
+                region, branch = _body(plan, first.scope)
+                is_region = any(isinstance(plan.operations[i].entry, RegionEntry) for i in span.operations)
                 index = span.operations[0] if single else -1
                 called = name(plan, index) if single else ""
                 first_ns, last_ns, busy_ns, turns = at
                 times = first_ns, last_ns, busy_ns, turns, mean_ns, p99_ns
-                found.append(SpanProfile(span.node, called, region, index, *times))
+                found.append(SpanProfile(span.node, called, region, index, *times, is_region, branch, after))
         return Profile(
             self.frame,
             self.level,
@@ -243,6 +251,7 @@ class Profiler:
         self._spans = spans(self._plan, self.level) if self._plan is not None else ()
         self._counted = [_counted(self._plan, span.operations[0]) for span in self._spans] if self._plan else []
         self._told = _told(self._plan, self._spans) if self._plan and self.level >= ProfilingLevel.PER_KERNEL else {}
+        self._after = None
         self._history, self._last = History(len(self._spans)), np.zeros(len(self._spans), SPAN_TIME)
         self._surveyed = (), np.zeros(0)
         self._cost_ns = self._every_ns = 0
@@ -258,6 +267,14 @@ def _counted(plan: Plan, index: int) -> str | None:
             return None
         scope = around.scope
     return node or None
+
+
+def _body(plan: Plan, scope: int) -> tuple[str, str]:
+    """Return the region that a scope is a body of, and "else" for the other branch; "" for the top."""
+    if not scope:
+        return "", ""
+    body = plan.scopes[scope]
+    return plan.operations[body.region].node, branch_of(body.name)
 
 
 def _told(plan: Plan, found: Sequence[Span]) -> dict[int, tuple[str, tuple[str, ...]]]:

@@ -11,11 +11,13 @@ import pytest
 from engine.compiler.description import BlockNode
 from engine.compiler.executable.build import build_graph
 from engine.compiler.executable.instrument import Span, SpanTimer, spans
+from engine.compiler.executable.span_order import spans_before
 from engine.compiler.plan import Plan, make_plan
 from engine.profiling.levels import ProfilingLevel
 from tests.compiler.executable.test_build import resources
 from tests.compiler.support import patch_blocks as blocks
 from tests.compiler.support.descriptions import FakeDevice, FakeGraph, FakeMemory, graph, i, launch, node, o, source
+from tests.compiler.test_random_patches import planned
 
 
 class FakeClock:
@@ -33,6 +35,33 @@ def timed(plan: Plan, level: ProfilingLevel) -> tuple[FakeGraph, tuple[Span, ...
     timer = SpanTimer(plan, found, FakeClock(), FakeMemory(0, 40 * len(found)))  # type: ignore[arg-type]
     build_graph(plan, device, resources(plan), timer=timer)  # type: ignore[arg-type]  # it records
     return device.graphs[0], found
+
+
+@pytest.mark.parametrize("level", [ProfilingLevel.PER_BLOCK, ProfilingLevel.PER_KERNEL])
+@pytest.mark.parametrize("seed", range(12))
+def test_spans_are_told_in_the_order_in_which_the_graph_runs_them(level: ProfilingLevel, seed: int) -> None:
+    """One is before another, by however many steps, if the graph has its end before the other's begin."""
+    plan = planned(seed, 4 + 3 * seed)[1]
+    found = spans(plan, level)
+    timer = SpanTimer(plan, found, FakeClock(), FakeMemory(0, 40 * len(found)))  # type: ignore[arg-type]
+    graphs, handles = [FakeGraph() for _ in plan.scopes], dict[int, Any]()
+    for index, operation in enumerate(plan.operations):
+        body: Any = graphs[operation.scope]
+        after = timer.before(body, index, [handles[earlier] for earlier in operation.after], handles)
+        handles[index] = body._add("work", after)
+        timer.behind(body, index, handles)
+    known = [set(before) for before in spans_before(plan, found)]
+    for number in sorted(range(len(found)), key=lambda number: found[number].operations[0]):
+        known[number] |= {further for other in known[number] for further in known[other]}
+    for recorded in graphs:
+        places = {(n.kind, n.what[0]): k for k, n in enumerate(recorded.nodes) if n.kind != "work"}
+        reached: list[set[int]] = []
+        for step in recorded.nodes:
+            reached.append({*step.after}.union(*(reached[index] for index in step.after)))
+        for (kind, number), at in places.items():
+            if kind == "begin":
+                ended = {other for (what, other), end in places.items() if what == "end" and end in reached[at]}
+                assert known[number] == ended
 
 
 def test_what_is_timed_at_each_level() -> None:

@@ -53,6 +53,26 @@ def test_loops_tell_their_turns_and_the_sum_of_them(device: Device) -> None:
         assert sum(span.busy_ns for span in inside) <= 1.1 * (loop.last_ns - loop.first_ns)
 
 
+@pytest.mark.parametrize("level", [PER_BLOCK, PER_KERNEL])
+def test_spans_tell_regions_branches_and_what_they_wait_for(device: Device, level: ProfilingLevel) -> None:
+    """One span is the whole region's; of both branches one has no turn; what waits begins later."""
+    patch = Patch()
+    choice = patch.add("control.if_else", node_id="choice")
+    patch.connect(patch.add("buffer.constant", value=1.0)["out"], choice["condition"])
+    for number, region in enumerate((choice, choice.otherwise)):
+        patch.add("buffer.constant", node_id=f"in{number}", shape="4", region=region)
+    with Engine(patch, device, profiling=level) as engine:
+        engine.step()
+        spans = engine.core.profiler.profile().spans
+    assert [(span.node, span.region) for span in spans if span.is_region] == [("choice", "")]
+    inside = {(span.node, span.branch, span.turns) for span in spans if span.region == "choice"}
+    assert inside == {("in0", "", 1), ("in1", "else", 0)}
+    whole = next(span for span in spans if span.is_region)
+    assert whole.after
+    for span in spans:
+        assert all(spans[earlier].last_ns <= span.first_ns for earlier in span.after)
+
+
 def test_measured_frames_never_follow_each_other(device: Device) -> None:
     """But at the deepest level, where each frame is measured."""
     with Engine(nested(), device, profiling=PER_KERNEL) as engine:
