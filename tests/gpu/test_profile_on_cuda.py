@@ -1,7 +1,6 @@
 """Times that are told, against kernels that run for a known time by the GPU's own clock."""
 
 from pathlib import Path
-from statistics import median
 
 import numpy as np
 import pytest
@@ -46,7 +45,7 @@ def spin(tmp_path: Path) -> str:
 def test_known_times_are_told_within_5_percent_or_2_us(cuda: Device, spin: str, level: ProfilingLevel) -> None:
     """In a row, in a loop and in a branch, which tell the sum of their turns.
 
-    The median of some frames counts: other processes may take the GPU in the middle of one.
+    The least of some frames counts: other processes may take the GPU in the middle of one, and no kernel ends early.
     """
     patch = Patch()
     loop = patch.add("control.for", count=TURNS)
@@ -69,7 +68,7 @@ def test_known_times_are_told_within_5_percent_or_2_us(cuda: Device, spin: str, 
                 times_ns.append(busy_ns[node])
     wrong = {}
     for node, (time_us, turns) in wanted_us.items():
-        off_us = median(told[node]) / 1e3 - time_us
+        off_us = min(told[node]) / 1e3 - time_us
         if abs(off_us) > max(0.05 * time_us, 2.0 * turns):
             wrong[node] = time_us, round(off_us, 2)
     assert not wrong, "microseconds asked for, and how far off"
