@@ -6,11 +6,11 @@ them by the names that are declared here.
 
 import difflib
 import logging
-import platform
+import re
 import sys
 from collections.abc import Callable
-from importlib import metadata
 from io import TextIOWrapper
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from app.logs import choose_levels, log_outputs
 from app.outcome import end, json_object
 
 _log = logging.getLogger(__name__)
+_VERBOSITY = re.compile("-v+|--verbose")
 
 
 class _LoggedCommand(click.Command):
@@ -31,11 +32,15 @@ class _LoggedCommand(click.Command):
         self.params.append(click.Option(["-v", "--verbose"], count=True, show_default=False, help=text))
 
     def invoke(self, ctx: click.Context) -> Any:
+        import platform
+        from importlib import metadata
+
         is_engine = self.name == "engine"  # its client prints and writes the records
         traceless = is_engine or ctx.params.get("screenshot") is not None
         choose_levels(ctx.params.pop("verbose"), prints=not is_engine, writes=not traceless)
-        python, version = platform.python_version(), metadata.version("warploom")
-        _log.info("warploom %s (%s, Python %s, %s)", " ".join(sys.argv[1:]), version, python, platform.platform())
+        version, python = metadata.version("warploom"), platform.python_version()
+        system = f"{platform.system()} {platform.release()} {platform.machine()}"
+        _log.info("warploom %s (%s, Python %s, %s)", " ".join(sys.argv[1:]), version, python, system)
         return super().invoke(ctx)
 
 
@@ -48,12 +53,16 @@ class _EditByDefault(click.Group):
         return list(self.commands)  # in the order of this file
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        flags = list(takewhile(_VERBOSITY.fullmatch, args))  # also in front of the command that takes them
+        args = args[len(flags) :]
         if not args or args[0] not in (*self.commands, "--help", "--version"):
             if args and args[0].isidentifier() and _means_nothing(args[0]):
                 near = difflib.get_close_matches(args[0], self.commands)
                 hint = f"; did you mean {' or '.join(near)}?" if near else ""
                 ctx.fail(f"a command, a patch's file or an example's name must come first, got {args[0]!r}{hint}")
             args = ["edit", *args]
+        if args[0] in self.commands:
+            args = [args[0], *flags, *args[1:]]
         return super().parse_args(ctx, args)
 
 

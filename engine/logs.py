@@ -109,9 +109,10 @@ _followers: list[Callable[[int], None]] = []
 
 
 def attach(output: logging.Handler) -> None:
-    """Send all records of Warploom to an output, from the output's level on."""
+    """Send all records of Warploom to an output, from the output's level on; safe to call again."""
     with _lock:
-        _outputs.append(output)
+        if output not in _outputs:
+            _outputs.append(output)
     for name in ROOTS:
         logging.getLogger(name).addHandler(output)
     _set_levels()
@@ -146,7 +147,8 @@ def follow_level(follower: Callable[[int], None]) -> Callable[[], None]:
 
     def end() -> None:
         with _lock:
-            _followers.remove(follower)
+            if follower in _followers:
+                _followers.remove(follower)
 
     return end
 

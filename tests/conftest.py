@@ -15,6 +15,7 @@ from engine.blocktypes.block import LIBRARY, block_types
 from engine.device import optimiser as optimising
 from engine.device.device import Device
 from engine.device.open import list_devices, open_device
+from engine.logs import LogBuffer, attach, detach
 from tests.fuzzing import FACTOR, FIRST_SEED, many
 
 # One folder for the whole run, shared by the processes of pytest-xdist: a kernel that one test compiled is there for
@@ -85,6 +86,15 @@ def device(request: pytest.FixtureRequest) -> Iterator[Device]:
 def optimiser(monkeypatch: pytest.MonkeyPatch) -> None:
     """Optimise kernels in the background, as outside of tests."""
     monkeypatch.setattr(optimising, "QUEUE", optimising.OptimiserQueue(1))
+
+
+@pytest.fixture
+def log_buffer() -> Iterator[LogBuffer]:
+    """A buffer that gets log records from INFO on."""
+    made = LogBuffer()
+    attach(made)
+    yield made
+    detach(made)
 
 
 @pytest.fixture(autouse=True)

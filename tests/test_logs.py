@@ -2,35 +2,43 @@
 
 import logging
 import threading
-from collections.abc import Iterator
-
-import pytest
 
 from engine.logs import ROOTS, LogBuffer, Logged, attach, detach, follow_level, log_again, set_level, wanted_level
 
 _log = logging.getLogger("engine.tested")
 
 
-@pytest.fixture
-def buffer() -> Iterator[LogBuffer]:
-    """A buffer that gets records from INFO on."""
-    made = LogBuffer()
-    attach(made)
-    yield made
-    detach(made)
+def texts(log_buffer: LogBuffer) -> list[str]:
+    return [told.text for told in log_buffer.take()[0]]
 
 
-def texts(buffer: LogBuffer) -> list[str]:
-    return [told.text for told in buffer.take()[0]]
-
-
-def test_an_output_gets_the_records_of_its_level(buffer: LogBuffer) -> None:
+def test_an_output_gets_the_records_of_its_level(log_buffer: LogBuffer) -> None:
     """From all rooms, oldest first; another library's records don't come."""
     for name in (*ROOTS, "engine.a.b", "other"):
         logging.getLogger(name).info("of %s", name)
     _log.debug("no")
-    assert texts(buffer) == ["of app", "of blocks", "of engine", "of engine.a.b"]
-    assert texts(buffer) == []
+    assert texts(log_buffer) == ["of app", "of blocks", "of engine", "of engine.a.b"]
+    assert texts(log_buffer) == []
+
+
+def test_attaching_and_ending_twice_is_as_once() -> None:
+    """Nothing is left that wants records."""
+    before = wanted_level()
+    levels: list[int] = []
+    output = LogBuffer(logging.DEBUG)
+    end = follow_level(levels.append)
+    attach(output)
+    attach(output)
+    _log.debug("once")
+    assert texts(output) == ["once"]
+    for _ in range(2):
+        detach(output)
+    assert wanted_level() == before
+    end()
+    end()
+    attach(output)
+    detach(output)
+    assert levels == [before, logging.DEBUG, before]
 
 
 def test_records_are_made_from_the_lowest_level_that_somebody_wants() -> None:
@@ -54,24 +62,24 @@ def test_records_are_made_from_the_lowest_level_that_somebody_wants() -> None:
 
 def test_a_late_reader_gets_the_newest_records_and_is_told_how_many_are_lost() -> None:
     """The buffer never holds more than its limit."""
-    buffer = LogBuffer(limit=3)
-    attach(buffer)
+    log_buffer = LogBuffer(limit=3)
+    attach(log_buffer)
     try:
         for number in range(8):
             _log.info("%d", number)
-            assert buffer.waiting <= 3
-        records, dropped = buffer.take()
+            assert log_buffer.waiting <= 3
+        records, dropped = log_buffer.take()
         assert ([told.text for told in records], dropped) == (["5", "6", "7"], 5)
         _log.info("8")
-        assert buffer.take()[1] == 0
+        assert log_buffer.take()[1] == 0
     finally:
-        detach(buffer)
+        detach(log_buffer)
 
 
 def test_no_record_is_lost_or_doubled_between_threads() -> None:
     """What is taken and what is dropped make up all that was logged, in the order of each thread."""
-    buffer, taken, dropped = LogBuffer(limit=50), list[Logged](), 0
-    attach(buffer)
+    log_buffer, taken, dropped = LogBuffer(limit=50), list[Logged](), 0
+    attach(log_buffer)
     try:
 
         def work(name: str) -> None:
@@ -82,42 +90,42 @@ def test_no_record_is_lost_or_doubled_between_threads() -> None:
         for thread in threads:
             thread.start()
         while any(thread.is_alive() for thread in threads):
-            records, gone = buffer.take()
+            records, gone = log_buffer.take()
             taken += records
             dropped += gone
-        records, gone = buffer.take()
+        records, gone = log_buffer.take()
         taken += records
         assert len(taken) + dropped + gone == 1500
         for name in "abc":
             numbers = [int(told.text[2:]) for told in taken if told.text[0] == name]
             assert numbers == sorted(set(numbers))
     finally:
-        detach(buffer)
+        detach(log_buffer)
 
 
-def test_a_record_keeps_its_traceback_and_where_it_came_from(buffer: LogBuffer) -> None:
+def test_a_record_keeps_its_traceback_and_where_it_came_from(log_buffer: LogBuffer) -> None:
     """As text, so that the exception and what it refers to can go."""
     try:
         raise ZeroDivisionError("oh")
     except ZeroDivisionError:
         _log.exception("no %s", "luck")
-    (told,) = buffer.take()[0]
+    (told,) = log_buffer.take()[0]
     assert (told.level, told.logger, told.text) == (logging.ERROR, "engine.tested", "no luck")
     assert told.trace.startswith("Traceback") and told.trace.endswith("ZeroDivisionError: oh")
     assert told.thread == threading.current_thread().name
 
 
-def test_a_text_that_does_not_fit_its_arguments_is_listed_as_it_is(buffer: LogBuffer) -> None:
+def test_a_text_that_does_not_fit_its_arguments_is_listed_as_it_is(log_buffer: LogBuffer) -> None:
     """Whoever logs does not fail by it."""
     fields = {"name": "engine.tested", "levelno": logging.INFO, "msg": "%d nodes", "args": ("three",)}
-    buffer.handle(logging.makeLogRecord(fields))
-    (text,) = texts(buffer)
+    log_buffer.handle(logging.makeLogRecord(fields))
+    (text,) = texts(log_buffer)
     assert text.startswith("%d nodes (")
 
 
-def test_a_record_of_another_process_is_logged_with_its_own_time_and_place(buffer: LogBuffer) -> None:
+def test_a_record_of_another_process_is_logged_with_its_own_time_and_place(log_buffer: LogBuffer) -> None:
     """Whatever its text holds, and only if somebody wants its level."""
     told = Logged(12.5, logging.WARNING, "engine.there", "100 %s {0}", "Traceback\nboom", "warploom-engine", 4711)
     log_again(told)
     log_again(Logged(13.0, logging.DEBUG, "engine.there", "no"))
-    assert buffer.take() == ((told,), 0)
+    assert log_buffer.take() == ((told,), 0)

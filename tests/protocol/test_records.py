@@ -3,7 +3,6 @@
 import logging
 import os
 import sys
-from collections.abc import Iterator
 
 import pytest
 
@@ -16,15 +15,6 @@ from tests.waiting import until
 
 
 @pytest.fixture
-def buffer() -> Iterator[LogBuffer]:
-    """A buffer that gets records from INFO on."""
-    made = LogBuffer()
-    attach(made)
-    yield made
-    detach(made)
-
-
-@pytest.fixture
 def patch() -> Patch:
     """A constant array."""
     patch = Patch()
@@ -32,34 +22,34 @@ def patch() -> Patch:
     return patch
 
 
-def elsewhere(buffer: LogBuffer) -> list[Logged]:
+def elsewhere(log_buffer: LogBuffer) -> list[Logged]:
     """Take the records of other processes."""
-    return [told for told in buffer.take()[0] if told.process != os.getpid()]
+    return [told for told in log_buffer.take()[0] if told.process != os.getpid()]
 
 
-def test_records_arrive_with_their_place(patch: Patch, buffer: LogBuffer) -> None:
+def test_records_arrive_with_their_place(patch: Patch, log_buffer: LogBuffer) -> None:
     """The build of a patch is told before the answer to its first step, as if it were here."""
     with connect(patch, COMMAND, "host") as client:
         client.step()
-        found = elsewhere(buffer)
+        found = elsewhere(log_buffer)
         (build,) = (told for told in found if told.text.startswith("COLD: "))
         assert (build.level, build.logger) == (logging.INFO, "engine.runtime.update.updater")
         assert all(told.level >= logging.INFO for told in found)
-    assert [told.text for told in elsewhere(buffer)] == ["engine on host is closed"]
+    assert [told.text for told in elsewhere(log_buffer)] == ["engine on host is closed"]
 
 
-def test_the_level_is_followed_while_it_runs(patch: Patch, buffer: LogBuffer) -> None:
+def test_the_level_is_followed_while_it_runs(patch: Patch, log_buffer: LogBuffer) -> None:
     """Details are made there only while they are wanted here."""
     with connect(patch, COMMAND, "host") as client:
         client.step()
-        set_level(buffer, logging.DEBUG)
+        set_level(log_buffer, logging.DEBUG)
         patch.add("buffer.constant", node_id="d")
         client.step()
-        assert "preparing block d" in [told.text for told in elsewhere(buffer)]
-        set_level(buffer, logging.ERROR)
+        assert "preparing block d" in [told.text for told in elsewhere(log_buffer)]
+        set_level(log_buffer, logging.ERROR)
         patch.add("buffer.constant", node_id="e")
         client.step()
-        assert elsewhere(buffer) == []
+        assert elsewhere(log_buffer) == []
 
 
 def test_records_that_come_too_fast_are_dropped_and_counted() -> None:
@@ -77,35 +67,35 @@ class Loud(serve._Server):
 serve._Server = Loud
 serve.serve_standard_streams()
 """
-    buffer = LogBuffer(logging.WARNING)
-    attach(buffer)
+    log_buffer = LogBuffer(logging.WARNING)
+    attach(log_buffer)
     try:
         with connect(Patch(), [sys.executable, "-c", program], "host"):
             pass
-        found = [told.text for told in buffer.take()[0]]
+        found = [told.text for told in log_buffer.take()[0]]
         counts = [int(text.partition(" ")[0]) for text in found if "dropped" in text]
         numbers = [int(text) for text in found if text.isdigit()]
         assert counts and min(counts) >= 7
         assert numbers[-5:] == [7, 8, 9, 10, 11]
         assert (sum(counts) + len(numbers)) % 12 == 0
     finally:
-        detach(buffer)
+        detach(log_buffer)
 
 
-def test_an_engine_that_is_killed_is_an_error_in_the_log(patch: Patch, buffer: LogBuffer) -> None:
+def test_an_engine_that_is_killed_is_an_error_in_the_log(patch: Patch, log_buffer: LogBuffer) -> None:
     """Whatever it could not tell itself."""
     with connect(patch, COMMAND, "host") as client:
         client.step()
-        os.kill(elsewhere(buffer)[0].process, 9)
-        until(lambda: buffer.waiting)
-        (found,) = (told for told in buffer.take()[0] if told.level == logging.ERROR)
+        os.kill(elsewhere(log_buffer)[0].process, 9)
+        until(lambda: log_buffer.waiting)
+        (found,) = (told for told in log_buffer.take()[0] if told.level == logging.ERROR)
         assert found.text == "engine's process must keep running, got its end: it was ended by SIGKILL"
 
 
-def test_what_could_not_be_followed_is_logged_there_once(patch: Patch, buffer: LogBuffer) -> None:
+def test_what_could_not_be_followed_is_logged_there_once(patch: Patch, log_buffer: LogBuffer) -> None:
     """And arrives here once, beside the event."""
     with connect(patch, COMMAND, "host") as client:
         client.post(Disconnected(Connection(PortRef("gone", "out"), PortRef("gone", "x"))))
         client.step()
         assert len(client.take_events()) > 0
-        assert len([told for told in elsewhere(buffer) if told.level >= logging.WARNING]) == 1
+        assert len([told for told in elsewhere(log_buffer) if told.level >= logging.WARNING]) == 1

@@ -4,30 +4,20 @@ import logging
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from types import FrameType
 
 import numpy as np
 import pytest
 
 from engine import Engine, Patch, ProfilingLevel
-from engine.logs import LogBuffer, Logged, attach, detach, set_level
+from engine.logs import LogBuffer, Logged, set_level
 from engine.protocol.messages import Reset, SetProfiling
 from tests.runtime.conftest import SCALE, Kernels
 
 
-@pytest.fixture
-def buffer() -> Iterator[LogBuffer]:
-    """A buffer that gets records from INFO on."""
-    made = LogBuffer()
-    attach(made)
-    yield made
-    detach(made)
-
-
-def told(buffer: LogBuffer) -> list[tuple[str, str, str]]:
+def told(log_buffer: LogBuffer) -> list[tuple[str, str, str]]:
     """Return the new records: level, module and text, with # for every number."""
-    found = [(logging.getLevelName(r.level), r.logger.rpartition(".")[2], r.text) for r in buffer.take()[0]]
+    found = [(logging.getLevelName(r.level), r.logger.rpartition(".")[2], r.text) for r in log_buffer.take()[0]]
     return [(level, module, re.sub(r"\d+(\.\d+)?", "#", text)) for level, module, text in found]
 
 
@@ -41,7 +31,7 @@ def patch(kernels: Kernels) -> Patch:
     return patch
 
 
-def test_the_life_of_an_engine_is_logged(patch: Patch, kernels: Kernels, buffer: LogBuffer) -> None:
+def test_the_life_of_an_engine_is_logged(patch: Patch, kernels: Kernels, log_buffer: LogBuffer) -> None:
     """Exactly one record for each build, swap and setting; parameters, and frames without an update, leave none."""
     with Engine(patch, "host") as engine:
         for edit in (
@@ -58,7 +48,7 @@ def test_the_life_of_an_engine_is_logged(patch: Patch, kernels: Kernels, buffer:
             edit()
             engine.step()
     took = "# ms (frames waited #)"
-    assert told(buffer)[1:] == [
+    assert told(log_buffer)[1:] == [
         ("INFO", "updater", f"COLD: first build, by engine; # nodes, # kernel, {took}"),
         ("INFO", "updater", f"COLD: block count, by edit; # nodes, # kernels, {took}"),
         ("INFO", "updater", f"COLD: removed block count, by undo; # nodes, # kernel, {took}"),
@@ -69,27 +59,27 @@ def test_the_life_of_an_engine_is_logged(patch: Patch, kernels: Kernels, buffer:
     ]
 
 
-def test_details_of_a_build_are_logged_when_they_are_wanted(patch: Patch, buffer: LogBuffer) -> None:
+def test_details_of_a_build_are_logged_when_they_are_wanted(patch: Patch, log_buffer: LogBuffer) -> None:
     """Compiles, loads and allocations, in this order."""
-    set_level(buffer, logging.DEBUG)
+    set_level(log_buffer, logging.DEBUG)
     with Engine(patch, "host") as engine:
         engine.step()
-        texts = [text for level, _, text in told(buffer) if level == "DEBUG"]
+        texts = [text for level, _, text in told(log_buffer) if level == "DEBUG"]
         begun = texts.index("preparing first build")
         assert any(text.startswith("compiled scale.cu for compute_# in # ms") for text in texts[begun:])
         assert "loaded scale.cu for compute_# in # ms: scale" in texts[begun:]
         assert "allocated # bytes" in texts[begun:]
         patch.set("data", data=np.ones(3, np.float32))
         engine.step()
-        assert any(text.startswith("WARM: ") for level, _, text in told(buffer) if level == "DEBUG")
+        assert any(text.startswith("WARM: ") for level, _, text in told(log_buffer) if level == "DEBUG")
 
 
-def test_what_is_wrong_is_logged_when_it_comes_up(patch: Patch, kernels: Kernels, buffer: LogBuffer) -> None:
+def test_what_is_wrong_is_logged_when_it_comes_up(patch: Patch, kernels: Kernels, log_buffer: LogBuffer) -> None:
     """Once, however long it stays, and what a block only waits for is a detail; that it is gone is one too."""
-    set_level(buffer, logging.DEBUG)
+    set_level(log_buffer, logging.DEBUG)
     with Engine(patch, "host") as engine:
         engine.step()
-        told(buffer)
+        told(log_buffer)
         kernels_wrong = kernels.write("scale.cu", "wrong")
         for message in (kernels_wrong, None, None):
             if message is not None:
@@ -97,45 +87,47 @@ def test_what_is_wrong_is_logged_when_it_comes_up(patch: Patch, kernels: Kernels
             engine.step()
         patch.add("math.saxpy", node_id="later")
         engine.step()
-        found = [item for item in told(buffer) if item[1] == "diagnostics_log"]
+        found = [item for item in told(log_buffer) if item[1] == "diagnostics_log"]
         assert [(level, text.partition(" ")[0]) for level, _, text in found if level == "ERROR"] == [
             ("ERROR", "scale:")
         ]
         assert all("later" in text for level, _, text in found if level == "DEBUG") and len(found) > 1
         engine.post(kernels.write("scale.cu", SCALE))
         engine.step()
-        gone = [text for level, _, text in told(buffer) if text.startswith("no longer: ")]
+        gone = [text for level, _, text in told(log_buffer) if text.startswith("no longer: ")]
         assert len(gone) == 1 and "scale.cu" in gone[0]
 
 
-def moved(engine: Engine, patch: Patch, buffer: LogBuffer, frames: int) -> list[Logged]:
+def moved(engine: Engine, patch: Patch, log_buffer: LogBuffer, frames: int) -> list[Logged]:
     """Move a slider in every frame, and return what was logged of it."""
     for _ in range(frames):
         patch.set("scale", factor=patch.value("scale", "factor") + 1)
         engine.step()
-    return [told for told in buffer.take()[0] if told.text.startswith("HOT: ")]
+    return [told for told in log_buffer.take()[0] if told.text.startswith("HOT: ")]
 
 
 def test_parameter_writes_are_counted_and_told_once_a_second(
-    patch: Patch, buffer: LogBuffer, monkeypatch: pytest.MonkeyPatch
+    patch: Patch, log_buffer: LogBuffer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Their numbers add up, however often a second is over; nothing is counted twice."""
-    set_level(buffer, logging.DEBUG)
+    set_level(log_buffer, logging.DEBUG)
     now_ns = 10_000_000_000
     monkeypatch.setattr("engine.runtime.frame.reporter.time.perf_counter_ns", lambda: now_ns)
     with Engine(patch, "host", profiling=ProfilingLevel.NONE) as engine:
         engine.step()
-        first = moved(engine, patch, buffer, 40)
+        first = moved(engine, patch, log_buffer, 40)
         assert [told.text for told in first] == ["HOT: 1 frame wrote parameters, 1 in all"]
         now_ns += 1_000_000_000
-        assert [told.text for told in moved(engine, patch, buffer, 1)] == ["HOT: 40 frames wrote parameters, 41 in all"]
-        moved(engine, patch, buffer, 5)
+        assert [told.text for told in moved(engine, patch, log_buffer, 1)] == [
+            "HOT: 40 frames wrote parameters, 41 in all"
+        ]
+        moved(engine, patch, log_buffer, 5)
         now_ns += 1_000_000_000
         engine.step()  # which writes nothing
-        assert [told.text for told in buffer.take()[0]] == ["HOT: 5 frames wrote parameters, 46 in all"]
-        set_level(buffer, logging.INFO)
+        assert [told.text for told in log_buffer.take()[0]] == ["HOT: 5 frames wrote parameters, 46 in all"]
+        set_level(log_buffer, logging.INFO)
         now_ns += 1_000_000_000
-        assert moved(engine, patch, buffer, 5) == []
+        assert moved(engine, patch, log_buffer, 5) == []
 
 
 def calls_of_logging(engine: Engine, patch: Patch | None, frames: int) -> Counter[str]:
@@ -157,7 +149,7 @@ def calls_of_logging(engine: Engine, patch: Patch | None, frames: int) -> Counte
     return calls
 
 
-def test_a_frame_pays_at_most_a_check_of_the_level(patch: Patch, buffer: LogBuffer) -> None:
+def test_a_frame_pays_at_most_a_check_of_the_level(patch: Patch, log_buffer: LogBuffer) -> None:
     """Without an update none at all, before any parameter was written."""
     with Engine(patch, "host") as engine:
         engine.step()

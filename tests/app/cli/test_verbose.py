@@ -42,6 +42,13 @@ def test_nothing_is_printed_unless_asked_for(warploom: Warploom, saxpy_file: Pat
     assert written.startswith(once.err[:4]) and " app.cli: warploom run " in written.splitlines()[0]
 
 
+def test_it_may_stand_before_the_command(warploom: Warploom, saxpy_file: Path, file: Path) -> None:
+    """As in many other programs."""
+    result = warploom("-v", "--verbose", "run", saxpy_file, "--frames", "1")
+    assert result.status == 0 and "DEBUG" in result.err
+    assert "Commands:" in warploom("-vv", "--help").out
+
+
 def test_json_stays_alone_on_standard_output(warploom: Warploom, saxpy_file: Path) -> None:
     """However much is logged."""
     result = warploom("run", saxpy_file, "--frames", "1", "--json", "-vv")
