@@ -19,6 +19,7 @@ from engine.diagnostics import (
     GraphValidationError,
     KernelError,
     Severity,
+    Source,
     WarploomError,
     error,
 )
@@ -72,9 +73,9 @@ def explain(problem: BaseException) -> tuple[list[Diagnostic], int]:
         case GraphValidationError():
             return [*problem.errors, *problem.warnings], PATCH_WRONG
         case KernelError():
-            return [error(str(problem), file=problem.file, line=problem.line)], PATCH_WRONG
+            return [error(str(problem), file=problem.file, line=problem.line, source=problem.source)], PATCH_WRONG
         case DeviceError():
-            return [error(str(problem))], DEVICE_FAILED
+            return [error(str(problem), source=Source.ENGINE)], DEVICE_FAILED
         case WarploomError():
             return [error(str(problem))], PATCH_WRONG
         case OSError() if problem.errno == errno.ENOSPC:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from enum import StrEnum
+from typing import ClassVar
 
 import msgspec
 
@@ -18,6 +19,19 @@ class Severity(StrEnum):
 
     ERROR = "error"
     WARNING = "warning"
+
+
+class Source(StrEnum):
+    """What found a problem."""
+
+    VALIDATION = "validation"  # the patch: its blocks, connections, values and files
+    KERNEL_LOAD = "kernel load"  # a kernel that is missing, or that the device doesn't load
+    COMPILE = "compile"  # a kernel's source with a mistake in it
+    LAUNCH = "launch"  # the device, while it built or ran the graph
+    CAPACITY = "capacity"  # a buffer that is full, or memory that is
+    OCCUPANCY = "occupancy"  # a launch that leaves much of the device idle
+    SENTINEL = "sentinel"  # a check of the numbers that a connection carries
+    ENGINE = "engine"  # the engine itself, its process, or another engine
 
 
 class Mend(StrEnum):
@@ -38,7 +52,7 @@ class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
 
     `message` says what must hold and what was found; `expected` and `found` give the two alone, in a few words, where
     that makes sense; `remedy` says what to do, and `mend` which step does it. `file` and `line` point into a kernel or
-    a patch file if the problem is there.
+    a patch file if the problem is there. `source` says what found it.
     """
 
     severity: Severity
@@ -51,6 +65,7 @@ class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
     expected: str = ""
     found: str = ""
     mend: Mend | None = None
+    source: Source = Source.VALIDATION
 
     @property
     def is_incomplete(self) -> bool:
@@ -65,12 +80,12 @@ class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def error(message: str, **place: str | int | None) -> Diagnostic:
-    """Return an error diagnostic; `place` takes node, port, remedy, file, line, expected, found and mend."""
+    """Return an error diagnostic; `place` takes the other fields, such as node and port."""
     return Diagnostic(severity=Severity.ERROR, message=message, **place)  # type: ignore[arg-type]  # msgspec checks them
 
 
 def warning(message: str, **place: str | int | None) -> Diagnostic:
-    """Return a warning diagnostic; `place` takes node, port, remedy, file, line, expected, found and mend."""
+    """Return a warning diagnostic; `place` takes the other fields, such as node and port."""
     return Diagnostic(severity=Severity.WARNING, message=message, **place)  # type: ignore[arg-type]  # msgspec checks them
 
 
@@ -100,17 +115,25 @@ class KernelError(WarploomError):
     `file` and `line` name the first mistake when they are known.
     """
 
+    source: ClassVar = Source.KERNEL_LOAD
+
     def __init__(self, message: str, *, file: str | None = None, line: int | None = None) -> None:
         super().__init__(message)
         self.file = file
         self.line = line
 
 
+class CompileError(KernelError):
+    """A compiler refuses a kernel's source."""
+
+    source: ClassVar = Source.COMPILE
+
+
 class TranslatorBug(KernelError):
     """Warploom itself failed on a kernel that may be correct."""
 
 
-class CompilerCrash(KernelError):
+class CompilerCrash(CompileError):
     """A compiler died while it compiled a kernel."""
 
 

@@ -45,7 +45,7 @@ from app.window.toolbars import ProblemCount, add_toolbar, fill_menu_bar, list_b
 from app.window.transport import TransportControls
 from app.window.welcome import Welcome
 from app.window.window_style import window_stylesheet
-from engine.diagnostics import PatchError, error
+from engine.diagnostics import PatchError, Source, error
 from engine.op_graphs.graph_editing import has_op_graph
 from engine.protocol.messages import FrameReport
 
@@ -367,7 +367,7 @@ class MainWindow(QMainWindow):
 
     def _on_engine_failed(self, text: str) -> None:
         self.log.add_error(text)
-        self.problems.show_diagnostics((error(text),))
+        self.problems.show_diagnostics((error(text, source=Source.ENGINE),))
         self._offer_restart(f"The engine can't start; the patch is intact. {text}")
 
     def _offer_restart(self, text: str) -> None:

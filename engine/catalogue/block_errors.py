@@ -47,7 +47,8 @@ def code_diagnostic(problem: BaseException, what: str, near: Path | None, node: 
 def interface_diagnostic(problem: BaseException, block_type: type[Block]) -> Diagnostic:
     """Return an error that says why an adaptive type has no interface for a node's values."""
     if isinstance(problem, KernelError):
-        return error(str(problem), file=problem.file, line=problem.line, remedy="mend the kernel and save it")
+        remedy = "mend the kernel and save it"
+        return error(str(problem), file=problem.file, line=problem.line, remedy=remedy, source=problem.source)
     if isinstance(problem, OpError):
         places = (f"op {told.node}: {told.message}" if told.node else told.message for told in problem.errors)
         return error("; ".join(places), remedy="give the block other values")

@@ -22,7 +22,7 @@ from engine.compiler.ordering import Order, order_blocks
 from engine.compiler.scheduling import region_outputs, schedule
 from engine.descriptions.entries import CaptureEntry, KernelEntry, Status
 from engine.device.protocol import LaunchConfig
-from engine.diagnostics import Diagnostic, GraphValidationError, error
+from engine.diagnostics import Diagnostic, GraphValidationError, Source, error
 from engine.libraries.call import LibraryCall, WorkspaceOf
 from engine.patch.changes import PortRef
 from engine.patch.regions import region_of
@@ -251,7 +251,8 @@ def plan_what_can_run(
         except Exception as problem:  # noqa: BLE001 - what a block says may be wrong in a way that no rule names
             culprit = _culprit(description.without(idle), inlined, previous)
             text = f"the patch must compile, got {type(problem).__name__}: {problem}"
-            found.append(error(text, node=culprit, remedy="mend the block that was changed last, or take it out"))
+            remedy = "mend the block that was changed last, or take it out"
+            found.append(error(text, node=culprit, remedy=remedy, source=Source.ENGINE))
             _log.warning("a plan failed", exc_info=problem)
             if culprit is None:
                 return PartialPlan(None, found, frozenset(idle))

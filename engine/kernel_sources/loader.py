@@ -12,7 +12,7 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from engine.device.protocol import BestCode
-from engine.diagnostics import KernelError
+from engine.diagnostics import CompileError, KernelError
 from engine.disk_cache import cache_key
 from engine.kernel_sources.describe import contradictions, describe_kernels
 from engine.kernel_sources.image import (
@@ -311,7 +311,7 @@ def load_op_graph(source: OpGraphSource, architecture: str, cache: CompileCache)
     try:
         kernel = source.kernel()
     except OpError as problem:
-        raise KernelError(str(problem)) from None
+        raise CompileError(str(problem)) from None
     on_gpu = not architecture.startswith("compute_")
     elements: Literal[1, 4] = 4 if on_gpu and kernel.is_free and kernel.rank == 1 else 1
     best = BestCode(partial(_best_ptx, source.shared(), elements), elements, is_free=kernel.is_free)

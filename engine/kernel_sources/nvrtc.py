@@ -14,7 +14,7 @@ from typing import Any
 
 from platformdirs import user_cache_dir
 
-from engine.diagnostics import KernelError
+from engine.diagnostics import CompileError, KernelError
 from engine.disk_cache import DiskCache, cache_key
 from engine.kernel_sources.sources import CudaOptions
 from engine.kernel_sources.standard_headers import DIGEST, HEADERS
@@ -28,13 +28,13 @@ _HEAD = re.compile(
 _SHOWN = 5
 
 
-def compile_error(log: str, path: Path) -> KernelError:
+def compile_error(log: str, path: Path) -> CompileError:
     """Make the error for a failed compile of `path`: the errors with their source lines, placed at the first one."""
     errors = [block for block in _blocks(log) if "error" in block[0]["kind"]]
     if not errors:
         # Not a mistake in the source but an unknown option or architecture, which the log explains.
         lines = [line.strip() for line in log.splitlines() if line.strip()]
-        return KernelError(f"{path.name} must compile, got: {'; '.join(lines) or 'no reason'}", file=_in_file(path))
+        return CompileError(f"{path.name} must compile, got: {'; '.join(lines) or 'no reason'}", file=_in_file(path))
     count = f"{len(errors)} error{'s' if len(errors) > 1 else ''}"
     shown = [
         "\n".join([f"{Path(head['file']).name}({head['line']}): {head['text']}", *excerpt])
@@ -44,7 +44,7 @@ def compile_error(log: str, path: Path) -> KernelError:
         shown.append(f"and {len(errors) - _SHOWN} more")
     first = errors[0][0]
     text = "\n".join([f"{path.name} must compile, got {count}:", *shown])
-    return KernelError(text, file=_in_file(Path(first["file"])), line=int(first["line"]))
+    return CompileError(text, file=_in_file(Path(first["file"])), line=int(first["line"]))
 
 
 def _in_file(path: Path) -> str | None:

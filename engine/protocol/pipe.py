@@ -19,7 +19,7 @@ from engine.blocktypes.block import block_types
 from engine.catalogue.block_folders import block_folders
 from engine.catalogue.saved_files import SavedFiles
 from engine.device.device import DeviceInfo
-from engine.diagnostics import DeviceError, KernelError, PatchError, WarploomError, error
+from engine.diagnostics import DeviceError, KernelError, PatchError, Source, WarploomError, error
 from engine.logs import follow_level, log_again
 from engine.patch.document import Patch
 from engine.profiling.levels import ProfilingLevel
@@ -147,7 +147,7 @@ class PipeTransport:
         try:
             self._unsent.put(encode(message))
         except WarploomError as problem:  # not raised: it would reach who edits the patch, in the middle of the edit
-            self.outbox.put_event(error(str(problem), node=getattr(message, "node", None)))
+            self.outbox.put_event(error(str(problem), node=getattr(message, "node", None), source=Source.ENGINE))
 
     def ask(self, question: Question[Answer], /) -> Answer:
         """Return the answer; WarploomError when the engine refuses, DeviceError when its process has ended."""
@@ -263,6 +263,7 @@ class PipeTransport:
         told = error(
             f"engine's process must keep running, got its end: {reason}",
             remedy=f"start the engine again; `{' '.join(self._command)}` ran it",
+            source=Source.ENGINE,
         )
         with self._lock:
             self._failure = DeviceError(f"{told.message} ({told.remedy})")

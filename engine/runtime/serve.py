@@ -12,7 +12,7 @@ from typing import IO, Any
 import msgspec
 
 from engine.catalogue.catalogue import forget_blocks, trust_blocks
-from engine.diagnostics import DeviceError, Diagnostic, PatchError, WarploomError, error
+from engine.diagnostics import DeviceError, Diagnostic, PatchError, Source, WarploomError, error
 from engine.logs import LogBuffer, attach, detach, set_level
 from engine.patch.applying import not_applied
 from engine.patch.changes import Change
@@ -89,10 +89,10 @@ class _Server:
         try:
             self._follow(message)
         except WarploomError as problem:
-            self._tell(error(str(problem)))
+            self._tell(str(problem))
         except Exception as problem:  # noqa: BLE001 - the client must be told, and its next message may be sound
             _log.exception("a message could not be followed")
-            self._tell(error(f"engine must follow a message, got {type(problem).__name__}: {problem}"))
+            self._tell(f"engine must follow a message, got {type(problem).__name__}: {problem}")
 
     def _follow(self, message: Any) -> None:
         match message:
@@ -109,7 +109,7 @@ class _Server:
                     try:
                         self._patch.restore([change])
                     except PatchError as problem:
-                        self._tell(not_applied(change, problem))
+                        self._send(not_applied(change, problem))
                         return
                 if self._engine is not None:
                     self._engine.post(message)
@@ -119,11 +119,14 @@ class _Server:
         text = f"message must have values of its types, got {problem or type(problem).__name__}"
         number = _number_of(frame)
         if number is None:
-            self._tell(error(text))
+            self._tell(text)
         else:
             self._unsent.put(encode(Refused(number, "WarploomError", text)))
 
-    def _tell(self, told: Diagnostic) -> None:
+    def _tell(self, text: str) -> None:
+        self._send(error(text, source=Source.ENGINE))
+
+    def _send(self, told: Diagnostic) -> None:
         _log.warning("%s", told.message)
         self._unsent.put(encode(Failed(told)))
 
@@ -135,7 +138,7 @@ class _Server:
             try:
                 trust_blocks(folder)
             except WarploomError as problem:
-                self._tell(error(str(problem)))
+                self._tell(str(problem))
 
     def close(self) -> None:
         """Give everything back and send what is left to be said."""

@@ -23,7 +23,7 @@ from engine.device.arguments import ArgumentError, ArgumentLayout, KernelArgumen
 from engine.device.device import Device
 from engine.device.graph import Graph
 from engine.device.protocol import Capture, Condition, GraphNode, LaunchConfig, Memory, MemoryPart, part_of
-from engine.diagnostics import DeviceError, GraphValidationError, error
+from engine.diagnostics import DeviceError, GraphValidationError, Source, error
 from engine.libraries.call import BoundCall, LibraryError, Operand
 from engine.patch.changes import PortRef
 
@@ -227,10 +227,12 @@ class NodeMaker:
 def unexpected(problem: Exception, operation: Operation) -> GraphValidationError:
     """Return an error that names the block whose operation failed in a way that no check names."""
     said = f"block must be built, got {type(problem).__name__}: {problem}"
-    return GraphValidationError([error(said, node=operation.node or None, remedy="change the block, or take it out")])
+    return GraphValidationError(
+        [error(said, node=operation.node or None, remedy="change the block, or take it out", source=Source.LAUNCH)]
+    )
 
 
 def _refused(
     operation: Operation, message: str, remedy: str = "make the block's describe and its kernel agree"
 ) -> GraphValidationError:
-    return GraphValidationError([error(message, node=operation.node, remedy=remedy)])
+    return GraphValidationError([error(message, node=operation.node, remedy=remedy, source=Source.LAUNCH)])

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-from engine.diagnostics import KernelError
+from engine.diagnostics import CompileError, KernelError
 from engine.kernel_sources.image import KernelManifest, ManifestParameter
 from engine.kernel_sources.python.entry_points import finished, renamed, without_unused
 from engine.kernel_sources.python.run_file import CompiledPython, PythonText, failure, running
@@ -164,7 +164,7 @@ def _passed(name: str, kind: Any) -> Iterator[ManifestParameter]:
         yield ManifestParameter(index=0, name=f"{name}_stride{axis}", is_pointer=False, semantic=rule)
 
 
-def _compile_error(problem: Exception, source: PythonKernel, file: PythonText, first_line: int) -> KernelError:
+def _compile_error(problem: Exception, source: PythonKernel, file: PythonText, first_line: int) -> CompileError:
     """Return the error for what numba says of a kernel: the line that it names, and its message without its phases."""
     rule, told = f"{source.name} of {source.label} must compile", getattr(problem, "msg", None)
     if not isinstance(told, str):
@@ -174,4 +174,4 @@ def _compile_error(problem: Exception, source: PythonKernel, file: PythonText, f
     paths = {file.path, *(path for path, _ in file.modules.values())}
     place, line = next((found for found in reversed(places) if found[0] in paths), (source.path, first_line))
     lines = [text for text in told.splitlines() if not text.startswith(("Failed in ", "During: "))]
-    return KernelError(f"{rule}, got: " + "\n".join(lines).strip(), file=place, line=line)
+    return CompileError(f"{rule}, got: " + "\n".join(lines).strip(), file=place, line=line)

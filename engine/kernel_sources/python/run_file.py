@@ -13,7 +13,7 @@ from types import CodeType, ModuleType
 
 import msgspec
 
-from engine.diagnostics import KernelError
+from engine.diagnostics import CompileError
 from engine.kernel_sources.image import KernelManifest
 from engine.ptx import KernelSignature
 
@@ -73,15 +73,15 @@ def _run(file: PythonText, finder: "_Texts") -> ModuleType:
     return module
 
 
-def failure(rule: str, problem: BaseException, file: PythonText) -> KernelError:
+def failure(rule: str, problem: BaseException, file: PythonText) -> CompileError:
     """Return the error for an exception in a file's own code, with the innermost place that is in one of its texts."""
     paths = {file.path, *(path for path, _ in file.modules.values())}
     if isinstance(problem, SyntaxError) and problem.filename in paths:
-        return KernelError(f"{rule}, got {problem.msg}", file=problem.filename, line=problem.lineno)
+        return CompileError(f"{rule}, got {problem.msg}", file=problem.filename, line=problem.lineno)
     places = [frame for frame in traceback.extract_tb(problem.__traceback__) if frame.filename in paths]
     place = places[-1] if places else None
     text = f"{rule}, got {type(problem).__name__}: {problem}"
-    return KernelError(text, file=place.filename if place else file.path, line=place.lineno if place else None)
+    return CompileError(text, file=place.filename if place else file.path, line=place.lineno if place else None)
 
 
 class _Texts(MetaPathFinder, Loader):

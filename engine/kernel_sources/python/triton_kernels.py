@@ -8,7 +8,7 @@ from typing import Any
 
 from platformdirs import user_cache_dir
 
-from engine.diagnostics import KernelError
+from engine.diagnostics import CompileError, KernelError
 from engine.kernel_sources.image import KernelManifest, ManifestParameter
 from engine.kernel_sources.python.entry_points import MOST_STATIC_SHARED, finished, with_static_shared, without_unused
 from engine.kernel_sources.python.run_file import CompiledPython, PythonText, failure, running
@@ -140,7 +140,7 @@ def _described(index: int, name: str, written: str) -> ManifestParameter:
     )
 
 
-def _compile_error(problem: Exception, source: PythonKernel, file: PythonText, module: ModuleType) -> KernelError:
+def _compile_error(problem: Exception, source: PythonKernel, file: PythonText, module: ModuleType) -> CompileError:
     """Return the error for what Triton says of a kernel, placed in the function that it is about."""
     inner: BaseException = problem
     while inner.__cause__ is not None and hasattr(inner.__cause__, "node"):
@@ -153,7 +153,7 @@ def _compile_error(problem: Exception, source: PythonKernel, file: PythonText, m
         if function.src == getattr(inner, "src", None):
             place, start = function.fn.__code__.co_filename, _first_line(function)
     where = f"{Path(place).name}({start + line - 1})"
-    return KernelError(
+    return CompileError(
         f"{source.name} of {source.label} must compile, got an error:\n{where}: {text}",
         file=place,
         line=start + line - 1,

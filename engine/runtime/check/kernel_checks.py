@@ -14,7 +14,7 @@ from engine.descriptions.entries import BufferArgument, Kernel, KernelEntry
 from engine.device.device import DeviceInfo
 from engine.device.occupancy import KernelResources, Limit, MultiprocessorLimits, Occupancy, occupancy
 from engine.device.protocol import LaunchConfig
-from engine.diagnostics import Diagnostic, error, warning
+from engine.diagnostics import Diagnostic, Source, error, warning
 from engine.kernel_sources.elements import check_elements, pointer_elements
 from engine.kernel_sources.image import KernelImage
 
@@ -117,7 +117,7 @@ def launch_warnings(kernels: Iterable[KernelNode], info: DeviceInfo) -> list[Dia
             if kernel.resources is not None and not config.is_free:
                 told[key] = launch_advice(kernel.name, kernel.resources, config, info.limits, info.cores)
         if advice := told[key]:
-            found[warning(advice[0], node=node.node, remedy=advice[1])] = None
+            found[warning(advice[0], node=node.node, remedy=advice[1], source=Source.OCCUPANCY)] = None
     return list(found)
 
 

@@ -4,7 +4,7 @@ import logging
 import sys
 import threading
 
-from engine.diagnostics import DeviceError, error
+from engine.diagnostics import DeviceError, Source, error
 from engine.processes.scope import Cancelled
 from engine.protocol.pacing import Pacer
 from engine.runtime.frame.cuda_engine import CudaEngine
@@ -127,7 +127,7 @@ class EngineLoop:
         except Exception as problem:  # noqa: BLE001 - a thread that ended in silence would leave the editor waiting
             _log.exception("the engine's thread failed")
             text = f"the engine must run, got {type(problem).__name__}: {problem}"
-            self._engine.fail(error(text, remedy="start the engine again"))
+            self._engine.fail(error(text, remedy="start the engine again", source=Source.ENGINE))
         finally:
             COLLECTOR.release(self._gap)
             release_switch_interval()

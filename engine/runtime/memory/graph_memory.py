@@ -13,7 +13,7 @@ from engine.compiler.operations import FRAME, STATUS
 from engine.compiler.plan import Plan
 from engine.device.device import Device
 from engine.device.protocol import Memory, MemoryPart, PinnedArray
-from engine.diagnostics import DeviceError, Diagnostic, GraphValidationError, error
+from engine.diagnostics import DeviceError, Diagnostic, GraphValidationError, Source, error
 from engine.figures import format_bytes
 from engine.patch.changes import PortRef
 from engine.runtime.memory.buffer_pool import BufferPool, bucket_bytes, exact_bytes
@@ -173,6 +173,7 @@ def _problems(plan: Plan, wanted: dict[PortRef, int], total: int, available: int
             "node": owner.node,
             "port": owner.port,
             "remedy": "make it smaller, or close what else uses the memory",
+            "source": Source.CAPACITY,
         }
         problems.append(error(text, expected=f"at most {format_bytes(available)}", found=format_bytes(total), **place))
     return problems
@@ -255,7 +256,7 @@ def _too_large(
     whole = f" (with all others {together:,})" if together is not None and together != size else ""
     text = f"buffer of {size:,} bytes{whole} must fit on the device: {problem}"
     remedy = "make it smaller, or close what else uses the device's memory"
-    return GraphValidationError([error(text, node=owner.node, port=owner.port, remedy=remedy)])
+    return GraphValidationError([error(text, node=owner.node, port=owner.port, remedy=remedy, source=Source.CAPACITY)])
 
 
 def status_words(plan: Plan, array: np.ndarray[Any, Any]) -> dict[PortRef, int]:

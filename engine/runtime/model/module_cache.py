@@ -317,8 +317,9 @@ def kernel_diagnostic(node: str, problem: KernelError) -> Diagnostic:
         remedy = ""
     if isinstance(problem, UntrustedKernel):
         remedy = "read it, then trust its folder: File > Trust, `--trust`, or `trust_blocks` from Python"
-        return error(str(problem), node=node, file=problem.file, remedy=remedy, mend=Mend.TRUST)
-    return error(str(problem), node=node, file=problem.file, line=problem.line, remedy=remedy)
+        return error(str(problem), node=node, file=problem.file, remedy=remedy, mend=Mend.TRUST, source=problem.source)
+    place = {"node": node, "file": problem.file, "line": problem.line}
+    return error(str(problem), **place, remedy=remedy, source=problem.source)
 
 
 def _problems(

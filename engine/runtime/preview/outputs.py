@@ -20,7 +20,7 @@ from engine.compiler.plan import Plan
 from engine.descriptions.entries import Display
 from engine.device.device import Device
 from engine.device.protocol import Memory, Stream, part_of
-from engine.diagnostics import PatchError, WarploomError, error
+from engine.diagnostics import PatchError, Source, WarploomError, error
 from engine.patch.changes import PortRef
 from engine.patch.files import write_atomically
 from engine.patch.trust import SavePlace
@@ -162,7 +162,8 @@ class Saver:
     def save(self, compiled: CompiledGraph | None, node: str | None, place: SavePlace, *, wait: bool) -> None:
         """Save what the save blocks of one node, or all, hold now; with `wait`, return when the files are written."""
         if compiled is None:
-            self._outbox.put_event(error("outputs must come from a running patch, got one not built yet", node=node))
+            text = "outputs must come from a running patch, got one not built yet"
+            self._outbox.put_event(error(text, node=node, source=Source.ENGINE))
             return
         outputs = [o for o in read_outputs(compiled, self._device, place, node) if o.path]
         writing = self._writer.submit(self._write, outputs, node)
@@ -181,7 +182,7 @@ class Saver:
                 self._outbox.put_event(saved)
             except PatchError as problem:
                 _log.error("%s", problem)
-                self._outbox.put_event(error(str(problem), node=node or output.saved.node))
+                self._outbox.put_event(error(str(problem), node=node or output.saved.node, source=Source.ENGINE))
 
 
 def read_port(

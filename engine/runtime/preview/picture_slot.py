@@ -11,7 +11,7 @@ from engine.compiler.inlining import owner
 from engine.compiler.plan import Plan
 from engine.device.device import Device
 from engine.device.protocol import LoadedKernel, Memory, MemoryPart, Module, PinnedArray, Stream, part_of
-from engine.diagnostics import DeviceError, Diagnostic, WarploomError, error
+from engine.diagnostics import DeviceError, Diagnostic, Source, WarploomError, error
 from engine.kernel_sources.loader import find_kernel, load_image
 from engine.patch.changes import PortRef
 from engine.protocol.messages import Preview, Probed
@@ -221,4 +221,5 @@ class Downscaler:
                 file=getattr(problem, "file", None),
                 line=getattr(problem, "line", None),
                 remedy="mend the kernel and start the engine again; until then whole pictures are read back",
+                source=Source.KERNEL_LOAD,
             )

@@ -17,7 +17,7 @@ from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.plan import Plan
 from engine.device.device import Device
 from engine.device.protocol import Stream
-from engine.diagnostics import error
+from engine.diagnostics import Source, error
 from engine.protocol.messages import Viewing
 from engine.protocol.outbox import Outbox
 from engine.runtime.memory.buffer_pool import BufferPool
@@ -227,7 +227,9 @@ class Previews:
                 return True
         text = f"picture of {job.size[0]} x {job.size[1]} must fit in memory: {slot.refused[1]}"
         if job.viewer.refused != text:
-            self._outbox.put_event(error(text, node=job.node, remedy="show it smaller, or free memory"))
+            self._outbox.put_event(
+                error(text, node=job.node, remedy="show it smaller, or free memory", source=Source.CAPACITY)
+            )
         job.viewer.refused, job.viewer.made = text, job.made
         return False
 

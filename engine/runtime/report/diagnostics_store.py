@@ -12,7 +12,7 @@ from engine.compiler.operations import FusedEntry
 from engine.compiler.plan import Plan
 from engine.descriptions.entries import ParameterArgument, StatusKind
 from engine.device.protocol import GraphNode
-from engine.diagnostics import DeviceError, Diagnostic, KernelFault, LoopStopped, Mend, error, warning
+from engine.diagnostics import DeviceError, Diagnostic, KernelFault, LoopStopped, Mend, Source, error, warning
 from engine.patch.changes import PortRef
 from engine.runtime.memory.graph_memory import status_words
 from engine.runtime.model.context import CudaContext
@@ -96,7 +96,7 @@ def status_diagnostics(
             continue
         if status.call is not None:
             text, remedy = status.call.problem(word)
-            found.append(warning(text, node=node, port=status.port, remedy=remedy))
+            found.append(warning(text, node=node, port=status.port, remedy=remedy, source=Source.LAUNCH))
             continue
         if isinstance(status.capacity, ParameterArgument):
             number: Any = plan.inlined.all_values(values).get(node, {}).get(status.capacity.name)
@@ -106,9 +106,10 @@ def status_diagnostics(
         else:
             assert status.capacity is not None
             capacity = status.capacity.extent.evaluate(plan.checked.nodes[node].context)
+        source = Source.CAPACITY
         if status.kind is StatusKind.STOPPED:
             text = f"loop must end by itself, got more than {capacity:,} turns, where it was stopped"
-            remedy = "mend its condition, or raise its limit"
+            remedy, source = "mend its condition, or raise its limit", Source.LAUNCH
         elif word > capacity:
             text = f"append buffer must hold all that is appended, got {word:,} for {capacity:,} places"
             remedy = f"{word - capacity:,} were left out; raise its capacity"
@@ -117,7 +118,7 @@ def status_diagnostics(
             remedy = "raise its capacity before it overflows"
         else:
             continue
-        found.append(warning(text, node=node, port=status.port, remedy=remedy))
+        found.append(warning(text, node=node, port=status.port, remedy=remedy, source=source))
     return found
 
 
@@ -149,9 +150,11 @@ def fault_diagnostic(
             node=compiled.plan.operations[loop].node,
             remedy="mend its condition or lower its limit, then start the engine again",
             mend=Mend.RESTART,
+            source=Source.LAUNCH,
         )
     if not isinstance(problem, KernelFault):
-        return error(str(problem), remedy="mend the patch, then start the engine again", mend=Mend.RESTART)
+        remedy = "mend the patch, then start the engine again"
+        return error(str(problem), remedy=remedy, mend=Mend.RESTART, source=Source.LAUNCH)
     nodes = _nodes_that_use(problem, compiled) if compiled is not None else []
     message = str(problem) if len(nodes) < 2 else f"{problem}; it belongs to one of {', '.join(nodes)}"
     return error(
@@ -161,4 +164,5 @@ def fault_diagnostic(
         file=problem.source_file,
         line=problem.source_line,
         mend=Mend.RESTART,
+        source=Source.LAUNCH,
     )

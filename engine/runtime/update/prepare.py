@@ -21,7 +21,7 @@ from engine.compiler.executable.nodes import KernelNode
 from engine.compiler.inlining import Inlined
 from engine.compiler.plan import Plan, plan_what_can_run
 from engine.descriptions.entries import KernelEntry
-from engine.diagnostics import Diagnostic, GraphValidationError, KernelError, WarploomError, error
+from engine.diagnostics import Diagnostic, GraphValidationError, KernelError, Source, WarploomError, error
 from engine.processes.scope import Cancelled, check_cancelled
 from engine.protocol.messages import BufferReport
 from engine.runtime.check.kernel_checks import count_problems, element_problems, launch_warnings
@@ -157,13 +157,15 @@ def prepare(
     except WarploomError as problem:
         prepared.abandon(services)
         prepared.refused = True
-        prepared.diagnostics.append(error(str(problem), remedy="make the buffers smaller or close other programs"))
+        remedy = "make the buffers smaller or close other programs"
+        prepared.diagnostics.append(error(str(problem), remedy=remedy, source=Source.CAPACITY))
     except Exception as problem:  # noqa: BLE001 - a block may ask for what is wrong in a way that no check names
         _log.exception("the graph can't be built")
         prepared.abandon(services)
         prepared.refused = True
         text = f"the graph must be built, got {type(problem).__name__}: {problem}"
-        prepared.diagnostics.append(error(text, remedy="mend the block that was changed last, or take it out"))
+        remedy = "mend the block that was changed last, or take it out"
+        prepared.diagnostics.append(error(text, remedy=remedy, source=Source.ENGINE))
     return prepared
 
 
