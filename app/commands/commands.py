@@ -8,7 +8,7 @@ from app.commands.actions import Command, Menu
 from app.documents.editor_state import UserState
 from app.documents.file_commands import FileCommands
 from app.documents.session import Session
-from engine.profiling.levels import ProfilingLevel
+from app.view_models.profile_texts import LEVELS
 from engine.protocol.messages import Reset, SaveOutputs
 from engine.protocol.pacing import PacingMode
 
@@ -29,15 +29,6 @@ NEEDS_PATCH = (
 )
 #: Commands that need an engine that runs.
 NEEDS_ENGINE = ("play", "step", "reset")
-
-_PROFILING = {
-    ProfilingLevel.NONE: ("Off", "Show states only"),
-    ProfilingLevel.SUMMARY: ("Whole frame", "Measure the graph as a whole"),
-    ProfilingLevel.PER_BLOCK: ("Each block", "Measure every block"),
-    ProfilingLevel.PER_KERNEL: ("Each kernel", "Measure every kernel, fill and copy"),
-    ProfilingLevel.DEEP_ASYNC: ("Deep", "Measure every kernel, and look into buffers"),
-    ProfilingLevel.DEEP_SYNC: ("Deep, every frame", "Measure every frame in depth and wait for it: this is slow"),
-}
 
 #: Fixed rates to choose from, in frames a second: of film, of television and of displays.
 PACING_RATES = (24, 25, 30, 50, 60, 120, 240)
@@ -161,7 +152,7 @@ def make_commands(window: CommandWindow) -> list[Command]:
         )
     )
     commands.extend(_pacings(session))
-    for level, (text, help_text) in _PROFILING.items():
+    for level, (text, help_text) in LEVELS.items():
         chosen = level is session.profiling
         run = partial(session.set_profiling, level)
         commands.append(
@@ -193,7 +184,7 @@ MENUS = (
         "&Run",
         (
             *("play", "step", "reset", Menu("&Frame pacing", PACINGS), None, "save_outputs", None),
-            Menu("&Profiling", tuple(f"profiling_{level.name.lower()}" for level in _PROFILING)),
+            Menu("&Profiling", tuple(f"profiling_{level.name.lower()}" for level in LEVELS)),
             *("fuse", None, "restart_engine"),
         ),
     ),

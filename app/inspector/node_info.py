@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QLabel, QLineEdit, QSizePolicy, QToolButton, QVBox
 from app.theme import colours
 from app.theme.icons import icon
 from app.view_models.live_values import LiveValue
-from app.view_models.tooltips import message_text, share_text, titles_of
+from app.view_models.profile_texts import share_text
+from app.view_models.tooltips import message_text, titles_of
 from app.widgets.button_row import ButtonRow
 from app.widgets.marked_text import without_marks
 from engine.blocktypes.block import Block
@@ -76,7 +77,8 @@ class NodeStatus(QWidget):
         elif found.state in _NOT_RUNNING or found.time_ns is None:
             self._time = ""
         elif is_due:
-            self._time = f"{format_time(found.time_ns)} in {plural(found.kernels, 'kernel')}{share_text(found)}"
+            share = share_text(found, report.statistics)
+            self._time = f"{format_time(found.time_ns)} in {plural(found.kernels, 'kernel')}{share}"
         _set_text(self._figures, "\n".join([*lines, *filter(None, [self._time])]))
 
 

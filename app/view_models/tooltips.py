@@ -7,6 +7,7 @@ from app.edits.drive import source_title
 from app.view_models.live_values import LiveValue
 from app.view_models.parameter_text import parameter_facts, value_text
 from app.view_models.port_flow import TYPED, type_text
+from app.view_models.profile_texts import count_text, held_text, share_text, times_text
 from engine.blocktypes.block import Block
 from engine.blocktypes.declarations import ValueSpec
 from engine.blocktypes.parameters import ParameterSpec
@@ -17,6 +18,7 @@ from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
 from engine.patch.regions import branch_of, region_of
 from engine.profiling.levels import ProfilingLevel
+from engine.profiling.profile import Profile
 from engine.protocol.messages import BufferReport, FrameReport, NodeReport, NodeState
 
 #: So many of the blocks that share a kernel are named.
@@ -35,19 +37,22 @@ _STATES = {
 }
 
 
-def tooltip(patch: Patch, hit: Hit, report: FrameReport | None) -> str:
-    """Return what is said of a port, a connection or a node; the first line is its title."""
+def tooltip(patch: Patch, hit: Hit, report: FrameReport | None, profile: Profile | None = None) -> str:
+    """Return what is said of a port, a connection or a node; the first line is its title.
+
+    `profile` is that of the last measured frame, when the profiling level tells one.
+    """
     match hit:
         case PortRef():
-            return port_tooltip(patch, hit, report)
+            return port_tooltip(patch, hit, report, profile)
         case Connection():
-            return connection_tooltip(patch, hit, report)
+            return connection_tooltip(patch, hit, report, profile)
         case _:
-            return node_tooltip(patch, hit, report)
+            return node_tooltip(patch, hit, report, profile)
 
 
-def node_tooltip(patch: Patch, node_id: str, report: FrameReport | None) -> str:
-    """Return title, type and summary of a node, and its state, message, time and kernels as last reported."""
+def node_tooltip(patch: Patch, node_id: str, report: FrameReport | None, profile: Profile | None = None) -> str:
+    """Return title, type and summary of a node, and its state, message, times and kernels as last reported."""
     node, block_type = patch.nodes[node_id], patch.block_type(node_id)
     lines = [patch.title(node_id), f"{node.type}, {node_id}"]
     if node.region:
@@ -63,16 +68,12 @@ def node_tooltip(patch: Patch, node_id: str, report: FrameReport | None) -> str:
         return _joined(lines)
     figures = [_STATES[found.state]]
     if found.time_ns is not None:
-        figures.append(f"{format_time(found.time_ns)}{share_text(found)}")
+        figures.append(f"{format_time(found.time_ns)}{share_text(found, report.statistics)}")
     if found.kernels:
         figures.append(plural(found.kernels, "kernel"))
-    lines += [", ".join(figures), fusion_text(patch, node_id, report.nodes), _measuring_text(patch, report, found)]
-    return _joined([*lines, message_text(patch, found)])
-
-
-def share_text(report: NodeReport) -> str:
-    """Return which share of its block's time a node inside a block takes, "" for others."""
-    return f" ({report.share:.0%} of the block's time)" if report.share is not None else ""
+    lines += [", ".join(figures), message_text(patch, found)]
+    lines += [fusion_text(patch, node_id, report.nodes), _measuring_text(patch, report, found)]
+    return _joined([*lines, times_text(patch, node_id, profile) if profile is not None else ""])
 
 
 def _measuring_text(patch: Patch, report: FrameReport, found: NodeReport) -> str:
@@ -127,7 +128,7 @@ def title_of(patch: Patch, node_id: str) -> str:
     return patch.title(node_id) if node_id in patch.nodes else node_id
 
 
-def port_tooltip(patch: Patch, ref: PortRef, report: FrameReport | None) -> str:
+def port_tooltip(patch: Patch, ref: PortRef, report: FrameReport | None, profile: Profile | None = None) -> str:
     """Return a port's name, type, rule and help, and what it holds or receives as last reported."""
     spec = patch.find_end(ref)
     if isinstance(spec, ValueSpec):
@@ -138,10 +139,10 @@ def port_tooltip(patch: Patch, ref: PortRef, report: FrameReport | None) -> str:
         missing = f"Block type {patch.nodes[ref.node].type} has no port with this name."
         return _joined([ref.port, missing, "Connect it to another port, or delete the connection."])
     source = patch.source_of(ref) if spec.is_input else ref
-    held = report.buffers.get(str(source)) if report and source else None
+    held = _held_lines(source, report, profile) if source else []
     lines = [f"{spec.name}: {type_text(patch, ref, spec)}", port_facts(spec), spec.doc]
-    if held is not None:
-        lines.append(buffer_text(held))
+    if held:
+        lines += held
     elif spec.is_input and source is None and (own := _own_value(patch, ref)):
         lines.append(f"Not connected: it is {own}.")
     elif spec.is_input and source is None:
@@ -149,7 +150,9 @@ def port_tooltip(patch: Patch, ref: PortRef, report: FrameReport | None) -> str:
     return _joined(lines)
 
 
-def connection_tooltip(patch: Patch, connection: Connection, report: FrameReport | None) -> str:
+def connection_tooltip(
+    patch: Patch, connection: Connection, report: FrameReport | None, profile: Profile | None = None
+) -> str:
     """Return both ends of a connection and the buffer or value that flows through it as last reported."""
     if patch.is_value_connection(connection):
         return _joined(_value_lines(patch, connection, report))
@@ -157,8 +160,21 @@ def connection_tooltip(patch: Patch, connection: Connection, report: FrameReport
     spec = patch.find_end(connection.source)
     if isinstance(patch, TYPED) and isinstance(spec, PortSpec):
         return _joined([ends, type_text(patch, connection.source, spec)])
-    held = report.buffers.get(str(connection.source)) if report else None
-    return _joined([ends, buffer_text(held) if held else "Nothing flows yet."])
+    return _joined([ends, *(_held_lines(connection.source, report, profile) or ["Nothing flows yet."])])
+
+
+def _held_lines(source: PortRef, report: FrameReport | None, profile: Profile | None) -> list[str]:
+    """Return the buffer behind an output, how full it is, and what it held, as far as the profiling level tells."""
+    key = str(source)
+    buffer = report.buffers.get(key) if report is not None else None
+    if report is None or buffer is None:
+        return []
+    lines = [buffer_text(buffer, with_allocated=report.statistics.profiling >= ProfilingLevel.PER_BLOCK)]
+    if key in report.counts:
+        lines.append(count_text(report.counts[key], buffer))
+    if profile is not None and key in profile.buffers:
+        lines.append(held_text(profile.buffers[key]))
+    return lines
 
 
 def _own_value(patch: Patch, ref: PortRef) -> str:
@@ -218,7 +234,7 @@ def _kind(type: str) -> str:
     return {"float": "number", "int": "whole number", "bool": "yes or no"}[type]
 
 
-def buffer_text(buffer: BufferReport) -> str:
+def buffer_text(buffer: BufferReport, *, with_allocated: bool = True) -> str:
     """Return dtype, shape and size: "f32, 100,000 elements, 391 KB (400 KB allocated)"."""
     shape = format_shape(buffer.shape)
     if len(buffer.shape) == 1:
@@ -226,7 +242,7 @@ def buffer_text(buffer: BufferReport) -> str:
     text = f"{buffer.dtype}, {shape}, {format_bytes(buffer.size_bytes)}"
     if buffer.lifetime == "fused":
         text += ", not stored: one kernel makes and reads it"
-    elif buffer.allocated_bytes != buffer.size_bytes:
+    elif with_allocated and buffer.allocated_bytes != buffer.size_bytes:
         text += f" ({format_bytes(buffer.allocated_bytes)} allocated)"
     return text
 

@@ -8,16 +8,13 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
 
 from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
+from app.view_models.profile_texts import engine_text
 from app.widgets.frame_rate import FrameRate
-from engine.figures import format_bytes, format_rate, format_time, plural
+from engine.figures import format_rate, format_time
 from engine.protocol.messages import FrameReport
 
 _SILENCE_S = 2.0  # without a report, after which the badge says so
 _REFRESH_S = 0.25  # a person can't read figures that change faster
-_MODES = (
-    "Latency: each frame ends before the next one begins",
-    "Throughput: up to {} frames overlap, so input shows later",
-)
 _STILL_S = 1.0  # without a launch, after which the patch counts as still
 
 
@@ -45,25 +42,6 @@ def badge_text(report: FrameReport | None, per_second: float | None = None, time
         if report.running and report.in_flight > 1:
             parts.append("overlapping")
     return " · ".join(parts)
-
-
-def badge_tooltip(report: FrameReport | None) -> str:
-    """Return the badge's tooltip: blocks, kernels, launch time, profiling level and memory."""
-    if report is None:
-        return "No patch is running"
-    figures = report.statistics
-    launch = "not measured" if figures.launch_ns is None else format_time(figures.launch_ns)
-    used, allocated = format_bytes(figures.pool_used_bytes), format_bytes(figures.pool_allocated_bytes)
-    lines = [
-        f"Frame {report.frame:,}",
-        f"Launches: {report.launches:,}; a frame in which nothing changes needs none",
-        f"{plural(figures.blocks, 'block')}, {plural(figures.kernels, 'kernel')}",
-        f"Launch: {launch}",
-        _MODES[report.in_flight > 1].format(report.in_flight),
-        f"Profiling: {figures.profiling.name.lower().replace('_', ' ')}",
-        f"Memory: {used} of {allocated}",
-    ]
-    return "\n".join(lines)
 
 
 @safe_overrides
@@ -135,6 +113,6 @@ class EngineBadge(QWidget):
         self.label.setText(badge_text(report, per_second, self._time_ns))
         # It never gets narrower: the toolbar would make room for the next longer line too late.
         self.label.setMinimumWidth(max(self.label.minimumWidth(), self.label.sizeHint().width()))
-        self.setToolTip(badge_tooltip(report))
+        self.setToolTip(engine_text(report, None))
         self.setAccessibleName(f"Engine: {self.label.text()}")
         self.update()

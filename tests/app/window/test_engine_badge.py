@@ -7,7 +7,7 @@ from pytestqt.qtbot import QtBot
 
 from app.theme.colours import current
 from app.widgets.frame_rate import FrameRate
-from app.window.engine_badge import EngineBadge, badge_text, badge_tooltip
+from app.window.engine_badge import EngineBadge, badge_text
 from tests.app.app_support import make_report
 
 
@@ -24,19 +24,6 @@ def test_badge_text() -> None:
     assert badge_text(make_report(in_flight=3), 9000.0, 11_000) == "host · 9000 fps · 11.0 µs · overlapping"
     assert badge_text(make_report(in_flight=3, running=False), 9000.0) == "host · paused · 420 µs"
     assert badge_text(None) == "No engine"
-
-
-def test_badge_tooltip() -> None:
-    """The tooltip holds the figures that the badge has no room for."""
-    assert badge_tooltip(make_report(frame=1234, launches=17)).splitlines() == [
-        "Frame 1,234",
-        "Launches: 17; a frame in which nothing changes needs none",
-        "3 blocks, 5 kernels",
-        "Launch: not measured",
-        "Latency: each frame ends before the next one begins",
-        "Profiling: none",
-        "Memory: 1.00 MB of 2.00 MB",
-    ]
 
 
 def test_the_dot_is_green_only_while_running(qtbot: QtBot) -> None:

@@ -1,0 +1,169 @@
+"""What tooltips say of measured frames: times of a node and its kernels, what buffers held, and the engine itself."""
+
+from collections.abc import Iterable, Sequence
+
+from engine.figures import format_bytes, format_time, plural
+from engine.patch.document import Patch
+from engine.profiling.levels import ProfilingLevel
+from engine.profiling.profile import BufferStatistics, Profile, SpanProfile
+from engine.protocol.messages import BufferReport, EngineStatistics, FrameReport, NodeReport
+
+#: How the editor calls the levels, and what each one measures.
+LEVELS = {
+    ProfilingLevel.NONE: ("Off", "Show states only"),
+    ProfilingLevel.SUMMARY: ("Whole frame", "Measure the graph as a whole"),
+    ProfilingLevel.PER_BLOCK: ("Each block", "Measure every block"),
+    ProfilingLevel.PER_KERNEL: ("Each kernel", "Measure every kernel, fill and copy"),
+    ProfilingLevel.DEEP_ASYNC: ("Deep", "Measure every kernel, and look into buffers"),
+    ProfilingLevel.DEEP_SYNC: ("Deep, every frame", "Measure every frame in depth and wait for it: this is slow"),
+}
+#: So many blocks, or kernels, are named in a tooltip.
+_NAMED = 4
+_KERNELS = 6
+_MODES = (
+    "Latency: each frame ends before the next one begins",
+    "Throughput: up to {} frames overlap, so input shows later",
+)
+
+
+def percent(share: float) -> str:
+    """Return a share of 0 to 1 as "31%", and a small one as "0.6%"."""
+    return f"{share:.0%}" if share >= 0.0995 else f"{share:.1%}" if share >= 0.0005 else "under 0.1%"
+
+
+def time_share(report: NodeReport, statistics: EngineStatistics) -> float | None:
+    """Return a node's share of the frame, from 0 to 1; inside a block, of that block; None while nothing is measured.
+
+    Nodes that run at the same time can have shares of more than 1 together.
+    """
+    if report.share is not None:
+        return report.share
+    if report.time_ns is None or not statistics.launch_ns:
+        return None
+    return min(report.time_ns / statistics.launch_ns, 1.0)
+
+
+def share_text(report: NodeReport, statistics: EngineStatistics) -> str:
+    """Return a node's share for the text behind its time, such as " (31% of the frame)"; "" when it is not known."""
+    share = time_share(report, statistics)
+    whole = "frame" if report.share is None else "block's time"
+    return f" ({percent(share)} of the {whole})" if share is not None else ""
+
+
+def times_text(patch: Patch, node_id: str, profile: Profile) -> str:
+    """Return what a node cost in the last measured frame, line by line; "" when it was not measured.
+
+    From PER_KERNEL on there is an indented line for each of its kernels, fills and copies.
+    """
+    of_node = [span for span in profile.spans if _owner(span.node) == node_id]
+    if not of_node:
+        return ""
+    counted = [span for span in of_node if _owner(span.region) != node_id]
+    lines = [_now(node_id, counted, profile)]
+    if beside := _beside(node_id, counted, profile):
+        named = [patch.title(node) if node in patch.nodes else node for node in beside[:_NAMED]]
+        more = f" and {len(beside) - _NAMED} more" if len(beside) > _NAMED else ""
+        lines.append(f"Ran at the same time as {', '.join(named)}{more}.")
+    lines += _kernel_lines([span for span in of_node if span.operation >= 0 and not span.is_region])
+    return "\n".join(lines)
+
+
+def _now(node_id: str, counted: Sequence[SpanProfile], profile: Profile) -> str:
+    """Return the last measured time, of a loop or in one with its turns, and how high it goes."""
+    busy_ns, turns = sum(span.busy_ns for span in counted), max((span.turns for span in counted), default=0)
+    if not turns:
+        return "Last measured: it did not run."
+    figures = [f"Last measured: {format_time(busy_ns)}"]
+    inside = max((span.turns for span in profile.spans if _owner(span.region) == node_id), default=0)
+    rounds = inside if inside > turns else turns  # of the loop that it is, or of the one that it is in
+    if rounds > 1:
+        figures.append(f"{rounds:,} turns of {format_time(busy_ns / rounds)}")
+    wall_ns = _covered_ns(counted)
+    if turns == 1 and wall_ns < 0.95 * busy_ns:
+        figures.append(f"of which parts overlap and end after {format_time(wall_ns)}")
+    if len(counted) == 1 and counted[0].operation < 0:  # the line of its kernel tells it else
+        figures.append(f"p99 {format_time(counted[0].p99_ns)}")
+    return ", ".join(figures)
+
+
+def _covered_ns(spans: Iterable[SpanProfile]) -> int:
+    """Return for how long at least one of some spans ran, each of them once."""
+    covered, end = 0, 0
+    for span in sorted(spans, key=lambda span: span.first_ns):
+        covered += max(0, span.last_ns - max(span.first_ns, end))
+        end = max(end, span.last_ns)
+    return covered
+
+
+def _beside(node_id: str, counted: Sequence[SpanProfile], profile: Profile) -> list[str]:
+    """Return the other nodes whose spans overlap with some, longest overlap first; turns of a loop don't tell."""
+    found: dict[str, int] = {}
+    once = [span for span in counted if span.turns == 1]
+    for other in profile.spans:
+        node = _owner(other.node)
+        if node in ("", node_id) or other.turns != 1:
+            continue
+        for span in once:
+            if (span.region, span.branch) == (other.region, other.branch):
+                overlap_ns = min(span.last_ns, other.last_ns) - max(span.first_ns, other.first_ns)
+                # Spans that follow each other overlap by what the clock is off.
+                if overlap_ns > 0.1 * min(span.busy_ns, other.busy_ns):
+                    found[node] = found.get(node, 0) + overlap_ns
+    return sorted(found, key=found.__getitem__, reverse=True)
+
+
+def _kernel_lines(spans: Sequence[SpanProfile]) -> list[str]:
+    """Return a line for each of the longest spans, in the order of running, and one for the rest."""
+    longest = sorted(range(len(spans)), key=lambda index: spans[index].busy_ns, reverse=True)
+    rows = []
+    for span in (spans[index] for index in sorted(longest[:_KERNELS])):
+        turns = f", {span.turns:,} turns of {format_time(span.busy_ns / span.turns)}" if span.turns > 1 else ""
+        rows.append((span.name, format_time(span.busy_ns), f"{turns}, p99 {format_time(span.p99_ns)}"))
+    if rest := longest[_KERNELS:]:
+        rows.append((f"{len(rest)} more", format_time(sum(spans[index].busy_ns for index in rest)), ""))
+    names, times = (max((len(row[column]) for row in rows), default=0) for column in (0, 1))
+    return [f"  {name:<{names}}  {time:>{times}}{more}" for name, time, more in rows]
+
+
+def count_text(count: int, buffer: BufferReport) -> str:
+    """Return how full an append buffer is: "45,231 of 100,000 elements in use"."""
+    return f"{count:,} of {buffer.shape[0]:,} elements in use"
+
+
+def held_text(held: BufferStatistics) -> str:
+    """Return what a buffer held: "-0.25 to 1.5", with how many NaNs and infinities there were."""
+    if not held.numbers:
+        return "holds nothing"
+    finite = "no finite number" if held.minimum is None else f"{held.minimum:.6g} to {held.maximum:.6g}"
+    return ", ".join(
+        [
+            finite,
+            *([f"{held.nans:,} NaN"] if held.nans else []),
+            *([f"{held.infinities:,} infinite"] if held.infinities else []),
+        ]
+    )
+
+
+def engine_text(report: FrameReport | None, profile: Profile | None) -> str:
+    """Return the tooltip of the engine's badge: blocks, kernels, launch time, profiling, memory and mode."""
+    if report is None:
+        return "No patch is running"
+    figures = report.statistics
+    level = LEVELS[figures.profiling][0].lower()
+    overhead = profile.overhead if profile is not None and profile.level is figures.profiling else None
+    used, allocated = format_bytes(figures.pool_used_bytes), format_bytes(figures.pool_allocated_bytes)
+    lines = [
+        f"{plural(figures.blocks, 'block')}, {plural(figures.kernels, 'kernel')} on {figures.device}",
+        "Launch: " + ("not measured" if figures.launch_ns is None else format_time(figures.launch_ns)),
+        f"Profiling: {level}" + (f", takes {percent(overhead)} of the time" if overhead is not None else ""),
+        f"Memory: {used} of {allocated}",
+        _MODES[report.in_flight > 1].format(report.in_flight),
+        f"Frame {report.frame:,}",
+        f"Launches: {report.launches:,}; a frame in which nothing changes needs none",
+    ]
+    return "\n".join(lines)
+
+
+def _owner(node: str) -> str:
+    """Return the node of the patch that a node in its composites is part of."""
+    return node.partition("/")[0]
