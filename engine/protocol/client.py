@@ -15,6 +15,7 @@ from engine.profiling.profile import Profile
 from engine.profiling.trace import TraceSlice
 from engine.protocol import questions
 from engine.protocol.checking import check_message
+from engine.protocol.flight_record import FlightRecord
 from engine.protocol.messages import EditCost, FrameReport, Message, Preview, Saved, SetTrust, Undone
 from engine.protocol.outbox import Happening, Outbox
 from engine.protocol.pacing import Pacing
@@ -81,6 +82,13 @@ class Client:
         if not isinstance(frames, int) or isinstance(frames, bool) or frames < 0:
             raise _wrong("frames", "a whole number of at least 0", frames)
         return self._ask(questions.Trace(frames))
+
+    def flight_record(self) -> FlightRecord:
+        """Return the times of the last 600 frames, what happened in them, and slow frames with what took their time.
+
+        It waits for no frame. `SetFrameBudget` says which frames are slow.
+        """
+        return self._ask(questions.ReadRecorder())
 
     def start(self, *, rate: float | None = 60.0, pacing: Pacing | None = None, deterministic: bool = False) -> None:
         """Run frames on a thread of the engine's own, `rate` a second; None means as fast as they go.

@@ -103,6 +103,12 @@ class ObserveProfile(msgspec.Struct, frozen=True, tag=True):
     is_watched: bool
 
 
+class SetFrameBudget(msgspec.Struct, frozen=True, tag=True):
+    """The flight recorder keeps frames that end later than so many nanoseconds after they were due."""
+
+    budget_ns: int
+
+
 class SetFusing(msgspec.Struct, frozen=True, tag=True):
     """Fuse kernels of neighbouring blocks from now on, or launch each by itself; at first they are fused."""
 
@@ -141,6 +147,7 @@ Message = (
     | SetPacing
     | SetProfiling
     | ObserveProfile
+    | SetFrameBudget
     | SetFusing
     | SetTrust
     | Reset

@@ -10,6 +10,7 @@ from engine.device.device import DeviceInfo
 from engine.patch.changes import Change, PortRef
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.trace import TraceSlice
+from engine.protocol.flight_record import FlightRecord
 from engine.protocol.messages import EditCost, FrameReport, KernelFilesChanged, Saved, SetProfiling
 from engine.protocol.pacing import Pacing
 
@@ -47,6 +48,10 @@ class Trace(Question[list[TraceSlice]], frozen=True, tag=True):
     """Do some frames with every kernel timed."""
 
     frames: int
+
+
+class ReadRecorder(Question[FlightRecord], frozen=True, tag=True):
+    """Copy what the flight recorder holds, without waiting for a frame."""
 
 
 class Start(Question[None], frozen=True, tag=True):
@@ -88,4 +93,4 @@ class Close(Question[None], frozen=True, tag=True):
     """Give everything back; nothing is answered after this."""
 
 
-AnyQuestion = Open | Step | Trace | Start | Stop | Read | SaveTo | WatchFiles | CostOf | Close
+AnyQuestion = Open | Step | Trace | ReadRecorder | Start | Stop | Read | SaveTo | WatchFiles | CostOf | Close

@@ -23,6 +23,7 @@ from engine.profiling.levels import ProfilingLevel
 from engine.profiling.trace import TraceSlice
 from engine.protocol import questions
 from engine.protocol.client import Client
+from engine.protocol.flight_record import FlightRecord
 from engine.protocol.messages import EditCost, FrameReport, KernelFilesChanged, Message, Saved, SetFusing
 from engine.protocol.outbox import Outbox
 from engine.protocol.pipe import connect
@@ -154,6 +155,9 @@ class LocalEngine:
         with self.lock:
             return trace_frames(self.engine, question.frames)
 
+    def _read_recorder(self, question: questions.ReadRecorder) -> FlightRecord:
+        return self.engine.recorder.record()
+
     def _start(self, question: questions.Start) -> None:
         if self._loop is None or not self._loop.is_alive:
             self.engine.pacing = question.pacing
@@ -251,6 +255,7 @@ class LocalEngine:
 _ANSWERS: dict[type[Question[Any]], Callable[[LocalEngine, Any], Any]] = {
     questions.Step: LocalEngine._step,
     questions.Trace: LocalEngine._trace,
+    questions.ReadRecorder: LocalEngine._read_recorder,
     questions.Start: LocalEngine._start,
     questions.Stop: LocalEngine._stop,
     questions.Read: LocalEngine._read,

@@ -109,11 +109,14 @@ def a_session(client: Client, patch: Patch) -> list[Any]:
     assert profile is not None and profile.spans and profile.buffers
     told += [profile.frame, [(span.node, span.name, span.turns) for span in profile.spans], profile.buffers]
     told += [e if isinstance(e, Diagnostic) else (e.level, e.cause, e.source) for e in client.take_events()]
-    return told
+    record = client.flight_record()
+    told += [record.frames.dtype, record.frames[["frame", "level"]].tolist(), record.budget_ns]
+    told += [(each.update.frame, each.update.cause) for each in record.updates]
+    return [*told, *((each.appeared, each.resolved) for each in record.diagnostics)]
 
 
 def test_a_child_process_says_what_an_engine_here_says() -> None:
-    """Reports, arrays, costs, traces and events are equal after each edit."""
+    """Reports, arrays, costs, traces, events and the flight record are equal after each edit."""
     here_patch, child_patch = saxpy_patch(), saxpy_patch()
     with here(here_patch) as engine:
         expected = a_session(engine, here_patch)

@@ -30,6 +30,7 @@ from engine.protocol.pacing import Pacing
 from engine.runtime.frame.clock import Clock
 from engine.runtime.frame.in_flight import FramesInFlight
 from engine.runtime.frame.profiler import Profiler
+from engine.runtime.frame.recorder import FlightRecorder
 from engine.runtime.frame.reporter import Reporter
 from engine.runtime.model.context import CudaContext
 from engine.runtime.preview.outputs import Saver, read_port
@@ -42,6 +43,7 @@ _log = logging.getLogger(__name__)
 _NO_RECORDS: tuple[UpdateRecord, ...] = ()
 # Looked up once: a frame compares with them several times.
 _NONE, _HOT = UpdateLevel.NONE, UpdateLevel.HOT
+_now_ns = time.perf_counter_ns
 #: For how long after a message each frame ends before the next one begins: more edits and input may follow.
 LIVE_NS = 500_000_000
 
@@ -82,12 +84,15 @@ class CudaEngine:
         self.in_flight = FramesInFlight(device, self.stream)
         # When the last message was read, the last frame ended, and a frame was waited for last.
         self._heard_ns = self._ended_ns = self._waited_ns = 0
+        # The same for waiting for room on the device, launches, and pictures and files.
+        self._room_ns = self._launching_ns = self._launched_ns = self._pictures_ns = 0
         self._saves: deque[str | None] = deque()
         self._saver = Saver(device, self.outbox)
         #: How often the graph was launched.
         self.launches = 0
         self._is_current = False  # the last launch was of the graph and state as they are now
         self._reporter = Reporter(self.context, self.updates, self.profiler)
+        self.recorder = FlightRecorder(self.updates, self.profiler)
 
     @property
     def has_work(self) -> bool:
@@ -96,7 +101,7 @@ class CudaEngine:
             return True
         return self.updates.pending or self.previews.has_work
 
-    def frame(self, *, free_running: bool = False, real_time: bool = False) -> FrameReport:
+    def frame(self, *, free_running: bool = False, real_time: bool = False, due_ns: int | None = None) -> FrameReport:
         """Do one frame and return its report.
 
         A frame by hand finishes all preparations and always advances. A `free_running` one leaves preparations to the
@@ -106,10 +111,12 @@ class CudaEngine:
 
         Where frames overlap (`Pacing.overlap`), a free-running frame is launched and not waited for. The time in its
         report is then that since the last frame, and the rest is told of a frame that ended a moment ago.
+
+        `due_ns` is when the frame should have begun, for the flight recorder; None means now.
         """
         if self.fault is not None:
             raise self.fault
-        start_ns = time.perf_counter_ns()
+        start_ns = _now_ns()
         began_ns = self._ended_ns if free_running and self.in_flight.count else start_ns
         by_hand = not free_running
         if by_hand:
@@ -138,6 +145,7 @@ class CudaEngine:
                 self.in_flight.finish()
                 self._read_status(by_hand)
             if self._saves or self.previews.is_watched:
+                self._pictures_ns = _now_ns()
                 self._collect(compiled, by_hand)
         except DeviceError as problem:
             self.fault = problem
@@ -145,12 +153,14 @@ class CudaEngine:
             self.fail(told)
             problem.args = (f"node {told.node}: {told.message}" if told.node else told.message,)  # for who catches it
             raise
-        self._ended_ns = time.perf_counter_ns()
+        self._ended_ns = _now_ns()
         if not is_told:
-            self._reporter.renew(level, now=by_hand)
+            self._reporter.renew(level, self._ended_ns, now=by_hand)
         # The first frame of an engine that plays waits for the first build.
         is_done = advance and (by_hand or compiled is not None)
-        return self._report(level, self._ended_ns - began_ns, is_done, MOST_IN_FLIGHT if overlaps else 1)
+        return self._report(
+            level, began_ns if due_ns is None else due_ns, began_ns, is_done, MOST_IN_FLIGHT if overlaps else 1
+        )
 
     def settle(self) -> None:
         """Wait until nothing on the device uses the graph and its memory, which may then be read, changed or freed."""
@@ -183,7 +193,7 @@ class CudaEngine:
                 closing.callback(self.context.close)
                 for used in (self.in_flight, self.stream):
                     closing.callback(used.destroy)
-                for part in (self.updates, self.profiler, self._saver, self.previews):
+                for part in (self.updates, self.profiler, self._saver, self.previews, self.recorder):
                     closing.callback(part.close)
                 closing.callback(self.stream.synchronize)
                 self.device.activate()
@@ -212,6 +222,8 @@ class CudaEngine:
                     _log.info("measuring at the level %s", level.name)
                 case messages.ObserveProfile(is_watched):
                     self._reporter.watches_profile = is_watched
+                case messages.SetFrameBudget(budget_ns):
+                    self.recorder.budget_ns = budget_ns
                 case messages.SetFusing(fuses):
                     self.updates.set_fusing(fuses)
                 case messages.SetTrust(trusted):
@@ -280,6 +292,7 @@ class CudaEngine:
         now, stream, reporter = self.clock.moment, self.stream, self._reporter
         in_flight, uniforms = self.in_flight, self.context.services.uniforms
         if in_flight.count:
+            self._room_ns = _now_ns()
             in_flight.make_room()
             uniforms.turn()
         if compiled.uses_frame:
@@ -291,14 +304,16 @@ class CudaEngine:
             for memory, contents in kept:
                 self.device.read(memory, contents)
         self.previews.before_launch(stream)
-        self.profiler.launch(compiled, stream, now.frame, advance=advance, wait=by_hand)
+        self._launching_ns = begun_ns = _now_ns()
+        self.profiler.launch(compiled, stream, now.frame, begun_ns, advance=advance, wait=by_hand)
+        self._launched_ns = launched_ns = _now_ns()
         self.launches += 1
         self._is_current = True
         if not waits:
             in_flight.add()
         is_told = not (by_hand and self.profiler.level)  # by hand, the report has the times of this very launch
         if is_told:
-            reporter.renew(level, now=by_hand)
+            reporter.renew(level, launched_ns, now=by_hand)
         if waits:
             in_flight.synchronize()
         for memory, contents in kept:
@@ -325,8 +340,8 @@ class CudaEngine:
             place = SavePlace(self.context.folder(), trusted=self.context.trusted)
             self._saver.save(compiled, self._saves.popleft(), place, wait=by_hand)
 
-    def _report(self, level: UpdateLevel, time_ns: int, is_done: bool, in_flight: int) -> FrameReport:
-        """Leave the frame's report, and advance to the next frame if this one `is_done`."""
+    def _report(self, level: UpdateLevel, due_ns: int, began_ns: int, is_done: bool, in_flight: int) -> FrameReport:
+        """Leave the frame's report, and record it and advance to the next one if it `is_done`."""
         clock, outbox = self.clock, self.outbox
         records = self.updates.take_records() if level > _HOT else _NO_RECORDS
         for record in records:
@@ -334,7 +349,25 @@ class CudaEngine:
         if is_done and self.frames_left:
             self.frames_left -= 1
             self.running = self.frames_left > 0
+        time_ns = self._ended_ns - began_ns
         report = self._reporter.report(clock.moment, level, time_ns, records, self.running, self.launches, in_flight)
+        if is_done:
+            recorder, ended_ns = self.recorder, self._ended_ns
+            recorder.put(
+                (
+                    clock.moment.frame,
+                    level,
+                    due_ns,
+                    began_ns,
+                    self._room_ns,
+                    self._launching_ns,
+                    self._launched_ns,
+                    self._pictures_ns,
+                    ended_ns,
+                )
+            )
+            if ended_ns - due_ns > recorder.budget_ns or records:
+                recorder.note(records)
         outbox.put_report(report)
         if (profile := self._reporter.take_profile()) is not None:
             outbox.put_profile(profile)

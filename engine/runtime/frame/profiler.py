@@ -95,11 +95,12 @@ class Profiler:
         self._was_copy = False
         self.sampler.begin_again()
 
-    def launch(self, compiled: CompiledGraph, stream: Stream, frame: int, *, advance: bool, wait: bool) -> None:
-        """Launch the graph, or its copy; with `wait`, a copy that is not built yet is waited for."""
+    def launch(
+        self, compiled: CompiledGraph, stream: Stream, frame: int, begun_ns: int, *, advance: bool, wait: bool
+    ) -> None:
+        """Launch the graph, or its copy, at `begun_ns`; with `wait`, a copy that is not built yet is waited for."""
         self.operations = None
-        begun_ns = time.perf_counter_ns() if self.level else 0
-        if not begun_ns or not self._free or (begun_ns < self.sampler.due_ns and not self._is_each):
+        if not self.level or not self._free or (begun_ns < self.sampler.due_ns and not self._is_each):
             compiled.launch(stream, advance=advance, uniforms=self._uniforms.current)
             return
         if compiled.plan is not self._plan:
@@ -152,6 +153,10 @@ class Profiler:
                 for part in told:
                     of_node[part] = of_node.get(part, 0) + round(means[number] / len(told))
         return found
+
+    def cost_since(self, time_ns: int) -> int:
+        """Return what the last sample of a copy cost in nanoseconds, if its times were read after `time_ns`; else 0."""
+        return self._cost_ns if self._sampled_ns >= time_ns else 0
 
     def profile(self) -> Profile:
         """Return what the last measured frame cost."""

@@ -42,8 +42,8 @@ class Reporter:
         self._counts: dict[str, int] = {}
         self._counted: Mapping[PortRef, int] | None = None  # the status words in `_counts`
 
-    def renew(self, level: UpdateLevel, *, now: bool = False) -> None:
-        """Renew the reports of nodes and the statistics where something changed.
+    def renew(self, level: UpdateLevel, time_ns: int, *, now: bool = False) -> None:
+        """Renew the reports of nodes and the statistics where something changed, at a time of `perf_counter_ns`.
 
         Numbers that change all the time are renewed at an interval that people can read, or `now`.
         """
@@ -55,14 +55,12 @@ class Reporter:
             self._follow()
         profiler = self._profiler
         is_other = profiler.level is not self.statistics.profiling
-        if profiler.level or is_other:
-            time_ns = time.perf_counter_ns()
-            if now or is_other or time_ns - self._renewed_ns >= REPORT_INTERVAL_NS:
-                self._renewed_ns = time_ns
-                self._nodes.measure(profiler.node_times(), profiler.part_times())
-                self._count()
+        is_due = now or time_ns - self._renewed_ns >= REPORT_INTERVAL_NS
+        if is_other or (profiler.level and is_due):
+            self._renewed_ns = time_ns
+            self._nodes.measure(profiler.node_times(), profiler.part_times())
+            self._count()
         if not self._context.value_graph.is_empty:
-            time_ns = time.perf_counter_ns()
             if now or time_ns - self._valued_ns >= REPORT_INTERVAL_NS:
                 self._valued_ns, self._values = time_ns, self._context.value_graph.snapshot()
         elif self._values:

@@ -141,7 +141,7 @@ class EngineLoop:
                 gap.free_until_ns = 0
                 launches = engine.launches
                 with lock:
-                    engine.frame(free_running=True, real_time=self._real_time)
+                    engine.frame(free_running=True, real_time=self._real_time, due_ns=pacer.due_ns)
                 if engine.pacing is not pacer.pacing:
                     pacer.follow(engine.pacing)
                 pacer.advance()

@@ -3,14 +3,17 @@
 import logging
 import re
 import time
+from collections import deque
 from collections.abc import Sequence
 
 from engine.diagnostics import Diagnostic
+from engine.protocol.flight_record import RecordedDiagnostics
 
 _log = logging.getLogger(__name__)
 _NUMBERS = re.compile(r"[0-9][0-9.,]*")
 #: One that comes and goes is logged as often as this; in between it is a detail.
 AGAIN_S = 10.0
+_CHANGES = 200
 
 
 def log_diagnostic(diagnostic: Diagnostic, *, is_news: bool = True) -> None:
@@ -25,19 +28,24 @@ class DiagnosticsLog:
 
     def __init__(self) -> None:
         self._told_s: dict[tuple[object, ...], float] = {}
+        #: What has come up and gone lately.
+        self.changes: deque[RecordedDiagnostics] = deque(maxlen=_CHANGES)
 
     def follow(self, before: Sequence[Diagnostic], now: Sequence[Diagnostic]) -> None:
         """Log the diagnostics that have come up and those that are gone."""
         known, present = ({_what(item): item for item in items} for items in (before, now))
         now_s = time.monotonic()
         self._told_s = {what: told_s for what, told_s in self._told_s.items() if now_s - told_s < AGAIN_S}
-        for what, item in present.items():
-            if what not in known:
-                log_diagnostic(item, is_news=what not in self._told_s)
-                self._told_s.setdefault(what, now_s)
-        for what, item in known.items():
-            if what not in present:
-                _log.debug("no longer: %s", item)
+        appeared = {what: item for what, item in present.items() if what not in known}
+        resolved = {what: item for what, item in known.items() if what not in present}
+        for what, item in appeared.items():
+            log_diagnostic(item, is_news=what not in self._told_s)
+            self._told_s.setdefault(what, now_s)
+        for item in resolved.values():
+            _log.debug("no longer: %s", item)
+        if appeared or resolved:
+            changes = tuple(appeared.values()), tuple(resolved.values())
+            self.changes.append(RecordedDiagnostics(time.perf_counter_ns(), *changes))
 
 
 def _what(diagnostic: Diagnostic) -> tuple[object, ...]:

@@ -46,7 +46,7 @@ class DiagnosticsStore:
         self._status_told_ns = 0
         self._status_seen = b""
         self._status_plan: Plan | None = None
-        self._log = DiagnosticsLog()
+        self.log = DiagnosticsLog()
 
     def tell(self) -> None:
         """Put all diagnostics together again."""
@@ -55,7 +55,7 @@ class DiagnosticsStore:
         found = (*misfits, *self.blocks, *self.stale, *self._status, *self.launches, *self.refused, *values)
         before, self.diagnostics = self.diagnostics, tuple(dict.fromkeys(self.inlined.shown(item) for item in found))
         if before != self.diagnostics:
-            self._log.follow(before, self.diagnostics)
+            self.log.follow(before, self.diagnostics)
 
     def read_status(self, compiled: CompiledGraph | None, *, fresh: bool) -> None:
         """Read the status words of the last launch.

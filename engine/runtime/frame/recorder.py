@@ -1,0 +1,112 @@
+"""The flight recorder: the times of the last frames, what happened in them, and why slow ones were slow.
+
+It is always on. A frame pays for a tuple of stamps; what a slow frame's time went to is found out only then.
+"""
+
+import gc
+import time
+from collections import deque
+from collections.abc import Callable, Collection
+
+from engine.profiling.recorder import LATEST_FRAMES, Stamps, frame_rows
+from engine.protocol.flight_record import BUDGET_NS, FlightRecord, RecordedUpdate, SlowFrame, Spent, SpentOn
+from engine.protocol.messages import UpdateLevel, UpdateRecord
+from engine.runtime.frame.profiler import Profiler
+from engine.runtime.update.updater import Updater
+
+_UPDATES, _SLOW_FRAMES, _COLLECTIONS = 200, 600, 32
+#: Parts of a slow frame that are shorter than this share of it are left out.
+_LEAST_SHARE = 0.05
+
+
+class FlightRecorder:
+    """Written by the engine's thread, without a lock; any thread may call `record`."""
+
+    def __init__(self, updates: Updater, profiler: Profiler) -> None:
+        self._updates, self._profiler = updates, profiler
+        self._frames: deque[tuple[int, ...]] = deque(maxlen=LATEST_FRAMES)
+        #: Records a frame; it has the fields of `Stamps`.
+        self.put: Callable[[tuple[int, ...]], None] = self._frames.append
+        self._noted: deque[RecordedUpdate] = deque(maxlen=_UPDATES)
+        self._slow: deque[SlowFrame] = deque(maxlen=_SLOW_FRAMES)
+        #: When collections of garbage began and ended, in any thread: all others wait meanwhile.
+        self._collections: deque[tuple[int, int]] = deque(maxlen=_COLLECTIONS)
+        self._collecting_ns = 0
+        #: How long after it was due a frame may end; later it is slow.
+        self.budget_ns = BUDGET_NS
+        gc.callbacks.append(self._collection)
+
+    def note(self, updates: tuple[UpdateRecord, ...]) -> None:
+        """Note the updates above HOT of the frame that was put last, and what it was spent on if it was slow."""
+        stamps = Stamps(*self._frames[-1])
+        self._noted.extend(RecordedUpdate(stamps.ended, update) for update in updates)
+        if stamps.ended - stamps.due > self.budget_ns:
+            self._slow.append(self._slow_frame(stamps, updates))
+
+    def record(self) -> FlightRecord:
+        """Return a copy of all that is held."""
+        # Each deque is copied by one step of the interpreter.
+        diagnostics, frames = tuple(self._updates.found.log.changes), tuple(self._frames)
+        updates, slow = tuple(self._noted), tuple(self._slow)
+        now_ns = time.perf_counter_ns()
+        return FlightRecord(now_ns, self.budget_ns, frame_rows(frames), updates, diagnostics, slow)
+
+    def close(self) -> None:
+        """Follow no more collections."""
+        gc.callbacks.remove(self._collection)
+
+    def _collection(self, phase: str, info: dict[str, int]) -> None:
+        now_ns = time.perf_counter_ns()
+        if phase == "start":
+            self._collecting_ns = now_ns
+        else:
+            self._collections.append((self._collecting_ns, now_ns))
+
+    def _slow_frame(self, stamps: Stamps, updates: tuple[UpdateRecord, ...]) -> SlowFrame:
+        times = divide(stamps, self._collections)
+        if measuring := self._measuring(stamps.began, times):
+            times[SpentOn.MEASURING] = measuring
+        total_ns = sum(times.values())
+        texts = {SpentOn.UPDATE: "; ".join(update.cause for update in updates)}
+        spent = [Spent(kind, time_ns, texts.get(kind, "")) for kind, time_ns in times.items()]
+        told = [each for each in spent if each.time_ns >= _LEAST_SHARE * total_ns]
+        told.sort(key=lambda each: each.time_ns, reverse=True)
+        if self._updates.preparing:
+            told.append(Spent(SpentOn.COMPILE, 0))
+        return SlowFrame(stamps.frame, stamps.began, total_ns, UpdateLevel(stamps.level), tuple(told))
+
+    def _measuring(self, began_ns: int, times: dict[SpentOn, int]) -> int:
+        """Return how long a frame was measured, and take that out of its launch and its wait for the device."""
+        cost_ns = self._profiler.cost_since(began_ns)
+        launch_ns = times.pop(SpentOn.LAUNCH, 0) if self._profiler.operations is not None else 0
+        device_ns = times.get(SpentOn.DEVICE, 0)
+        taken_ns = min(max(cost_ns - launch_ns, 0), device_ns)
+        if taken_ns:
+            times[SpentOn.DEVICE] = device_ns - taken_ns
+        return launch_ns + taken_ns
+
+
+def divide(stamps: Stamps, collections: Collection[tuple[int, int]] = ()) -> dict[SpentOn, int]:
+    """Return what the time of a frame since it was due was spent on, in nanoseconds.
+
+    Collections are taken out of the phases in which they happened.
+    """
+    _, _, due, began, waited, launching, launched, pictures, ended = stamps
+    after = pictures if pictures >= began else ended
+    if launching < began:
+        launching = launched = after
+    before = waited if waited >= began else launching
+    times: dict[SpentOn, int] = {}
+    for kind, begin, end in (
+        (SpentOn.LATE, due, began),
+        (SpentOn.UPDATE, began, before),
+        (SpentOn.DEVICE, before, launching),
+        (SpentOn.LAUNCH, launching, launched),
+        (SpentOn.DEVICE, launched, after),
+        (SpentOn.PICTURES, after, ended),
+    ):
+        collecting = sum(max(0, min(end, stop) - max(begin, start)) for start, stop in collections)
+        for spent_on, time_ns in ((kind, end - begin - collecting), (SpentOn.COLLECTION, collecting)):
+            if time_ns > 0:
+                times[spent_on] = times.get(spent_on, 0) + time_ns
+    return times

@@ -1,0 +1,239 @@
+"""The flight recorder tells what each frame did, and what the time of slow ones went to."""
+
+import gc
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine import Engine, Patch, UpdateLevel
+from engine.profiling.levels import ProfilingLevel
+from engine.profiling.recorder import Stamps
+from engine.protocol.flight_record import SlowFrame, SpentOn
+from engine.protocol.messages import Observe, SetFrameBudget, SetProfiling, SetRunning, Viewing
+from engine.protocol.pacing import Pacing
+from engine.runtime.frame.recorder import divide
+from tests.runtime.conftest import Kernels
+from tests.waiting import until
+
+#: No frame of these tests takes as long.
+NEVER = SetFrameBudget(2**62)
+
+
+@pytest.fixture
+def patch(kernels: Kernels) -> Patch:
+    """A counter, scaled, and a picture."""
+    patch = Patch()
+    count = patch.add("test_run.count", node_id="count")
+    patch.connect(count["out"], patch.add("test_run.scale", node_id="scale")["x"])
+    noise = patch.add("image.noise", node_id="noise", width=6, height=4)
+    patch.connect(noise["out"], patch.add("test_run.show", node_id="show")["image"])
+    return patch
+
+
+def last_slow(engine: Engine) -> SlowFrame:
+    return engine.flight_record().slow[-1]
+
+
+def spent_on(slow: SlowFrame) -> list[SpentOn]:
+    return [each.kind for each in slow.spent]
+
+
+def delay(owner: Any, name: str, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a method take longer."""
+    method: Callable[..., object] = getattr(owner, name)
+
+    def delayed(*arguments: object, **more: object) -> object:
+        time.sleep(seconds)
+        return method(*arguments, **more)
+
+    monkeypatch.setattr(owner, name, delayed)
+
+
+def test_each_frame_has_a_row_that_agrees_with_its_report(patch: Patch) -> None:
+    with Engine(patch, "host") as engine:
+        reports = [engine.step() for _ in range(5)]
+        record = engine.flight_record()
+    rows = record.frames
+    assert rows["frame"].tolist() == [0, 1, 2, 3, 4]
+    assert rows["whole"].tolist() == [report.frame_time_ns for report in reports]
+    assert rows["level"].tolist() == [report.update_level for report in reports]
+    assert (rows["before"] + rows["launch"] + rows["wait"] == rows["whole"]).all()
+    assert (rows["late"] == 0).all()
+    assert min(rows["before"].min(), rows["launch"].min(), rows["wait"].min()) > 0
+    assert record.now_ns > rows["began"][-1] + rows["whole"][-1]
+
+
+def test_updates_and_diagnostics_are_told_with_the_frame_of_their_time(patch: Patch) -> None:
+    with Engine(patch, "host") as engine:
+        for _ in range(3):
+            engine.step()
+        patch.disconnect(patch["scale"]["x"])
+        engine.step()
+        patch.connect(patch["count"]["out"], patch["scale"]["x"])
+        engine.step()
+        record = engine.flight_record()
+    assert [(each.update.level, each.update.frame) for each in record.updates] == [(UpdateLevel.COLD, 0)]
+    appeared, resolved = record.diagnostics
+    assert (appeared.appeared[0].node, appeared.resolved) == ("scale", ())
+    assert (resolved.appeared, resolved.resolved) == ((), appeared.appeared)
+    ends = (record.frames["began"] + record.frames["whole"]).tolist()
+    assert record.updates[0].at_ns == ends[0]
+    assert ends[2] < appeared.at_ns < ends[3] < resolved.at_ns < ends[4]
+
+
+def test_frames_of_a_paused_engine_are_not_told(patch: Patch) -> None:
+    with Engine(patch, "host") as engine:
+        engine.step()
+        engine.post(SetRunning(False))
+        engine.start()
+        until(lambda: not engine.core.running)
+        launches = engine.core.launches
+        patch.set("scale", factor=3.0)
+        until(lambda: engine.core.launches > launches)
+        assert engine.flight_record().frames["frame"].tolist() == [0]
+
+
+def test_a_frame_is_slow_that_takes_longer_than_the_budget(patch: Patch) -> None:
+    with Engine(patch, "host") as engine:
+        engine.post(NEVER)
+        engine.step()
+        assert engine.flight_record().slow == ()
+        engine.post(SetFrameBudget(0))
+        report = engine.step()
+        engine.post(NEVER)
+        engine.step()
+        record = engine.flight_record()
+    assert record.budget_ns == NEVER.budget_ns
+    assert [slow.frame for slow in record.slow] == [report.frame]
+    assert record.slow[0].total_ns == report.frame_time_ns
+
+
+def test_a_slow_frame_is_kept_longer_than_its_row(patch: Patch) -> None:
+    with Engine(patch, "host", profiling=ProfilingLevel.NONE) as engine:
+        engine.post(SetFrameBudget(0))
+        engine.step()
+        engine.post(NEVER)
+        for _ in range(605):
+            engine.step()
+        record = engine.flight_record()
+    assert record.frames["frame"].tolist() == list(range(6, 606))
+    assert [slow.frame for slow in record.slow] == [0]
+
+
+def test_what_a_slow_frame_was_spent_on(patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each phase in turn takes 30 ms, and is told first."""
+    with Engine(patch, "host", profiling=ProfilingLevel.NONE) as engine:
+        engine.post(SetFrameBudget(20_000_000))
+        engine.step()
+        core = engine.core
+        with monkeypatch.context() as slowed:
+            delay(core.in_flight, "synchronize", 0.03, slowed)
+            engine.step()
+        assert spent_on(last_slow(engine))[0] is SpentOn.DEVICE
+        with monkeypatch.context() as slowed:
+            delay(core.profiler, "launch", 0.03, slowed)
+            engine.step()
+        assert spent_on(last_slow(engine))[0] is SpentOn.LAUNCH
+        engine.post(Observe({"show": Viewing()}))
+        with monkeypatch.context() as slowed:
+            delay(core.previews, "take", 0.03, slowed)
+            engine.step()
+        assert spent_on(last_slow(engine))[0] is SpentOn.PICTURES
+        patch.set("noise", width=12)
+        with monkeypatch.context() as slowed:
+            delay(core.updates, "run", 0.03, slowed)
+            engine.step()
+        slow = last_slow(engine)
+        assert slow.spent[0].kind is SpentOn.UPDATE
+        assert "noise" in slow.spent[0].text
+        assert slow.level > UpdateLevel.HOT
+        begin = core.clock.begin
+
+        def collecting(*arguments: Any, **more: Any) -> None:
+            gc.collect()
+            begin(*arguments, **more)
+
+        engine.post(SetFrameBudget(0))
+        with monkeypatch.context() as slowed:
+            slowed.setattr(core.clock, "begin", collecting)
+            engine.step()
+        assert spent_on(last_slow(engine))[0] is SpentOn.COLLECTION
+
+
+def test_a_measured_frame_says_so(patch: Patch) -> None:
+    """At the deepest level every frame is measured."""
+    with Engine(patch, "host") as engine:
+        engine.step()
+        engine.post(SetProfiling(ProfilingLevel.DEEP_SYNC))
+        engine.post(SetFrameBudget(0))
+        for _ in range(5):
+            engine.step()
+        assert SpentOn.MEASURING in spent_on(last_slow(engine))
+
+
+def test_a_late_frame_is_slow(patch: Patch) -> None:
+    """The thread that runs the frames is held between two of them, so the next one begins too late."""
+    with Engine(patch, "host") as engine:
+        engine.post(SetFrameBudget(40_000_000))
+        engine.step()
+        engine.start(pacing=Pacing.fixed(100))
+        until(lambda: engine.core.clock.moment.frame > 3)
+        before = len(engine.flight_record().slow)
+        with engine.between_frames():
+            time.sleep(0.1)
+        until(lambda: len(engine.flight_record().slow) > before)
+        slow = engine.flight_record().slow[before]
+        assert slow.spent[0].kind is SpentOn.LATE
+        assert slow.total_ns >= 0.9 * slow.spent[0].time_ns
+        row = engine.flight_record().frames
+        assert row["late"].max() > 40_000_000
+
+
+STAMPS = st.lists(st.integers(0, 1000), min_size=5, max_size=5).map(sorted)
+
+
+@given(
+    STAMPS,
+    st.integers(1000, 3000),
+    st.tuples(st.booleans(), st.booleans(), st.booleans()),
+    st.lists(st.integers(-1100, 1100), max_size=8, unique=True).map(sorted),
+)
+def test_the_parts_of_a_frame_are_all_of_its_time(
+    stamps: list[int], due: int, happened: tuple[bool, bool, bool], collected: list[int]
+) -> None:
+    """Whatever happened in it: a wait for room, a launch, pictures, and collections that don't overlap."""
+    began = 2000
+    waited, launching, launched, pictures, ended = (began + stamp for stamp in stamps)
+    waits, launches, shows = happened
+    collections = [(began + start, began + stop) for start, stop in zip(collected[::2], collected[1::2], strict=False)]
+    at = Stamps(
+        frame=0,
+        level=0,
+        due=due,
+        began=began,
+        waited=waited if waits and launches else 3,
+        launching=launching if launches else 5,
+        launched=launched if launches else 7,
+        pictures=pictures if shows else 9,
+        ended=ended,
+    )
+    times = divide(at, collections)
+    assert all(time_ns > 0 for time_ns in times.values())
+    assert sum(times.values()) == ended - min(due, began)
+    assert (SpentOn.LAUNCH in times) <= launches
+    covered = np.zeros(4000, bool)
+    for start, stop in collections:
+        covered[start:stop] = True
+    assert times.get(SpentOn.COLLECTION, 0) == covered[min(due, began) : ended].sum()
+
+
+def test_the_collector_is_left_alone_when_the_engine_closes(patch: Patch) -> None:
+    before = list(gc.callbacks)
+    with Engine(patch, "host"):
+        assert len(gc.callbacks) == len(before) + 1
+    assert gc.callbacks == before
