@@ -1,0 +1,148 @@
+"""A profile as a hierarchy: composites and regions hold blocks, and blocks hold their kernels, fills and copies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import msgspec
+
+from engine.profiling.profile import SpanProfile
+
+
+class RowKind(StrEnum):
+    """What a row stands for."""
+
+    COMPOSITE = "composite"
+    REGION = "region"
+    BLOCK = "block"
+    OPERATION = "operation"  # a kernel, fill or copy; or what a region does in each turn
+    GRAPH = "graph"  # what the graph does for itself
+
+
+class Row(msgspec.Struct, frozen=True):
+    """A row of the hierarchy, in which frames of the same graph and level don't differ.
+
+    `key` belongs to this row only. `node` is the id of the block, region or composite, with those of the composites
+    around it, "" for the graph's own; `name` is an operation's, else "". What lies in the other branch of an IfElse has
+    the `branch` "else". `parent` is the number of the row around this one, -1 at the top, and `depth` says how many
+    are around it. The times of `spans`, indices into the profile's, add up to those of the row.
+    """
+
+    key: str
+    kind: RowKind
+    node: str
+    name: str
+    branch: str
+    parent: int
+    depth: int
+    spans: tuple[int, ...]
+
+
+class RowTimes(msgspec.Struct, frozen=True):
+    """The times of a row, in nanoseconds, with the meaning that they have in `SpanProfile`.
+
+    `turns` are those of the span that has most. `p99_ns` is None where several spans ran, whose percentiles tell
+    nothing of that of their sum. `share` is the part of the mean time of all rows at the top, from 0 to 1: it counts
+    work that runs side by side in full.
+    """
+
+    first_ns: int
+    last_ns: int
+    busy_ns: int
+    turns: int
+    mean_ns: int
+    p99_ns: int | None
+    share: float
+
+
+@dataclass
+class _Draft:
+    """A row while the spans are gathered; `inside` are the rows below it, by key."""
+
+    key: str
+    kind: RowKind
+    node: str
+    name: str = ""
+    branch: str = ""
+    spans: list[int] = field(default_factory=list)
+    inside: dict[str, _Draft] = field(default_factory=dict)
+
+    def counted(self) -> Iterator[int]:
+        """Give the spans whose times make up the row; a region's own span holds all that is inside it."""
+        yield from self.spans
+        if self.kind is RowKind.COMPOSITE:
+            for each in self.inside.values():
+                yield from each.counted()
+
+
+def rows(spans: Sequence[SpanProfile]) -> tuple[Row, ...]:
+    """Return the hierarchy of a profile's spans: each row after the one around it, in the order of the graph."""
+    regions = {span.node: (span.region, span.branch) for span in spans if span.is_region and span.node != span.region}
+    top, known = _Draft("", RowKind.GRAPH, ""), dict[str, _Draft]()
+
+    def draft(node: str, region: str, branch: str) -> _Draft:
+        """Return the row of a node, below its region or its composite, whichever lies in the other."""
+        found = known.get(node)
+        if found is None:
+            kind = RowKind.REGION if node in regions else RowKind.BLOCK if node else RowKind.GRAPH
+            composite, around = node.rpartition("/")[0], top
+            if region and (not composite or region.startswith(f"{composite}/")):
+                around = draft(region, *regions.get(region, ("", "")))
+            elif composite:
+                around = draft(composite, region, branch)
+                around.kind = RowKind.COMPOSITE
+            found = known[node] = around.inside[node] = _Draft(node, kind, node, branch=branch)
+        return found
+
+    for number, span in enumerate(spans):
+        is_within = bool(span.node) and span.node == span.region
+        found = draft(span.node, *(regions.get(span.node, ("", "")) if is_within else (span.region, span.branch)))
+        if not is_within:
+            found.spans.append(number)
+        if is_within or (span.operation >= 0 and not span.is_region):
+            key = f"{span.node}#{number}"
+            name = span.name or "each turn"
+            found.inside[key] = _Draft(
+                key, RowKind.OPERATION, span.node, name, span.branch if is_within else "", [number]
+            )
+    return tuple(_listed(top))
+
+
+def _listed(top: _Draft) -> list[Row]:
+    found: list[Row] = []
+
+    def add(draft: _Draft, parent: int, depth: int) -> None:
+        number = len(found)
+        spans = tuple(draft.counted())
+        found.append(Row(draft.key, draft.kind, draft.node, draft.name, draft.branch, parent, depth, spans))
+        for inner in draft.inside.values():
+            add(inner, number, depth + 1)
+
+    for each in top.inside.values():
+        add(each, -1, 0)
+    return found
+
+
+def row_times(found: Sequence[Row], spans: Sequence[SpanProfile]) -> list[RowTimes]:
+    """Return the times of each row of `rows`, from spans of any frame of the same graph and level."""
+    all_ns = sum(spans[number].mean_ns for row in found if row.parent < 0 for number in row.spans) or 1
+    times = []
+    for row in found:
+        own = [spans[number] for number in row.spans]
+        ran = [span for span in own if span.turns]
+        told = [span.p99_ns for span in own if span.p99_ns]
+        mean_ns = sum(span.mean_ns for span in own)
+        times.append(
+            RowTimes(
+                first_ns=min((span.first_ns for span in ran), default=0),
+                last_ns=max((span.last_ns for span in ran), default=0),
+                busy_ns=sum(span.busy_ns for span in ran),
+                turns=max((span.turns for span in ran), default=0),
+                mean_ns=mean_ns,
+                p99_ns=sum(told) if len(told) < 2 else None,
+                share=mean_ns / all_ns,
+            )
+        )
+    return times

@@ -1,0 +1,24 @@
+"""Spans of profiles for tests."""
+
+from engine.profiling.profile import SpanProfile
+
+
+def span(
+    node: str = "a",
+    name: str = "",
+    *,
+    region: str = "",
+    branch: str = "",
+    operation: int = -1,
+    first_ns: int = 0,
+    busy_ns: int = 10,
+    turns: int = 1,
+    mean_ns: int | None = None,
+    is_region: bool = False,
+    after: tuple[int, ...] = (),
+) -> SpanProfile:
+    """Return a span without pauses between its turns; the mean is that of this frame unless told."""
+    mean_ns = busy_ns if mean_ns is None else mean_ns
+    last_ns = first_ns + busy_ns
+    times = first_ns, last_ns, busy_ns, turns, mean_ns, mean_ns + 1
+    return SpanProfile(node, name, region, operation, *times, is_region=is_region, branch=branch, after=after)

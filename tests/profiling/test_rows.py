@@ -1,0 +1,102 @@
+"""The hierarchy of a profile: what is inside of what, and which times add up."""
+
+from pathlib import Path
+
+import pytest
+
+from engine import Engine, ProfilingLevel
+from engine.device.device import Device
+from engine.patch.files import load_patch
+from engine.profiling.rows import RowKind, row_times, rows
+from tests.profiling.spans import span
+
+EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
+
+SPANS = (
+    span("", "upload frame", operation=0),
+    span("mix/blur", "blur_x", operation=1, busy_ns=30),
+    span("mix/blur", "blur_y", operation=2, busy_ns=20),
+    span("loop", "begin_for", operation=3, busy_ns=2),
+    span("loop", "region for", operation=4, busy_ns=100, is_region=True),
+    span("loop", "turn_for", operation=5, busy_ns=6, turns=3, region="loop"),
+    span("mix/inner", "region if", operation=6, busy_ns=40, is_region=True),
+    span("mix/far/tone", "tone", operation=7, busy_ns=8, region="mix/inner", branch="else"),
+    span("glow/tone", "tone", operation=8, busy_ns=60, turns=3, region="loop"),
+    span("never", "never", operation=9, busy_ns=0, turns=0, mean_ns=5, region="loop"),
+)
+
+
+def test_regions_and_composites_hold_what_is_inside_them() -> None:
+    """Whichever lies in the other; the graph's own work is a row too, and a region's own work in each turn."""
+    found = rows(SPANS)
+    assert [("  " * row.depth + (row.name or row.node), str(row.kind), row.spans) for row in found] == [
+        ("", "graph", (0,)),
+        ("  upload frame", "operation", (0,)),
+        ("mix", "composite", (1, 2, 6)),
+        ("  mix/blur", "block", (1, 2)),
+        ("    blur_x", "operation", (1,)),
+        ("    blur_y", "operation", (2,)),
+        ("  mix/inner", "region", (6,)),
+        ("    mix/far", "composite", (7,)),
+        ("      mix/far/tone", "block", (7,)),
+        ("        tone", "operation", (7,)),
+        ("loop", "region", (3, 4)),
+        ("  begin_for", "operation", (3,)),
+        ("  turn_for", "operation", (5,)),
+        ("  glow", "composite", (8,)),
+        ("    glow/tone", "block", (8,)),
+        ("      tone", "operation", (8,)),
+        ("  never", "block", (9,)),
+        ("    never", "operation", (9,)),
+    ]
+    assert len({row.key for row in found}) == len(found)
+    assert [row.branch for row in found if row.node == "mix/far/tone" and not row.name] == ["else"]
+    for number, row in enumerate(found):
+        assert row.parent < number
+        assert row.depth == (found[row.parent].depth + 1 if row.parent >= 0 else 0)
+
+
+def test_times_of_rows_add_up() -> None:
+    """A region's own span holds what is inside it; shares of the top are 1; sums have no p99."""
+    found = rows(SPANS)
+    times = dict(
+        zip(
+            [row.name or row.node for row in found if row.kind is not RowKind.OPERATION],
+            (
+                time
+                for row, time in zip(found, row_times(found, SPANS), strict=True)
+                if row.kind is not RowKind.OPERATION
+            ),
+            strict=True,
+        )
+    )
+    assert (times["mix"].busy_ns, times["mix"].turns, times["mix"].p99_ns) == (90, 1, None)
+    assert (times["loop"].busy_ns, times["loop"].share) == (102, pytest.approx(102 / 202))
+    assert (times["glow"].busy_ns, times["glow"].turns, times["glow"].p99_ns) == (60, 3, 61)
+    assert (times["never"].busy_ns, times["never"].mean_ns, times["never"].p99_ns) == (0, 5, 6)
+    assert sum(times[name].share for name in ("", "mix", "loop")) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("level", [ProfilingLevel.PER_BLOCK, ProfilingLevel.PER_KERNEL])
+def test_rows_of_an_example_follow_its_regions(device: Device, level: ProfilingLevel) -> None:
+    """A drop in a branch in a loop; both levels tell the same blocks."""
+    with Engine(load_patch(EXAMPLES / "nested.loom"), device, profiling=level) as engine:
+        for _ in range(3):
+            engine.step()
+        spans = engine.core.profiler.profile().spans
+    found = [row for row in rows(spans) if row.kind not in (RowKind.OPERATION, RowKind.GRAPH)]
+    assert [(row.node, str(row.kind), row.depth) for row in found] == [
+        ("turns", "region", 0),
+        ("every", "block", 1),
+        ("rain", "region", 1),
+        ("drop", "block", 2),
+        ("step", "block", 1),
+        ("relief", "block", 0),
+        ("viewer", "block", 0),
+    ]
+
+
+def test_a_profile_without_spans_has_no_rows() -> None:
+    """At the summary level."""
+    assert rows(()) == ()
+    assert row_times((), ()) == []
