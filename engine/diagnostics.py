@@ -1,8 +1,9 @@
 """Diagnostics, which tell a person what is wrong, and the exceptions that Warploom raises."""
 
+import time
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import msgspec
 
@@ -77,6 +78,25 @@ class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
         where = f" {place}:" if place else ""
         remedy = f" ({self.remedy})" if self.remedy else ""
         return printable(f"{self.severity}:{where} {self.message}{remedy}")
+
+
+class Sighting(msgspec.Struct, frozen=True):
+    """When a diagnostic was found first and last, in seconds since the epoch, and how often.
+
+    What stays until somebody mends it is found once each time it comes up; what a frame finds, in each frame that was
+    looked at. With `is_fading`, frames no longer find it, and it is shown for a moment more.
+    """
+
+    first_s: float
+    last_s: float
+    count: int = 1
+    is_fading: bool = False
+
+    @classmethod
+    def now(cls) -> Self:
+        """Return the sighting of what was found now, for the first time."""
+        now_s = time.time()
+        return cls(now_s, now_s)
 
 
 def error(message: str, **place: str | int | None) -> Diagnostic:

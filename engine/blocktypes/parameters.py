@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from engine.descriptions.checks import shown
+from engine.device.device import Buffer
 from engine.diagnostics import PatchError
 
 
@@ -148,6 +149,8 @@ _INTERFACES = ("__array_interface__", "__cuda_array_interface__", "__dlpack__")
 def _to_external(value: Any) -> UserArray | None:
     if isinstance(value, UserArray):
         return value
+    if isinstance(value, Buffer):
+        return UserArray(value)
     # Looked up without running the array's code, which may raise; errors are reported when the array is used.
     shares = value is None or any(inspect.getattr_static(value, name, None) is not None for name in _INTERFACES)
     return UserArray(value) if shares else None

@@ -1,7 +1,7 @@
 """Arrays of other libraries, described so that a device can use their memory in place.
 
 An array may be numpy's or have `__array_interface__` (on the CPU), `__cuda_array_interface__` (on a GPU) or
-`__dlpack__` (either).
+`__dlpack__` (either). A `Buffer` of a device is one too.
 """
 
 import math
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from engine.device import dlpack
+from engine.device.device import Buffer
 from engine.device.dlpack import DlpackTensor
 from engine.diagnostics import DeviceError
 
@@ -61,6 +62,9 @@ def describe_external(array: object) -> ExternalArray:
     """
     if isinstance(array, np.ndarray):
         return _from_interface(array.__array_interface__, "cpu", array, array.dtype)
+    if isinstance(array, Buffer):
+        where = "cpu" if array.device.info.name == "host" else array.device.info.name
+        return ExternalArray(array.pointer, array.dtype, array.shape, None, False, where, array)
     interface = _attribute(array, "__cuda_array_interface__")
     if interface is not None:
         return _from_interface(interface, "cuda", array)

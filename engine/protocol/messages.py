@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from engine.diagnostics import Diagnostic, WarploomError
+from engine.diagnostics import Diagnostic, Sighting, WarploomError
 from engine.patch.changes import Change
 from engine.profiling.levels import ProfilingLevel
 from engine.protocol.pacing import Pacing
@@ -274,6 +274,8 @@ class FrameReport(msgspec.Struct, frozen=True, tag=True):
     in_flight: int = 1
     #: The engine has stopped, and its diagnostics say why; only a new engine goes on.
     failed: bool = False
+    #: When each of `diagnostics` was found, in the same order.
+    sightings: tuple[Sighting, ...] = ()
 
 
 class Probed(msgspec.Struct, frozen=True):

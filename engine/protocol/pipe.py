@@ -19,7 +19,7 @@ from engine.blocktypes.block import block_types
 from engine.catalogue.block_folders import block_folders
 from engine.catalogue.saved_files import SavedFiles
 from engine.device.device import DeviceInfo
-from engine.diagnostics import DeviceError, KernelError, PatchError, Source, WarploomError, error
+from engine.diagnostics import DeviceError, KernelError, PatchError, Sighting, Source, WarploomError, error
 from engine.logs import follow_level, log_again
 from engine.patch.document import Patch
 from engine.profiling.levels import ProfilingLevel
@@ -277,7 +277,14 @@ class PipeTransport:
         last = self._last or FrameReport(0, UpdateLevel.NONE, 0, {}, {}, EngineStatistics(self.info.name))
         diagnostics = (*last.diagnostics, told)
         self.outbox.put_report(
-            msgspec.structs.replace(last, running=False, preparing=False, failed=True, diagnostics=diagnostics)
+            msgspec.structs.replace(
+                last,
+                running=False,
+                preparing=False,
+                failed=True,
+                diagnostics=diagnostics,
+                sightings=(*last.sightings, Sighting.now()),
+            )
         )
         self.outbox.put_event(told)
 

@@ -99,7 +99,7 @@ class CudaEngine:
         """True when there is a reason for a frame: the engine plays, something changed, or something is under way."""
         if self.running or self.inbox or self.in_flight.count:
             return True
-        return self.updates.pending or self.previews.has_work
+        return self.updates.pending or self.previews.has_work or bool(self.updates.found.fading)
 
     def frame(self, *, free_running: bool = False, real_time: bool = False, due_ns: int | None = None) -> FrameReport:
         """Do one frame and return its report.
@@ -153,6 +153,8 @@ class CudaEngine:
             self.fail(told)
             problem.args = (f"node {told.node}: {told.message}" if told.node else told.message,)  # for who catches it
             raise
+        if self.updates.found.fading:
+            self.updates.found.fade()
         self._ended_ns = _now_ns()
         if not is_told:
             self._reporter.renew(level, self._ended_ns, now=by_hand)
@@ -175,8 +177,7 @@ class CudaEngine:
 
     def fail(self, diagnostic: Diagnostic) -> None:
         """Leave a last report that says why the engine has stopped, without using the device."""
-        diagnostics = (*self.updates.found.diagnostics, diagnostic)
-        self.outbox.put_report(self._reporter.last_report(self.clock.moment.frame, diagnostics))
+        self.outbox.put_report(self._reporter.last_report(self.clock.moment.frame, diagnostic))
         self._tell(diagnostic)
 
     def cancel(self) -> None:

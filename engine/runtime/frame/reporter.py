@@ -5,7 +5,7 @@ import time
 from collections.abc import Mapping
 
 from engine.blocktypes.value_blocks import Moment
-from engine.diagnostics import Diagnostic
+from engine.diagnostics import Diagnostic, Sighting
 from engine.figures import plural
 from engine.patch.changes import PortRef
 from engine.profiling.profile import Profile
@@ -105,6 +105,8 @@ class Reporter:
             self._hot_updates,
             launches,
             in_flight,
+            False,
+            updates.found.sightings,
         )
 
     def take_profile(self) -> Profile | None:
@@ -117,8 +119,10 @@ class Reporter:
         self._profiled_ns, self._profiled_frame = now_ns, self._profiler.frame
         return self._profiler.profile()
 
-    def last_report(self, frame: int, diagnostics: tuple[Diagnostic, ...]) -> FrameReport:
+    def last_report(self, frame: int, why: Diagnostic) -> FrameReport:
         """Return the report of an engine that has stopped, without using the device."""
+        found = self._updates.found
+        diagnostics = (*found.diagnostics, why)
         self._nodes.follow(self._updates.kernels, diagnostics)
         return FrameReport(
             frame=frame,
@@ -129,6 +133,7 @@ class Reporter:
             statistics=self.statistics,
             diagnostics=diagnostics,
             failed=True,
+            sightings=(*found.sightings, Sighting.now()),
         )
 
     def _tell_hot(self, now_ns: int) -> None:

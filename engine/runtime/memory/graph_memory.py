@@ -11,7 +11,7 @@ import numpy as np
 from engine.compiler.buffers import TRANSIENT, Lifetime, PlannedBuffer
 from engine.compiler.operations import FRAME, STATUS
 from engine.compiler.plan import Plan
-from engine.device.device import Device
+from engine.device.device import Buffer, Device
 from engine.device.protocol import Memory, MemoryPart, PinnedArray
 from engine.diagnostics import DeviceError, Diagnostic, GraphValidationError, Source, error
 from engine.figures import format_bytes
@@ -181,8 +181,14 @@ def _problems(plan: Plan, wanted: dict[PortRef, int], total: int, available: int
 
 def adopt(plan: Plan, device: Device, owner: PortRef) -> Memory:
     """Return the memory of the array that a block names for `owner`; GraphValidationError when it can't be used."""
+    array = plan.description.by_id[owner.node].description.externals[owner.port]
+    if isinstance(array.keep, Buffer) and array.keep.device is not device:
+        text = "buffer must be one of the engine's own device, got one of another engine, which may free it at any time"
+        remedy = "upload what it holds again: engine.device.upload(buffer.download())"
+        found = error(text, node=owner.node, port=owner.port, remedy=remedy, source=Source.ENGINE)
+        raise GraphValidationError([found])
     try:
-        return device.adopt(plan.description.by_id[owner.node].description.externals[owner.port])
+        return device.adopt(array)
     except DeviceError as problem:
         remedy = "give the block an array in memory of the device that runs the patch"
         raise GraphValidationError([error(str(problem), node=owner.node, port=owner.port, remedy=remedy)]) from problem

@@ -1,16 +1,15 @@
 """Diagnostics in the log: each when it comes up and when it is gone, and not while only its numbers change."""
 
 import logging
-import re
 import time
 from collections import deque
 from collections.abc import Sequence
 
 from engine.diagnostics import Diagnostic
 from engine.protocol.flight_record import RecordedDiagnostics
+from engine.runtime.report.sightings import Identity, identity
 
 _log = logging.getLogger(__name__)
-_NUMBERS = re.compile(r"[0-9][0-9.,]*")
 #: One that comes and goes is logged as often as this; in between it is a detail.
 AGAIN_S = 10.0
 _CHANGES = 200
@@ -27,13 +26,13 @@ class DiagnosticsLog:
     """Follows the diagnostics of one engine."""
 
     def __init__(self) -> None:
-        self._told_s: dict[tuple[object, ...], float] = {}
+        self._told_s: dict[Identity, float] = {}
         #: What has come up and gone lately.
         self.changes: deque[RecordedDiagnostics] = deque(maxlen=_CHANGES)
 
     def follow(self, before: Sequence[Diagnostic], now: Sequence[Diagnostic]) -> None:
         """Log the diagnostics that have come up and those that are gone."""
-        known, present = ({_what(item): item for item in items} for items in (before, now))
+        known, present = ({identity(item): item for item in items} for items in (before, now))
         now_s = time.monotonic()
         self._told_s = {what: told_s for what, told_s in self._told_s.items() if now_s - told_s < AGAIN_S}
         appeared = {what: item for what, item in present.items() if what not in known}
@@ -46,7 +45,3 @@ class DiagnosticsLog:
         if appeared or resolved:
             changes = tuple(appeared.values()), tuple(resolved.values())
             self.changes.append(RecordedDiagnostics(time.perf_counter_ns(), *changes))
-
-
-def _what(diagnostic: Diagnostic) -> tuple[object, ...]:
-    return diagnostic.severity, diagnostic.node, diagnostic.port, _NUMBERS.sub("", diagnostic.message)

@@ -1,7 +1,8 @@
 """The diagnostics store: everything that is wrong with the patch and its kernels now, by where it was found."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from engine.compiler.description import GraphDescription
@@ -12,29 +13,35 @@ from engine.compiler.operations import FusedEntry
 from engine.compiler.plan import Plan
 from engine.descriptions.entries import ParameterArgument, StatusKind
 from engine.device.protocol import GraphNode
-from engine.diagnostics import DeviceError, Diagnostic, KernelFault, LoopStopped, Mend, Source, error, warning
+from engine.diagnostics import DeviceError, Diagnostic, KernelFault, LoopStopped, Mend, Sighting, Source, error, warning
 from engine.patch.changes import PortRef
 from engine.runtime.memory.graph_memory import status_words
 from engine.runtime.model.context import CudaContext
 from engine.runtime.report.diagnostics_log import DiagnosticsLog
+from engine.runtime.report.sightings import Identity, Sightings, identity
 
 #: Times, states and numbers that a person reads change no faster than this while the engine runs freely.
 REPORT_INTERVAL_NS = 100_000_000
+#: What a frame has found is told for so long after the last frame that found it.
+FADE_NS = 3_000_000_000
 #: An append buffer that is fuller than this share of its capacity is about to overflow.
 NEARLY_FULL = 0.9
+_STATUS = "status words"
 
 
 class DiagnosticsStore:
     """Diagnostics by where they were found, and all together as `diagnostics`, a new tuple after each `tell`.
 
     `blocks` are errors of the patch, `stale` kernels whose newest version doesn't compile, `launches` advice on
-    launches, `refused` what a patch does only when it is trusted. `inlined` leads from blocks inside composites to the
-    patch's nodes.
+    launches, `refused` what a patch does only when it is trusted; all these stay until somebody mends them. What single
+    frames find comes by `follow_frame`. `inlined` leads from blocks inside composites to the patch's nodes.
     """
 
     def __init__(self, context: CudaContext) -> None:
         self._context = context
         self.diagnostics: tuple[Diagnostic, ...] = ()
+        #: When each of `diagnostics` was found.
+        self.sightings: tuple[Sighting, ...] = ()
         self.blocks: Sequence[Diagnostic] = ()
         self.stale: Sequence[Diagnostic] = ()
         self.launches: Sequence[Diagnostic] = ()
@@ -42,8 +49,12 @@ class DiagnosticsStore:
         self.inlined = Inlined(GraphDescription((), ()))
         #: The status words of the last launch, by buffer.
         self.status: dict[PortRef, int] = {}
-        self._status: list[Diagnostic] = []
-        self._status_told_ns = 0
+        #: What the last frames found, by what found it.
+        self._in_frames: dict[str, list[Diagnostic]] = {}
+        self._frames_told_ns = 0
+        #: What frames no longer find, and when it is no longer told.
+        self.fading: dict[Identity, tuple[Diagnostic, int]] = {}
+        self._sightings = Sightings()
         self._status_seen = b""
         self._status_plan: Plan | None = None
         self.log = DiagnosticsLog()
@@ -52,34 +63,66 @@ class DiagnosticsStore:
         """Put all diagnostics together again."""
         values = self._context.value_graph.diagnostics
         misfits = self._context.parameters.misfits_beside(values)
-        found = (*misfits, *self.blocks, *self.stale, *self._status, *self.launches, *self.refused, *values)
+        in_frames = chain(*self._in_frames.values(), (item for item, _ in self.fading.values()))
+        found = (*misfits, *self.blocks, *self.stale, *in_frames, *self.launches, *self.refused, *values)
         before, self.diagnostics = self.diagnostics, tuple(dict.fromkeys(self.inlined.shown(item) for item in found))
         if before != self.diagnostics:
             self.log.follow(before, self.diagnostics)
+        self.sightings = self._sightings.follow(self.diagnostics, self.fading)
+
+    def follow_frame(self, found_by: str, found: Iterable[Diagnostic], *, fresh: bool) -> None:
+        """Take what the last frame has found, such as a full buffer, in place of what the one before had.
+
+        What is no longer found fades. While the same is found, only numbers differ: these are told at an interval that
+        people can read. When `fresh`, all is told at once and nothing fades.
+        """
+        now, before = [self.inlined.shown(item) for item in found], self._in_frames.get(found_by, [])
+        if not (now or before or (fresh and self.fading)):
+            return
+        time_ns = time.perf_counter_ns()
+        here, earlier = ({identity(item): item for item in items} for items in (now, before))
+        for which in here:
+            self._sightings.found(which)
+            self.fading.pop(which, None)
+        is_other = here.keys() != earlier.keys() or bool(fresh and self.fading)
+        if fresh:
+            self.fading.clear()
+        else:
+            end_ns = time_ns + FADE_NS
+            self.fading |= {which: (item, end_ns) for which, item in earlier.items() if which not in here}
+        self._in_frames[found_by] = now
+        if not (fresh or is_other or time_ns - self._frames_told_ns >= REPORT_INTERVAL_NS):
+            return
+        self._frames_told_ns = time_ns
+        if is_other or not set(now) <= set(self.diagnostics):
+            self.tell()
+        else:
+            self.sightings = self._sightings.follow(self.diagnostics, self.fading)
+
+    def fade(self) -> None:
+        """Tell no longer what frames found a moment ago."""
+        now_ns = time.perf_counter_ns()
+        over = [which for which, (_, end_ns) in self.fading.items() if end_ns <= now_ns]
+        for which in over:
+            del self.fading[which]
+        if over:
+            self.tell()
 
     def read_status(self, compiled: CompiledGraph | None, *, fresh: bool) -> None:
-        """Read the status words of the last launch.
-
-        While they concern the same places, only their numbers differ: these are renewed at an interval that people can
-        read, or at once when `fresh`.
-        """
+        """Read the status words of the last launch."""
         told: list[Diagnostic] = []
+        is_other = self._status_plan is not (compiled.plan if compiled is not None else None)
         if compiled is not None and compiled.status is not None:
             plan, words = compiled.plan, compiled.status.array.tobytes()
-            if not self._status and self._status_seen == words and self._status_plan is plan:
+            told_before = self._in_frames.get(_STATUS) or (fresh and self.fading)
+            if not told_before and self._status_seen == words and not is_other:
                 return
             self._status_seen, self._status_plan = words, plan
             self.status = status_words(plan, compiled.status.array)
             told = status_diagnostics(plan, self.status, self._context.parameters.values)
         elif self.status:
-            self.status = {}  # of a graph that is gone
-        if told == self._status:
-            return
-        now, places = time.perf_counter_ns(), [(item.node, item.port) for item in told]
-        known = places == [(item.node, item.port) for item in self._status]
-        if fresh or not known or now - self._status_told_ns >= REPORT_INTERVAL_NS:
-            self._status, self._status_told_ns = told, now
-            self.tell()
+            self.status, self._status_plan = {}, None  # of a graph that is gone
+        self.follow_frame(_STATUS, told, fresh=fresh or is_other)
 
 
 def status_diagnostics(

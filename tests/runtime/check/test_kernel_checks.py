@@ -17,7 +17,7 @@ from engine.device.host import HostDevice
 from engine.device.host.modules.module import HostKernel
 from engine.device.occupancy import KernelResources, MultiprocessorLimits, occupancy
 from engine.device.protocol import GraphNode, LaunchConfig
-from engine.diagnostics import Severity
+from engine.diagnostics import Severity, Source
 from engine.runtime.check.kernel_checks import launch_advice, launch_warnings
 from tests.runtime.conftest import SCALE, Kernels
 
@@ -157,7 +157,7 @@ def test_a_warning_is_on_the_node_and_disappears_with_the_kernel(
     try:
         with Engine(patch, device=device) as engine:
             (problem,) = engine.step().diagnostics
-            assert (problem.node, problem.severity) == (scale.id, Severity.WARNING)
+            assert (problem.node, problem.severity, problem.source) == (scale.id, Severity.WARNING, Source.OCCUPANCY)
             assert problem.message.startswith("kernel scale uses 255 registers a thread")
             assert engine.read(scale["out"])[5] == 10
             registers["scale"] = 32

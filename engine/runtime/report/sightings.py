@@ -1,0 +1,54 @@
+"""When diagnostics were found, and how often; one that comes back soon is the same."""
+
+import re
+import time
+from collections.abc import Container, Iterable
+
+from msgspec.structs import replace
+
+from engine.diagnostics import Diagnostic, Sighting
+
+_NUMBERS = re.compile(r"[0-9][0-9.,]*")
+#: One that has been gone for so long is new when it comes back.
+REMEMBERED_S = 60.0
+#: What makes a diagnostic the same as an earlier one.
+Identity = tuple[object, ...]
+
+
+def identity(diagnostic: Diagnostic) -> Identity:
+    """Return what stays of a diagnostic while only its numbers change."""
+    return diagnostic.severity, diagnostic.node, diagnostic.port, _NUMBERS.sub("", diagnostic.message)
+
+
+class Sightings:
+    """The sightings of the diagnostics of one engine."""
+
+    def __init__(self) -> None:
+        self._known: dict[Identity, Sighting] = {}
+        self._present: set[Identity] = set()
+
+    def found(self, which: Identity) -> None:
+        """Count one that was found now."""
+        known, now_s = self._known.get(which), time.time()
+        if known is not None and now_s - known.last_s < REMEMBERED_S:
+            self._known[which] = Sighting(known.first_s, now_s, known.count + 1)
+        else:
+            self._known[which] = Sighting(now_s, now_s)
+        self._present.add(which)
+
+    def follow(self, diagnostics: Iterable[Diagnostic], fading: Container[Identity]) -> tuple[Sighting, ...]:
+        """Return the sightings of the present diagnostics, in their order; those that come up now are counted."""
+        present = list(map(identity, diagnostics))
+        for which in dict.fromkeys(present):
+            if which not in self._present:
+                self.found(which)
+        now_s = time.time()
+        for which in self._present.difference(present):
+            self._known[which] = replace(self._known[which], last_s=now_s)
+        oldest_s, self._present = now_s - REMEMBERED_S, set(present)
+        self._known = {
+            which: known for which, known in self._known.items() if which in self._present or known.last_s > oldest_s
+        }
+        return tuple(
+            replace(self._known[which], is_fading=True) if which in fading else self._known[which] for which in present
+        )
