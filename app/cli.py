@@ -159,6 +159,20 @@ def edit(**options: Any) -> int:
     is_flag=True,
     help="The patch's time follows the wall's; 60 frames a second if no --rate.",
 )
+@click.option(
+    "--record",
+    type=_PATH,
+    metavar="FILE",
+    help="Write what the flight recorder holds: FILE.json, or FILE.csv for the frames alone.",
+)
+@click.option(
+    "--budget",
+    "budget_ms",
+    type=click.FloatRange(min=0, max=1e9),
+    default=16.6,
+    metavar="MS",
+    help="The flight recorder tells what longer frames were spent on.",
+)
 @_fuse
 @click.option(
     "--plain-edges", is_flag=True, help="Let no kernel on a GPU begin before those that it waits for are complete."

@@ -21,7 +21,8 @@ from engine.patch.files import write_atomically
 from engine.patch.trust import asks_for_trust
 from engine.profiling.trace import chrome_trace
 from engine.protocol.client import Client
-from engine.protocol.messages import FrameReport
+from engine.protocol.flight_record import record_csv, record_json
+from engine.protocol.messages import FrameReport, SetFrameBudget
 from engine.protocol.pacing import Pacer, Pacing
 from engine.runtime.check.check_patch import check_patch, has_errors, plan_patch
 from engine.runtime.engine import open_engine
@@ -44,6 +45,8 @@ def run_headless(
     trust: bool,
     fuse: bool,
     plain_edges: bool,
+    record: Path | None,
+    budget_ms: float,
     result: RunResult,
 ) -> int:
     """Run a patch for some frames into `result`, and print it unless `as_json`; return the exit status.
@@ -53,6 +56,8 @@ def run_headless(
     """
     pacer = _make_pacer(step_s, rate, real_time)
     level = _profiling_level(profile)
+    if record is not None and record.suffix not in (".json", ".csv"):
+        raise click.BadParameter(f"--record must be a .json or .csv file, got {record}")
     opened = open_patch(patch, trust=trust)
     _apply_settings(opened, settings)
     if out is not None:
@@ -60,6 +65,7 @@ def run_headless(
     with open_engine(
         opened, device, engine, profiling=level, time_step_s=step_s, fuse=fuse, plain_edges=plain_edges
     ) as client:
+        client.post(SetFrameBudget(round(budget_ms * 1e6)))
         try:
             last = _run(client, frames, pacer, real_time, out, result, show_progress=not as_json)
         except DeviceError:
@@ -67,9 +73,14 @@ def run_headless(
             if told is not None and told.failed:  # it has the node that failed
                 result.last = told
             raise
+        finally:
+            if record is not None:
+                _write_record(client, record)
     _print_diagnostics(last.diagnostics)
     if not as_json:
         _print_tables(result, last)
+        if record is not None:
+            click.echo(f"wrote {record}")
     return 1 if has_errors(last.diagnostics) else 0
 
 
@@ -104,6 +115,11 @@ def _run(
                 pacer.wait(never)
         result.outputs = client.save_outputs(out)
     return report
+
+
+def _write_record(client: Client, path: Path) -> None:
+    record = client.flight_record()
+    _write("flight record", path, record_csv(record) if path.suffix == ".csv" else record_json(record).decode())
 
 
 def _require_trust(diagnostics: Iterable[Diagnostic]) -> None:

@@ -1,5 +1,7 @@
 """What the flight recorder tells: the last frames, what happened in them, and the slow ones of a longer time."""
 
+import csv
+import io
 from enum import StrEnum
 from typing import Any
 
@@ -76,3 +78,73 @@ class FlightRecord(msgspec.Struct, frozen=True):
     updates: tuple[RecordedUpdate, ...] = ()
     diagnostics: tuple[RecordedDiagnostics, ...] = ()
     slow: tuple[SlowFrame, ...] = ()
+
+
+def record_json(record: FlightRecord) -> bytes:
+    """Return a record as JSON; times are milliseconds, and those of events count from the begin of the first frame."""
+    origin_ns, ends = _origin(record), record.frames["began"] + record.frames["whole"]
+    frames = record.frames["frame"].tolist()
+
+    def frame_at(time_ns: int) -> int | None:
+        place = int(np.searchsorted(ends, time_ns))
+        return frames[place] if time_ns >= origin_ns and place < len(frames) else None
+
+    told = {
+        "budget_ms": _milliseconds(record.budget_ns),
+        "frames": [dict(zip(_COLUMNS, row, strict=True)) for row in _rows(record)],
+        "updates": [
+            {"at_ms": _milliseconds(each.at_ns - origin_ns), **msgspec.to_builtins(each.update)}
+            | {"level": each.update.level.name}
+            for each in record.updates
+        ],
+        "diagnostics": [
+            {"at_ms": _milliseconds(each.at_ns - origin_ns), "frame": frame_at(each.at_ns)}
+            | {"appeared": msgspec.to_builtins(each.appeared), "resolved": msgspec.to_builtins(each.resolved)}
+            for each in record.diagnostics
+        ],
+        "slow": [
+            {
+                "frame": slow.frame,
+                "at_ms": _milliseconds(slow.began_ns - origin_ns),
+                "total_ms": _milliseconds(slow.total_ns),
+                "update": slow.level.name,
+                "spent": [
+                    {"on": str(part.kind), "ms": _milliseconds(part.time_ns), "text": part.text} for part in slow.spent
+                ],
+            }
+            for slow in record.slow
+        ],
+    }
+    return msgspec.json.format(msgspec.json.encode(told))
+
+
+def record_csv(record: FlightRecord) -> str:
+    """Return the frames of a record as a table with a header; the last column says what slow ones were spent on."""
+    slow = {(each.frame, each.began_ns): each.spent for each in record.slow}
+    places = zip(record.frames["frame"].tolist(), record.frames["began"].tolist(), strict=True)
+    table = io.StringIO()
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow([*_COLUMNS, "spent"])
+    for place, row in zip(places, _rows(record), strict=True):
+        parts = "; ".join(f"{part.kind} {_milliseconds(part.time_ns)} ms" for part in slow.get(place, ()))
+        writer.writerow([*row, parts])
+    return table.getvalue()
+
+
+_COLUMNS = ("frame", "update", "at_ms", "late_ms", "whole_ms", "before_ms", "launch_ms", "wait_ms")
+
+
+def _rows(record: FlightRecord) -> list[tuple[Any, ...]]:
+    origin_ns = _origin(record)
+    return [
+        (frame, UpdateLevel(level).name, _milliseconds(began - origin_ns), *map(_milliseconds, times))
+        for frame, level, began, *times in record.frames.tolist()
+    ]
+
+
+def _origin(record: FlightRecord) -> int:
+    return int(record.frames["began"][0]) if len(record.frames) else record.now_ns
+
+
+def _milliseconds(time_ns: float) -> float:
+    return round(time_ns / 1e6, 4)

@@ -102,6 +102,35 @@ def test_particles_run_and_leave_a_picture(warploom: Warploom, tmp_path: Path) -
     assert picture.std() > 2
 
 
+def test_run_records_its_frames(warploom: Warploom, saxpy_file: Path, tmp_path: Path) -> None:
+    """The first frame, which builds, is slow by an update; other endings than .json and .csv are refused at once."""
+    words = (
+        "run",
+        saxpy_file,
+        "--device",
+        "host",
+        "--profile",
+        "none",
+        "--frames",
+        3,
+        "--budget",
+        0,
+        "--json",
+        "--record",
+    )
+    assert warploom(*words, tmp_path / "flight.json").status == 0
+    told = json.loads((tmp_path / "flight.json").read_text())
+    assert [(frame["frame"], frame["update"]) for frame in told["frames"]] == [(0, "COLD"), (1, "NONE"), (2, "NONE")]
+    assert [slow["frame"] for slow in told["slow"]] == [0, 1, 2]
+    assert told["slow"][0]["spent"][0]["on"] == "update"
+    there = warploom(*words, tmp_path / "flight.csv", "--engine", f"{sys.executable} -m app engine")
+    assert there.status == 0
+    assert len((tmp_path / "flight.csv").read_text().splitlines()) == 4
+    refused = warploom(*words, tmp_path / "flight.txt")
+    assert refused.status == 2
+    assert "--record must be a .json or .csv file" in refused.err
+
+
 def test_trace_times_every_kernel_in_every_frame(warploom: Warploom, saxpy_file: Path, tmp_path: Path) -> None:
     """Trace Event JSON: complete events in microseconds, each kernel within its frame."""
     result = warploom("trace", saxpy_file, "--device", "host", "--frames", 3, "--out", tmp_path / "trace.json")
