@@ -150,6 +150,7 @@ class CudaEngine:
         except DeviceError as problem:
             self.fault = problem
             told = fault_diagnostic(problem, self.updates.compiled, self.profiler.operations)
+            told = self.updates.found.inlined.shown(told)
             self.fail(told)
             problem.args = (f"node {told.node}: {told.message}" if told.node else told.message,)  # for who catches it
             raise

@@ -8,7 +8,7 @@ from typing import Any
 from engine.compiler.description import GraphDescription
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.fusion.fuse import node_of_line
-from engine.compiler.inlining import Inlined
+from engine.compiler.inlining import Inlined, owner
 from engine.compiler.operations import FusedEntry
 from engine.compiler.plan import Plan
 from engine.descriptions.entries import ParameterArgument, StatusKind
@@ -181,7 +181,7 @@ def fault_diagnostic(
     """Return the diagnostic of a device that failed while it ran `compiled`, or a copy with these `operations` by node.
 
     It names the node of a loop that was stopped, and that of a kernel that failed when only one node uses that kernel;
-    when several do, the message names them.
+    when several do, the message names them, and it is at the composite that holds them all, if there is one.
     """
     if isinstance(problem, LoopStopped) and compiled is not None:
         if operations is None:
@@ -200,9 +200,10 @@ def fault_diagnostic(
         return error(str(problem), remedy=remedy, mend=Mend.RESTART, source=Source.LAUNCH)
     nodes = _nodes_that_use(problem, compiled) if compiled is not None else []
     message = str(problem) if len(nodes) < 2 else f"{problem}; it belongs to one of {', '.join(nodes)}"
+    places = nodes if len(nodes) == 1 else {owner(node) for node in nodes}
     return error(
         message,
-        node=nodes[0] if len(nodes) == 1 else None,
+        node=next(iter(places)) if len(places) == 1 else None,
         remedy="mend the kernel or its inputs, then start the engine again",
         file=problem.source_file,
         line=problem.source_line,

@@ -8,10 +8,11 @@ import pytest
 import tests.runtime.small_blocks  # noqa: F401  # which defines block types
 from engine import Engine, Patch, ProfilingLevel, UpdateLevel
 from engine.api import Composite, CompositeBuilder, param
+from engine.diagnostics import KernelFault
 from engine.patch.changes import PortRef
 from engine.protocol.messages import NodeState
 from engine.runtime.check.check_patch import check_patch
-from tests.runtime.conftest import Kernels
+from tests.runtime.conftest import SCALE, Kernels
 
 
 @pytest.fixture
@@ -259,3 +260,21 @@ def test_a_composite_is_timed_as_a_whole(composites: None) -> None:
     with Engine(patch, device="host", profiling=ProfilingLevel.PER_BLOCK) as engine:
         report = engine.step()
         assert (report.nodes["thrice"].time_ns or 0) > 0
+
+
+@pytest.mark.parametrize("fuse", [True, False])
+def test_a_kernel_that_fails_inside_a_composite_is_an_error_of_the_composite(
+    composites: None, kernels: Kernels, fuse: bool
+) -> None:
+    """The message names the blocks inside that it may be."""
+    kernels.write("scale.cu", SCALE.replace("out[i] =", "out[i + (1 << 28)] ="))
+    patch = Patch()
+    thrice(patch)
+    with Engine(patch, device="host", fuse=fuse) as engine:
+        with pytest.raises(KernelFault):
+            engine.step()
+        report = engine.take_report()
+        assert report is not None
+        assert [item.node for item in report.diagnostics] == ["thrice"]
+        assert report.nodes["thrice"].state is NodeState.ERROR
+        assert "last" in report.nodes["thrice"].message
