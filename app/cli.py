@@ -142,6 +142,12 @@ def edit(**options: Any) -> int:
     metavar="LEVEL",
     help="none, summary, per-block, per-kernel, deep-async or deep-sync.",
 )
+@click.option(
+    "--profile-out",
+    type=_PATH,
+    metavar="FILE",
+    help="Write what was measured last to FILE.csv or FILE.json.",
+)
 @click.option("--out", type=_PATH, metavar="DIR", help="Save every output there.")
 @click.option(
     "--time-step",

@@ -9,9 +9,10 @@ from typing import Any
 import click
 import msgspec
 
-from app.console import make_console, make_table, progress
+from app.console import progress
 from app.documents.trust import open_patch
 from app.run_result import RunResult
+from app.run_table import print_result
 from engine import Patch, ProfilingLevel
 from engine.blocktypes.parameters import parse_text
 from engine.compiler.inspection import memory_svg, plan_dot, plan_svg, plan_text
@@ -19,6 +20,7 @@ from engine.compiler.plan import Plan
 from engine.diagnostics import DeviceError, Diagnostic, PatchError, WarploomError, printable
 from engine.patch.files import write_atomically
 from engine.patch.trust import asks_for_trust
+from engine.profiling.exports import profile_csv, profile_json
 from engine.profiling.trace import chrome_trace
 from engine.protocol.client import Client
 from engine.protocol.flight_record import record_csv, record_json
@@ -27,6 +29,9 @@ from engine.protocol.pacing import Pacer, Pacing
 from engine.runtime.check.check_patch import check_patch, has_errors, plan_patch
 from engine.runtime.engine import open_engine
 from engine.runtime.frame.clock import Clock
+
+#: What `--profile-out` writes, by the file's ending.
+_PROFILE_FORMS = {".csv": profile_csv, ".json": profile_json}
 
 
 def run_headless(
@@ -37,6 +42,7 @@ def run_headless(
     engine: str | None,
     settings: Sequence[str],
     profile: str,
+    profile_out: Path | None,
     out: Path | None,
     step_s: float,
     rate: float | None,
@@ -58,6 +64,10 @@ def run_headless(
     level = _profiling_level(profile)
     if record is not None and record.suffix not in (".json", ".csv"):
         raise click.BadParameter(f"--record must be a .json or .csv file, got {record}")
+    if profile_out is not None and profile_out.suffix not in _PROFILE_FORMS:
+        raise click.BadParameter(f"--profile-out must be a .json or .csv file, got {profile_out}")
+    if profile_out is not None and level is ProfilingLevel.NONE:
+        raise click.BadParameter("--profile-out needs a level that measures, got none; leave out --profile")
     opened = open_patch(patch, trust=trust)
     _apply_settings(opened, settings)
     if out is not None:
@@ -67,7 +77,7 @@ def run_headless(
     ) as client:
         client.post(SetFrameBudget(round(budget_ms * 1e6)))
         try:
-            last = _run(client, frames, pacer, real_time, out, result, show_progress=not as_json)
+            last = _run(client, frames, pacer, real_time, out, result, profiles=bool(level), show_progress=not as_json)
         except DeviceError:
             told = client.take_report()
             if told is not None and told.failed:  # it has the node that failed
@@ -78,9 +88,13 @@ def run_headless(
                 _write_record(client, record)
     _print_diagnostics(last.diagnostics)
     if not as_json:
-        _print_tables(result, last)
+        print_result(result, last)
         if record is not None:
             click.echo(f"wrote {record}")
+    if profile_out is not None and result.profile is not None:
+        _write("profile", profile_out, _PROFILE_FORMS[profile_out.suffix](result.profile))
+        if not as_json:
+            click.echo(f"wrote {profile_out}")
     return 1 if has_errors(last.diagnostics) else 0
 
 
@@ -92,6 +106,7 @@ def _run(
     out: Path | None,
     result: RunResult,
     *,
+    profiles: bool,
     show_progress: bool,
 ) -> FrameReport:
     """Run the frames, save the outputs, and return the last report; end early when a block doesn't compile."""
@@ -113,6 +128,7 @@ def _run(
             pacer.advance()
             if number + 1 < frames:
                 pacer.wait(never)
+        result.profile = client.profile() if profiles else None
         result.outputs = client.save_outputs(out)
     return report
 
@@ -226,26 +242,3 @@ def _print_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
     for item in diagnostics:
         place = f"{item.file}:{item.line}: " if item.file and item.line else ""
         click.echo(f"{printable(place)}{item}", err=True)
-
-
-def _print_tables(result: RunResult, last: FrameReport) -> None:
-    console = make_console()
-    table = make_table("node", "type", "state", "time", "kernels")
-    for column in table.columns[3:]:
-        column.justify = "right"
-    for node_id, node in last.nodes.items():
-        time = "" if node.time_ns is None else f"{node.time_ns / 1e6:.2f} ms"
-        kernels = str(node.kernels) if node.kernels or not node.fused_into else f"in {', '.join(node.fused_into)}"
-        table.add_row(node_id, node.type, str(node.state), time, kernels)
-    console.print(table)
-    summary = result.as_json()
-    times, levels = summary["frame_time_ms"], summary["update_levels"]
-    counts = ", ".join(f"{name} {count}" for name, count in levels.items())
-    console.print(
-        f"{result.frames} frames on {result.device}: {times['median']:.2f} ms a frame "
-        f"(p99 {times['p99']:.2f} ms); updates: {counts}",
-        soft_wrap=True,
-    )
-    for output in result.outputs:
-        if output.path:
-            console.print(f"wrote {output.path}", soft_wrap=True)

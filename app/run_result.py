@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from engine.profiling.exports import profile_object
 from engine.profiling.statistics import percentile
 
 if TYPE_CHECKING:
+    from engine.profiling.profile import Profile
     from engine.protocol.messages import FrameReport, Saved
 
 
@@ -20,6 +22,7 @@ class RunResult:
     def __init__(self) -> None:
         self.device: str | None = None
         self.last: FrameReport | None = None
+        self.profile: Profile | None = None
         self.outputs: list[Saved] = []
         self._times_ns = array("q")  # a run may have millions of frames
         self._levels: Counter[str] = Counter()
@@ -58,6 +61,7 @@ class RunResult:
                 }
                 for node_id, node in (self.last.nodes.items() if self.last else ())
             ],
+            "profile": None if self.profile is None else profile_object(self.profile),
             "outputs": [
                 {"node": o.node, "port": o.port, "dtype": o.dtype, "shape": list(o.shape), "path": o.path}
                 for o in self.outputs

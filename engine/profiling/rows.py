@@ -102,11 +102,9 @@ def rows(spans: Sequence[SpanProfile]) -> tuple[Row, ...]:
         if not is_within:
             found.spans.append(number)
         if is_within or (span.operation >= 0 and not span.is_region):
-            key = f"{span.node}#{number}"
+            key, branch = f"{span.node}#{number}", span.branch if is_within else ""
             name = span.name or "each turn"
-            found.inside[key] = _Draft(
-                key, RowKind.OPERATION, span.node, name, span.branch if is_within else "", [number]
-            )
+            found.inside[key] = _Draft(key, RowKind.OPERATION, span.node, name, branch, [number])
     return tuple(_listed(top))
 
 

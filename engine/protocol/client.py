@@ -83,6 +83,13 @@ class Client:
             raise _wrong("frames", "a whole number of at least 0", frames)
         return self._ask(questions.Trace(frames))
 
+    def profile(self) -> Profile:
+        """Return what the last measured frame cost, also if nobody observes profiles; see `engine.profiling.rows`.
+
+        It waits for the frame under way. Before a frame was measured, and at level NONE, it has no times.
+        """
+        return self._ask(questions.ReadProfile())
+
     def flight_record(self) -> FlightRecord:
         """Return the times of the last 600 frames, what happened in them, and slow frames with what took their time.
 

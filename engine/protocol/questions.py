@@ -9,6 +9,7 @@ import numpy as np
 from engine.device.device import DeviceInfo
 from engine.patch.changes import Change, PortRef
 from engine.profiling.levels import ProfilingLevel
+from engine.profiling.profile import Profile
 from engine.profiling.trace import TraceSlice
 from engine.protocol.flight_record import FlightRecord
 from engine.protocol.messages import EditCost, FrameReport, KernelFilesChanged, Saved, SetProfiling
@@ -48,6 +49,10 @@ class Trace(Question[list[TraceSlice]], frozen=True, tag=True):
     """Do some frames with every kernel timed."""
 
     frames: int
+
+
+class ReadProfile(Question[Profile], frozen=True, tag=True):
+    """Put together what the last measured frame cost."""
 
 
 class ReadRecorder(Question[FlightRecord], frozen=True, tag=True):
@@ -93,4 +98,6 @@ class Close(Question[None], frozen=True, tag=True):
     """Give everything back; nothing is answered after this."""
 
 
-AnyQuestion = Open | Step | Trace | ReadRecorder | Start | Stop | Read | SaveTo | WatchFiles | CostOf | Close
+AnyQuestion = (
+    Open | Step | Trace | ReadProfile | ReadRecorder | Start | Stop | Read | SaveTo | WatchFiles | CostOf | Close
+)

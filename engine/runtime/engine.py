@@ -20,6 +20,7 @@ from engine.patch.document import Patch
 from engine.patch.trust import SavePlace
 from engine.processes.pool import warm_up
 from engine.profiling.levels import ProfilingLevel
+from engine.profiling.profile import Profile
 from engine.profiling.trace import TraceSlice
 from engine.protocol import questions
 from engine.protocol.client import Client
@@ -155,6 +156,10 @@ class LocalEngine:
         with self.lock:
             return trace_frames(self.engine, question.frames)
 
+    def _read_profile(self, question: questions.ReadProfile) -> Profile:
+        with self.lock:
+            return self.engine.profiler.profile()
+
     def _read_recorder(self, question: questions.ReadRecorder) -> FlightRecord:
         return self.engine.recorder.record()
 
@@ -255,6 +260,7 @@ class LocalEngine:
 _ANSWERS: dict[type[Question[Any]], Callable[[LocalEngine, Any], Any]] = {
     questions.Step: LocalEngine._step,
     questions.Trace: LocalEngine._trace,
+    questions.ReadProfile: LocalEngine._read_profile,
     questions.ReadRecorder: LocalEngine._read_recorder,
     questions.Start: LocalEngine._start,
     questions.Stop: LocalEngine._stop,

@@ -59,17 +59,7 @@ def test_regions_and_composites_hold_what_is_inside_them() -> None:
 def test_times_of_rows_add_up() -> None:
     """A region's own span holds what is inside it; shares of the top are 1; sums have no p99."""
     found = rows(SPANS)
-    times = dict(
-        zip(
-            [row.name or row.node for row in found if row.kind is not RowKind.OPERATION],
-            (
-                time
-                for row, time in zip(found, row_times(found, SPANS), strict=True)
-                if row.kind is not RowKind.OPERATION
-            ),
-            strict=True,
-        )
-    )
+    times = {row.key: time for row, time in zip(found, row_times(found, SPANS), strict=True)}
     assert (times["mix"].busy_ns, times["mix"].turns, times["mix"].p99_ns) == (90, 1, None)
     assert (times["loop"].busy_ns, times["loop"].share) == (102, pytest.approx(102 / 202))
     assert (times["glow"].busy_ns, times["glow"].turns, times["glow"].p99_ns) == (60, 3, 61)

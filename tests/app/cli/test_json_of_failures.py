@@ -9,7 +9,8 @@ import pytest
 from tests.app.cli.cli_support import Warploom, edited
 
 RUN_KEYS = {
-    "device", "frames", "frame_time_ms", "first_frame_ms", "update_levels", "nodes", "outputs", "diagnostics",
+    "device", "frames", "frame_time_ms", "first_frame_ms", "update_levels", "nodes", "profile", "outputs",
+    "diagnostics",
 }  # fmt: skip
 
 

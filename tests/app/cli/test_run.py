@@ -148,6 +148,46 @@ def test_trace_times_every_kernel_in_every_frame(warploom: Warploom, saxpy_file:
         assert kernel["args"] == {"block": "saxpy", "grid": "(4, 1, 1)", "thread_block": "(256, 1, 1)"}
 
 
+@pytest.mark.parametrize("level", ["per-block", "per-kernel"])
+def test_run_prints_what_is_inside_of_regions(warploom: Warploom, level: str) -> None:
+    """A hierarchy with times and turns, the frame's critical path, and what measuring cost."""
+    result = warploom("run", "nested", "--device", "host", "--frames", 8, "--profile", level)
+    assert result.status == 0, result.err
+    lines = result.out.splitlines()
+    assert lines[0].split() == ["node", "type", "state", "now", "mean", "p99", "turns", "share", "kernels"]
+    blocks = [line for line in lines if "field." in line]
+    depth = {line.split()[0]: len(line) - len(line.lstrip()) for line in blocks}
+    assert depth == {"step": 2, "drop": 4}
+    assert any(line.startswith("critical path: ") and "turns (every > rain" in line for line in lines)
+    assert any(line.startswith("measuring: ") for line in lines)
+    assert ("wave_velocity" in result.out) is (level == "per-kernel")
+
+
+@pytest.mark.parametrize("level", ["per-block", "per-kernel"])
+def test_times_of_nodes_in_regions_are_theirs(warploom: Warploom, tmp_path: Path, level: str) -> None:
+    """A region's time holds that of all turns of the blocks inside it; the profile's rows say the same."""
+    words = ["run", "nested", "--device", "host", "--frames", 8, "--profile", level, "--json"]
+    found = warploom(*words, "--profile-out", tmp_path / "profile.json").json
+    times = {node["id"]: node["time_ms"] for node in found["nodes"]}
+    assert 0 < times["step"] <= times["turns"]
+    rows = {row["key"]: row for row in found["profile"]["rows"]}
+    for node in ("turns", "step", "rain", "relief"):
+        assert times[node] == pytest.approx(rows[node]["mean_ns"] / 1e6, abs=2e-4)
+    assert (rows["step"]["turns"], rows["step"]["parent"], rows["rain"]["parent"]) == (6, "turns", "turns")
+    assert json.loads((tmp_path / "profile.json").read_text()) == found["profile"]
+
+
+def test_a_profile_is_written_as_its_name_says(warploom: Warploom, saxpy_file: Path, tmp_path: Path) -> None:
+    """CSV or JSON; other names are refused before anything runs, and nothing is measured at level none."""
+    words = ["run", saxpy_file, "--device", "host", "--frames", 2, "--profile-out"]
+    assert warploom(*words, tmp_path / "p.csv").status == 0
+    assert (tmp_path / "p.csv").read_text().startswith("key,kind,node,")
+    wrong = warploom(*words, tmp_path / "p.txt")
+    assert wrong.status == 2 and "--profile-out must be a .json or .csv file" in wrong.err
+    none = warploom(*words, tmp_path / "none.json", "--profile", "none")
+    assert none.status == 2 and "--profile-out needs a level that measures, got none" in none.err
+
+
 def test_an_example_is_found_by_its_name_unless_a_file_has_that_name(
     warploom: Warploom, saxpy_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,6 +211,7 @@ def test_run_by_an_engine_in_another_process_gives_the_same(
         del told["frame_time_ms"], told["first_frame_ms"]
         for node in told["nodes"]:
             del node["time_ms"]
+        told["profile"] = [(row["key"], row["turns"]) for row in told["profile"]["rows"]]
     assert there == here
     wrong = warploom(*words, tmp_path, "--engine", "no-such-engine")
     assert wrong.status == 3

@@ -1,0 +1,106 @@
+"""What `warploom run` prints: a table of nodes as the profile nests them, the frame's times, and the files written."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from app.console import make_console, make_table
+from app.run_result import RunResult
+from engine.figures import format_time
+from engine.profiling.critical_path import critical_path
+from engine.profiling.profile import Profile, SpanProfile
+from engine.profiling.rows import Row, RowTimes, row_times, rows
+from engine.protocol.messages import FrameReport, NodeReport
+
+_NO_PROFILE = ("node", "type", "state", "kernels")
+_PROFILE = ("node", "type", "state", "now", "mean", "p99", "turns", "share", "kernels")
+#: How wide a table may be in a file or a pipe.
+_FILE_WIDTH = 160
+#: So many nodes of the critical path are named, in each region.
+_NAMED = 8
+
+
+def print_result(result: RunResult, last: FrameReport) -> None:
+    """Print what came of a run, whose last report is `last`."""
+    console, profile = make_console(), result.profile
+    if not console.is_terminal:
+        console.width = max(console.width, _FILE_WIDTH)
+    spans = profile.spans if profile is not None else ()
+    table = make_table(*(_PROFILE if spans else _NO_PROFILE))
+    table.collapse_padding = True
+    for column in table.columns:
+        column.no_wrap = column.header != "type"  # that one is cut where a terminal is narrow
+    for column in table.columns[3:]:
+        column.justify = "right"
+    found = rows(spans)
+    for row, times in zip(found, row_times(found, spans), strict=True):
+        table.add_row(*_cells(row, times, last.nodes))
+    shown = {row.node for row in found}
+    for node_id, node in sorted(last.nodes.items()):
+        if node_id not in shown:
+            unmeasured = [""] * 5 if spans else []
+            table.add_row(node_id, node.type, str(node.state), *unmeasured, _kernels_text(node))
+    console.print(table)
+    for line in _summary(result):
+        console.print(line, soft_wrap=True)
+
+
+def _cells(row: Row, times: RowTimes, nodes: Mapping[str, NodeReport]) -> Iterator[str]:
+    """Give the cells of a row of the profile."""
+    node = nodes.get(row.node) if not row.name else None
+    title = row.name or row.node.rpartition("/")[2] or "graph"
+    branch = " (otherwise)" if row.branch else ""
+    yield f"{'  ' * row.depth}{title}{branch}"
+    yield node.type if node is not None else "" if row.name else str(row.kind)
+    yield str(node.state) if node is not None else ""
+    yield format_time(times.busy_ns) if times.turns else "-"
+    yield format_time(times.mean_ns)
+    yield format_time(times.p99_ns) if times.p99_ns is not None else ""
+    yield f"{times.turns:,}"
+    yield f"{times.share:.1%}"
+    yield _kernels_text(node) if node is not None else ""
+
+
+def _kernels_text(node: NodeReport) -> str:
+    return str(node.kernels) if node.kernels or not node.fused_into else f"in {', '.join(node.fused_into)}"
+
+
+def _summary(result: RunResult) -> Iterator[str]:
+    summary = result.as_json()
+    times, levels = summary["frame_time_ms"], summary["update_levels"]
+    counts = ", ".join(f"{name} {count}" for name, count in levels.items())
+    yield (
+        f"{result.frames} frames on {result.device}: {times['median']:.2f} ms a frame "
+        f"(p99 {times['p99']:.2f} ms); updates: {counts}"
+    )
+    if result.profile is not None:
+        yield from profile_lines(result.profile)
+    for output in result.outputs:
+        if output.path:
+            yield f"wrote {output.path}"
+
+
+def path_text(spans: Sequence[SpanProfile], region: str = "") -> str:
+    """Return the nodes of a critical path, in brackets those inside of a region: "emit > loop (step > draw) > view"."""
+    nodes = list(dict.fromkeys(span.node for span in spans if span.region == region != span.node))
+    named = []
+    for node in nodes[:_NAMED]:
+        inside = path_text(spans, node)
+        named.append(f"{node} ({inside})" if inside else node)
+    more = [f"{len(nodes) - _NAMED} more"] if len(nodes) > _NAMED else []
+    return " > ".join(named + more)
+
+
+def profile_lines(profile: Profile) -> Iterator[str]:
+    """Give what a profile says of the whole frame: its times, its critical path, and what measuring costs."""
+    if profile.launch_ns is not None:
+        yield f"launch: {format_time(profile.launch_ns)} on the device, without measuring"
+    if profile.spans:
+        path = critical_path(profile.spans)
+        wall, busy = format_time(path.wall_ns), format_time(path.busy_ns)
+        yield f"frame {profile.frame}: {wall} from first to last, {busy} of work"
+        chain = path_text([profile.spans[number] for number in path.spans])
+        yield f"critical path: {format_time(path.length_ns)}, {chain}"
+    if profile.overhead is not None:
+        cost, every = format_time(profile.cost_ns), format_time(profile.every_ns)
+        yield f"measuring: {profile.overhead:.1%} of the time, {cost} every {every}"
+    elif profile.measured_ns is not None and profile.launch_ns is None:
+        yield f"measuring: in every frame, which then takes {format_time(profile.measured_ns)} on the device"

@@ -1,0 +1,53 @@
+"""Profiles as JSON and CSV."""
+
+import csv
+import io
+import json
+
+from engine.profiling.exports import profile_csv, profile_json, profile_object
+from engine.profiling.levels import ProfilingLevel
+from engine.profiling.profile import BufferStatistics, Profile
+from tests.profiling.spans import span
+
+SPANS = (
+    span("loop", "region for", operation=0, busy_ns=100, is_region=True),
+    span("glow/tone", 'to"ne, fast', operation=1, busy_ns=60, turns=3, region="loop"),
+    span("view", "view", operation=2, first_ns=10, busy_ns=30),
+)
+HELD = BufferStatistics(4, None, 2.5, 1, 0)
+PROFILE = Profile(7, ProfilingLevel.PER_KERNEL, 120, 150, 10, 200, SPANS, {"glow.out": HELD})
+
+
+def test_json_has_the_frame_its_rows_and_buffers() -> None:
+    """Each row says what is around it, whether it is critical, and what it has to spare."""
+    found = json.loads(profile_json(PROFILE))
+    rows = found.pop("rows")
+    assert found == {
+        "frame": 7, "level": "per-kernel", "launch_ns": 120, "measured_ns": 150, "cost_ns": 10, "every_ns": 200,
+        "overhead": 0.05, "wall_ns": 100, "busy_ns": 130, "critical_path_ns": 100,
+        "buffers": {"glow.out": {"numbers": 4, "minimum": None, "maximum": 2.5, "nans": 1, "infinities": 0}},
+    }  # fmt: skip
+    assert [(row["node"], row["name"], row["parent"], row["is_critical"], row["slack_ns"]) for row in rows] == [
+        ("loop", "", "", True, 0),
+        ("glow", "", "loop", True, 0),
+        ("glow/tone", "", "glow", True, 0),
+        ("glow/tone", 'to"ne, fast', "glow/tone", True, 0),
+        ("view", "", "", False, 70),
+        ("view", "view", "view", False, 70),
+    ]
+    assert (rows[3]["busy_ns"], rows[3]["turns"], rows[3]["p99_ns"]) == (60, 3, 61)
+
+
+def test_csv_has_the_same_rows() -> None:
+    """With a header; what is not known is empty."""
+    read = list(csv.DictReader(io.StringIO(profile_csv(PROFILE))))
+    rows = profile_object(PROFILE)["rows"]
+    wanted = [{key: "" if value is None else str(value) for key, value in row.items()} for row in rows]
+    assert read == wanted
+
+
+def test_a_profile_without_spans_has_no_rows() -> None:
+    """At the summary level there is a header only."""
+    whole = Profile(3, ProfilingLevel.SUMMARY, 120, None, 10, 200)
+    assert profile_object(whole)["rows"] == []
+    assert profile_csv(whole).count("\n") == 1
