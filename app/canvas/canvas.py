@@ -1,6 +1,6 @@
 """`Canvas`: the widget on which a person edits a patch."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QMargins, QPoint, QPointF, Qt, Signal
@@ -11,6 +11,7 @@ from app.canvas.block_search import BlockSearch, Goal
 from app.canvas.gestures.connection_edits import ConnectionEdits
 from app.canvas.gestures.slider_drag import SliderMove
 from app.canvas.graph_view import GraphView
+from app.canvas.heat_legend import HeatLegend
 from app.canvas.items.scene import GraphScene
 from app.canvas.mirror import Mirror
 from app.canvas.notice import EmptyHint, Notice
@@ -29,6 +30,7 @@ from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
 from engine.patch.files import SUFFIX
+from engine.profiling.profile import Profile
 from engine.protocol.messages import FrameReport
 
 _ARROWS = {Qt.Key.Key_Left: (-1, 0), Qt.Key.Key_Right: (1, 0), Qt.Key.Key_Up: (0, -1), Qt.Key.Key_Down: (0, 1)}
@@ -52,6 +54,8 @@ class Canvas(QWidget):
         self._patch: Patch | None = None
         #: How slow work is done.
         self.beside: Run = at_once
+        #: The profile of the last measured frame; asked for while a tooltip is shown.
+        self.profile: Callable[[], Profile | None] = lambda: None
         self._mirror: Mirror | None = None
         self._selected: list[str] = []
         self.scene = GraphScene(self)
@@ -64,7 +68,8 @@ class Canvas(QWidget):
         self.view.setAccessibleName("Patch")
         self.edits = SelectionEdits(self.scene, self.view.cursor_point, self)
         self.edits.refused.connect(self._refuse)
-        self._display = ReportDisplay(self.scene, self.view)
+        legend = HeatLegend(self)
+        self._display = ReportDisplay(self.scene, self.view, legend)
         self._nudges = 0
         self._notice = Notice(self)
         self._hint = EmptyHint()
@@ -78,6 +83,7 @@ class Canvas(QWidget):
         layout.addWidget(
             self._hint, 0, 0, Qt.AlignmentFlag.AlignCenter
         )  # not in the viewport, which moves its children
+        layout.addWidget(legend, 0, 0, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom)
         self.setFocusProxy(self.view)
         self.view.nodes_dropped.connect(self._move)
         self.view.files_dropped.connect(self._place_files)
@@ -119,6 +125,10 @@ class Canvas(QWidget):
     def show_report(self, report: FrameReport) -> None:
         """Show states and times of a frame, also in tooltips."""
         self._display.show_report(report)
+
+    def show_heat(self, shows: bool) -> None:
+        """Colour the nodes by their share of the frame from now on, or no longer."""
+        self._display.show_heat(shows)
 
     def fit(self) -> None:
         """Bring the whole patch into view."""
@@ -270,7 +280,7 @@ class Canvas(QWidget):
     # Events
 
     def _tooltip(self, hit: Hit) -> str:
-        return tooltip(self._patch, hit, self._display.report) if self._patch is not None else ""
+        return tooltip(self._patch, hit, self._display.report, self.profile()) if self._patch is not None else ""
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Edit by keyboard; shortcuts of the window come before these."""

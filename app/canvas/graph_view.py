@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, Qt, Signal
@@ -19,7 +20,7 @@ from PySide6.QtGui import (
     QPaintEvent,
     QPolygonF,
 )
-from PySide6.QtWidgets import QGraphicsView, QToolTip, QWidget
+from PySide6.QtWidgets import QGraphicsView, QWidget
 
 from app.canvas.drawing.background_painter import paint_background, paint_box, paint_cut
 from app.canvas.gestures.box_select import BoxSelect
@@ -36,7 +37,7 @@ from app.edits.regions import NodeDrop
 from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.view_models.tooltips import Hit
-from app.widgets.tooltip import as_html
+from app.widgets.tooltip import LiveTooltip
 from engine.patch.changes import Connection
 
 
@@ -74,6 +75,7 @@ class GraphView(ZoomableView):
         super().__init__(scene, parent)
         self._graph = scene
         self._describe = describe
+        self.tooltip = LiveTooltip(self.viewport())
         self._connecting = ConnectionGestures(self, scene, edits)
         self._slider_drag = SliderDrag(self, scene)
         self._box = BoxSelect(self, scene)
@@ -289,17 +291,22 @@ class GraphView(ZoomableView):
     # Tooltips and background
 
     def viewportEvent(self, event: QEvent) -> bool:
-        """Show a tooltip, whose text is made only now."""
+        """Show a tooltip, whose text is made from now on as long as the pointer stays there."""
         if event.type() == QEvent.Type.Enter:
             self.entered.emit()
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            self.cursor_position = event.pos()
             hit = self.hit(event.pos())
             if hit is None or self._connecting.is_on:
-                QToolTip.hideText()
+                self.tooltip.hide()
             else:
-                QToolTip.showText(event.globalPos(), as_html(self._describe(hit)), self.viewport())
+                self.tooltip.show(event.globalPos(), partial(self._describe_still, hit))
             return True
         return super().viewportEvent(event)
+
+    def _describe_still(self, hit: Hit) -> str:
+        """Return what is said of something as long as the pointer is on it."""
+        return self._describe(hit) if self.hit(self.cursor_position) == hit else ""
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint, and note how long it takes: live values are painted less often when painting is slow."""

@@ -1,12 +1,15 @@
-"""Shows the engine's reports on the nodes: states at once, times and values a few times a second, to be read."""
+"""Shows the engine's reports on the canvas: states at once, times and values a few times a second, to be read."""
 
 from PySide6.QtCore import QObject
 
 from app.canvas.drawing.node_painter import NEAR
+from app.canvas.drawing.size_label import SIZES_FROM
 from app.canvas.graph_view import GraphView
+from app.canvas.heat_legend import HeatLegend
 from app.canvas.items.scene import GraphScene
 from app.qt.throttle import Throttle
-from app.view_models.tooltips import time_text
+from app.view_models.heat import degree_of, legend_text
+from app.view_models.tooltips import size_text, time_text
 from engine.protocol.messages import FrameReport, NodeState
 
 _BADGE_INTERVAL_MS = 200
@@ -18,12 +21,14 @@ _SLOWEST_VALUES_MS = 500
 class ReportDisplay(QObject):
     """Takes every report and keeps the newest as `report`."""
 
-    def __init__(self, scene: GraphScene, view: GraphView) -> None:
+    def __init__(self, scene: GraphScene, view: GraphView, legend: HeatLegend) -> None:
         super().__init__(view)
         self._scene = scene
         self._view = view
+        self._legend = legend
+        self._shows_heat = False
         self.report: FrameReport | None = None
-        self._badges = Throttle(self._show_badges, _BADGE_INTERVAL_MS, self)
+        self._badges = Throttle(self._show_measured, _BADGE_INTERVAL_MS, self)
         self._values = Throttle(self._show_values, _VALUE_INTERVAL_MS, self)
 
     def show_report(self, report: FrameReport) -> None:
@@ -40,6 +45,12 @@ class ReportDisplay(QObject):
         self.report = None
         self._badges.stop()
         self._values.stop()
+        self._legend.show_text("")
+
+    def show_heat(self, shows: bool) -> None:
+        """Colour the nodes by their share of the frame from now on, or no longer."""
+        self._shows_heat = shows
+        self._show_measured()
 
     def _show_states(self, report: FrameReport) -> None:
         for node_id, view in self._scene.nodes.items():
@@ -48,14 +59,27 @@ class ReportDisplay(QObject):
             if state is not view.appearance.state:
                 view.show_appearance(state=state)
 
-    def _show_badges(self) -> None:
-        assert self.report is not None
+    def _show_measured(self) -> None:
+        """Show times, heat and sizes where they changed."""
+        report = self.report
+        self._legend.show_text(legend_text(report) if self._shows_heat else "")
+        if report is None:
+            return
         seen = self._view.zoom >= NEAR
         for node_id, view in self._scene.nodes.items():
-            found = self.report.nodes.get(node_id)
+            found = report.nodes.get(node_id)
             badge = time_text(found.time_ns, found.share) if found and found.time_ns is not None else ""
-            if badge != view.appearance.badge:
-                view.show_badge(badge, seen=seen)
+            degree = degree_of(found, report.statistics) if self._shows_heat else None
+            shown = view.appearance
+            if badge != shown.badge or degree != shown.degree:
+                view.show_measured(badge, degree, seen=seen)
+        seen = self._view.zoom >= SIZES_FROM
+        for connection, line in self._scene.connections.items():
+            key = str(connection.source)
+            buffer = report.buffers.get(key)
+            size = size_text(buffer, report.counts.get(key)) if buffer is not None else ""
+            if size != line.size:
+                line.show_size(size, seen=seen)
 
     def _show_values(self) -> None:
         """Repaint the numbers that changed and can be seen; others are painted when they come into view."""

@@ -54,6 +54,7 @@ class CommandWindow(Protocol):
     def show_shortcuts(self) -> None: ...
     def show_about(self) -> None: ...
     def set_theme(self, name: str) -> None: ...
+    def toggle_heat(self) -> None: ...
 
 
 def make_commands(window: CommandWindow) -> list[Command]:
@@ -141,6 +142,15 @@ def make_commands(window: CommandWindow) -> list[Command]:
         Command("shortcuts", "Shortcuts and &gestures", window.show_shortcuts, keys=("Ctrl+/",)),
         Command("about", "&About Warploom", window.show_about),
         *(_theme(window, name) for name in ("dark", "light")),
+        Command(
+            "heat",
+            "&Heat map",
+            window.toggle_heat,
+            keys=("H",),
+            help="Colour each block by its share of the frame",
+            checked=window.state.shows_heat,
+            canvas_only=True,
+        ),
     ]
     commands.append(
         Command(
@@ -191,7 +201,7 @@ MENUS = (
     Menu(
         "&View",
         (
-            *("fit", "fit_selection", None),
+            *("fit", "fit_selection", None, "heat", None),
             Menu("&Theme", ("theme_dark", "theme_light")),
             None,
             Menu("&Viewers", id="viewers"),

@@ -17,6 +17,8 @@ class UserState(msgspec.Struct):
 
     recent: list[str] = []
     theme: str = "dark"
+    #: Nodes are coloured by their share of the frame.
+    shows_heat: bool = False
     geometry: bytes = b""
     layout: bytes = b""
     #: Names of the docks that the person closed.

@@ -31,6 +31,8 @@ class Colours:
     warning: str
     error: str
     running: str
+    #: Of a node that takes the whole frame; text stays legible on it.
+    heat: str
     #: Lightness and saturation (0..1) of category tints on the canvas; the hue is the category's own.
     tint: tuple[float, float]
 
@@ -58,6 +60,7 @@ DARK = Colours(
     warning="#f0a03c",
     error="#f0605a",
     running="#4fb874",
+    heat="#8440bd",
     tint=(0.30, 0.22),
 )
 
@@ -79,6 +82,7 @@ LIGHT = Colours(
     warning="#a85a00",
     error="#c4281f",
     running="#1f7a43",
+    heat="#a97be0",
     tint=(0.80, 0.30),
 )
 
@@ -143,6 +147,11 @@ def mix(a: str, b: str, amount: float) -> str:
     """Return `a` moved towards `b`: all of `a` at 0, all of `b` at 1."""
     red, green, blue = (x + (y - x) * amount for x, y in zip(_rgb(a), _rgb(b), strict=True))
     return _hex((red, green, blue))
+
+
+def heat_colour(heat: float, theme: Colours) -> str:
+    """Return the colour of a node by its heat, from 0 to 1: one hue, further from the canvas the hotter it is."""
+    return mix(theme.node, theme.heat, heat)
 
 
 def _rgb(colour: str) -> tuple[float, float, float]:

@@ -42,6 +42,8 @@ def tooltip(patch: Patch, hit: Hit, report: FrameReport | None, profile: Profile
 
     `profile` is that of the last measured frame, when the profiling level tells one.
     """
+    if report is None or (profile is not None and profile.level is not report.statistics.profiling):
+        profile = None  # of another level, which was measured before
     match hit:
         case PortRef():
             return port_tooltip(patch, hit, report, profile)
@@ -245,6 +247,13 @@ def buffer_text(buffer: BufferReport, *, with_allocated: bool = True) -> str:
     elif with_allocated and buffer.allocated_bytes != buffer.size_bytes:
         text += f" ({format_bytes(buffer.allocated_bytes)} allocated)"
     return text
+
+
+def size_text(buffer: BufferReport, count: int | None) -> str:
+    """Return a connection's label: bytes, or how full an append buffer is; "" when nothing is stored."""
+    if buffer.lifetime == "fused":
+        return ""
+    return format_bytes(buffer.size_bytes) if count is None else f"{count:,} of {buffer.shape[0]:,}"
 
 
 def time_text(time_ns: int, share: float | None = None) -> str:

@@ -1,16 +1,19 @@
 """The engine's badge: device, launched frames per second and frame time; more in its tooltip."""
 
 import time
+from collections.abc import Callable
 
-from PySide6.QtCore import QMargins, QPointF, Qt, QTimer
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtCore import QEvent, QMargins, QPointF, Qt, QTimer
+from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
 
 from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.view_models.profile_texts import engine_text
 from app.widgets.frame_rate import FrameRate
+from app.widgets.tooltip import LiveTooltip
 from engine.figures import format_rate, format_time
+from engine.profiling.profile import Profile
 from engine.protocol.messages import FrameReport
 
 _SILENCE_S = 2.0  # without a report, after which the badge says so
@@ -51,6 +54,10 @@ class EngineBadge(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("engineBadge")
+        self.tooltip = LiveTooltip(self)
+        #: The profile of the last measured frame; asked for while the tooltip is shown.
+        self.profile: Callable[[], Profile | None] = lambda: None
+        self._report: FrameReport | None = None
         self.label = QLabel(objectName="figures", alignment=Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         layout = QHBoxLayout(self, contentsMargins=QMargins(24, 0, 12, 0))
         layout.addWidget(self.label)
@@ -72,12 +79,13 @@ class EngineBadge(QWidget):
         self._drawn_s = 0.0
         self.label.setMinimumWidth(0)
         self._silence.stop()
+        self._report = None
         self._show(None, None)
 
     def show_report(self, report: FrameReport) -> None:
         """Take a report; the figures are drawn four times a second, a change of state at once."""
         now_s = time.monotonic()
-        self._reported_s = now_s
+        self._reported_s, self._report = now_s, report
         self._rate.add(report.launches, now_s)
         if report.launches != self._launches or report.preparing or not report.running:
             self._launched_s = now_s
@@ -90,6 +98,13 @@ class EngineBadge(QWidget):
         self._drawn_s = now_s
         is_still = now_s - self._launched_s > _STILL_S
         self._show(report, 0.0 if is_still else self._rate.per_second(now_s))
+
+    def event(self, event: QEvent) -> bool:
+        """Show the tooltip, whose text is made from now on as long as the pointer stays."""
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            self.tooltip.show(event.globalPos(), lambda: engine_text(self._report, self.profile()))
+            return True
+        return super().event(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the dot."""
@@ -113,6 +128,5 @@ class EngineBadge(QWidget):
         self.label.setText(badge_text(report, per_second, self._time_ns))
         # It never gets narrower: the toolbar would make room for the next longer line too late.
         self.label.setMinimumWidth(max(self.label.minimumWidth(), self.label.sizeHint().width()))
-        self.setToolTip(engine_text(report, None))
         self.setAccessibleName(f"Engine: {self.label.text()}")
         self.update()

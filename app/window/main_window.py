@@ -114,6 +114,7 @@ class MainWindow(QMainWindow):
         restore(self, self.docks, self.state)
         self._show_recent()
         self.set_theme(self.state.theme)
+        self.canvas.show_heat(self.state.shows_heat)
         self._on_replaced()
 
     # Commands that concern the window itself
@@ -189,6 +190,11 @@ class MainWindow(QMainWindow):
         self.inspector.show_nodes(self.inspector.nodes)
         self.help.refresh()
         self.transport.refresh()
+
+    def toggle_heat(self) -> None:
+        """Colour nodes by their share of the frame, or no longer."""
+        self.state.shows_heat = not self.state.shows_heat
+        self.canvas.show_heat(self.state.shows_heat)
 
     def show_shortcuts(self) -> None:
         """List the commands that have keys."""

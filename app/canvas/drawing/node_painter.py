@@ -17,9 +17,10 @@ from app.canvas.drawing.node_layout import (
     value_width,
 )
 from app.canvas.drawing.shapes import CIRCLE_RADIUS, OUTLINES, on_screen, paint_text, qcolor
-from app.theme.colours import Colours, category_tint, mix
+from app.theme.colours import Colours, category_tint, heat_colour, mix
 from app.theme.fonts import BODY, FAR, SMALL, ui_font
 from app.theme.port_style import PORT_STYLES, PortKind, Shape
+from app.view_models.heat import DEGREES
 from app.view_models.node_view_model import NodeViewModel, PortViewModel, SliderViewModel
 from engine.protocol.messages import NodeState
 
@@ -27,7 +28,7 @@ _TRACK, _HANDLE = 4.0, 5.0
 #: Below this zoom port names and badges are hidden and titles are large; below the next, titles are hidden as well.
 NEAR, MIDDLE = 0.4, 0.28
 #: Zoomed out, text grows until its small size has so many pixels, at most by this factor: more has no room.
-_LEGIBLE, _MOST_GROWTH = 8.5, 1.5
+_LEGIBLE, MOST_GROWTH = 8.5, 1.5
 #: Size of large titles on nodes that are too narrow for the usual size.
 FAR_NARROW = 16
 #: Of the strip above a node where its time stands when the title bar has no room, and what a selection takes of it.
@@ -47,6 +48,8 @@ class NodeAppearance:
 
     state: NodeState = NodeState.OK
     badge: str = ""
+    #: How much of the frame it takes, from 0 to DEGREES; None while no heat map is shown.
+    degree: int | None = None
     selected: bool = False
     #: (name, is_input) of the ports that something is connected to, and of the one under the pointer.
     connected: frozenset[tuple[str, bool]] = frozenset()
@@ -70,7 +73,8 @@ def paint_node(
     """Paint a node at the origin; `scale` is the zoom, 1 at 100 %."""
     is_out = appearance.fitting is not None and not appearance.fitting
     fade = 0.65 if is_out else _FADES.get(appearance.state, 0.0)
-    _paint_body(painter, model, layout, theme, scale, fade)
+    heat = appearance.degree / DEGREES if appearance.degree is not None else None
+    _paint_body(painter, model, layout, heat, theme, scale, fade)
     _paint_border(painter, model, layout, appearance, theme, scale)
     if scale >= MIDDLE:
         ink = mix(theme.text, theme.canvas, fade)
@@ -87,14 +91,21 @@ def paint_node(
 
 
 def _paint_body(
-    painter: QPainter, model: NodeViewModel, layout: NodeLayout, theme: Colours, scale: float, fade: float
+    painter: QPainter,
+    model: NodeViewModel,
+    layout: NodeLayout,
+    heat: float | None,
+    theme: Colours,
+    scale: float,
+    fade: float,
 ) -> None:
     tint = theme.control if model.missing else category_tint(model.category, theme)
-    tint, body = mix(tint, theme.canvas, fade), mix(body_colour(model, theme), theme.canvas, fade)
+    body = body_colour(model, theme) if heat is None else heat_colour(heat, theme)
+    tint, body = mix(tint, theme.canvas, fade), mix(body, theme.canvas, fade)
     radius = _radius(model)
     painter.setPen(Qt.PenStyle.NoPen)
     if scale < NEAR:
-        painter.setBrush(qcolor(mix(tint, theme.text, 0.06)))
+        painter.setBrush(qcolor(mix(tint, theme.text, 0.06) if heat is None else body))
         painter.drawRoundedRect(layout.body, radius, radius)
         return
     painter.setBrush(qcolor(body))
@@ -175,7 +186,7 @@ def badge_colour(category: str, theme: Colours, ink: str) -> str:
 
 def text_growth(scale: float) -> float:
     """Return by how much text on nodes is larger than at 100 %, so that it can be read at a zoom."""
-    return min(max(_LEGIBLE / (SMALL * scale), 1.0), _MOST_GROWTH)
+    return min(max(_LEGIBLE / (SMALL * scale), 1.0), MOST_GROWTH)
 
 
 def _paint_state_mark(painter: QPainter, corner: QPointF, state: NodeState, theme: Colours, size: float) -> None:
@@ -229,19 +240,20 @@ def _paint_ports(
             painter.setOpacity(1.0 if fits else 0.25)
             if scale >= NEAR and not (model.slider is not None and port is model.outputs[0]):
                 shared = bool(layout.inputs and layout.outputs)
-                _paint_port_name(painter, port, centre, layout.width / 2 if shared else layout.width, theme, scale)
+                most = layout.width / 2 if shared else layout.width
+                _paint_port_name(painter, port, centre, most, port_ink(port, appearance.degree, theme), scale)
             _paint_port(painter, port, centre, appearance, theme)
     painter.setOpacity(1.0)
 
 
 def _paint_port_name(
-    painter: QPainter, port: PortViewModel, centre: QPointF, most: float, theme: Colours, scale: float
+    painter: QPainter, port: PortViewModel, centre: QPointF, most: float, ink: str, scale: float
 ) -> None:
     """Paint a port's name; grown text is cut off where it would reach the names on the node's other side."""
     growth = text_growth(scale)
     font = ui_font(round(SMALL * growth))
     painter.setFont(font)
-    painter.setPen(qcolor(theme.warning if port.dangling else theme.text_faint if port.optional else theme.text_dim))
+    painter.setPen(qcolor(ink))
     metrics, name = QFontMetricsF(font), port.name
     if growth > 1.0 and port.live is None:
         name = metrics.elidedText(name, Qt.TextElideMode.ElideRight, most - PORT_TEXT)
@@ -250,6 +262,13 @@ def _paint_port_name(
     if port.live is not None and not port.is_input:
         left -= value_width() + VALUE_GAP
     painter.drawText(QRectF(left, centre.y() - ROW / 2, width, ROW), Qt.AlignmentFlag.AlignVCenter, name)
+
+
+def port_ink(port: PortViewModel, degree: int | None, theme: Colours) -> str:
+    """Return the colour of a port's name: quieter than a title, but not on a hot node."""
+    if port.dangling:
+        return theme.warning
+    return mix(theme.text_faint if port.optional else theme.text_dim, theme.text, (degree or 0) / DEGREES)
 
 
 def _paint_port(

@@ -23,6 +23,7 @@ from PySide6.QtWidgets import QGraphicsItem, QGraphicsPathItem, QStyleOptionGrap
 from app.canvas.drawing.node_layout import layout, painted_area
 from app.canvas.drawing.node_painter import ABOVE, NEAR, NodeAppearance, paint_node
 from app.canvas.drawing.shapes import connection_path, on_screen, qcolor
+from app.canvas.drawing.size_label import has_room, label_area, paint_label
 from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.theme.port_style import PORT_STYLES
@@ -112,6 +113,10 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
         self._output_port: PortView | None = None
         self._is_hovered = False
         self._shape: QPainterPath | None = None
+        self._ends, self._middle = (QPointF(), QPointF()), QPointF()
+        self._area = QRectF()
+        #: The size of what flows, in words; "" when nothing is stored.
+        self.size = ""
         self.connection = connection
         self.setPen(_REACH_PEN)
         self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemIsSelectable)
@@ -129,8 +134,27 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
         source = self.output_port.scenePos() if self.output_port else cursor_pos
         target = self.input_port.scenePos() if self.input_port else cursor_pos
         if source is not None and target is not None:
+            self._ends, self._middle = (source, target), (source + target) / 2
             self.setPath(connection_path(source, target))
             self._shape = None
+            self._cover()
+
+    def show_size(self, size: str, *, seen: bool) -> None:
+        """Change the label; when it isn't `seen` it is painted with whatever brings it into view."""
+        self.prepareGeometryChange()
+        self.size = size
+        self._cover()
+        if seen or self.isSelected():
+            self.update()
+
+    def _cover(self) -> None:
+        self._area = super().boundingRect()
+        if self.size:
+            self._area |= label_area(self.size, self._middle)
+
+    def boundingRect(self) -> QRectF:
+        """The line, and its label as large as it gets."""
+        return self._area
 
     def shape(self) -> QPainterPath:
         """The line with a margin; Qt paints an item only where this is."""
@@ -164,6 +188,9 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
         painter.setOpacity(1.0 if emphasised or self.connection is None else 0.85)
         # Not `drawPath`: it releases Python's lock, and each of a thousand connections would wait for a busy engine.
         painter.strokePath(self.path(), pen)
+        if self.size and scale >= NEAR and (self.isSelected() or has_room(self.size, *self._ends, scale)):
+            painter.setOpacity(1.0)
+            paint_label(painter, self.size, self._middle, theme.text, theme, scale)
 
     def hoverEnterEvent(self, event: Any) -> None:
         """Mark the connection."""
@@ -268,10 +295,11 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
             self.appearance = appearance
             self.update()
 
-    def show_badge(self, badge: str, *, seen: bool) -> None:
-        """Change the time on the node; when zoomed out too far, it is not `seen` and is painted at the next zoom."""
-        self.appearance = replace(self.appearance, badge=badge)
-        if seen:
+    def show_measured(self, badge: str, degree: int | None, *, seen: bool) -> None:
+        """Change time and heat of the node; zoomed out too far the time is not `seen`, and painted at the next zoom."""
+        is_other = degree != self.appearance.degree
+        self.appearance = replace(self.appearance, badge=badge, degree=degree)
+        if seen or is_other:
             self.update()
 
     def boundingRect(self) -> QRectF:

@@ -1,0 +1,57 @@
+"""The size of what flows through a connection, as a label on its middle."""
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QPainter
+
+from app.canvas.drawing.node_layout import text_width
+from app.canvas.drawing.node_painter import MOST_GROWTH, text_growth
+from app.canvas.drawing.shapes import paint_text, qcolor
+from app.theme.colours import Colours
+from app.theme.fonts import SMALL
+
+#: From this zoom on every connection that is long enough has its label; a selected one has it wherever text is painted.
+SIZES_FROM = 1.25
+#: Kept free at both ends, so that a label covers no port.
+_PORTS = 16.0
+_PADDING, _HEIGHT = 3.0, 15.0
+
+
+def label_width(text: str, scale: float) -> float:
+    """Return the width of a label, in units of the scene, at a zoom.
+
+    Zoomed in it keeps its size on the screen, so that the closer one looks, the shorter connections have room for it.
+    """
+    return (text_width(text, SMALL, False) + 2 * _PADDING) * _factor(scale)
+
+
+def has_room(text: str, source: QPointF, target: QPointF, scale: float) -> bool:
+    """Return whether a connection between two ports shows its label at a zoom without being selected."""
+    if scale < SIZES_FROM:
+        return False
+    away = target - source
+    return max(abs(away.x()), abs(away.y())) >= label_width(text, scale) + _PORTS
+
+
+def label_area(text: str, middle: QPointF) -> QRectF:
+    """Return the area that a label around a point may cover at any zoom."""
+    width, height = label_width(text, 0.0), _HEIGHT * MOST_GROWTH
+    return QRectF(middle.x() - width / 2, middle.y() - height / 2, width, height)
+
+
+def paint_label(painter: QPainter, text: str, middle: QPointF, ink: str, theme: Colours, scale: float) -> None:
+    """Paint a label on the ground of the canvas."""
+    factor = _factor(scale)
+    width = label_width(text, scale) / factor
+    area = QRectF(-width / 2, -_HEIGHT / 2, width, _HEIGHT)
+    painter.save()
+    painter.translate(middle)
+    painter.scale(factor, factor)
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(qcolor(theme.canvas))
+    painter.drawRoundedRect(area, 3.0, 3.0)
+    paint_text(painter, area.adjusted(_PADDING, 0, 1, 0), text, ink, SMALL)
+    painter.restore()
+
+
+def _factor(scale: float) -> float:
+    return 1.0 / scale if scale > 1.0 else text_growth(scale) if scale else MOST_GROWTH

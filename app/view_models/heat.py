@@ -1,0 +1,38 @@
+"""The heat map: how much of the frame a node takes, as a degree of heat, and what its legend says."""
+
+import math
+
+from app.view_models.profile_texts import LEVELS, time_share
+from engine.figures import format_time
+from engine.profiling.levels import ProfilingLevel
+from engine.protocol.messages import EngineStatistics, FrameReport, NodeReport
+
+#: Degrees of heat; a node's colour changes only when its share changes as much.
+DEGREES = 16
+#: The shares that the legend names.
+TICKS = (0.01, 0.1, 0.25, 0.5, 1.0)
+
+
+def heat(share: float) -> float:
+    """Return the heat, from 0 to 1, of a share of the frame: its root, so that small shares can be told apart."""
+    return math.sqrt(min(max(share, 0.0), 1.0))
+
+
+def degree_of(report: NodeReport | None, statistics: EngineStatistics) -> int:
+    """Return a node's degree of heat, from 0 to DEGREES; 0 while it is not measured."""
+    share = time_share(report, statistics) if report is not None else None
+    return round(heat(share) * DEGREES) if share is not None else 0
+
+
+def legend_text(report: FrameReport | None) -> str:
+    """Return what colours stand for at the moment, or what to do to see any; "" without anything that is measured."""
+    if report is None:
+        return ""
+    times = [node.share is None for node in report.nodes.values() if node.time_ns is not None]
+    if times and not any(times):
+        return "Share of the block's time"
+    if report.statistics.profiling < ProfilingLevel.PER_BLOCK:
+        return f"Not measured: Run > Profiling > {LEVELS[ProfilingLevel.PER_BLOCK][0]}"
+    if not times or report.statistics.launch_ns is None:
+        return ""
+    return f"Share of the frame, {format_time(report.statistics.launch_ns)}"
