@@ -1,8 +1,10 @@
 """Traces: slices of time on tracks, in the format that Perfetto and chrome://tracing open."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+
+from engine.profiling.profile import SpanProfile
 
 
 @dataclass(frozen=True)
@@ -14,6 +16,38 @@ class TraceSlice:
     start_ns: int
     duration_ns: int
     details: Mapping[str, str | int] = field(default_factory=dict)
+
+
+def lanes(spans: Sequence[SpanProfile]) -> list[int]:
+    """Return for each span a lane, counted from 0, in which it overlaps no other but the regions around it.
+
+    A span is what lies between its first begin and its last end: in a loop, spans that take turns overlap.
+    """
+    around = {span.node: span.region for span in spans if span.is_region and span.node != span.region}
+    found = [0] * len(spans)
+    open_in: list[list[SpanProfile]] = []  # for each lane what has begun and not ended, the innermost last
+    for number in sorted(range(len(spans)), key=lambda at: (spans[at].first_ns, -spans[at].last_ns)):
+        span = spans[number]
+        if not span.turns:
+            continue
+        regions, region = set[str](), span.region
+        while region not in regions:
+            regions.add(region)
+            region = around.get(region, region)
+        for begun in open_in:
+            while begun and begun[-1].last_ns <= span.first_ns:
+                begun.pop()
+        lane = next((lane for lane, begun in enumerate(open_in) if _fits(span, begun, regions)), len(open_in))
+        if lane == len(open_in):
+            open_in.append([])
+        open_in[lane].append(span)
+        found[number] = lane
+    return found
+
+
+def _fits(span: SpanProfile, begun: Sequence[SpanProfile], regions: Collection[str]) -> bool:
+    """Return whether a span inside of `regions` overlaps nothing in a lane but these."""
+    return not begun or (begun[-1].is_region and begun[-1].node in regions and span.last_ns <= begun[-1].last_ns)
 
 
 def chrome_trace(slices: Iterable[TraceSlice]) -> str:

@@ -1,19 +1,22 @@
-"""Tracing: frames on the engine's track, and every kernel, fill and copy on the device's."""
+"""Tracing: frames and their phases on the engine's track, updates, and every kernel, fill and copy of the device."""
 
 import time
+from collections.abc import Iterator
 
 from engine.compiler.executable.compiled_graph import CompiledGraph
+from engine.profiling.critical_path import critical_path
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import SpanProfile
-from engine.profiling.trace import TraceSlice
+from engine.profiling.trace import TraceSlice, lanes
+from engine.protocol.messages import FrameReport
 from engine.runtime.frame.cuda_engine import CudaEngine
 
 
 def trace_frames(engine: CudaEngine, frames: int) -> list[TraceSlice]:
     """Run `frames` frames, measure each kernel in every one of them, and return what took time in each.
 
-    Times of the device are measured from the launch, so both tracks line up to within the time of a launch. What is in
-    a loop has one slice for all its turns.
+    Times of the device are measured from the launch, so the tracks line up to within the time of a launch. What runs
+    side by side lies on several tracks of the device. What is in a loop has one slice for all its turns.
     """
     profiler = engine.profiler
     level = profiler.level
@@ -25,9 +28,7 @@ def trace_frames(engine: CudaEngine, frames: int) -> list[TraceSlice]:
         for _ in range(frames):
             start_ns = time.perf_counter_ns()
             report = engine.frame()
-            duration_ns = time.perf_counter_ns() - start_ns
-            details: dict[str, str | int] = {"frame": report.frame, "update": report.update_level.name}
-            slices.append(TraceSlice("engine", f"frame {report.frame}", start_ns, duration_ns, details))
+            slices += _engine_slices(engine, report, start_ns, time.perf_counter_ns())
             profile, compiled = profiler.profile(), engine.updates.compiled
             if compiled is not None and profile.frame == report.frame:
                 slices += _device_slices(engine, compiled, profile.spans)
@@ -37,20 +38,37 @@ def trace_frames(engine: CudaEngine, frames: int) -> list[TraceSlice]:
     return slices
 
 
-def _device_slices(engine: CudaEngine, compiled: CompiledGraph, spans: tuple[SpanProfile, ...]) -> list[TraceSlice]:
-    slices = []
+def _engine_slices(engine: CudaEngine, report: FrameReport, start_ns: int, end_ns: int) -> Iterator[TraceSlice]:
+    """Give a frame, its phases, and the updates that took effect in it."""
+    details: dict[str, str | int] = {"frame": report.frame, "update": report.update_level.name}
+    yield TraceSlice("engine", f"frame {report.frame}", start_ns, end_ns - start_ns, details)
+    row = engine.recorder.record().frames[-1]
+    at_ns = int(row["began"])
+    for name, column in (("update", "before"), ("launch", "launch"), ("wait", "wait")):
+        duration_ns = int(row[column])
+        if duration_ns:
+            yield TraceSlice("engine", name, at_ns, duration_ns)
+        at_ns += duration_ns
+        if name == "update":
+            for update in report.updates:
+                said: dict[str, str | int] = {"cause": update.cause, "source": update.source}
+                yield TraceSlice("updates", update.level.name, at_ns - update.cost_ns, update.cost_ns, said)
+
+
+def _device_slices(engine: CudaEngine, compiled: CompiledGraph, spans: tuple[SpanProfile, ...]) -> Iterator[TraceSlice]:
+    device, slack_ns = engine.device.info.name, critical_path(spans).slack_ns
     launches = {kernel.operation: kernel.kernel.kernel.fit(kernel.config) for kernel in compiled.kernels}
-    for span in spans:
+    for span, lane, spare_ns in zip(spans, lanes(spans), slack_ns, strict=True):
         if not span.turns:
             continue
         start_ns = engine.profiler.launched_ns + span.first_ns
-        details: dict[str, str | int] = {"block": span.node}
+        details: dict[str, str | int] = {"block": span.node, "slack_ns": spare_ns}
+        name = f"{span.node}: {span.name}" if span.node else span.name
         if span.turns > 1:
             details |= {"turns": span.turns, "busy_ns": span.busy_ns}
+            name += f" × {span.turns}"
         launch = launches.get(span.operation)
         if launch is not None:
             details |= {"grid": str(launch.grid), "thread_block": str(launch.thread_block)}
-        name = f"{span.node}: {span.name}" if span.node else span.name
-        duration_ns = span.last_ns - span.first_ns
-        slices.append(TraceSlice(engine.device.info.name, name, start_ns, duration_ns, details))
-    return slices
+        track = f"{device}, side by side {lane}" if lane else device
+        yield TraceSlice(track, name, start_ns, span.last_ns - span.first_ns, details)
