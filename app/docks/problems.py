@@ -1,65 +1,108 @@
 """The problem list: what keeps the patch from running, and where to fix it."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSize, Qt, QUrl, Signal
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtCore import QMargins, QModelIndex, QPersistentModelIndex, QSize, Qt, QUrl, Signal
+from PySide6.QtGui import QBrush, QColor, QDesktopServices, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
+    QComboBox,
+    QHBoxLayout,
     QHeaderView,
     QStyledItemDelegate,
     QStyleOptionViewItem,
+    QToolButton,
     QTreeWidget,
     QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
 )
 
 from app.edits.remedies import Remedy, remedies
+from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.theme.icons import icon
-from app.view_models.op_problems import place_title, with_op_problems
+from app.view_models.problems import Column, Filter, Order, Problem, Rank, listed, rank_text
 from app.widgets.button_row import ButtonRow
 from app.widgets.empty_state import EmptyState
 from app.widgets.tooltip import as_html
-from engine.diagnostics import Diagnostic, Severity
+from engine.diagnostics import Diagnostic, Sighting, Source
 from engine.patch.changes import Change, NodeRenamed
 from engine.patch.document import Patch
 
 #: Buttons for more rows than a person reads would cost time at every change.
 _MOST_WITH_BUTTONS = 50
+#: A list that is less wide, in pixels, has room for the problem, its block and what to do.
+_NARROW = 900
 _CELL_PADDING = 4  # pixels left and right of what is in a cell, by the window's style
 _ROLE = Qt.ItemDataRole.UserRole
-_FILE, _REMEDY, _BUTTONS = 2, 3, 4  # columns after the problem and its block
+_TITLES = ("Problem", "Block", "Source", "File", "What to do", "Count", "Last seen", "")
+_BUTTONS = len(Column)
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_ICONS = {Rank.ERROR: "error", Rank.WARNING: "warning", Rank.INCOMPLETE: "incomplete"}
+_RANK_HINTS = {
+    Rank.ERROR: "What keeps a block from running",
+    Rank.WARNING: "What may be wrong; the patch runs",
+    Rank.INCOMPLETE: "What new blocks wait for",
+}
 
 
+@safe_overrides
 class Problems(EmptyState):
-    """A row for each diagnostic, errors first; a double click goes to its node, or opens its file."""
+    """A row for each diagnostic, errors first; a double click goes to its node, or opens its file.
+
+    A click on a column's title sorts by it. What frames no longer find is dim until it is gone.
+    """
 
     #: Go to this node.
     node_activated = Signal(str)
-    #: How many errors and warnings there are, and how much blocks still wait for.
+    #: How many errors and warnings there are, and how much blocks still wait for, whatever the filter shows.
     counted = Signal(int, int, int)
     #: A `Remedy` of one of the problems.
     remedy_chosen = Signal(Remedy)
 
     def __init__(self) -> None:
+        page = QWidget()
+        super().__init__(page, "No problems")
         self.list = QTreeWidget()
-        super().__init__(self.list, "No problems")
-        self.list.setHeaderLabels(["Problem", "Block", "File", "What to do", ""])
+        self.list.setHeaderLabels(_TITLES)
+        self.list.setAccessibleName("Problems")
+        self.list.headerItem().setTextAlignment(Column.COUNT, _RIGHT)
+        self.list.headerItem().setToolTip(Column.COUNT, "In how many frames it was found, or how often it came up")
         self.list.setRootIsDecorated(False)
         self.list.setUniformRowHeights(True)
         self.list.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         header = self.list.header()
         header.setStretchLastSection(False)
-        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        for column in range(1, self.list.columnCount()):
-            header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        for column in (Column.PROBLEM, Column.REMEDY):
+            header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
         header.setMaximumSectionSize(480)
-        self.list.setItemDelegateForColumn(_FILE, _FileDelegate(self.list))
+        header.setSectionsClickable(True)
+        header.sectionClicked.connect(self._sort_by)
+        self.list.setItemDelegateForColumn(Column.FILE, _FileDelegate(self.list))
         self.list.itemActivated.connect(self._on_activated)
+        self.ranks = {rank: self._make_rank(rank) for rank in Rank}
+        self.source = QComboBox(toolTip="Show the problems that this has found")
+        self.source.setAccessibleName("Source of the problems")
+        self.source.activated.connect(self._choose)
+        bar = QHBoxLayout(contentsMargins=QMargins(8, 0, 8, 0), spacing=4)
+        for button in self.ranks.values():
+            bar.addWidget(button)
+        bar.addSpacing(8)
+        bar.addWidget(self.source)
+        bar.addStretch(1)
+        rows = QVBoxLayout(page, contentsMargins=QMargins(0, 4, 0, 0), spacing=2)
+        rows.addLayout(bar)
+        rows.addWidget(self.list)
         self._shown: tuple[Diagnostic, ...] = ()
-        self._listed: list[Diagnostic] = []  # the same, with the problems of op graphs at their ops
+        self._sightings: Sequence[Sighting] = ()
+        self._is_behind = False  # the list does not yet tell `_sightings`
+        self._problems: list[Problem] = []  # all
+        self._listed: list[Problem] = []  # those that the filter shows, as they are sorted
+        self._filter, self._order = Filter(), Order()
         self._patch: Patch | None = None
         self._unsubscribe: Callable[[], None] = lambda: None
 
@@ -70,57 +113,105 @@ class Problems(EmptyState):
         self._unsubscribe = patch.subscribe(self._on_change) if patch is not None else lambda: None
         self.show_diagnostics(())
 
-    def show_diagnostics(self, diagnostics: tuple[Diagnostic, ...]) -> None:
-        """Show these diagnostics in place of the present ones."""
-        if diagnostics == self._shown:
+    def show_diagnostics(self, diagnostics: tuple[Diagnostic, ...], sightings: Sequence[Sighting] = ()) -> None:
+        """Show these diagnostics in place of the present ones, with what is known of when each was found."""
+        is_other = diagnostics != self._shown
+        if not is_other and sightings == self._sightings:
             return
-        self._shown = diagnostics
-        self._listed = with_op_problems(self._patch, diagnostics) if self._patch is not None else list(diagnostics)
-        self._fill()
-        ranks = [_rank(item) for item in self._listed]
-        self.counted.emit(*map(ranks.count, range(3)))
+        self._shown, self._sightings = diagnostics, sightings
+        self._is_behind = not (is_other or self.isVisible())
+        if self._is_behind:
+            return
+        self._problems = listed(self._patch, diagnostics, sightings)
+        self._arrange()
+        if is_other:
+            ranks = Counter(problem.rank for problem in self._problems)
+            self.counted.emit(*(ranks[rank] for rank in Rank))
 
     def refresh_icons(self) -> None:
         """Show the icons in another theme's colours."""
         self._fill()
 
+    # Qt
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Show as many columns as there is room for."""
+        super().resizeEvent(event)
+        self._choose_columns()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Say when problems were last seen, which was not written while nobody looked."""
+        super().showEvent(event)
+        if self._is_behind:
+            self._is_behind = False
+            self._problems = listed(self._patch, self._shown, self._sightings)
+            self._arrange()
+
     def _on_change(self, change: Change) -> None:
         if isinstance(change, NodeRenamed) and any(item.node == change.node for item in self._shown):
+            self._arrange()
+
+    def _arrange(self) -> None:
+        """List what the filter shows, in order; rows of the same problems stay, with new texts."""
+        before = self._listed
+        fitting = [problem for problem in self._problems if self._filter.fits(problem)]
+        self._listed = self._order.sort(fitting, self._patch)
+        if list(map(_kind, before)) == list(map(_kind, self._listed)):
+            for index, problem in enumerate(self._listed):
+                row = self.list.topLevelItem(index)
+                assert row is not None
+                self._write(problem, row)
+        else:
             self._fill()
+        self._count()
+        self.set_filled(bool(self._shown))
 
     def _fill(self) -> None:
         self.list.clear()
-        ordered = sorted(self._listed, key=_rank)
-        rows = [self._row(diagnostic) for diagnostic in ordered]
+        rows = [QTreeWidgetItem() for _ in self._listed]
+        for problem, row in zip(self._listed, rows, strict=True):
+            self._write(problem, row)
         self.list.addTopLevelItems(rows)
-        for diagnostic, row in list(zip(ordered, rows, strict=True))[:_MOST_WITH_BUTTONS]:
-            self._add_buttons(diagnostic, row)
+        for problem, row in list(zip(self._listed, rows, strict=True))[:_MOST_WITH_BUTTONS]:
+            self._add_buttons(problem.diagnostic, row)
         self.list.setRootIsDecorated(any(row.childCount() for row in rows))
-        self.list.setColumnHidden(_FILE, not any(item.file for item in self._listed))
-        self.list.setColumnHidden(_REMEDY, not any(item.remedy for item in self._listed))
-        self.set_filled(bool(self._shown))
+        self._choose_columns()
 
-    def _row(self, diagnostic: Diagnostic) -> QTreeWidgetItem:
-        place = diagnostic.node or ""
-        if self._patch is not None:
-            place = place_title(self._patch, place)
-        if diagnostic.port:
-            place += f", {diagnostic.port}"
-        message, details = _headline(diagnostic)
-        texts = [message, place, _place_in_file(diagnostic), diagnostic.remedy]
-        row = QTreeWidgetItem(texts)
-        for detail in details:
-            child = QTreeWidgetItem(row, [detail])
-            child.setData(0, _ROLE, (None if diagnostic.file else diagnostic.node, diagnostic.file))
-        tokens = colours.current()
-        drawn, colour = (("error", tokens.error), ("warning", tokens.warning), ("incomplete", tokens.text_dim))[
-            _rank(diagnostic)
-        ]
-        row.setIcon(0, icon(drawn, colour))
-        for column, text in enumerate((str(diagnostic), *texts[1:])):
-            row.setToolTip(column, as_html(text) if text else "")
+    def _choose_columns(self) -> None:
+        """Leave out columns that say nothing, and in a narrow list those that matter least, which tooltips tell too."""
+        is_narrow = self.width() < _NARROW
+        filled = {
+            Column.FILE: any(each.diagnostic.file for each in self._listed),
+            Column.REMEDY: any(each.diagnostic.remedy for each in self._listed),
+            Column.SOURCE: not is_narrow,
+            Column.COUNT: not is_narrow and any(each.sighting for each in self._listed),
+            Column.LAST_SEEN: not is_narrow and any(each.sighting for each in self._listed),
+        }
+        for column, is_shown in filled.items():
+            self.list.setColumnHidden(column, not is_shown)
+
+    def _write(self, problem: Problem, row: QTreeWidgetItem) -> None:
+        """Write a problem into a row."""
+        tokens, diagnostic, texts = colours.current(), problem.diagnostic, problem.texts(self._patch)
+        colour = {Rank.ERROR: tokens.error, Rank.WARNING: tokens.warning}.get(problem.rank, tokens.text_dim)
+        row.setIcon(Column.PROBLEM, icon(_ICONS[problem.rank], tokens.text_faint if problem.is_fading else colour))
+        history = problem.history
+        for column, text in enumerate(texts):
+            row.setText(column, text)
+            is_plain = column in (Column.PROBLEM, Column.BLOCK, Column.REMEDY) and not problem.is_fading
+            row.setForeground(column, QBrush(QColor(tokens.text if is_plain else tokens.text_dim)))
+            told = text
+            if column == Column.PROBLEM:
+                told = "\n".join(filter(None, (str(diagnostic), f"Found by: {diagnostic.source}", history)))
+            elif column in (Column.COUNT, Column.LAST_SEEN):
+                told = history
+            row.setToolTip(column, as_html(told) if told else "")
+        row.setTextAlignment(Column.COUNT, _RIGHT)
         row.setData(0, _ROLE, (diagnostic.node, diagnostic.file))
-        return row
+        for number, detail in enumerate(problem.details):
+            child = row.child(number) or QTreeWidgetItem(row)
+            child.setText(0, detail)
+            child.setData(0, _ROLE, (None if diagnostic.file else diagnostic.node, diagnostic.file))
 
     def _add_buttons(self, diagnostic: Diagnostic, row: QTreeWidgetItem) -> None:
         """Put a button for each remedy that one click does at the end of the row."""
@@ -133,6 +224,44 @@ class Problems(EmptyState):
                 button.ensurePolished()  # the window's style makes it wider, which the column must know
             row.setSizeHint(_BUTTONS, QSize(buttons.sizeHint().width() + 2 * _CELL_PADDING, 0))
 
+    def _make_rank(self, rank: Rank) -> QToolButton:
+        button = QToolButton(checkable=True, checked=True, autoRaise=True, objectName="levelFilter")
+        button.setToolTip(f"{_RANK_HINTS[rank]}.\nClick to hide or show them")
+        button.setAccessibleName(f"Show {rank.name.lower()} problems")
+        button.clicked.connect(self._choose)
+        return button
+
+    def _choose(self) -> None:
+        ranks = frozenset(rank for rank, button in self.ranks.items() if button.isChecked())
+        chosen = self.source.currentData()  # which Qt has made a plain text of
+        self._filter = Filter(ranks, Source(chosen) if chosen else None)
+        self._arrange()
+
+    def _sort_by(self, section: int) -> None:
+        if section == _BUTTONS:
+            return
+        self._order = self._order.clicked(Column(section))
+        header, column = self.list.header(), self._order.column
+        header.setSortIndicatorShown(column is not None)
+        down = Qt.SortOrder.DescendingOrder if self._order.descending else Qt.SortOrder.AscendingOrder
+        header.setSortIndicator(-1 if column is None else column, down)
+        self._arrange()
+
+    def _count(self) -> None:
+        """Say on the filters how many problems there are of each kind."""
+        ranks = Counter(problem.rank for problem in self._problems)
+        for rank, button in self.ranks.items():
+            button.setText(rank_text(rank, ranks[rank]))
+        sources = Counter(problem.diagnostic.source for problem in self._problems)
+        offered: list[Source | None] = [None]
+        offered += [each for each in Source if sources[each] or each is self._filter.source]
+        names = [f"{each.capitalize()} ({sources[each]:,})" if each else "All sources" for each in offered]
+        if names != [self.source.itemText(index) for index in range(self.source.count())]:
+            self.source.clear()
+            for each, name in zip(offered, names, strict=True):
+                self.source.addItem(name, each)
+            self.source.setCurrentIndex(offered.index(self._filter.source))
+
     def _on_activated(self, row: QTreeWidgetItem) -> None:
         node, file = row.data(0, _ROLE)
         if node is not None:
@@ -141,28 +270,11 @@ class Problems(EmptyState):
             QDesktopServices.openUrl(QUrl.fromLocalFile(file))
 
 
-def _rank(diagnostic: Diagnostic) -> int:
-    """Return 0 for an error, 1 for a warning, and 2 for what a block only waits for."""
-    if diagnostic.is_incomplete:
-        return 2
-    return 0 if diagnostic.severity is Severity.ERROR else 1
-
-
-def _headline(diagnostic: Diagnostic) -> tuple[str, list[str]]:
-    """Return the line that a row has room for, and the rest of a compiler's message without the code it quotes.
-
-    A line that only announces others is left out; the tooltip has it.
-    """
-    first, *rest = [line for line in diagnostic.message.splitlines() if not line.startswith(" ")] or [""]
-    if rest and first.endswith(":"):
-        first = rest.pop(0)
-    return first, rest
-
-
-def _place_in_file(diagnostic: Diagnostic) -> str:
-    """Return "blur.cu:12"; the file's name alone where no line is known."""
-    line = f":{diagnostic.line}" if diagnostic.line else ""
-    return f"{Path(diagnostic.file).name}{line}" if diagnostic.file else ""
+def _kind(problem: Problem) -> tuple[object, ...]:
+    """Return what of a problem decides on the buttons and children of its row, and on which columns are shown."""
+    told = problem.diagnostic
+    place = told.node, told.port, told.mend, told.expected, told.found, told.file
+    return *place, bool(told.remedy), problem.rank, len(problem.details), problem.sighting is None
 
 
 class _FileDelegate(QStyledItemDelegate):

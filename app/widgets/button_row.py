@@ -27,5 +27,6 @@ class ButtonRow(QWidget):
             button = QPushButton(text.replace("&", "&&"), objectName="remedy", focusPolicy=Qt.FocusPolicy.TabFocus)
             button.clicked.connect(lambda _=False, act=act: act())
             self._row.insertWidget(len(self.buttons), button)
+            button.show()  # or a row that is seen already would have no width until later
             self.buttons.append(button)
         self.setVisible(bool(self.buttons))

@@ -364,7 +364,7 @@ class MainWindow(QMainWindow):
             self.inspector.show_report(report)
         self.kernel.show_report(report)
         self.viewers.show_report(report)
-        self.problems.show_diagnostics(report.diagnostics)
+        self.problems.show_diagnostics(report.diagnostics, report.sightings)
         self.updates.show_report(report)
         self.badge.show_report(report)
         self.transport.show_report(report)

@@ -1,12 +1,16 @@
 """Problems lead to their node."""
 
+import time
+
+import msgspec
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.docks.problems import Problems
+from app.view_models.problems import Column, Rank
 from app.window.toolbars import count_text
-from engine.diagnostics import Mend, error, warning
+from engine.diagnostics import Mend, Sighting, Source, error, warning
 from engine.patch.document import Patch
 
 
@@ -23,7 +27,7 @@ def test_errors_come_before_warnings_and_name_the_block(qtbot: QtBot, patch: Pat
         )
     )
     rows = [problems.list.topLevelItem(i) for i in range(2)]
-    assert [[row.text(column) for column in (0, 1, 3)] for row in rows if row] == [
+    assert [[row.text(column) for column in (Column.PROBLEM, Column.BLOCK, Column.REMEDY)] for row in rows if row] == [
         ["image must be connected", "Backdrop, image", "connect one"],
         ["output is unused", "Backdrop", ""],
     ]
@@ -36,9 +40,9 @@ def test_a_kernel_error_names_its_line(qtbot: QtBot) -> None:
     problems.resize(700, 200)
     problems.show()
     problems.show_diagnostics((error("expected a ; " * 50, file="/some/where/my_own_blocks.py", line=1234),))
-    (index,) = (
-        problems.list.model().index(0, i) for i in range(5) if problems.list.topLevelItem(0).text(i)[-5:] == ":1234"
-    )
+    row, model = problems.list.topLevelItem(0), problems.list.model()
+    assert row is not None
+    (index,) = (model.index(0, column) for column in Column if row.text(column).endswith(":1234"))
     assert index.data() == "my_own_blocks.py:1234"
     assert problems.list.columnWidth(index.column()) >= problems.list.sizeHintForIndex(index).width()
     problems.show_diagnostics((error("no file"),))
@@ -56,9 +60,9 @@ def test_a_compilers_errors_have_a_row_each(qtbot: QtBot) -> None:
     assert row.text(0) == "blur.cu(3): no a"
     assert [row.child(i).text(0) for i in range(row.childCount())] == ["blur.cu(5): no b"]
     assert "got 2 errors" in row.toolTip(0) and "  a;" in row.toolTip(0)
-    assert not problems.list.isColumnHidden(3)
+    assert not problems.list.isColumnHidden(Column.REMEDY)
     problems.show_diagnostics((error("no remedy"),))
-    assert problems.list.isColumnHidden(3)
+    assert problems.list.isColumnHidden(Column.REMEDY)
 
 
 def test_a_renamed_block_is_renamed_in_the_list(qtbot: QtBot, patch: Patch) -> None:
@@ -95,6 +99,99 @@ def test_a_problem_with_a_button_opens_no_window(qtbot: QtBot, patch: Patch) -> 
     QApplication.instance().removeEventFilter(watch)  # type: ignore[union-attr]  # as above
     assert problems.list.findChildren(QPushButton)
     assert opened == []
+
+
+SLOW = warning("kernel scale leaves much idle", node="p", source=Source.OCCUPANCY)
+FULL = warning("append buffer is at 91 % of its capacity", node="q", port="out", source=Source.CAPACITY)
+BROKEN = error("scale.cu must compile", node="p", source=Source.COMPILE)
+
+
+def listed(problems: Problems) -> list[str]:
+    """Return the first words of the rows."""
+    rows = [problems.list.topLevelItem(i) for i in range(problems.list.topLevelItemCount())]
+    return [row.text(Column.PROBLEM).split()[0] for row in rows if row is not None]
+
+
+def test_filters_choose_what_is_listed(qtbot: QtBot) -> None:
+    """By severity and by source, which say how many there are; the status bar still counts all."""
+    problems = Problems()
+    qtbot.addWidget(problems)
+    with qtbot.waitSignal(problems.counted) as counted:
+        problems.show_diagnostics((SLOW, FULL, BROKEN))
+    assert counted.args == [1, 2, 0]
+    assert [problems.ranks[rank].text() for rank in Rank] == ["1 error", "2 warnings", "0 incomplete"]
+    assert [problems.source.itemText(i) for i in range(problems.source.count())] == [
+        "All sources",
+        "Compile (1)",
+        "Capacity (1)",
+        "Occupancy (1)",
+    ]
+    problems.ranks[Rank.ERROR].click()
+    assert listed(problems) == ["kernel", "append"]
+    problems.source.setCurrentIndex(2)
+    problems.source.activated.emit(2)
+    assert listed(problems) == ["append"]
+    problems.show_diagnostics((SLOW, BROKEN))  # the chosen source has nothing left, and stays chosen
+    assert listed(problems) == []
+    assert problems.source.currentText() == "Capacity (0)"
+    assert problems.currentIndex() == 1
+
+
+def test_a_click_on_a_title_sorts(qtbot: QtBot) -> None:
+    """Up, down, and then as at first: errors before warnings."""
+    problems = Problems()
+    qtbot.addWidget(problems)
+    seen = [Sighting(1000, 1000, count) for count in (5, 12, 1)]
+    problems.show_diagnostics((SLOW, FULL, BROKEN), seen)
+    click = problems.list.header().sectionClicked.emit
+    orders = []
+    for column in (Column.COUNT, Column.COUNT, Column.COUNT, Column.SOURCE):
+        click(column)
+        orders.append(listed(problems))
+    first = ["scale.cu", "kernel", "append"]
+    up = ["scale.cu", "kernel", "append"]
+    assert orders == [up, up[::-1], first, ["append", "scale.cu", "kernel"]]
+
+
+def test_what_fades_is_dim_and_rows_stay(qtbot: QtBot, patch: Patch) -> None:
+    """New numbers are written into the rows, so that what is selected stays so, and a button can be pressed."""
+    patch.add("test_app.screen", node_id="screen")
+    problems = Problems()
+    qtbot.addWidget(problems)
+    problems.set_patch(patch)
+    problems.show()
+    problems.show_diagnostics((SLOW,))  # so that the list is seen when the button comes
+    lonely = error("image must be connected", node="screen", port="image", mend=Mend.CONNECT)
+    found = Sighting(1000, 1000), Sighting(1000, 1000)
+    problems.show_diagnostics((lonely, FULL), found)
+    row = problems.list.topLevelItem(0)
+    assert row is not None and row.text(Column.PROBLEM).startswith("append")
+    (button,) = problems.list.findChildren(QPushButton)
+    qtbot.waitUntil(lambda: button.width() > 0)
+    assert button.width() >= button.sizeHint().width()
+    row.setSelected(True)
+    assert (row.text(Column.COUNT), row.text(Column.LAST_SEEN)) == ("1", "now")
+    bright = row.foreground(Column.PROBLEM).color()
+    fuller = msgspec.structs.replace(FULL, message=FULL.message.replace("91", "99"))
+    problems.show_diagnostics((lonely, fuller), (found[0], Sighting(1000, 1002, 1234, is_fading=True)))
+    assert problems.list.selectedItems() == [row]
+    assert (row.text(Column.PROBLEM), row.text(Column.COUNT)) == (fuller.message, "1,234")
+    assert row.text(Column.LAST_SEEN) == time.strftime("%H:%M:%S", time.localtime(1002))
+    assert row.foreground(Column.PROBLEM).color() != bright
+    assert "Frames no longer find it" in row.toolTip(Column.PROBLEM)
+    assert problems.list.findChildren(QPushButton) == [button]
+
+
+def test_a_hidden_list_is_written_when_it_is_shown(qtbot: QtBot) -> None:
+    """Until then only its problems count, not how often they are found."""
+    problems = Problems()
+    qtbot.addWidget(problems)
+    problems.show_diagnostics((FULL,), (Sighting(1000, 1000),))
+    problems.show_diagnostics((FULL,), (Sighting(1000, 1001, 7),))
+    row = problems.list.topLevelItem(0)
+    assert row is not None and row.text(Column.COUNT) == "1"
+    problems.show()
+    assert row.text(Column.COUNT) == "7"
 
 
 def test_no_problems_is_said(qtbot: QtBot) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
+from app.view_models.problems import Column
 from app.window.main_window import MainWindow
 from engine.api import Block, BlockBuilder, Kernel, Out, f32, param, port
 from engine.patch.document import Patch
@@ -53,8 +54,8 @@ def test_a_fault_is_shown_and_the_engine_can_be_started_again(
     assert window.badge.label.text() == "host · stopped"
     row = window.problems.list.topLevelItem(0)
     assert row is not None
-    assert row.text(1) == "Bull"
-    assert "start the engine again" in row.text(3)
+    assert row.text(Column.BLOCK) == "Bull"
+    assert "start the engine again" in row.text(Column.REMEDY)
     assert window.canvas.scene.nodes["wild"].appearance.state == "error"
     patch.undo()
     assert patch.value("wild", "reach") == 0

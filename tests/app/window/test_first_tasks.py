@@ -17,6 +17,7 @@ from pytestqt.qtbot import QtBot
 from app.canvas.items.parameter_tray import ParameterTray
 from app.canvas.notice import Notice
 from app.canvas.search_popup import SearchPopup
+from app.view_models.problems import Column
 from engine.catalogue.block_folders import block_folders
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
@@ -244,7 +245,9 @@ def test_a_block_with_its_kernel_beside_the_patch_is_made_broken_and_mended(
     person.hand.click(person.hand.title(tint))
     person.qtbot.waitUntil(lambda: "gian" in person.window.inspector.status.message)
     problems = person.window.problems.list
-    assert [problems.topLevelItem(row).text(2) for row in range(problems.topLevelItemCount())] == ["tint.cu:4"]
+    assert [problems.topLevelItem(row).text(Column.FILE) for row in range(problems.topLevelItemCount())] == [
+        "tint.cu:4"
+    ]
     kernel.write_text(_KERNEL.replace("0.0f, 0.0f", "0.0f, gain * image[i].x"))
     person.wait_for(tint, NodeState.OK)
     person.qtbot.waitUntil(lambda: bool(person.picture(viewer)[..., 2].any()))

@@ -1,0 +1,163 @@
+"""Problems as rows: diagnostics with the times at which they were found, in an order and through a filter."""
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+
+from app.view_models.op_problems import place_title, with_op_problems
+from engine.diagnostics import Diagnostic, Severity, Sighting, Source
+from engine.figures import plural
+from engine.patch.document import Patch
+
+
+class Rank(IntEnum):
+    """How much a problem matters; what a block only waits for matters least."""
+
+    ERROR = 0
+    WARNING = 1
+    INCOMPLETE = 2
+
+
+class Column(IntEnum):
+    """What is said of a problem."""
+
+    PROBLEM = 0
+    BLOCK = 1
+    SOURCE = 2
+    FILE = 3
+    REMEDY = 4
+    COUNT = 5
+    LAST_SEEN = 6
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A diagnostic, and when it was found, as far as that is known."""
+
+    diagnostic: Diagnostic
+    sighting: Sighting | None = None
+
+    @property
+    def rank(self) -> Rank:
+        """How much it matters."""
+        if self.diagnostic.is_incomplete:
+            return Rank.INCOMPLETE
+        return Rank.ERROR if self.diagnostic.severity is Severity.ERROR else Rank.WARNING
+
+    @property
+    def is_fading(self) -> bool:
+        """True when frames no longer find it."""
+        return self.sighting is not None and self.sighting.is_fading
+
+    @property
+    def headline(self) -> str:
+        """The line that a row has room for."""
+        return self._lines[0]
+
+    @property
+    def details(self) -> list[str]:
+        """The rest of a compiler's message, without the code that it quotes."""
+        return self._lines[1:]
+
+    @property
+    def _lines(self) -> list[str]:
+        """The lines of the message; one that only announces others is left out, and the tooltip has it."""
+        first, *rest = [line for line in self.diagnostic.message.splitlines() if not line.startswith(" ")] or [""]
+        return rest if rest and first.endswith(":") else [first, *rest]
+
+    def texts(self, patch: Patch | None) -> tuple[str, ...]:
+        """Return the texts of the row, by `Column`."""
+        found, seen = self.diagnostic, self.sighting
+        place = found.node or ""
+        if patch is not None:
+            place = place_title(patch, place)
+        if found.port:
+            place += f", {found.port}"
+        line = f":{found.line}" if found.line else ""
+        file = f"{Path(found.file).name}{line}" if found.file else ""
+        count = f"{seen.count:,}" if seen is not None else ""
+        last = "" if seen is None else _clock(seen.last_s) if seen.is_fading else "now"
+        return self.headline, place, found.source.capitalize(), file, found.remedy, count, last
+
+    @property
+    def history(self) -> str:
+        """When it was found, in a sentence; "" when that is not known."""
+        seen = self.sighting
+        if seen is None:
+            return ""
+        since = f"First seen at {_clock(seen.first_s)}"
+        if seen.count > 1:
+            since += f", found {seen.count:,} times, last at {_clock(seen.last_s)}"
+        return f"{since}. Frames no longer find it." if seen.is_fading else f"{since}."
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which problems are shown: those of some ranks, and of one source or of any."""
+
+    ranks: frozenset[Rank] = frozenset(Rank)
+    source: Source | None = None
+
+    def fits(self, problem: Problem) -> bool:
+        """True when a problem is shown."""
+        return problem.rank in self.ranks and self.source in (None, problem.diagnostic.source)
+
+
+@dataclass(frozen=True)
+class Order:
+    """How problems are sorted: by a column, or, with None, those first that matter most."""
+
+    column: Column | None = None
+    descending: bool = False
+
+    def clicked(self, column: Column) -> "Order":
+        """Return the order after a click on a column's title: up, then down, then as at first."""
+        if column is not self.column:
+            return Order(column)
+        return Order() if self.descending else Order(column, descending=True)
+
+    def sort(self, problems: Iterable[Problem], patch: Patch | None) -> list[Problem]:
+        """Return problems in this order; equal ones as they matter."""
+        ranked = sorted(problems, key=lambda problem: problem.rank)
+        match self.column:
+            case None:
+                return ranked
+            case Column.COUNT:
+                return sorted(
+                    ranked, key=lambda each: each.sighting.count if each.sighting else 0, reverse=self.descending
+                )
+            case Column.LAST_SEEN:
+                return sorted(ranked, key=_last_seen, reverse=self.descending)
+            case column:
+                return sorted(ranked, key=lambda each: each.texts(patch)[column].casefold(), reverse=self.descending)
+
+
+def listed(patch: Patch | None, diagnostics: Sequence[Diagnostic], sightings: Sequence[Sighting] = ()) -> list[Problem]:
+    """Return problems for diagnostics of a patch, those of op graphs at their ops, with `sightings` where there are."""
+    seen: Sequence[Sighting | None] = sightings or [None] * len(diagnostics)
+    return [
+        Problem(item, sighting)
+        for diagnostic, sighting in zip(diagnostics, seen, strict=True)
+        for item in (with_op_problems(patch, [diagnostic]) if patch is not None else [diagnostic])
+    ]
+
+
+def rank_text(rank: Rank, count: int) -> str:
+    """Return what a filter's button says, such as "2 errors"."""
+    return f"{count:,} incomplete" if rank is Rank.INCOMPLETE else plural(count, rank.name.lower())
+
+
+def _count(problem: Problem) -> int:
+    return problem.sighting.count if problem.sighting is not None else 0
+
+
+def _last_seen(problem: Problem) -> tuple[bool, float]:
+    """Return a key by which what is there now comes after what fades."""
+    seen = problem.sighting
+    return (not seen.is_fading, seen.last_s) if seen is not None else (False, 0.0)
+
+
+def _clock(time_s: float) -> str:
+    return time.strftime("%H:%M:%S", time.localtime(time_s))

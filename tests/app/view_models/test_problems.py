@@ -1,0 +1,86 @@
+"""Problems as texts, in an order and through a filter."""
+
+import time
+
+import pytest
+
+from app.view_models.problems import Column, Filter, Order, Problem, Rank, listed, rank_text
+from engine.diagnostics import Mend, Sighting, Source, error, warning
+
+
+def clock(time_s: float) -> str:
+    return time.strftime("%H:%M:%S", time.localtime(time_s))
+
+
+FADING = Problem(
+    warning("buffer is full", node="b", port="out", source=Source.CAPACITY), Sighting(100, 160, 1234, is_fading=True)
+)
+BROKEN = Problem(
+    error("k.cu must compile, got 2 errors:\nk.cu(3): no a\n  a;\nk.cu(5): no b", node="a", file="/x/k.cu", line=3),
+    Sighting(120, 120),
+)
+LONELY = Problem(error("x must be connected", node="c", port="x", remedy="connect one", mend=Mend.CONNECT))
+
+
+def test_the_texts_of_a_row() -> None:
+    """A compiler's message begins with its first mistake; what frames no longer find says when they last did."""
+    assert FADING.texts(None) == ("buffer is full", "b, out", "Capacity", "", "", "1,234", clock(160))
+    assert BROKEN.texts(None) == ("k.cu(3): no a", "a", "Validation", "k.cu:3", "", "1", "now")
+    assert BROKEN.details == ["k.cu(5): no b"]
+    assert LONELY.texts(None) == ("x must be connected", "c, x", "Validation", "", "connect one", "", "")
+    assert len(LONELY.texts(None)) == len(Column)
+
+
+def test_the_history_is_a_sentence() -> None:
+    """It is for a tooltip."""
+    assert FADING.history == (
+        f"First seen at {clock(100)}, found 1,234 times, last at {clock(160)}. Frames no longer find it."
+    )
+    assert BROKEN.history == f"First seen at {clock(120)}."
+    assert LONELY.history == ""
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        (None, [BROKEN, FADING, LONELY]),
+        (Column.PROBLEM, [FADING, BROKEN, LONELY]),
+        (Column.BLOCK, [BROKEN, FADING, LONELY]),
+        (Column.SOURCE, [FADING, BROKEN, LONELY]),
+        (Column.COUNT, [LONELY, BROKEN, FADING]),
+        (Column.LAST_SEEN, [LONELY, FADING, BROKEN]),
+    ],
+)
+def test_the_order(column: Column | None, expected: list[Problem]) -> None:
+    """What is there now was seen later than what fades; equal problems stand as they matter."""
+    assert Order(column).sort([LONELY, FADING, BROKEN], None) == expected
+
+
+def test_clicks_on_titles() -> None:
+    """Up, down, off; another column begins upwards."""
+    order = Order()
+    for expected in (Order(Column.COUNT), Order(Column.COUNT, descending=True), Order(), Order(Column.COUNT)):
+        order = order.clicked(Column.COUNT)
+        assert order == expected
+    assert order.clicked(Column.FILE) == Order(Column.FILE)
+
+
+def test_the_filter() -> None:
+    """Both its conditions must hold."""
+    everything = [LONELY, FADING, BROKEN]
+    for chosen, expected in (
+        (Filter(), everything),
+        (Filter(frozenset({Rank.ERROR, Rank.WARNING})), [FADING, BROKEN]),
+        (Filter(source=Source.VALIDATION), [LONELY, BROKEN]),
+        (Filter(frozenset({Rank.ERROR}), Source.VALIDATION), [BROKEN]),
+        (Filter(frozenset()), []),
+    ):
+        assert [problem for problem in everything if chosen.fits(problem)] == expected
+    assert [rank_text(rank, 2) for rank in Rank] == ["2 errors", "2 warnings", "2 incomplete"]
+
+
+def test_sightings_go_with_their_diagnostics() -> None:
+    """An engine that can't start tells none."""
+    found, seen = (FADING.diagnostic, BROKEN.diagnostic), (Sighting(1, 2), Sighting(3, 4))
+    assert listed(None, found, seen) == [Problem(*pair) for pair in zip(found, seen, strict=True)]
+    assert [each.sighting for each in listed(None, found)] == [None, None]
