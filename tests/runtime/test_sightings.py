@@ -14,7 +14,7 @@ from engine.protocol.messages import FrameReport, NodeState, SetRunning
 from engine.protocol.pipe import connect
 from engine.runtime.frame.cuda_engine import CudaEngine
 from engine.runtime.report import diagnostics_store
-from engine.runtime.report.sightings import REMEMBERED_S, Sightings
+from engine.runtime.report.sightings import REMEMBERED_S, Sightings, identity
 from tests.protocol.engine_process import COMMAND, the_child
 from tests.runtime.small_blocks import array
 from tests.waiting import next_report
@@ -56,6 +56,13 @@ def test_what_was_gone_for_long_is_new(clock: list[float]) -> None:
         assert sightings.follow([wrong], ()) == (expected,)
 
 
+def test_digits_of_names_are_no_numbers() -> None:
+    """Two blocks of a composite are two, also when only a digit tells their names apart."""
+    first, second = (warning(f"pour_{number}: buffer is at 91 %", node="glow") for number in (1, 2))
+    fuller = warning("pour_1: buffer is at 1,092.5 %", node="glow")
+    assert identity(first) == identity(fuller) != identity(second)
+
+
 def pouring() -> tuple[Patch, NodeRef]:
     """A patch with an append buffer of 2 places that 3 numbers go into, until `least` is greater than they are."""
     patch = Patch()
@@ -83,6 +90,20 @@ def test_each_frame_that_finds_it_counts() -> None:
             assert sorted(told(engine.step())) == sorted([(pour.id, count, False), (lonely.id, 1, False)])
         patch.set(pour, least=9.0)
         assert told(engine.step()) == [(lonely.id, 1, False)]  # by hand, nothing fades
+
+
+def test_frames_that_find_the_same_are_told_at_an_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them count."""
+    patch, pour = pouring()
+    patch.add("test_small.grow")  # so that each frame is launched
+    with Engine(patch, "host") as engine:
+        engine.step()
+        monkeypatch.setattr(diagnostics_store, "REPORT_INTERVAL_NS", 1 << 62)
+        reports = [free_frame(engine.core) for _ in range(5)]
+        assert told(reports[-1]) == [(pour.id, 1, False)]
+        assert all(report.diagnostics is reports[0].diagnostics for report in reports)
+        monkeypatch.setattr(diagnostics_store, "REPORT_INTERVAL_NS", 0)
+        assert told(free_frame(engine.core)) == [(pour.id, 7, False)]
 
 
 def test_what_frames_no_longer_find_fades(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,7 @@ class DiagnosticsStore:
         #: The status words of the last launch, by buffer.
         self.status: dict[PortRef, int] = {}
         #: What the last frames found, by what found it.
-        self._in_frames: dict[str, list[Diagnostic]] = {}
+        self._in_frames: dict[str, dict[Identity, Diagnostic]] = {}
         self._frames_told_ns = 0
         #: What frames no longer find, and when it is no longer told.
         self.fading: dict[Identity, tuple[Diagnostic, int]] = {}
@@ -63,7 +63,9 @@ class DiagnosticsStore:
         """Put all diagnostics together again."""
         values = self._context.value_graph.diagnostics
         misfits = self._context.parameters.misfits_beside(values)
-        in_frames = chain(*self._in_frames.values(), (item for item, _ in self.fading.values()))
+        in_frames = chain(
+            *(found.values() for found in self._in_frames.values()), (item for item, _ in self.fading.values())
+        )
         found = (*misfits, *self.blocks, *self.stale, *in_frames, *self.launches, *self.refused, *values)
         before, self.diagnostics = self.diagnostics, tuple(dict.fromkeys(self.inlined.shown(item) for item in found))
         if before != self.diagnostics:
@@ -76,28 +78,34 @@ class DiagnosticsStore:
         What is no longer found fades. While the same is found, only numbers differ: these are told at an interval that
         people can read. When `fresh`, all is told at once and nothing fades.
         """
-        now, before = [self.inlined.shown(item) for item in found], self._in_frames.get(found_by, [])
+        before = self._in_frames.get(found_by, {})
+        now = {identity(item): item for item in map(self.inlined.shown, found)}
         if not (now or before or (fresh and self.fading)):
             return
         time_ns = time.perf_counter_ns()
-        here, earlier = ({identity(item): item for item in items} for items in (now, before))
-        for which in here:
+        for which in now:
             self._sightings.found(which)
             self.fading.pop(which, None)
-        is_other = here.keys() != earlier.keys() or bool(fresh and self.fading)
+        is_other = now.keys() != before.keys() or bool(fresh and self.fading)
         if fresh:
             self.fading.clear()
         else:
             end_ns = time_ns + FADE_NS
-            self.fading |= {which: (item, end_ns) for which, item in earlier.items() if which not in here}
+            self.fading |= {which: (item, end_ns) for which, item in before.items() if which not in now}
         self._in_frames[found_by] = now
-        if not (fresh or is_other or time_ns - self._frames_told_ns >= REPORT_INTERVAL_NS):
+        if not (is_other or self._is_due(fresh)):
             return
         self._frames_told_ns = time_ns
-        if is_other or not set(now) <= set(self.diagnostics):
+        if is_other or not set(now.values()) <= set(self.diagnostics):
             self.tell()
         else:
             self.sightings = self._sightings.follow(self.diagnostics, self.fading)
+
+    def _is_due(self, fresh: bool) -> bool:
+        """True when it is time to tell what frames find, whether it is the same or not."""
+        if not (self.fading or any(self._in_frames.values())):
+            return False
+        return fresh or time.perf_counter_ns() - self._frames_told_ns >= REPORT_INTERVAL_NS
 
     def fade(self) -> None:
         """Tell no longer what frames found a moment ago."""
@@ -114,8 +122,9 @@ class DiagnosticsStore:
         is_other = self._status_plan is not (compiled.plan if compiled is not None else None)
         if compiled is not None and compiled.status is not None:
             plan, words = compiled.plan, compiled.status.array.tobytes()
-            told_before = self._in_frames.get(_STATUS) or (fresh and self.fading)
-            if not told_before and self._status_seen == words and not is_other:
+            if self._status_seen == words and not is_other and not self._is_due(fresh):
+                for which in self._in_frames.get(_STATUS, ()):
+                    self._sightings.found(which)
                 return
             self._status_seen, self._status_plan = words, plan
             self.status = status_words(plan, compiled.status.array)
