@@ -22,7 +22,9 @@ class UserState(msgspec.Struct):
     geometry: bytes = b""
     layout: bytes = b""
     #: Names of the docks that the person closed.
-    closed_docks: list[str] = msgspec.field(default_factory=lambda: ["code", "help", "log", "problems", "updates"])
+    closed_docks: list[str] = msgspec.field(
+        default_factory=lambda: ["code", "help", "log", "problems", "recorder", "updates"]
+    )
     #: Ids of the block types that were placed last, the newest at the end.
     recent_blocks: list[str] = []
     #: Titles of the groups of the palette that are unfolded, and of the sections of the inspector that are folded.

@@ -17,6 +17,7 @@ ACTIONS = {
     "duplicate": "mdi6.content-duplicate",
     "error": "mdi6.alert-circle",
     "fit": "mdi6.fit-to-page-outline",
+    "freeze": "mdi6.snowflake",
     "folder": "mdi6.folder-outline",
     "folded": "mdi6.chevron-right",
     "help": "mdi6.help-circle-outline",

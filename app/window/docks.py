@@ -15,9 +15,9 @@ _FRAME = QSize(16, 48)  # about what a window manager puts around a window
 _RIGHT_SHARE, _VIEWER_SHARE = 0.32, 0.46
 _LISTS_HEIGHT = 188
 #: The lists below the canvas; at first they are closed, since the status bar counts and opens them.
-LISTS = ("problems", "updates", "log", "code")
+LISTS = ("problems", "updates", "log", "code", "recorder")
 #: An arrangement saved by another version is not restored: its docks may not exist any more.
-_VERSION = 4
+_VERSION = 5
 
 
 class Docks:
@@ -97,6 +97,7 @@ def arrange(window: QMainWindow, docks: Docks) -> None:
     window.tabifyDockWidget(docks["problems"], docks["updates"])
     window.tabifyDockWidget(docks["updates"], docks["log"])
     window.tabifyDockWidget(docks["log"], docks["code"])
+    window.tabifyDockWidget(docks["code"], docks["recorder"])
     docks["problems"].raise_()
 
 

@@ -17,6 +17,7 @@ from app.docks.help import Help
 from app.docks.kernel_code import KernelCode
 from app.docks.log import Log
 from app.docks.problems import Problems
+from app.docks.recorder import Recorder
 from app.docks.updates import Updates
 from app.documents.bridge import Bridge
 from app.documents.editor_state import load_state, save_state
@@ -47,7 +48,7 @@ from app.window.welcome import Welcome
 from app.window.window_style import window_stylesheet
 from engine.diagnostics import PatchError, Source, error
 from engine.op_graphs.graph_editing import has_op_graph
-from engine.protocol.messages import FrameReport
+from engine.protocol.messages import FrameReport, SetFrameBudget
 
 _SHOWN_MS = 8000  # of a message in the status bar
 
@@ -77,7 +78,7 @@ class MainWindow(QMainWindow):
         self.canvas.search.recent = self.state.recent_blocks
         self.canvas.search.popup.unfolded = self.state.unfolded_groups
         self.inspector.folded = self.state.folded_sections
-        self.updates, self.code = Updates(), KernelCode()
+        self.updates, self.code, self.recorder = Updates(), KernelCode(), Recorder()
         self.viewers = ViewerDocks(self)
         self.log.noted.connect(lambda text: self.statusBar().showMessage(text, _SHOWN_MS))
         self.badge = EngineBadge()
@@ -96,6 +97,7 @@ class MainWindow(QMainWindow):
         self.docks.add("updates", "Updates", self.updates, Qt.DockWidgetArea.BottomDockWidgetArea)
         self.docks.add("log", "Log", self.log, Qt.DockWidgetArea.BottomDockWidgetArea)
         self.docks.add("code", "Kernel code", self.code, Qt.DockWidgetArea.BottomDockWidgetArea)
+        self.docks.add("recorder", "Recorder", self.recorder, Qt.DockWidgetArea.BottomDockWidgetArea)
         self.actions_by_id = Actions(self, make_commands(self), self.canvas)
         self.transport = TransportControls(self, self.session, self.actions_by_id)
         fill_menu_bar(self.actions_by_id, self.docks)
@@ -187,6 +189,7 @@ class MainWindow(QMainWindow):
         self.updates.refresh_icons()
         self.problems.refresh_icons()
         self.log.refresh_icons()
+        self.recorder.refresh_icons()
         self.inspector.show_nodes(self.inspector.nodes)
         self.help.refresh()
         self.transport.refresh()
@@ -242,7 +245,8 @@ class MainWindow(QMainWindow):
 
     def _wire(self) -> None:
         session, bridge, canvas = self.session, self.bridge, self.canvas
-        canvas.beside = self.inspector.beside = self.code.beside = self.kernel.beside = self.beside.run
+        for part in (canvas, self.inspector, self.code, self.kernel, self.recorder):
+            part.beside = self.beside.run
         self.code.architecture = lambda: session.architecture
         session.replaced.connect(self._on_replaced)
         session.engine_changed.connect(self._on_engine_changed)
@@ -274,6 +278,8 @@ class MainWindow(QMainWindow):
         self.problems.remedy_chosen.connect(self.mend)
         self.inspector.remedy_chosen.connect(self.mend)
         self.updates.node_activated.connect(self.go_to)
+        self.recorder.node_activated.connect(self.go_to)
+        self.recorder.budget_changed.connect(lambda budget_ns: session.post(SetFrameBudget(budget_ns)))
         self.updates.noted.connect(self.log.add_message)
         self.problems.counted.connect(self._on_problem_count)
         self.problem_count.clicked.connect(lambda: self.docks.toggle("problems"))
@@ -318,6 +324,7 @@ class MainWindow(QMainWindow):
         self.gc_timer.set_busy(self.session.engine is not None)
         self.updates.begin_again()
         self.bridge.set_engine(self.session.engine)
+        self.recorder.set_engine(self.session.engine)
 
     def _show_title(self) -> None:
         self.setWindowTitle(f"{self.files.name}[*] – Warploom" if self.session.patch else "Warploom[*]")

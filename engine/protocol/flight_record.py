@@ -23,7 +23,7 @@ class SpentOn(StrEnum):
     COLLECTION = "garbage collection"
     MEASURING = "measuring"
     LAUNCH = "launch"
-    DEVICE = "device"  # waiting for it
+    DEVICE = "device"  # waiting for it; on the host its work
     PICTURES = "pictures"  # of viewers, and files
     LATE = "late wake"  # the engine's thread began late: others had the interpreter or the processor
 

@@ -92,7 +92,7 @@ class CudaEngine:
         self.launches = 0
         self._is_current = False  # the last launch was of the graph and state as they are now
         self._reporter = Reporter(self.context, self.updates, self.profiler)
-        self.recorder = FlightRecorder(self.updates, self.profiler)
+        self.recorder = FlightRecorder(self.updates, self.profiler, is_asynchronous=device.info.is_asynchronous)
 
     @property
     def has_work(self) -> bool:

@@ -22,8 +22,9 @@ _LEAST_SHARE = 0.05
 class FlightRecorder:
     """Written by the engine's thread, without a lock; any thread may call `record`."""
 
-    def __init__(self, updates: Updater, profiler: Profiler) -> None:
+    def __init__(self, updates: Updater, profiler: Profiler, *, is_asynchronous: bool) -> None:
         self._updates, self._profiler = updates, profiler
+        self._is_asynchronous = is_asynchronous  # else the launch is the device's work
         self._frames: deque[tuple[int, ...]] = deque(maxlen=LATEST_FRAMES)
         #: Records a frame; it has the fields of `Stamps`.
         self.put: Callable[[tuple[int, ...]], None] = self._frames.append
@@ -49,7 +50,11 @@ class FlightRecorder:
         diagnostics, frames = tuple(self._updates.found.log.changes), tuple(self._frames)
         updates, slow = tuple(self._noted), tuple(self._slow)
         now_ns = time.perf_counter_ns()
-        return FlightRecord(now_ns, self.budget_ns, frame_rows(frames), updates, diagnostics, slow)
+        rows = frame_rows(frames)
+        if not self._is_asynchronous:
+            rows["wait"] += rows["launch"]
+            rows["launch"] = 0
+        return FlightRecord(now_ns, self.budget_ns, rows, updates, diagnostics, slow)
 
     def close(self) -> None:
         """Follow no more collections."""
@@ -64,8 +69,10 @@ class FlightRecorder:
 
     def _slow_frame(self, stamps: Stamps, updates: tuple[UpdateRecord, ...]) -> SlowFrame:
         times = divide(stamps, self._collections)
-        if measuring := self._measuring(stamps.began, times):
-            times[SpentOn.MEASURING] = measuring
+        if not self._is_asynchronous and (working_ns := times.pop(SpentOn.LAUNCH, 0)):
+            times[SpentOn.DEVICE] = times.get(SpentOn.DEVICE, 0) + working_ns
+        if measuring_ns := self._measuring(stamps.began, times):
+            times[SpentOn.MEASURING] = measuring_ns
         total_ns = sum(times.values())
         texts = {SpentOn.UPDATE: "; ".join(update.cause for update in updates)}
         spent = [Spent(kind, time_ns, texts.get(kind, "")) for kind, time_ns in times.items()]
@@ -77,10 +84,15 @@ class FlightRecorder:
 
     def _measuring(self, began_ns: int, times: dict[SpentOn, int]) -> int:
         """Return how long a frame was measured, and take that out of its launch and its wait for the device."""
-        cost_ns = self._profiler.cost_since(began_ns)
-        launch_ns = times.pop(SpentOn.LAUNCH, 0) if self._profiler.operations is not None else 0
+        profiler = self._profiler
+        is_copy = profiler.operations is not None
+        launch_ns = times.pop(SpentOn.LAUNCH, 0) if is_copy else 0
+        if self._is_asynchronous:
+            cost_ns = profiler.cost_since(began_ns) - launch_ns
+        else:
+            cost_ns = (profiler.measured_ns.mean or 0) - (profiler.launch_ns.mean or 0) if is_copy else 0
         device_ns = times.get(SpentOn.DEVICE, 0)
-        taken_ns = min(max(cost_ns - launch_ns, 0), device_ns)
+        taken_ns = min(max(cost_ns, 0), device_ns)
         if taken_ns:
             times[SpentOn.DEVICE] = device_ns - taken_ns
         return launch_ns + taken_ns

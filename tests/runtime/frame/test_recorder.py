@@ -17,6 +17,7 @@ from engine.protocol.flight_record import SlowFrame, SpentOn
 from engine.protocol.messages import Observe, SetFrameBudget, SetProfiling, SetRunning, Viewing
 from engine.protocol.pacing import Pacing
 from engine.runtime.frame.recorder import divide
+from tests.device.lagging_device import LaggingDevice
 from tests.runtime.conftest import Kernels
 from tests.waiting import until
 
@@ -64,7 +65,8 @@ def test_each_frame_has_a_row_that_agrees_with_its_report(patch: Patch) -> None:
     assert rows["level"].tolist() == [report.update_level for report in reports]
     assert (rows["before"] + rows["launch"] + rows["wait"] == rows["whole"]).all()
     assert (rows["late"] == 0).all()
-    assert min(rows["before"].min(), rows["launch"].min(), rows["wait"].min()) > 0
+    assert min(rows["before"].min(), rows["wait"].min()) > 0
+    assert rows["launch"].max() == 0, "the host works within the launch"
     assert record.now_ns > rows["began"][-1] + rows["whole"][-1]
 
 
@@ -138,7 +140,7 @@ def test_what_a_slow_frame_was_spent_on(patch: Patch, monkeypatch: pytest.Monkey
         with monkeypatch.context() as slowed:
             delay(core.profiler, "launch", 0.03, slowed)
             engine.step()
-        assert spent_on(last_slow(engine))[0] is SpentOn.LAUNCH
+        assert spent_on(last_slow(engine))[0] is SpentOn.DEVICE, "the host works within the launch"
         engine.post(Observe({"show": Viewing()}))
         with monkeypatch.context() as slowed:
             delay(core.previews, "take", 0.03, slowed)
@@ -165,15 +167,32 @@ def test_what_a_slow_frame_was_spent_on(patch: Patch, monkeypatch: pytest.Monkey
         assert spent_on(last_slow(engine))[0] is SpentOn.COLLECTION
 
 
+def test_where_the_device_works_beside_python_the_launch_is_told_apart(
+    patch: Patch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device = LaggingDevice()
+    with Engine(patch, device, profiling=ProfilingLevel.NONE) as engine:
+        engine.post(SetFrameBudget(20_000_000))
+        engine.step()
+        delay(engine.core.profiler, "launch", 0.03, monkeypatch)
+        engine.step()
+        record = engine.flight_record()
+    device.close()
+    assert spent_on(record.slow[-1])[0] is SpentOn.LAUNCH
+    assert record.frames["launch"][-1] >= 30_000_000
+
+
 def test_a_measured_frame_says_so(patch: Patch) -> None:
     """At the deepest level every frame is measured."""
-    with Engine(patch, "host") as engine:
+    device = LaggingDevice()
+    with Engine(patch, device) as engine:
         engine.step()
         engine.post(SetProfiling(ProfilingLevel.DEEP_SYNC))
         engine.post(SetFrameBudget(0))
-        for _ in range(5):
-            engine.step()
+        engine.step()
         assert SpentOn.MEASURING in spent_on(last_slow(engine))
+        assert SpentOn.LAUNCH not in spent_on(last_slow(engine))
+    device.close()
 
 
 def test_a_late_frame_is_slow(patch: Patch) -> None:

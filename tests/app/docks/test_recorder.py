@@ -1,0 +1,141 @@
+"""The recorder dock follows the engine while it is seen, and stands still for whoever looks at a frame."""
+
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from app.docks.recorder import Recorder, phase_colours
+from app.theme import colours
+from engine.diagnostics import DeviceError
+from engine.profiling.recorder import FRAME_ROW
+from engine.protocol.client import Client
+from engine.protocol.flight_record import BUDGET_NS, FlightRecord, SlowFrame, Spent, SpentOn
+from engine.protocol.messages import UpdateLevel
+
+MS = 1_000_000
+
+
+class Recording:
+    """Stands for an engine: 600 frames of 8 ms, the one before the last took 40."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.fails = False
+
+    def flight_record(self) -> FlightRecord:
+        self.asked += 1
+        if self.fails:
+            raise DeviceError("gone")
+        rows = np.zeros(600, FRAME_ROW)
+        rows["frame"] = np.arange(600) + self.asked
+        rows["whole"] = rows["wait"] = 8 * MS
+        rows["whole"][598], rows["wait"][598] = 40 * MS, 40 * MS
+        rows["began"] = (1 + rows["frame"]) * 50 * MS
+        began = int(rows["began"][598])
+        slow = tuple(
+            SlowFrame(frame, at, 40 * MS, UpdateLevel.NONE, (Spent(SpentOn.DEVICE, 40 * MS),))
+            for frame, at in ((3, 7), (int(rows["frame"][598]), began))
+        )
+        return FlightRecord(int(rows["began"][-1]) + 8 * MS, BUDGET_NS, rows, slow=slow)
+
+
+@pytest.fixture
+def engine() -> Recording:
+    return Recording()
+
+
+@pytest.fixture
+def recorder(qtbot: QtBot, engine: Recording) -> Recorder:
+    """A dock that is shown and follows the engine."""
+    made = Recorder()
+    qtbot.addWidget(made)
+    made.resize(1000, 180)
+    made.show()
+    made.set_engine(cast(Client, engine))
+    return made
+
+
+def click(recorder: Recorder, x: int) -> None:
+    QTest.mouseClick(recorder.bars, Qt.MouseButton.LeftButton, pos=QPoint(x, 20))
+
+
+def test_it_follows_only_while_it_is_seen(qtbot: QtBot, recorder: Recorder, engine: Recording) -> None:
+    qtbot.waitUntil(lambda: engine.asked > 3)
+    assert recorder.currentIndex() == 1
+    assert "600 frames" in recorder.summary.text() and "1 over 16.6 ms" in recorder.summary.text()
+    recorder.hide()
+    asked = engine.asked
+    qtbot.wait(250)
+    assert engine.asked == asked
+
+
+def test_who_chooses_a_frame_freezes_it(qtbot: QtBot, recorder: Recorder, engine: Recording) -> None:
+    """A click or an arrow key; nothing is asked until the button is released."""
+    click(recorder, recorder.bars.width() - 1)
+    assert recorder.freeze.isChecked()
+    asked = engine.asked
+    newest = asked + 599
+    assert f"Frame {newest - 1:,}</b> · <b>40.0&nbsp;ms" in recorder.details.text(), "the slower one of a column"
+    QTest.keyClick(recorder.bars, Qt.Key.Key_Right)
+    assert f"Frame {newest:,}</b> · <b>8.00&nbsp;ms" in recorder.details.text()
+    QTest.keyClick(recorder.bars, Qt.Key.Key_Left)
+    assert "Slow: device 40.0 ms" in recorder.details.text()
+    QTest.keyClick(recorder.bars, Qt.Key.Key_Home)
+    assert f"Frame {newest - 599:,}<" in recorder.details.text()
+    qtbot.wait(250)
+    assert engine.asked == asked
+    recorder.freeze.click()
+    qtbot.waitUntil(lambda: engine.asked > asked)
+    assert "Choose a frame" in recorder.details.text()
+
+
+def test_slow_frames_are_listed_also_those_that_are_older_than_the_bars(recorder: Recorder) -> None:
+    model = recorder.table.model()
+    assert [str(model.index(row, 2).data()) for row in range(model.rowCount())] == ["device 40.0 ms"] * 2
+    recorder.table.clicked.emit(model.index(1, 0))
+    assert recorder.freeze.isChecked()
+    assert "Frame 3</b> · <b>40.0&nbsp;ms" in recorder.details.text()
+    recorder.table.clicked.emit(model.index(0, 0))
+    assert "Frame 599</b> · <b>40.0&nbsp;ms" in recorder.details.text()
+
+
+def test_a_frozen_record_outlives_its_engine(recorder: Recorder) -> None:
+    """Without an engine, and not frozen, there is a hint."""
+    click(recorder, 5)
+    told = recorder.details.text()
+    recorder.set_engine(None)
+    assert (recorder.currentIndex(), recorder.details.text()) == (1, told)
+    recorder.freeze.click()
+    recorder.set_engine(None)
+    assert recorder.currentIndex() == 0
+
+
+def test_an_engine_that_has_ended_leaves_what_was_told(qtbot: QtBot, recorder: Recorder, engine: Recording) -> None:
+    engine.fails = True
+    asked = engine.asked
+    qtbot.waitUntil(lambda: engine.asked > asked + 2)
+    assert recorder.currentIndex() == 1
+
+
+def test_the_budget_is_told(qtbot: QtBot, recorder: Recorder) -> None:
+    """When another is chosen, and to each new engine."""
+    told: list[int] = []
+    recorder.budget_changed.connect(told.append)
+    recorder.budget.setCurrentIndex(0)
+    recorder.set_engine(None)
+    assert told == [33_333_333] * 2
+
+
+def test_a_slow_frame_stands_out_of_the_bars(recorder: Recorder) -> None:
+    """Its bar is cut off at the top of the scale, and there is a mark below it; the others end below the budget."""
+    image: Any = recorder.bars.grab().toImage()
+    theme, height = colours.current(), image.height()
+    slow, plain = ([image.pixelColor(x, y).name() for y in range(height)] for x in (image.width() - 1, 80))
+    wait = phase_colours()["wait"]
+    assert (slow[1], slow[-2]) == (wait, theme.warning)
+    assert (plain[1], plain[-2], plain[-12]) == (theme.canvas, theme.canvas, wait)
+    assert plain.index(theme.warning) < plain.index(wait)
