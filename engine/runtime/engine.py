@@ -5,6 +5,7 @@ import shlex
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from engine.patch.document import Patch
 from engine.patch.trust import SavePlace
 from engine.processes.pool import warm_up
 from engine.profiling.levels import ProfilingLevel
+from engine.profiling.nvtx import attached_profiler
 from engine.profiling.profile import Profile
 from engine.profiling.trace import TraceSlice
 from engine.protocol import questions
@@ -31,6 +33,7 @@ from engine.protocol.pipe import connect
 from engine.protocol.questions import Answer, Question
 from engine.runtime.frame.cuda_engine import CudaEngine
 from engine.runtime.frame.gc_scheduler import COLLECTOR
+from engine.runtime.frame.marked_engine import MarkedEngine
 from engine.runtime.frame.thread import EngineLoop, FrameLock
 from engine.runtime.frame.trace_frames import trace_frames
 from engine.runtime.preview.outputs import read_outputs
@@ -128,7 +131,9 @@ class LocalEngine:
         self.device: Device = self._own_device or device  # type: ignore[assignment]  # one of the two is a Device
         self.info: DeviceInfo = self.device.info
         self._patch = patch
-        self.engine = CudaEngine(
+        nvtx = attached_profiler()
+        make_engine = CudaEngine if nvtx is None else partial(MarkedEngine, nvtx)
+        self.engine = make_engine(
             self.device, patch.catalogue, lambda: patch.folder, profiling=profiling, time_step_s=time_step_s
         )
         self.outbox: Outbox = self.engine.outbox
