@@ -124,9 +124,9 @@ def restore(window: QMainWindow, docks: Docks, state: UserState) -> None:
     """Bring back the arrangement that the person left."""
     if state.geometry:
         window.restoreGeometry(QByteArray(state.geometry))
-    if state.layout:
-        window.restoreState(QByteArray(state.layout), _VERSION)
-    docks.close(state.closed_docks)
+    is_known = not state.layout or window.restoreState(QByteArray(state.layout), _VERSION)
+    # After another version, a list that is new to the person stays closed like the others.
+    docks.close(state.closed_docks if is_known else {*state.closed_docks, *LISTS})
 
 
 def remember(window: QMainWindow, docks: Docks, state: UserState, *, arranged: bool) -> None:

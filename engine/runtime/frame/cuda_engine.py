@@ -348,6 +348,7 @@ class CudaEngine:
         records = self.updates.take_records() if level > _HOT else _NO_RECORDS
         for record in records:
             outbox.put_event(record)
+            self.recorder.note_update(record, self._ended_ns)
         if is_done and self.frames_left:
             self.frames_left -= 1
             self.running = self.frames_left > 0
@@ -368,8 +369,8 @@ class CudaEngine:
                     ended_ns,
                 )
             )
-            if ended_ns - due_ns > recorder.budget_ns or records:
-                recorder.note(records)
+            if ended_ns - due_ns > recorder.budget_ns:
+                recorder.note_slow(records)
         outbox.put_report(report)
         if (profile := self._reporter.take_profile()) is not None:
             outbox.put_profile(profile)

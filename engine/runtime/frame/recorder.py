@@ -37,12 +37,13 @@ class FlightRecorder:
         self.budget_ns = BUDGET_NS
         gc.callbacks.append(self._collection)
 
-    def note(self, updates: tuple[UpdateRecord, ...]) -> None:
-        """Note the updates above HOT of the frame that was put last, and what it was spent on if it was slow."""
-        stamps = Stamps(*self._frames[-1])
-        self._noted.extend(RecordedUpdate(stamps.ended, update) for update in updates)
-        if stamps.ended - stamps.due > self.budget_ns:
-            self._slow.append(self._slow_frame(stamps, updates))
+    def note_update(self, update: UpdateRecord, ended_ns: int) -> None:
+        """Note an update of the frame that ended at a time, also of one that isn't recorded."""
+        self._noted.append(RecordedUpdate(ended_ns, update))
+
+    def note_slow(self, updates: tuple[UpdateRecord, ...]) -> None:
+        """Note what the frame that was put last, with these updates above HOT, was spent on."""
+        self._slow.append(self._slow_frame(Stamps(*self._frames[-1]), updates))
 
     def record(self) -> FlightRecord:
         """Return a copy of all that is held."""

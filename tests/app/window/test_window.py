@@ -8,8 +8,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QTabBar
 from pytestqt.qtbot import QtBot
 
+from app.documents.editor_state import UserState, save_state
 from app.inspector.node_info import SectionHeading
 from app.inspector.parameter_editors import NumberEditor
+from app.window.docks import LISTS
 from app.window.main_window import MainWindow
 from engine.patch.changes import PortRef
 from tests.app.app_support import FakeEngine
@@ -90,6 +92,17 @@ def test_closed_docks_stay_closed(opened: MainWindow, file: Path) -> None:
     opened.files.open_path(file)
     assert opened.docks["log"].isHidden()
     assert opened.inspector.isVisible()
+
+
+def test_after_an_update_of_warploom_the_lists_are_closed(qtbot: QtBot, tmp_path: Path, file: Path) -> None:
+    """The person closed none of them, and its arrangement is of a version that had other ones."""
+    save_state(UserState(layout=b"of another version", closed_docks=["help"]), tmp_path)
+    window = MainWindow(FakeEngine, tmp_path)  # type: ignore[arg-type]  # it stands in for an Engine
+    window.show()
+    window.files.open_path(file)
+    assert window.inspector.isVisible()
+    assert not any(window.docks[name].isVisible() for name in ("help", *LISTS))
+    window.close()
 
 
 def test_selecting_a_node_shows_its_parameters_and_a_drag_changes_the_patch(opened: MainWindow) -> None:

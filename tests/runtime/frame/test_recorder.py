@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from engine import Engine, Patch, UpdateLevel
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.recorder import Stamps
-from engine.protocol.flight_record import SlowFrame, SpentOn
+from engine.protocol.flight_record import SlowFrame, Spent, SpentOn
 from engine.protocol.messages import Observe, SetFrameBudget, SetProfiling, SetRunning, Viewing
 from engine.protocol.pacing import Pacing
 from engine.runtime.frame.recorder import divide
+from engine.runtime.update.worker import Worker
 from tests.device.lagging_device import LaggingDevice
 from tests.runtime.conftest import Kernels
 from tests.waiting import until
@@ -88,7 +89,7 @@ def test_updates_and_diagnostics_are_told_with_the_frame_of_their_time(patch: Pa
     assert ends[2] < appeared.at_ns < ends[3] < resolved.at_ns < ends[4]
 
 
-def test_frames_of_a_paused_engine_are_not_told(patch: Patch) -> None:
+def test_frames_of_a_paused_engine_are_not_told_but_its_updates_are(patch: Patch) -> None:
     with Engine(patch, "host") as engine:
         engine.step()
         engine.post(SetRunning(False))
@@ -98,6 +99,11 @@ def test_frames_of_a_paused_engine_are_not_told(patch: Patch) -> None:
         patch.set("scale", factor=3.0)
         until(lambda: engine.core.launches > launches)
         assert engine.flight_record().frames["frame"].tolist() == [0]
+        patch.set("noise", width=9)
+        until(lambda: len(engine.flight_record().updates) == 2)
+        record = engine.flight_record()
+        assert record.frames["frame"].tolist() == [0]
+        assert record.updates[1].at_ns > record.updates[0].at_ns
 
 
 def test_a_frame_is_slow_that_takes_longer_than_the_budget(patch: Patch) -> None:
@@ -180,6 +186,34 @@ def test_where_the_device_works_beside_python_the_launch_is_told_apart(
     device.close()
     assert spent_on(record.slow[-1])[0] is SpentOn.LAUNCH
     assert record.frames["launch"][-1] >= 30_000_000
+
+
+def test_a_frame_beside_which_an_update_is_prepared_says_so(patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How long that held the frame up isn't known."""
+    with Engine(patch, "host", profiling=ProfilingLevel.NONE) as engine:
+        engine.step()
+        engine.post(SetFrameBudget(0))
+        with monkeypatch.context() as held:
+            held.setattr(Worker, "is_done", False)
+            patch.set("noise", width=12)
+            engine.core.frame(free_running=True)
+        assert last_slow(engine).spent[-1] == Spent(SpentOn.COMPILE, 0)
+        engine.step()
+        assert SpentOn.COMPILE not in spent_on(last_slow(engine))
+
+
+def test_parts_that_hardly_count_are_left_out(patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The longest is first, and together they are no more than the whole."""
+    with Engine(patch, "host", profiling=ProfilingLevel.NONE) as engine:
+        engine.step()
+        engine.post(SetFrameBudget(0))
+        delay(engine.core.in_flight, "synchronize", 0.05, monkeypatch)
+        engine.step()
+        slow = last_slow(engine)
+    times = [part.time_ns for part in slow.spent]
+    assert times == sorted(times, reverse=True)
+    assert min(times) >= 0.05 * slow.total_ns
+    assert 0.5 * slow.total_ns < sum(times) <= slow.total_ns
 
 
 def test_a_measured_frame_says_so(patch: Patch) -> None:
