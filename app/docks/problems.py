@@ -36,6 +36,9 @@ from engine.patch.document import Patch
 _MOST_WITH_BUTTONS = 50
 #: A list that is less wide, in pixels, has room for the problem, its block and what to do.
 _NARROW = 900
+#: The share of the list that the column of remedies takes at most; tooltips have the rest.
+_REMEDY_SHARE = 1 / 5
+_ROW_HEIGHT = 26  # pixels: a button and its border fit in
 _CELL_PADDING = 4  # pixels left and right of what is in a cell, by the window's style
 _ROLE = Qt.ItemDataRole.UserRole
 _TITLES = ("Problem", "Block", "Source", "File", "What to do", "Count", "Last seen", "")
@@ -77,12 +80,12 @@ class Problems(EmptyState):
         header = self.list.header()
         header.setStretchLastSection(False)
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        for column in (Column.PROBLEM, Column.REMEDY):
-            header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(Column.PROBLEM, QHeaderView.ResizeMode.Stretch)
         header.setMaximumSectionSize(480)
         header.setSectionsClickable(True)
         header.sectionClicked.connect(self._sort_by)
         self.list.setItemDelegateForColumn(Column.FILE, _FileDelegate(self.list))
+        self.list.setItemDelegateForColumn(Column.REMEDY, _RemedyDelegate(self.list))
         self.list.itemActivated.connect(self._on_activated)
         self.ranks = {rank: self._make_rank(rank) for rank in Rank}
         self.source = QComboBox(toolTip="Show the problems that this has found")
@@ -163,6 +166,7 @@ class Problems(EmptyState):
                 self._write(problem, row)
         else:
             self._fill()
+        self._choose_columns()
         self._count()
         self.set_filled(bool(self._shown))
 
@@ -175,17 +179,17 @@ class Problems(EmptyState):
         for problem, row in list(zip(self._listed, rows, strict=True))[:_MOST_WITH_BUTTONS]:
             self._add_buttons(problem.diagnostic, row)
         self.list.setRootIsDecorated(any(row.childCount() for row in rows))
-        self._choose_columns()
 
     def _choose_columns(self) -> None:
         """Leave out columns that say nothing, and in a narrow list those that matter least, which tooltips tell too."""
         is_narrow = self.width() < _NARROW
+        is_seen_often = any(each.is_fading or each.is_repeated for each in self._listed)
         filled = {
             Column.FILE: any(each.diagnostic.file for each in self._listed),
             Column.REMEDY: any(each.diagnostic.remedy for each in self._listed),
             Column.SOURCE: not is_narrow,
-            Column.COUNT: not is_narrow and any(each.sighting for each in self._listed),
-            Column.LAST_SEEN: not is_narrow and any(each.sighting for each in self._listed),
+            Column.COUNT: is_seen_often and not is_narrow,
+            Column.LAST_SEEN: is_seen_often and not is_narrow,
         }
         for column, is_shown in filled.items():
             self.list.setColumnHidden(column, not is_shown)
@@ -271,10 +275,24 @@ class Problems(EmptyState):
 
 
 def _kind(problem: Problem) -> tuple[object, ...]:
-    """Return what of a problem decides on the buttons and children of its row, and on which columns are shown."""
+    """Return what of a problem decides on the buttons and the children of its row."""
     told = problem.diagnostic
     place = told.node, told.port, told.mend, told.expected, told.found, told.file
-    return *place, bool(told.remedy), problem.rank, len(problem.details), problem.sighting is None
+    return *place, problem.rank, len(problem.details)
+
+
+@safe_overrides
+class _RemedyDelegate(QStyledItemDelegate):
+    """Leaves room for the problem, and makes rows high enough for buttons."""
+
+    def __init__(self, view: QTreeWidget) -> None:
+        super().__init__(view)
+        self._view = view
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        whole = super().sizeHint(option, index)
+        width = min(whole.width(), int(self._view.width() * _REMEDY_SHARE))
+        return QSize(width, max(whole.height(), _ROW_HEIGHT))
 
 
 class _FileDelegate(QStyledItemDelegate):

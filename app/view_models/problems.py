@@ -52,6 +52,11 @@ class Problem:
         return self.sighting is not None and self.sighting.is_fading
 
     @property
+    def is_repeated(self) -> bool:
+        """True when it was found more than once."""
+        return self.sighting is not None and self.sighting.count > 1
+
+    @property
     def headline(self) -> str:
         """The line that a row has room for."""
         return self._lines[0]

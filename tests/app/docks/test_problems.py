@@ -182,6 +182,25 @@ def test_what_fades_is_dim_and_rows_stay(qtbot: QtBot, patch: Patch) -> None:
     assert problems.list.findChildren(QPushButton) == [button]
 
 
+def test_a_column_that_says_nothing_is_left_out(qtbot: QtBot) -> None:
+    """Counts and times are shown once something was found twice or fades, where there is room."""
+    problems = Problems()
+    qtbot.addWidget(problems)
+    problems.resize(1200, 200)
+    problems.show()
+
+    def shown() -> list[Column]:
+        return [column for column in Column if not problems.list.isColumnHidden(column)]
+
+    once, twice = Sighting(1000, 1000), Sighting(1000, 1001, 2)
+    problems.show_diagnostics((FULL, BROKEN), (once, once))
+    assert shown() == [Column.PROBLEM, Column.BLOCK, Column.SOURCE]
+    problems.show_diagnostics((FULL, BROKEN), (twice, once))
+    assert shown() == [Column.PROBLEM, Column.BLOCK, Column.SOURCE, Column.COUNT, Column.LAST_SEEN]
+    problems.resize(700, 200)
+    assert shown() == [Column.PROBLEM, Column.BLOCK]
+
+
 def test_a_hidden_list_is_written_when_it_is_shown(qtbot: QtBot) -> None:
     """Until then only its problems count, not how often they are found."""
     problems = Problems()
