@@ -10,7 +10,8 @@ from PySide6.QtGui import QGuiApplication
 
 from app.qt.display_rate import refresh_rate
 from engine.diagnostics import Diagnostic
-from engine.protocol.messages import FrameReport, Observe, Preview, Saved, UpdateRecord, Viewing
+from engine.profiling.profile import Profile
+from engine.protocol.messages import FrameReport, Observe, ObserveProfile, Preview, Saved, UpdateRecord, Viewing
 
 if TYPE_CHECKING:
     from engine.protocol.client import Client
@@ -24,6 +25,8 @@ class Bridge(QObject):
 
     report = Signal(FrameReport)
     preview = Signal(Preview)
+    #: What the newest measured frames cost; only while somebody watches.
+    profiled = Signal(Profile)
     updated = Signal(UpdateRecord)
     saved = Signal(Saved)
     #: Something that was asked for could not be done.
@@ -34,6 +37,9 @@ class Bridge(QObject):
         self._engine: Client | None = None
         self._observed: dict[str, Viewing] = {}
         self._is_told = True  # the engine has the newest `_observed`
+        self._profile: Profile | None = None
+        self._profile_watchers: set[object] = set()
+        self._asks_profiles = False  # what the engine was told
         self._active = True
         self._rate = refresh_rate(QGuiApplication.primaryScreen())
         self._timer = QTimer(self, interval=max(4, round(1000 / self._rate)))
@@ -51,7 +57,9 @@ class Bridge(QObject):
     def set_engine(self, engine: Client | None) -> None:
         """Listen to another engine, or to none."""
         self._engine = engine
+        self._profile, self._asks_profiles = None, False
         self._post_observed()
+        self._ask_profiles()
         self._update_timer()
 
     def observe(self, viewers: dict[str, Viewing]) -> None:
@@ -61,11 +69,25 @@ class Bridge(QObject):
         if others:
             self._post_observed()
 
+    @property
+    def profile(self) -> Profile | None:
+        """The newest profile of this engine; None while nobody watches and until the first arrives."""
+        return self._profile
+
+    def watch_profile(self, watcher: object, watches: bool) -> None:
+        """Begin or end watching profiles. The engine tells them while there is any watcher."""
+        if watches:
+            self._profile_watchers.add(watcher)
+        else:
+            self._profile_watchers.discard(watcher)
+        self._ask_profiles()
+
     def set_active(self, active: bool) -> None:
-        """Pause or resume: no pictures are read back for a minimised window."""
+        """Pause or resume: no pictures or profiles are read back for a minimised window."""
         if active != self._active:
             self._active = active
             self._post_observed()
+            self._ask_profiles()
             self._update_timer()
 
     def poll(self) -> None:
@@ -82,6 +104,11 @@ class Bridge(QObject):
             preview = engine.take_preview(node)
             if preview is not None:
                 self.preview.emit(preview)
+        if self._asks_profiles:
+            profile = engine.take_profile()
+            if profile is not None:
+                self._profile = profile
+                self.profiled.emit(profile)
         for event in engine.take_events():
             match event:
                 case UpdateRecord():
@@ -96,6 +123,14 @@ class Bridge(QObject):
         if self._engine is not None:
             viewers = self._observed if self._active else {}
             self._engine.post(Observe({node: replace(viewing, rate=self._pace) for node, viewing in viewers.items()}))
+
+    def _ask_profiles(self) -> None:
+        asks = self._engine is not None and self._active and bool(self._profile_watchers)
+        if self._engine is not None and asks != self._asks_profiles:
+            self._asks_profiles = asks
+            self._engine.post(ObserveProfile(asks))
+        if not self._profile_watchers:
+            self._profile = None  # it would be old when somebody watches again
 
     @property
     def _pace(self) -> float:

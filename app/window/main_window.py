@@ -259,6 +259,10 @@ class MainWindow(QMainWindow):
         bridge.updated.connect(self.updates.add)
         bridge.saved.connect(self.log.add_saved)
         bridge.failed.connect(self.log.add_diagnostic)
+        for watcher in (canvas.view.tooltip, self.badge.tooltip):
+            watcher.watching.connect(partial(bridge.watch_profile, watcher))
+        canvas.profile = lambda: None if self.kernel.is_open else bridge.profile
+        self.badge.profile = lambda: bridge.profile
         self.viewers.visible_changed.connect(bridge.observe)
         self.viewers.failed.connect(self.log.add_error)
         canvas.connecting.cost = lambda changes: None if self.kernel.is_open else session.cost_of(changes)

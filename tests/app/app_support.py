@@ -13,6 +13,7 @@ from engine.api import Block, BlockBuilder, In, Out, f32, float4, param, port, u
 from engine.device.device import DeviceInfo
 from engine.patch.document import Patch
 from engine.profiling.levels import ProfilingLevel
+from engine.profiling.profile import Profile
 from engine.protocol.messages import EditCost, EngineStatistics, FrameReport, Preview, UpdateLevel
 from engine.protocol.pacing import Pacing
 
@@ -64,6 +65,7 @@ class FakeEngine:
         self.posted: list[Any] = []
         self.reports: list[FrameReport] = []
         self.previews: dict[str, Preview] = {}
+        self.profiles: list[Profile] = []
         self.events: list[Any] = []
         self.closed = threading.Event()
         self.info = DeviceInfo("host", "A test's device", "none", 0, 1)
@@ -84,6 +86,9 @@ class FakeEngine:
 
     def take_report(self) -> FrameReport | None:
         return self.reports.pop() if self.reports else None
+
+    def take_profile(self) -> Profile | None:
+        return self.profiles.pop() if self.profiles else None
 
     def take_preview(self, node: str) -> Preview | None:
         return self.previews.pop(node, None)

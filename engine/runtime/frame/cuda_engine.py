@@ -223,7 +223,7 @@ class CudaEngine:
                     self.profiler.set_level(level)
                     _log.info("measuring at the level %s", level.name)
                 case messages.ObserveProfile(is_watched):
-                    self._reporter.watches_profile = is_watched
+                    self._reporter.watch_profile(is_watched)
                 case messages.SetFrameBudget(budget_ns):
                     self.recorder.budget_ns = budget_ns
                 case messages.SetFusing(fuses):

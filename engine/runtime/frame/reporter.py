@@ -30,8 +30,7 @@ class Reporter:
         self._nodes = NodeReports(context)
         self.statistics = EngineStatistics(context.device.info.name)
         self._values: dict[str, float] = {}
-        #: Somebody looks at profiles.
-        self.watches_profile = False
+        self._watches_profile = False
         self._profiled_frame = -1
         self._profiled_ns = 0
         self._renewed_ns = self._valued_ns = 0
@@ -109,9 +108,13 @@ class Reporter:
             updates.found.sightings,
         )
 
+    def watch_profile(self, is_watched: bool) -> None:
+        """Somebody looks at profiles from now on, at first at the one that there is; or nobody does any longer."""
+        self._watches_profile, self._profiled_frame = is_watched, -1
+
     def take_profile(self) -> Profile | None:
         """Return the profile of a frame that was measured since the last call, if somebody looks and it is time."""
-        if not self.watches_profile or self._profiler.frame == self._profiled_frame:
+        if not self._watches_profile or self._profiler.frame == self._profiled_frame:
             return None
         now_ns = time.perf_counter_ns()
         if now_ns - self._profiled_ns < REPORT_INTERVAL_NS:
