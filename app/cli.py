@@ -177,7 +177,7 @@ def edit(**options: Any) -> int:
     type=click.FloatRange(min=0, max=1e9),
     default=16.6,
     metavar="MS",
-    help="The flight recorder tells what longer frames were spent on.",
+    help="How long a frame may take; the flight recorder tells what longer ones were spent on.",
 )
 @_fuse
 @click.option(

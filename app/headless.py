@@ -88,7 +88,7 @@ def run_headless(
                 _write_record(client, record)
     _print_diagnostics(last.diagnostics)
     if not as_json:
-        print_result(result, last)
+        print_result(result, last, round(budget_ms * 1e6))
         if record is not None:
             click.echo(f"wrote {record}")
     if profile_out is not None and result.profile is not None:

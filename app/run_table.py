@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from app.console import make_console, make_table
 from app.run_result import RunResult
-from engine.figures import format_time
+from engine.figures import budget_text, format_time
 from engine.profiling.critical_path import critical_path
 from engine.profiling.profile import Profile, SpanProfile
 from engine.profiling.rows import Row, RowTimes, row_times, rows
@@ -18,8 +18,8 @@ _FILE_WIDTH = 160
 _NAMED = 8
 
 
-def print_result(result: RunResult, last: FrameReport) -> None:
-    """Print what came of a run, whose last report is `last`."""
+def print_result(result: RunResult, last: FrameReport, budget_ns: int) -> None:
+    """Print what came of a run, whose last report is `last` and whose frames may take `budget_ns`."""
     console, profile = make_console(), result.profile
     if not console.is_terminal:
         console.width = max(console.width, _FILE_WIDTH)
@@ -39,7 +39,7 @@ def print_result(result: RunResult, last: FrameReport) -> None:
             unmeasured = [""] * 5 if spans else []
             table.add_row(node_id, node.type, str(node.state), *unmeasured, _kernels_text(node))
     console.print(table)
-    for line in _summary(result):
+    for line in _summary(result, budget_ns):
         console.print(line, soft_wrap=True)
 
 
@@ -63,7 +63,7 @@ def _kernels_text(node: NodeReport) -> str:
     return str(node.kernels) if node.kernels or not node.fused_into else f"in {', '.join(node.fused_into)}"
 
 
-def _summary(result: RunResult) -> Iterator[str]:
+def _summary(result: RunResult, budget_ns: int) -> Iterator[str]:
     summary = result.as_json()
     times, levels = summary["frame_time_ms"], summary["update_levels"]
     counts = ", ".join(f"{name} {count}" for name, count in levels.items())
@@ -72,7 +72,7 @@ def _summary(result: RunResult) -> Iterator[str]:
         f"(p99 {times['p99']:.2f} ms); updates: {counts}"
     )
     if result.profile is not None:
-        yield from profile_lines(result.profile)
+        yield from profile_lines(result.profile, budget_ns)
     for output in result.outputs:
         if output.path:
             yield f"wrote {output.path}"
@@ -89,10 +89,11 @@ def path_text(spans: Sequence[SpanProfile], region: str = "") -> str:
     return " > ".join(named + more)
 
 
-def profile_lines(profile: Profile) -> Iterator[str]:
+def profile_lines(profile: Profile, budget_ns: int) -> Iterator[str]:
     """Give what a profile says of the whole frame: its times, its critical path, and what measuring costs."""
     if profile.launch_ns is not None:
-        yield f"launch: {format_time(profile.launch_ns)} on the device, without measuring"
+        kept = budget_text(profile.launch_ns, budget_ns)
+        yield f"launch: {format_time(profile.launch_ns)} on the device without measuring, {kept}"
     if profile.spans:
         path = critical_path(profile.spans)
         wall, busy = format_time(path.wall_ns), format_time(path.busy_ns)

@@ -26,6 +26,12 @@ def format_time(time_ns: float) -> str:
     return f"{three_digits(time_ns / 1e9)} s"
 
 
+def budget_text(time_ns: float, budget_ns: float) -> str:
+    """Return how a time keeps to a budget: "14.9 ms below the budget of 16.6 ms"."""
+    side = "over" if time_ns > budget_ns else "below"
+    return f"{format_time(abs(budget_ns - time_ns))} {side} the budget of {format_time(budget_ns)}"
+
+
 def format_rate(per_second: float) -> str:
     """Return frames per second as "60 fps", and few of them as "0.5 fps"."""
     return f"{round(per_second, 0 if per_second >= 9.95 else 1):g} fps"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.figures import format_bytes, format_rate, format_shape, format_time, plural
+from engine.figures import budget_text, format_bytes, format_rate, format_shape, format_time, plural
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,12 @@ def test_bytes(size: int, text: str) -> None:
 def test_times(time_ns: int, text: str) -> None:
     """Times use the unit in which they have one to three digits before the point."""
     assert format_time(time_ns) == text
+
+
+def test_budgets() -> None:
+    """What is left, or what is too much."""
+    assert budget_text(1_700_000, 16_600_000) == "14.9 ms below the budget of 16.6 ms"
+    assert budget_text(20_000_000, 16_600_000) == "3.40 ms over the budget of 16.6 ms"
 
 
 @pytest.mark.parametrize(

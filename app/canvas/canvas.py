@@ -15,6 +15,7 @@ from app.canvas.heat_legend import HeatLegend
 from app.canvas.items.scene import GraphScene
 from app.canvas.mirror import Mirror
 from app.canvas.notice import EmptyHint, Notice
+from app.canvas.path_display import PathDisplay
 from app.canvas.report_display import ReportDisplay
 from app.canvas.selection_edits import SelectionEdits
 from app.edits import nodes as node_edits
@@ -70,6 +71,7 @@ class Canvas(QWidget):
         self.edits.refused.connect(self._refuse)
         legend = HeatLegend(self)
         self._display = ReportDisplay(self.scene, self.view, legend)
+        self.path = PathDisplay(self.scene, self)
         self._nudges = 0
         self._notice = Notice(self)
         self._hint = EmptyHint()
@@ -84,6 +86,7 @@ class Canvas(QWidget):
             self._hint, 0, 0, Qt.AlignmentFlag.AlignCenter
         )  # not in the viewport, which moves its children
         layout.addWidget(legend, 0, 0, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom)
+        layout.addWidget(self.path, 0, 0, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignBottom)
         self.setFocusProxy(self.view)
         self.view.nodes_dropped.connect(self._move)
         self.view.files_dropped.connect(self._place_files)
@@ -115,6 +118,7 @@ class Canvas(QWidget):
         self.search.close()
         self.view.cancel_drag()
         self._display.clear()
+        self.path.set_patch(patch)
         self.scene.empty()
         self._patch = self.edits.patch = self.connecting.patch = patch
         if patch is not None:
@@ -125,6 +129,7 @@ class Canvas(QWidget):
     def show_report(self, report: FrameReport) -> None:
         """Show states and times of a frame, also in tooltips."""
         self._display.show_report(report)
+        self.path.show_report(report)
 
     def show_heat(self, shows: bool) -> None:
         """Colour the nodes by their share of the frame from now on, or no longer."""

@@ -33,6 +33,8 @@ _LEGIBLE, MOST_GROWTH = 8.5, 1.5
 FAR_NARROW = 16
 #: Of the strip above a node where its time stands when the title bar has no room, and what a selection takes of it.
 ABOVE, _RING = 26.0, 8.0
+#: Of the strip below a node where its slack stands.
+BELOW = 26.0
 _RADIUS = 4.0
 #: How far nodes that don't run fade into the canvas.
 _FADES = {NodeState.IDLE: 0.45, NodeState.INCOMPLETE: 0.25}
@@ -50,6 +52,9 @@ class NodeAppearance:
     badge: str = ""
     #: How much of the frame it takes, from 0 to DEGREES; None while no heat map is shown.
     degree: int | None = None
+    #: It lies on the critical path; or what it has to spare, in words, while that is shown.
+    on_path: bool = False
+    slack: str = ""
     selected: bool = False
     #: (name, is_input) of the ports that something is connected to, and of the one under the pointer.
     connected: frozenset[tuple[str, bool]] = frozenset()
@@ -82,6 +87,9 @@ def paint_node(
             _paint_far_title(painter, model, layout, ink)
         else:
             _paint_header(painter, model, layout, appearance, theme, ink, text_growth(scale))
+            if appearance.slack:
+                area = QRectF(2, layout.body.bottom(), layout.width + 12, BELOW)
+                paint_text(painter, area, appearance.slack, theme.text_dim, round(SMALL * text_growth(scale)))
         _paint_ports(painter, model, layout, appearance, theme, scale)
         if scale >= NEAR:
             _paint_values(painter, model, layout, appearance.values, ink, text_growth(scale))
@@ -134,6 +142,10 @@ def _paint_border(
     painter.setPen(on_screen(pen, painter) if scale < NEAR else pen)
     radius = _radius(model)
     painter.drawRoundedRect(layout.body, radius, radius)
+    if appearance.on_path:
+        pen = QPen(qcolor(theme.text), 2.0)
+        painter.setPen(on_screen(pen, painter) if scale < 1 else pen)
+        painter.drawRoundedRect(layout.body, radius, radius)
     if appearance.selected:
         pen = QPen(qcolor(theme.accent), 2.0)
         distance = 2.5 / min(scale, 1.0)

@@ -21,7 +21,7 @@ from PySide6.QtGui import QPainter, QPainterPath, QPainterPathStroker, QPen
 from PySide6.QtWidgets import QGraphicsItem, QGraphicsPathItem, QStyleOptionGraphicsItem, QWidget
 
 from app.canvas.drawing.node_layout import layout, painted_area
-from app.canvas.drawing.node_painter import ABOVE, NEAR, NodeAppearance, paint_node
+from app.canvas.drawing.node_painter import ABOVE, BELOW, NEAR, NodeAppearance, paint_node
 from app.canvas.drawing.shapes import connection_path, on_screen, qcolor
 from app.canvas.drawing.size_label import has_room, label_area, paint_label
 from app.qt.safe_overrides import safe_overrides
@@ -65,6 +65,7 @@ _PORT_AREA = QRectF(-9, -9, 18, 18)
 _REACH_PEN = QPen(Qt.PenStyle.SolidLine)
 _REACH_PEN.setWidthF(12.0)
 _OVER_ALL = 1000.0
+_PATH_WIDTH = 3.0
 
 
 @safe_overrides
@@ -117,6 +118,7 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
         self._area = QRectF()
         #: The size of what flows, in words; "" when nothing is stored.
         self.size = ""
+        self._is_on_path = False
         self.connection = connection
         self.setPen(_REACH_PEN)
         self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemIsSelectable)
@@ -147,6 +149,12 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
         if seen or self.isSelected():
             self.update()
 
+    def show_path(self, on_path: bool) -> None:
+        """Mark the connection as one on the critical path, or no longer."""
+        if on_path != self._is_on_path:
+            self._is_on_path = on_path
+            self.update()
+
     def _cover(self) -> None:
         self._area = super().boundingRect()
         if self.size:
@@ -172,11 +180,15 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
         colour, width = style.colour(theme), style.width
         if self.is_dangling:
             colour = theme.warning
+        if self._is_on_path:
+            colour, width = theme.text, max(width, _PATH_WIDTH)
         if self.isSelected():
             colour = theme.accent
         scale = option.levelOfDetailFromTransform(painter.worldTransform())
         emphasised = self.isSelected() or self._is_hovered
         width += 1.0 if emphasised else 0.0
+        if self._is_on_path:
+            width /= min(scale, 1.0)  # seen however far away it is
         pen = QPen(qcolor(colour), width)
         if width * scale <= 1.0:
             pen.setWidthF(1.0)
@@ -185,7 +197,7 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
             pen.setStyle(Qt.PenStyle.DashLine)
         pen.setCapStyle(Qt.PenCapStyle.RoundCap)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, scale >= NEAR / 4)
-        painter.setOpacity(1.0 if emphasised or self.connection is None else 0.85)
+        painter.setOpacity(1.0 if emphasised or self._is_on_path or self.connection is None else 0.85)
         # Not `drawPath`: it releases Python's lock, and each of a thousand connections would wait for a busy engine.
         painter.strokePath(self.path(), pen)
         if self.size and scale >= NEAR and (self.isSelected() or has_room(self.size, *self._ends, scale)):
@@ -245,8 +257,8 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
         """Show another model; ports that both models have keep their connections."""
         self.prepareGeometryChange()
         self.model, self.layout = model, layout(model)
-        # With its ports, the ring that marks a selection from far away, and the time above.
-        self._area = self.layout.body.adjusted(-14, -ABOVE, 14, 14)
+        # With its ports, the ring that marks a selection from far away, the time above and the slack below.
+        self._area = self.layout.body.adjusted(-14, -ABOVE, 14, BELOW)
         wanted = {(port.name, port.is_input): port for port in (*model.inputs, *model.outputs)}
         for key in [key for key in self.ports if key not in wanted]:
             port = self.ports.pop(key)
@@ -301,6 +313,11 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
         self.appearance = replace(self.appearance, badge=badge, degree=degree)
         if seen or is_other:
             self.update()
+
+    def show_path(self, on_path: bool, slack: str) -> None:
+        """Mark the node as one on the critical path, or say what it has to spare."""
+        if (on_path, slack) != (self.appearance.on_path, self.appearance.slack):
+            self.show_appearance(on_path=on_path, slack=slack)
 
     def boundingRect(self) -> QRectF:
         """The node with all that is painted around it."""

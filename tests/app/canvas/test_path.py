@@ -1,0 +1,101 @@
+"""The critical path on the canvas."""
+
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.canvas.canvas import Canvas
+from app.theme.apply import apply_theme
+from app.theme.colours import current
+from engine.patch.changes import Connection, PortRef
+from engine.profiling.levels import ProfilingLevel
+from engine.profiling.profile import Profile
+from engine.protocol.messages import EngineStatistics, FrameReport
+from tests.app.app_support import make_report
+from tests.profiling.spans import span
+
+LINE = Connection(PortRef("source", "out"), PortRef("scale", "x"))
+PROFILE = Profile(
+    1,
+    ProfilingLevel.PER_BLOCK,
+    400_000,
+    None,
+    0,
+    0,
+    (span("source", busy_ns=100_000), span("scale", busy_ns=250_000, after=(0,)), span("count", busy_ns=50_000)),
+)
+
+
+def report() -> FrameReport:
+    """Return a report of a level at which blocks are measured."""
+    return make_report(statistics=EngineStatistics("host", profiling=ProfilingLevel.PER_BLOCK))
+
+
+def shown(canvas: Canvas) -> tuple[dict[str, bool], dict[str, str]]:
+    """Return which nodes are marked, and the slack of the others."""
+    looks = {node: view.appearance for node, view in canvas.scene.nodes.items()}
+    return {node: look.on_path for node, look in looks.items()}, {node: look.slack for node, look in looks.items()}
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+@pytest.mark.parametrize("zoom", [1.0, 0.3])
+def test_the_path_is_drawn_over_nodes_and_connections(
+    canvas: Canvas, qapp: QApplication, theme: str, zoom: float
+) -> None:
+    """Near and far, in both themes, and no longer when it is switched off."""
+    apply_theme(qapp, theme)
+    canvas.view.set_zoom(zoom)
+    canvas.show_report(report())
+    canvas.path.show_path(True)
+    canvas.path.show_profile(PROFILE)
+    canvas.path.show_path(True)  # forgets the profile: it may be old
+    assert shown(canvas)[0] == {"source": False, "scale": False, "count": False}
+    canvas.path.show_profile(PROFILE)
+    assert shown(canvas) == (
+        {"source": True, "scale": True, "count": False},
+        {"source": "", "scale": "", "count": "slack 300 µs"},
+    )
+    assert line_colour(canvas) == current().text
+    assert canvas.path.isVisible()
+    canvas.path.set_budget(100_000)
+    assert "300 µs over the budget of 100 µs" in canvas.path.marks.text
+    canvas.path.show_path(False)
+    assert line_colour(canvas) != current().text
+    assert not canvas.path.isVisible()
+    apply_theme(qapp, "dark")
+
+
+def line_colour(canvas: Canvas) -> str:
+    """Return the colour in the middle of the connection."""
+    middle = canvas.scene.connections[LINE].path().pointAtPercent(0.5)
+    canvas.view.centerOn(middle)
+    QApplication.processEvents()
+    place = canvas.view.mapFromScene(middle)
+    return canvas.view.viewport().grab().toImage().pixelColor(place).name()
+
+
+def test_another_patch_begins_without_marks(canvas: Canvas) -> None:
+    """And with what its own frames tell."""
+    canvas.path.show_path(True)
+    canvas.show_report(report())
+    canvas.path.show_profile(PROFILE)
+    canvas.set_patch(canvas.patch)
+    assert not any(shown(canvas)[0].values())
+    assert not canvas.path.isVisible()
+
+
+def test_the_same_path_paints_nothing_again(canvas: Canvas, qtbot: QtBot) -> None:
+    """Profiles come several times a second."""
+    canvas.path.show_path(True)
+    canvas.show_report(report())
+    canvas.path.show_profile(PROFILE)
+    qtbot.waitUntil(lambda: canvas.path.marks.nodes == {"source", "scale"})
+    qtbot.wait(50)
+    changes: list[Any] = []
+    canvas.scene.changed.connect(changes.append)
+    canvas.path.show_profile(PROFILE)
+    canvas.show_report(report())
+    qtbot.wait(600)
+    assert not changes
