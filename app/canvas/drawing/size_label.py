@@ -12,7 +12,7 @@ from app.theme.fonts import SMALL
 #: From this zoom on every connection that is long enough has its label; a selected one has it wherever text is painted.
 SIZES_FROM = 1.25
 #: Kept free at both ends, so that a label covers no port.
-_PORTS = 16.0
+_PORTS = 12.0
 _PADDING, _HEIGHT = 3.0, 15.0
 
 
