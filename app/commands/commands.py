@@ -55,6 +55,7 @@ class CommandWindow(Protocol):
     def show_about(self) -> None: ...
     def set_theme(self, name: str) -> None: ...
     def toggle_heat(self) -> None: ...
+    def toggle_path(self) -> None: ...
 
 
 def make_commands(window: CommandWindow) -> list[Command]:
@@ -151,6 +152,13 @@ def make_commands(window: CommandWindow) -> list[Command]:
             checked=window.state.shows_heat,
             canvas_only=True,
         ),
+        Command(
+            "path",
+            "&Critical path",
+            window.toggle_path,
+            help="Mark what the frame's time depends on, and tell what other branches have to spare",
+            checked=window.state.shows_path,
+        ),
     ]
     commands.append(
         Command(
@@ -201,7 +209,7 @@ MENUS = (
     Menu(
         "&View",
         (
-            *("fit", "fit_selection", None, "heat", None),
+            *("fit", "fit_selection", None, "heat", "path", None),
             Menu("&Theme", ("theme_dark", "theme_light")),
             None,
             Menu("&Viewers", id="viewers"),

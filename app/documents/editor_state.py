@@ -19,6 +19,8 @@ class UserState(msgspec.Struct):
     theme: str = "dark"
     #: Nodes are coloured by their share of the frame.
     shows_heat: bool = False
+    #: The critical path is marked.
+    shows_path: bool = False
     geometry: bytes = b""
     layout: bytes = b""
     #: Names of the docks that the person closed.

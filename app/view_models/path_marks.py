@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from app.view_models.port_flow import TYPED
 from app.view_models.profile_texts import LEVELS
 from engine.figures import budget_text, format_time
 from engine.patch.changes import Connection
 from engine.patch.document import Patch
+from engine.patch.inner_patch import InnerPatch
 from engine.profiling.critical_path import critical_path
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import Profile
@@ -29,7 +29,7 @@ def path_marks(patch: Patch, profile: Profile | None, report: FrameReport | None
 
     A node whose work is done by the kernel of another one is marked like that one. Inside a block nothing is marked.
     """
-    if report is None or isinstance(patch, TYPED):
+    if report is None or isinstance(patch, InnerPatch):
         return PathMarks()
     if report.statistics.profiling < ProfilingLevel.PER_BLOCK:
         return PathMarks(text=f"Critical path not measured: Run > Profiling > {LEVELS[ProfilingLevel.PER_BLOCK][0]}")

@@ -117,6 +117,7 @@ class MainWindow(QMainWindow):
         self._show_recent()
         self.set_theme(self.state.theme)
         self.canvas.show_heat(self.state.shows_heat)
+        self._show_path()
         self._on_replaced()
 
     # Commands that concern the window itself
@@ -199,6 +200,16 @@ class MainWindow(QMainWindow):
         self.state.shows_heat = not self.state.shows_heat
         self.canvas.show_heat(self.state.shows_heat)
 
+    def toggle_path(self) -> None:
+        """Mark the critical path, or no longer."""
+        self.state.shows_path = not self.state.shows_path
+        self._show_path()
+
+    def _show_path(self) -> None:
+        """Mark the critical path if that is chosen; only then profiles are asked for."""
+        self.bridge.watch_profile("path", self.state.shows_path)
+        self.canvas.path.show_path(self.state.shows_path)
+
     def show_shortcuts(self) -> None:
         """List the commands that have keys."""
         make_shortcut_list(self, self.actions_by_id.commands.values()).open()
@@ -261,6 +272,7 @@ class MainWindow(QMainWindow):
         bridge.failed.connect(self.log.add_diagnostic)
         for watcher in (canvas.view.tooltip, self.badge.tooltip):
             watcher.watching.connect(partial(bridge.watch_profile, watcher))
+        bridge.profiled.connect(canvas.path.show_profile)
         canvas.profile = lambda: None if self.kernel.is_open else bridge.profile
         self.badge.profile = lambda: bridge.profile
         self.viewers.visible_changed.connect(bridge.observe)
@@ -284,6 +296,7 @@ class MainWindow(QMainWindow):
         self.updates.node_activated.connect(self.go_to)
         self.recorder.node_activated.connect(self.go_to)
         self.recorder.budget_changed.connect(lambda budget_ns: session.post(SetFrameBudget(budget_ns)))
+        self.recorder.budget_changed.connect(canvas.path.set_budget)
         self.updates.noted.connect(self.log.add_message)
         self.problems.counted.connect(self._on_problem_count)
         self.problem_count.clicked.connect(lambda: self.docks.toggle("problems"))

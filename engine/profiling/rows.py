@@ -79,17 +79,22 @@ class _Draft:
 
 def rows(spans: Sequence[SpanProfile]) -> tuple[Row, ...]:
     """Return the hierarchy of a profile's spans: each row after the one around it, in the order of the graph."""
-    regions = {span.node: (span.region, span.branch) for span in spans if span.is_region and span.node != span.region}
+    regions = {span.node for span in spans if span.is_region}
+    homes = _homes(spans)
     top, known = _Draft("", RowKind.GRAPH, ""), dict[str, _Draft]()
 
-    def draft(node: str, region: str, branch: str) -> _Draft:
-        """Return the row of a node, below its region or its composite, whichever lies in the other."""
+    def draft(node: str, region: str = "", branch: str = "") -> _Draft:
+        """Return the row of a node, below its region or its composite, whichever lies in the other.
+
+        The region counts for composites, which have no spans.
+        """
+        region, branch = homes.get(node, (region, branch))
         found = known.get(node)
         if found is None:
             kind = RowKind.REGION if node in regions else RowKind.BLOCK if node else RowKind.GRAPH
             composite, around = node.rpartition("/")[0], top
             if region and (not composite or region.startswith(f"{composite}/")):
-                around = draft(region, *regions.get(region, ("", "")))
+                around = draft(region)
             elif composite:
                 around = draft(composite, region, branch)
                 around.kind = RowKind.COMPOSITE
@@ -98,7 +103,7 @@ def rows(spans: Sequence[SpanProfile]) -> tuple[Row, ...]:
 
     for number, span in enumerate(spans):
         is_within = bool(span.node) and span.node == span.region
-        found = draft(span.node, *(regions.get(span.node, ("", "")) if is_within else (span.region, span.branch)))
+        found = draft(span.node)
         if not is_within:
             found.spans.append(number)
         if is_within or (span.operation >= 0 and not span.is_region):
@@ -106,6 +111,26 @@ def rows(spans: Sequence[SpanProfile]) -> tuple[Row, ...]:
             name = span.name or "each turn"
             found.inside[key] = _Draft(key, RowKind.OPERATION, span.node, name, branch, [number])
     return tuple(_listed(top))
+
+
+def _homes(spans: Sequence[SpanProfile]) -> dict[str, tuple[str, str]]:
+    """Return for each node the region that it is inside of, and the branch.
+
+    Some of a node's work may be done before the region around it begins, such as clearing a buffer: the innermost
+    region counts.
+    """
+    around = {span.node: span.region for span in spans if span.is_region and span.node != span.region}
+
+    def depth(region: str) -> int:
+        return 1 + depth(around.get(region, "")) if region else 0
+
+    homes: dict[str, tuple[str, str]] = {}
+    for span in spans:
+        if span.node != span.region or not span.node:
+            known = homes.get(span.node)
+            if known is None or depth(span.region) > depth(known[0]):
+                homes[span.node] = span.region, span.branch
+    return homes
 
 
 def _listed(top: _Draft) -> list[Row]:

@@ -56,6 +56,21 @@ def test_regions_and_composites_hold_what_is_inside_them() -> None:
         assert row.depth == (found[row.parent].depth + 1 if row.parent >= 0 else 0)
 
 
+def test_a_block_is_in_its_region_although_a_part_of_its_work_is_not() -> None:
+    """Its buffer is cleared before the loop begins; the composite around it goes with it."""
+    spans = (
+        span("glow/mix", "fill out with 0", operation=0, busy_ns=1),
+        span("loop", "region for", operation=1, busy_ns=100, is_region=True),
+        span("glow/mix", "mix", operation=2, busy_ns=60, turns=3, region="loop"),
+    )
+    found = rows(spans)
+    assert [(row.node, row.depth, row.spans) for row in found if not row.name] == [
+        ("loop", 0, (1,)),
+        ("glow", 1, (0, 2)),
+        ("glow/mix", 2, (0, 2)),
+    ]
+
+
 def test_times_of_rows_add_up() -> None:
     """A region's own span holds what is inside it; shares of the top are 1; sums have no p99."""
     found = rows(SPANS)

@@ -1,0 +1,35 @@
+"""View > Critical path, with a real engine."""
+
+from typing import Any
+
+from pytestqt.qtbot import QtBot
+
+from engine.patch.files import EXAMPLES_FOLDER
+from engine.profiling.levels import ProfilingLevel
+from engine.protocol.messages import ObserveProfile
+from tests.app.window.window_support import engine_of
+
+
+def test_profiles_are_asked_for_while_the_path_is_shown(opened: Any) -> None:
+    """And no longer; the choice is remembered."""
+    for shows in (True, False):
+        opened.actions_by_id["path"].trigger()
+        told = [message.is_watched for message in engine_of(opened).posted if isinstance(message, ObserveProfile)]
+        assert told[-1] is opened.state.shows_path is shows
+
+
+def test_the_path_of_a_real_engine_is_marked(real_window: Any, qtbot: QtBot) -> None:
+    """The budget that a person chooses for the recorder counts here too; a level that measures nothing is said."""
+    assert real_window.files.open_example(EXAMPLES_FOLDER / "nested.loom")
+    real_window.session.set_profiling(ProfilingLevel.PER_BLOCK)
+    path = real_window.canvas.path
+    real_window.toggle_path()
+    qtbot.waitUntil(lambda: {"relief", "viewer"} <= path.marks.nodes)
+    assert real_window.canvas.scene.nodes["viewer"].appearance.on_path
+    real_window.recorder.budget_changed.emit(1_000)
+    assert "over the budget of 1.00 µs" in path.marks.text
+    real_window.session.set_profiling(ProfilingLevel.SUMMARY)
+    qtbot.waitUntil(lambda: "not measured" in path.marks.text)
+    assert not real_window.canvas.scene.nodes["viewer"].appearance.on_path
+    real_window.toggle_path()
+    assert not path.isVisible()
