@@ -1,5 +1,6 @@
 """The recorder dock follows the engine while it is seen, and stands still for whoever looks at a frame."""
 
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -8,8 +9,9 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.docks.recorder import Recorder, phase_colours
+from app.docks.recorder import Recorder, SlowRows, phase_colours
 from app.theme import colours
+from app.view_models.flight import Flight
 from engine.diagnostics import DeviceError
 from engine.profiling.recorder import FRAME_ROW
 from engine.protocol.client import Client
@@ -70,7 +72,32 @@ def test_it_follows_only_while_it_is_seen(qtbot: QtBot, recorder: Recorder, engi
     recorder.hide()
     asked = engine.asked
     qtbot.wait(250)
+    recorder.set_engine(cast(Client, engine))
     assert engine.asked == asked
+
+
+def test_an_answer_that_comes_after_freezing_is_left_out(recorder: Recorder) -> None:
+    told: list[Callable[[], object]] = []
+    recorder.beside = lambda what, work, then: told.extend((work, then))
+    recorder._timer.timeout.emit()
+    click(recorder, 5)
+    flight = recorder.flight
+    for step in told:
+        step()
+    assert len(told) == 2
+    assert recorder.flight is flight
+
+
+def test_the_list_is_left_alone_while_it_is_the_same(recorder: Recorder, engine: Recording) -> None:
+    """So a selection stays."""
+    resets: list[int] = []
+    rows = SlowRows(recorder)
+    rows.modelReset.connect(lambda: resets.append(rows.rowCount()))
+    record = engine.flight_record()
+    for _ in range(2):
+        rows.show_flight(Flight(record, 0))
+    rows.show_flight(Flight(engine.flight_record(), 0))
+    assert resets == [2, 2]
 
 
 def test_who_chooses_a_frame_freezes_it(qtbot: QtBot, recorder: Recorder, engine: Recording) -> None:

@@ -129,8 +129,12 @@ def test_a_slow_frame_is_kept_longer_than_its_row(patch: Patch) -> None:
         for _ in range(605):
             engine.step()
         record = engine.flight_record()
-    assert record.frames["frame"].tolist() == list(range(6, 606))
-    assert [slow.frame for slow in record.slow] == [0]
+        assert record.frames["frame"].tolist() == list(range(6, 606))
+        assert [slow.frame for slow in record.slow] == [0]
+        engine.post(SetFrameBudget(0))
+        for _ in range(605):
+            engine.step()
+        assert [slow.frame for slow in engine.flight_record().slow] == list(range(611, 1211))
 
 
 def test_what_a_slow_frame_was_spent_on(patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,9 +211,11 @@ def test_parts_that_hardly_count_are_left_out(patch: Patch, monkeypatch: pytest.
     with Engine(patch, "host", profiling=ProfilingLevel.NONE) as engine:
         engine.step()
         engine.post(SetFrameBudget(0))
+        delay(engine.core.clock, "begin", 0.01, monkeypatch)
         delay(engine.core.in_flight, "synchronize", 0.05, monkeypatch)
         engine.step()
         slow = last_slow(engine)
+    assert spent_on(slow) == [SpentOn.DEVICE, SpentOn.UPDATE]
     times = [part.time_ns for part in slow.spent]
     assert times == sorted(times, reverse=True)
     assert min(times) >= 0.05 * slow.total_ns
@@ -227,6 +233,38 @@ def test_a_measured_frame_says_so(patch: Patch) -> None:
         assert SpentOn.MEASURING in spent_on(last_slow(engine))
         assert SpentOn.LAUNCH not in spent_on(last_slow(engine))
     device.close()
+
+
+def test_what_measuring_cost_is_no_time_of_the_device(patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
+    device = LaggingDevice()
+    with Engine(patch, device, profiling=ProfilingLevel.NONE) as engine:
+        engine.step()
+        engine.post(SetFrameBudget(0))
+        delay(engine.core.in_flight, "synchronize", 0.05, monkeypatch)
+        monkeypatch.setattr(engine.core.profiler, "cost_since", lambda time_ns: 30_000_000)
+        engine.step()
+        slow = last_slow(engine)
+    device.close()
+    times = {part.kind: part.time_ns for part in slow.spent}
+    assert times[SpentOn.MEASURING] == 30_000_000
+    assert 20_000_000 <= times[SpentOn.DEVICE] <= slow.total_ns - 30_000_000
+
+
+def test_waiting_for_room_is_waiting_for_the_device(patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where frames overlap, the launch waits for the oldest of them."""
+    device = LaggingDevice()
+    with Engine(patch, device, profiling=ProfilingLevel.NONE) as engine:
+        engine.post(SetFrameBudget(20_000_000))
+        engine.core.pacing = Pacing.free(overlap=True)
+        engine.step()
+        engine.core.frame(free_running=True)
+        assert engine.core.in_flight.count == 1
+        delay(engine.core.in_flight, "make_room", 0.03, monkeypatch)
+        engine.core.frame(free_running=True)
+        record = engine.flight_record()
+    device.close()
+    assert spent_on(record.slow[-1])[0] is SpentOn.DEVICE
+    assert record.frames["wait"][-1] >= 30_000_000
 
 
 def test_a_late_frame_is_slow(patch: Patch) -> None:
