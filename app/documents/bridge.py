@@ -128,6 +128,8 @@ class Bridge(QObject):
         asks = self._engine is not None and self._active and bool(self._profile_watchers)
         if self._engine is not None and asks != self._asks_profiles:
             self._asks_profiles = asks
+            if asks:
+                self._engine.take_profile()  # left over from an earlier watcher
             self._engine.post(ObserveProfile(asks))
         if not self._profile_watchers:
             self._profile = None  # it would be old when somebody watches again

@@ -33,6 +33,9 @@ def test_the_first_watcher_begins_and_the_last_one_ends(opened: Any) -> None:
         bridge.watch_profile(watcher, True)
     assert asked(engine) == [True]
     bridge.poll()
+    assert bridge.profile is None  # the one from before somebody watched is dropped
+    engine.profiles = [PROFILE]
+    bridge.poll()
     assert bridge.profile is PROFILE
     bridge.watch_profile("canvas", False)
     assert asked(engine) == [True]
