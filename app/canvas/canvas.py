@@ -57,6 +57,8 @@ class Canvas(QWidget):
         self.beside: Run = at_once
         #: The profile of the last measured frame; asked for while a tooltip is shown.
         self.profile: Callable[[], Profile | None] = lambda: None
+        #: What the memory of the engine's device can read and write; None where that is not known.
+        self.peak_bytes_per_s: Callable[[], float | None] = lambda: None
         self._mirror: Mirror | None = None
         self._selected: list[str] = []
         self.scene = GraphScene(self)
@@ -285,7 +287,9 @@ class Canvas(QWidget):
     # Events
 
     def _tooltip(self, hit: Hit) -> str:
-        return tooltip(self._patch, hit, self._display.report, self.profile()) if self._patch is not None else ""
+        if self._patch is None:
+            return ""
+        return tooltip(self._patch, hit, self._display.report, self.profile(), self.peak_bytes_per_s())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Edit by keyboard; shortcuts of the window come before these."""

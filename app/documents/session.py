@@ -197,6 +197,11 @@ class Session(QObject):
         if self.engine is not None:
             self.engine.post(message)
 
+    @property
+    def peak_bytes_per_s(self) -> float | None:
+        """What the memory of the engine's device can read and write in all; None where that is not known."""
+        return self.engine.info.peak_bytes_per_s if self.engine is not None else None
+
     def cost_of(self, changes: Sequence[Change]) -> EditCost | None:
         """Return what changes would cost if they were made now; None while no engine runs."""
         try:

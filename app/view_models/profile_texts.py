@@ -1,11 +1,12 @@
 """What tooltips say of measured frames: times of a node and its kernels, what buffers held, and the engine itself."""
 
 from collections.abc import Iterable, Sequence
+from math import prod
 
 from engine.figures import format_bytes, format_time, plural
 from engine.patch.document import Patch
 from engine.profiling.levels import ProfilingLevel
-from engine.profiling.profile import BufferStatistics, Profile, SpanProfile
+from engine.profiling.profile import BufferStatistics, KernelFacts, Profile, SpanProfile
 from engine.protocol.messages import BufferReport, EngineStatistics, FrameReport, NodeReport
 
 #: How the editor calls the levels, and what each one measures.
@@ -50,10 +51,11 @@ def share_text(report: NodeReport, statistics: EngineStatistics) -> str:
     return f" ({percent(share)} of the {whole})" if share is not None else ""
 
 
-def times_text(patch: Patch, node_id: str, profile: Profile) -> str:
+def times_text(patch: Patch, node_id: str, profile: Profile, peak_bytes_per_s: float | None = None) -> str:
     """Return what a node cost in the last measured frame, line by line; "" when it was not measured.
 
-    From PER_KERNEL on there is an indented line for each of its kernels, fills and copies.
+    From PER_KERNEL on there are indented lines for each of its kernels, fills and copies. `peak_bytes_per_s` is what
+    the device's memory can read and write, if that is known.
     """
     of_node = [span for span in profile.spans if _owner(span.node) == node_id]
     if not of_node:
@@ -64,7 +66,8 @@ def times_text(patch: Patch, node_id: str, profile: Profile) -> str:
         named = [patch.title(node) if node in patch.nodes else node for node in beside[:_NAMED]]
         more = f" and {len(beside) - _NAMED} more" if len(beside) > _NAMED else ""
         lines.append(f"Ran at the same time as {', '.join(named)}{more}.")
-    lines += _kernel_lines([span for span in of_node if span.operation >= 0 and not span.is_region])
+    kernels = [span for span in of_node if span.operation >= 0 and not span.is_region]
+    lines += _kernel_lines(kernels, peak_bytes_per_s)
     return "\n".join(lines)
 
 
@@ -112,17 +115,44 @@ def _beside(node_id: str, counted: Sequence[SpanProfile], profile: Profile) -> l
     return sorted(found, key=found.__getitem__, reverse=True)
 
 
-def _kernel_lines(spans: Sequence[SpanProfile]) -> list[str]:
-    """Return a line for each of the longest spans, in the order of running, and one for the rest."""
+def _kernel_lines(spans: Sequence[SpanProfile], peak_bytes_per_s: float | None) -> list[str]:
+    """Return lines for each of the longest spans, in the order of running, and one for the rest."""
     longest = sorted(range(len(spans)), key=lambda index: spans[index].busy_ns, reverse=True)
     rows = []
     for span in (spans[index] for index in sorted(longest[:_KERNELS])):
         turns = f", {span.turns:,} turns of {format_time(span.busy_ns / span.turns)}" if span.turns > 1 else ""
-        rows.append((span.name, format_time(span.busy_ns), f"{turns}, p99 {format_time(span.p99_ns)}"))
+        facts = [*_facts(span.kernel), *_throughput(span, peak_bytes_per_s)]
+        below = f"\n    {', '.join(facts)}" if facts else ""
+        rows.append((span.name, format_time(span.busy_ns), f"{turns}, p99 {format_time(span.p99_ns)}{below}"))
     if rest := longest[_KERNELS:]:
         rows.append((f"{len(rest)} more", format_time(sum(spans[index].busy_ns for index in rest)), ""))
     names, times = (max((len(row[column]) for row in rows), default=0) for column in (0, 1))
     return [f"  {name:<{names}}  {time:>{times}}{more}" for name, time, more in rows]
+
+
+def _facts(kernel: KernelFacts | None) -> list[str]:
+    """Return how a kernel is launched, and what it takes of a multiprocessor where the device tells that."""
+    if kernel is None:
+        return []
+    facts = [f"{prod(kernel.grid):,} × {prod(kernel.thread_block):,} threads"]
+    if kernel.registers is not None:
+        facts.append(plural(kernel.registers, "register"))
+    if kernel.shared_bytes:
+        facts.append(f"{format_bytes(kernel.shared_bytes)} shared")
+    if kernel.local_bytes:
+        facts.append(f"{format_bytes(kernel.local_bytes)} spilled")
+    if kernel.occupancy is not None:
+        facts.append(f"{percent(kernel.occupancy)} occupancy, limited by {kernel.limited_by}")
+    return facts
+
+
+def _throughput(span: SpanProfile, peak_bytes_per_s: float | None) -> list[str]:
+    """Return how much a span read and wrote a second, and which share of what the memory allows that is."""
+    rate = span.bytes_per_s
+    if rate is None:
+        return []
+    share = f" ({percent(rate / peak_bytes_per_s)} of the peak)" if peak_bytes_per_s else ""
+    return [f"{format_bytes(round(rate))}/s{share}"]
 
 
 def count_text(count: int, buffer: BufferReport) -> str:

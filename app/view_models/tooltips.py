@@ -37,10 +37,17 @@ _STATES = {
 }
 
 
-def tooltip(patch: Patch, hit: Hit, report: FrameReport | None, profile: Profile | None = None) -> str:
+def tooltip(
+    patch: Patch,
+    hit: Hit,
+    report: FrameReport | None,
+    profile: Profile | None = None,
+    peak_bytes_per_s: float | None = None,
+) -> str:
     """Return what is said of a port, a connection or a node; the first line is its title.
 
-    `profile` is that of the last measured frame, when the profiling level tells one.
+    `profile` is that of the last measured frame, when the profiling level tells one; `peak_bytes_per_s` is what the
+    device's memory can read and write, if that is known.
     """
     if report is None or (profile is not None and profile.level is not report.statistics.profiling):
         profile = None  # of another level, which was measured before
@@ -50,10 +57,16 @@ def tooltip(patch: Patch, hit: Hit, report: FrameReport | None, profile: Profile
         case Connection():
             return connection_tooltip(patch, hit, report, profile)
         case _:
-            return node_tooltip(patch, hit, report, profile)
+            return node_tooltip(patch, hit, report, profile, peak_bytes_per_s)
 
 
-def node_tooltip(patch: Patch, node_id: str, report: FrameReport | None, profile: Profile | None = None) -> str:
+def node_tooltip(
+    patch: Patch,
+    node_id: str,
+    report: FrameReport | None,
+    profile: Profile | None = None,
+    peak_bytes_per_s: float | None = None,
+) -> str:
     """Return title, type and summary of a node, and its state, message, times and kernels as last reported."""
     node, block_type = patch.nodes[node_id], patch.block_type(node_id)
     lines = [patch.title(node_id), f"{node.type}, {node_id}"]
@@ -75,7 +88,7 @@ def node_tooltip(patch: Patch, node_id: str, report: FrameReport | None, profile
         figures.append(plural(found.kernels, "kernel"))
     lines += [", ".join(figures), message_text(patch, found)]
     lines += [fusion_text(patch, node_id, report.nodes), _measuring_text(patch, report, found)]
-    return _joined([*lines, times_text(patch, node_id, profile) if profile is not None else ""])
+    return _joined([*lines, times_text(patch, node_id, profile, peak_bytes_per_s) if profile else ""])
 
 
 def _measuring_text(patch: Patch, report: FrameReport, found: NodeReport) -> str:

@@ -274,6 +274,7 @@ class MainWindow(QMainWindow):
             watcher.watching.connect(partial(bridge.watch_profile, watcher))
         bridge.profiled.connect(canvas.path.show_profile)
         canvas.profile = lambda: None if self.kernel.is_open else bridge.profile
+        canvas.peak_bytes_per_s = lambda: session.peak_bytes_per_s
         self.badge.profile = lambda: bridge.profile
         self.viewers.visible_changed.connect(bridge.observe)
         self.viewers.failed.connect(self.log.add_error)

@@ -48,6 +48,7 @@ class DeviceInfo:
     limits: MultiprocessorLimits | None = None  # what each multiprocessor has; None on the host
     has_own_memory: bool = True  # False when it uses the computer's memory: reading back is a plain copy then
     is_asynchronous: bool = True  # False when a launch returns only when its work is done
+    peak_bytes_per_s: float | None = None  # what its memory can read and write in all; None where that is not known
 
 
 class Device(Protocol):

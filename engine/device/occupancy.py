@@ -18,10 +18,14 @@ PARTITIONS = 4
 
 @dataclass(frozen=True)
 class KernelResources:
-    """What a compiled kernel takes: registers of each thread, static shared bytes of a thread block."""
+    """What a compiled kernel takes: registers of each thread, static shared bytes of a thread block.
+
+    A thread has `local_bytes` of memory of its own for arrays and for values that did not fit into its registers.
+    """
 
     registers: int
     static_shared_bytes: int
+    local_bytes: int = 0
 
 
 @dataclass(frozen=True)

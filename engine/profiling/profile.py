@@ -19,6 +19,23 @@ class BufferStatistics(msgspec.Struct, frozen=True):
     infinities: int
 
 
+class KernelFacts(msgspec.Struct, frozen=True):
+    """How a kernel is launched, and what of a multiprocessor it takes; what a device can't tell is None.
+
+    Each thread has `registers`, and `local_bytes` of memory for what does not fit into them; a thread block has
+    `shared_bytes`, static and dynamic. `occupancy` is the share of a multiprocessor's threads, from 0 to 1, that can
+    run at once; `limited_by` says what keeps more from running ("registers").
+    """
+
+    grid: tuple[int, int, int]
+    thread_block: tuple[int, int, int]
+    registers: int | None = None
+    shared_bytes: int | None = None
+    local_bytes: int | None = None
+    occupancy: float | None = None
+    limited_by: str = ""
+
+
 class SpanProfile(msgspec.Struct, frozen=True):
     """A block in one of its scopes, or one operation of it, in a measured frame. All times are nanoseconds.
 
@@ -32,6 +49,9 @@ class SpanProfile(msgspec.Struct, frozen=True):
     of the sum over the frames that were measured lately.
 
     `after` are the spans that end before this one may begin, as indices into the profile's; all are in the same body.
+
+    `moved_bytes` is the size of all that it declares to read and to write in one turn; a kernel that leaves out some of
+    that moves less. A region's own span moves nothing: the spans inside it do. `kernel` tells of a single kernel.
     """
 
     node: str
@@ -47,6 +67,16 @@ class SpanProfile(msgspec.Struct, frozen=True):
     is_region: bool = False
     branch: str = ""
     after: tuple[int, ...] = ()
+    moved_bytes: int = 0
+    kernel: KernelFacts | None = None
+
+    @property
+    def bytes_per_s(self) -> float | None:
+        """What it read and wrote in each second of its time; None when it did not run.
+
+        `DeviceInfo.peak_bytes_per_s` is the most that the memory allows; what lies in a cache can exceed it.
+        """
+        return self.moved_bytes * self.turns / self.busy_ns * 1e9 if self.busy_ns and self.moved_bytes else None
 
 
 class Profile(msgspec.Struct, frozen=True, tag=True):

@@ -111,6 +111,7 @@ class CudaKernel:
         self.resources = KernelResources(
             registers=self._attribute(_Attribute.CU_FUNC_ATTRIBUTE_NUM_REGS),
             static_shared_bytes=self._attribute(_Attribute.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES),
+            local_bytes=self._attribute(_Attribute.CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES),
         )
         self._allowed_shared_bytes = self._attribute(_Attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
 

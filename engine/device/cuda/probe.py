@@ -58,7 +58,15 @@ def describe(ordinal: int) -> DeviceInfo:
         memory_bytes=int(check(driver.cuDeviceTotalMem(handle), "cuDeviceTotalMem")),
         cores=attribute(handle, _Attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
         limits=_limits(handle, (major, minor)),
+        peak_bytes_per_s=_peak_bytes_per_s(handle),
     )
+
+
+def _peak_bytes_per_s(handle: Any) -> float | None:
+    """Return what the memory's pins carry: twice in each clock, over the whole width of the bus."""
+    clock_khz = attribute(handle, _Attribute.CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)
+    bus_bits = attribute(handle, _Attribute.CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)
+    return 2.0 * clock_khz * 1000 * bus_bits / 8 or None
 
 
 def _limits(handle: Any, compute_capability: tuple[int, int]) -> MultiprocessorLimits:

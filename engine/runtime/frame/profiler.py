@@ -25,10 +25,11 @@ from engine.device.device import Device
 from engine.device.protocol import Event, GraphNode, Stream
 from engine.patch.regions import branch_of
 from engine.profiling.levels import ProfilingLevel
-from engine.profiling.profile import BufferStatistics, Profile, SpanProfile
+from engine.profiling.profile import BufferStatistics, KernelFacts, Profile, SpanProfile
 from engine.profiling.sampling import Sampler
 from engine.profiling.statistics import Average, History
 from engine.runtime.frame.instrumented_graph import InstrumentedGraph
+from engine.runtime.frame.kernel_facts import LaunchFacts, moved_bytes
 
 
 @dataclass
@@ -68,6 +69,11 @@ class Profiler:
         self._told: dict[int, tuple[str, tuple[str, ...]]] = {}
         #: For each span those that end before it; None until somebody looks.
         self._after: list[tuple[int, ...]] | None = None
+        #: For each span what it declares to read and to write.
+        self._moved: list[int] = []
+        #: The graph that was measured last, until it changes; and what is known of its kernels, by operation.
+        self._measured: CompiledGraph | None = None
+        self._launch_facts, self._kernels = LaunchFacts(device.info.limits), dict[int, KernelFacts]()
         self._history = History(0)
         self._last = np.zeros(0, SPAN_TIME)
         #: What surveys of buffers left in that frame, at deep levels.
@@ -92,7 +98,7 @@ class Profiler:
         for sample in self._waiting:
             sample.is_current = False
         self._graph.forget()
-        self._was_copy = False
+        self._was_copy, self._measured = False, None
         self.sampler.begin_again()
 
     def launch(
@@ -105,6 +111,7 @@ class Profiler:
             return
         if compiled.plan is not self._plan:
             self._follow(compiled.plan)
+        self._measured = compiled
         if advance:
             compiled.advance()
         copied = self._next_copy(compiled, begun_ns, wait)
@@ -166,10 +173,12 @@ class Profiler:
             rounded = np.rint((self._history.means(), self._history.percentiles(0.99))).astype(np.int64)
             means, high = rounded.tolist()
             if self._after is None:
-                self._after = spans_before(plan, self._spans)
-            columns = self._spans, self._last.tolist(), means, high, self._after
-            for span, at, mean_ns, p99_ns, after in zip(*columns, strict=True):
-                single = self.level >= ProfilingLevel.PER_KERNEL
+                self._after, self._moved = spans_before(plan, self._spans), moved_bytes(plan, self._spans)
+            single = self.level >= ProfilingLevel.PER_KERNEL
+            if single and self._measured is not None:  # a graph that is gone may have lost its kernels
+                self._kernels = self._launch_facts.of(self._measured.kernels)
+            columns = self._spans, self._last.tolist(), means, high, self._after, self._moved
+            for span, at, mean_ns, p99_ns, after, moved in zip(*columns, strict=True):
                 first = plan.operations[span.operations[0]]
                 region, branch = _body(plan, first.scope)
                 is_region = any(isinstance(plan.operations[i].entry, RegionEntry) for i in span.operations)
@@ -177,7 +186,8 @@ class Profiler:
                 called = name(plan, index) if single else ""
                 first_ns, last_ns, busy_ns, turns = at
                 times = first_ns, last_ns, busy_ns, turns, mean_ns, p99_ns
-                found.append(SpanProfile(span.node, called, region, index, *times, is_region, branch, after))
+                parts = is_region, branch, after, moved, self._kernels.get(index)
+                found.append(SpanProfile(span.node, called, region, index, *times, *parts))
         return Profile(
             self.frame,
             self.level,
@@ -257,6 +267,8 @@ class Profiler:
         self._counted = [_counted(self._plan, span.operations[0]) for span in self._spans] if self._plan else []
         self._told = _told(self._plan, self._spans) if self._plan and self.level >= ProfilingLevel.PER_KERNEL else {}
         self._after = None
+        self._launch_facts.forget()
+        self._kernels = {}
         self._history, self._last = History(len(self._spans)), np.zeros(len(self._spans), SPAN_TIME)
         self._surveyed = (), np.zeros(0)
         self._cost_ns = self._every_ns = 0

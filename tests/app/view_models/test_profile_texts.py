@@ -18,7 +18,7 @@ from app.view_models.tooltips import connection_tooltip, node_tooltip, port_tool
 from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
 from engine.profiling.levels import ProfilingLevel
-from engine.profiling.profile import BufferStatistics, Profile, SpanProfile
+from engine.profiling.profile import BufferStatistics, KernelFacts, Profile, SpanProfile
 from engine.protocol.messages import BufferReport, EngineStatistics, FrameReport, NodeReport, NodeState
 from tests.app.app_support import make_report
 
@@ -127,6 +127,21 @@ def test_overlapping_kernels_of_a_block_are_not_summed_into_its_end(patch: Patch
     kernels = (span("scale", 0, 50, operation=1, name="a"), span("scale", 10, 60, operation=2, name="b"))
     text = times_text(patch, "scale", profile_of(*kernels, level=ProfilingLevel.PER_KERNEL))
     assert text.splitlines()[0] == "Last measured: 100 µs, of which parts overlap and end after 60.0 µs"
+
+
+def test_a_kernel_tells_its_launch_its_resources_and_what_it_moved(patch: Patch) -> None:
+    """As far as the device knows them: the host tells neither registers nor a peak."""
+    facts = KernelFacts((391, 2, 1), (16, 16, 1), 32, 4096, 16, 0.5, "registers")
+    kernel = span("scale", 0, 2, name="blur", operation=1, kernel=facts, moved_bytes=2**21)
+    profile = profile_of(kernel, level=ProfilingLevel.PER_KERNEL)
+    assert times_text(patch, "scale", profile, 4 * 2**40).splitlines()[1:] == [
+        "  blur  2.00 µs, p99 2.00 µs",
+        "    782 × 256 threads, 32 registers, 4.00 KB shared, 16 B spilled, 50% occupancy, limited by registers,"
+        " 977 GB/s (24% of the peak)",
+    ]
+    on_host = replace(kernel, kernel=KernelFacts((391, 1, 1), (256, 1, 1)), moved_bytes=0)
+    lines = times_text(patch, "scale", profile_of(on_host, level=ProfilingLevel.PER_KERNEL)).splitlines()
+    assert lines[2:] == ["    391 × 256 threads"]
 
 
 def test_of_many_kernels_the_longest_are_named_in_their_order(patch: Patch) -> None:

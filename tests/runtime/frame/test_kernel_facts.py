@@ -1,0 +1,81 @@
+"""What profiles tell of kernels besides their times."""
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine import Engine, Patch, ProfilingLevel
+from engine.device.occupancy import KernelResources, MultiprocessorLimits
+from engine.device.protocol import LaunchConfig
+from engine.runtime.frame.kernel_facts import LaunchFacts
+
+#: Of an H200.
+LIMITS = MultiprocessorLimits(
+    threads=2048,
+    thread_blocks=32,
+    registers=65536,
+    block_registers=65536,
+    shared_bytes=233472,
+    reserved_shared_bytes=1024,
+    shared_unit=128,
+)
+
+
+def node(resources: KernelResources | None, config: LaunchConfig) -> Any:
+    """Return a kernel node of operation 3 that is launched as it says."""
+    kernel = SimpleNamespace(resources=resources, fit=lambda config: config)
+    return SimpleNamespace(operation=3, config=config, kernel=SimpleNamespace(kernel=kernel))
+
+
+def test_a_kernel_of_64_registers_runs_four_thread_blocks_at_once() -> None:
+    """65,536 registers hold 4 x 256 threads of 64: half of the 2,048; shared memory counts both kinds."""
+    config = LaunchConfig((100, 1, 1), (256, 1, 1), 512)
+    facts = LaunchFacts(LIMITS).of([node(KernelResources(64, 1024, 16), config)])[3]
+    assert (facts.grid, facts.thread_block) == ((100, 1, 1), (256, 1, 1))
+    assert (facts.registers, facts.shared_bytes, facts.local_bytes) == (64, 1536, 16)
+    assert (facts.occupancy, facts.limited_by) == (0.5, "registers")
+
+
+def test_what_a_device_does_not_know_it_does_not_tell() -> None:
+    """The host has neither registers nor multiprocessors; a device without limits no occupancy."""
+    config = LaunchConfig((100, 1, 1), (256, 1, 1))
+    facts = LaunchFacts(None).of([node(None, config)])[3]
+    assert (facts.grid, facts.registers, facts.occupancy, facts.limited_by) == ((100, 1, 1), None, None, "")
+    facts = LaunchFacts(None).of([node(KernelResources(64, 0), config)])[3]
+    assert (facts.registers, facts.occupancy) == (64, None)
+
+
+def test_facts_follow_a_new_launch_and_new_code() -> None:
+    """And are the same object otherwise: a profile is put together ten times a second."""
+    facts, config = LaunchFacts(LIMITS), LaunchConfig((100, 1, 1), (256, 1, 1))
+    kernel = node(KernelResources(64, 0), config)
+    first = facts.of([kernel])[3]
+    assert facts.of([kernel])[3] is first
+    kernel.config = LaunchConfig((50, 1, 1), (512, 1, 1))
+    assert facts.of([kernel])[3].grid == (50, 1, 1)
+    kernel.kernel.kernel.resources = KernelResources(32, 0)
+    assert facts.of([kernel])[3].registers == 32
+    facts.forget()
+    assert facts.of([kernel])[3] is not first
+
+
+@pytest.mark.parametrize("level", [ProfilingLevel.PER_BLOCK, ProfilingLevel.PER_KERNEL])
+def test_a_profile_tells_launches_and_bytes(level: ProfilingLevel) -> None:
+    """A copy reads and writes its 1001 numbers once each; only where kernels are measured they tell their launch."""
+    patch = Patch()
+    data = patch.add("io.array", data=np.arange(1001, dtype=np.float32))
+    copy = patch.add("buffer.copy", node_id="copy")
+    patch.connect(data["out"], copy["x"])
+    with Engine(patch, "host", profiling=level) as engine:
+        for _ in range(3):
+            engine.step()
+        (span,) = [span for span in engine.profile().spans if span.node == "copy"]
+    assert span.moved_bytes == 2 * 4 * 1001
+    assert span.bytes_per_s == pytest.approx(span.moved_bytes / (span.busy_ns * 1e-9))
+    assert (span.kernel is not None) == (level is ProfilingLevel.PER_KERNEL)
+    if span.kernel is not None:
+        assert math.prod(span.kernel.grid) * math.prod(span.kernel.thread_block) >= 1001
+        assert span.kernel.registers is None
