@@ -214,6 +214,7 @@ class CudaEngine:
                     self.context.services.modules.overtake(paths)
                 case messages.Observe(viewers):
                     self.previews.observe(viewers)
+                    self._follow_pictures()
                 case messages.SetRunning(running, frames):
                     self.running, self.frames_left = running and frames != 0, frames
                 case messages.SetPacing(pacing):
@@ -336,11 +337,19 @@ class CudaEngine:
         """Take the pictures that are looked at, and save what was asked for."""
         if self.previews.is_watched:
             self.previews.take(compiled, self.stream, self.launches, self.clock.moment.frame, by_hand=by_hand)
+            self._follow_pictures()
         # Edits made before the request count: a new file name, a new value.
         while self._saves and not self.updates.pending:
             self.settle()
             place = SavePlace(self.context.folder(), trusted=self.context.trusted)
             self._saver.save(compiled, self._saves.popleft(), place, wait=by_hand)
+
+    def _follow_pictures(self) -> None:
+        """Tell what is wrong with pictures that somebody looks at."""
+        found = self.updates.found
+        if self.previews.problems is not found.pictures:
+            found.pictures = self.previews.problems
+            found.tell()
 
     def _report(self, level: UpdateLevel, due_ns: int, began_ns: int, is_done: bool, in_flight: int) -> FrameReport:
         """Leave the frame's report, and record it and advance to the next one if it `is_done`."""

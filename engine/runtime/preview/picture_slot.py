@@ -11,7 +11,7 @@ from engine.compiler.inlining import owner
 from engine.compiler.plan import Plan
 from engine.device.device import Device
 from engine.device.protocol import LoadedKernel, Memory, MemoryPart, Module, PinnedArray, Stream, part_of
-from engine.diagnostics import DeviceError, Diagnostic, Source, WarploomError, error
+from engine.diagnostics import DeviceError, Diagnostic, Source, WarploomError, warning
 from engine.kernel_sources.loader import find_kernel, load_image
 from engine.patch.changes import PortRef
 from engine.protocol.messages import Preview, Probed
@@ -141,7 +141,7 @@ def picture_sources(plan: Plan) -> tuple[dict[str, PictureSource], list[Diagnost
         layout, place = plan.layouts[port], plan.buffers.places[port]
         if layout.dtype != uchar4 or len(layout.shape) != 2:
             text = f"shown buffer must be 2-D uchar4, got {layout.dtype} of shape {list(layout.shape)}"
-            problems.append(error(text, node=owner(node)))
+            problems.append(warning(text, node=owner(node)))
             continue
         height, width = layout.shape
         row, column = layout.strides or (width, 1)
@@ -216,7 +216,7 @@ class Downscaler:
             self._module = self._device.load_module(load_image(find_kernel(_FILE), architecture).payload(architecture))
             self.kernel = self._module.kernel(_ENTRY)
         except WarploomError as problem:
-            self.problem = error(
+            self.problem = warning(
                 f"viewers must make pictures small with {_FILE}, got: {problem}",
                 file=getattr(problem, "file", None),
                 line=getattr(problem, "line", None),

@@ -17,7 +17,7 @@ from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.plan import Plan
 from engine.device.device import Device
 from engine.device.protocol import Stream
-from engine.diagnostics import Source, error
+from engine.diagnostics import Diagnostic, Source, warning
 from engine.protocol.messages import Viewing
 from engine.protocol.outbox import Outbox
 from engine.runtime.memory.buffer_pool import BufferPool
@@ -32,7 +32,7 @@ class _Viewer:
     slot: PictureSlot
     due_ns: int = 0
     made: object = None
-    refused: str = ""
+    refused: Diagnostic | None = None
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,10 @@ class Previews:
         self._is_read = True  # the second stream no longer reads the graph's memory
         self._plan: Plan | None = None
         self._sources: dict[str, PictureSource] = {}
+        self._unshowable: list[Diagnostic] = []
+        self._unloaded: list[Diagnostic] = []
+        #: Why pictures of observed viewers are missing or come slowly; a new object when that changed.
+        self.problems: tuple[Diagnostic, ...] = ()
         self._launch = 0
         self._frame = 0  # of the pictures under way
 
@@ -83,6 +87,7 @@ class Previews:
                 if viewing.rate != viewer.viewing.rate:
                     viewer.due_ns = 0
                 viewer.viewing = viewing
+        self._renew_problems()
         if viewers and self._device.info.has_own_memory:
             self.downscaler.load(wait=False)
 
@@ -109,11 +114,10 @@ class Previews:
         self._launch = launch
         if compiled.plan is not self._plan:
             self._plan = compiled.plan
-            self._sources, problems = picture_sources(compiled.plan)
+            self._sources, self._unshowable = picture_sources(compiled.plan)
             for viewer in self._viewers.values():
                 viewer.slot.refused = (0, "")  # the update may have freed memory
-            for problem in problems:
-                self._outbox.put_event(problem)
+            self._renew_problems()
         if not self._is_ready(wait=by_hand):
             return
         self._complete(wait=by_hand)
@@ -163,7 +167,8 @@ class Previews:
                 return False
             problem, self.downscaler.problem = self.downscaler.problem, None
             if problem is not None:
-                self._outbox.put_event(problem)
+                self._unloaded = [problem]
+                self._renew_problems()
         return True
 
     def _due(self, *, by_hand: bool) -> list[_Job]:
@@ -201,6 +206,9 @@ class Previews:
             viewer = job.viewer
             viewer.slot.is_free = False
             viewer.made = job.made
+            if viewer.refused is not None:
+                viewer.refused = None
+                self._renew_problems()
             viewer.due_ns = next_due_ns(viewer.due_ns, self.clock_ns(), viewer.viewing.rate)
         self._stream.record(self._read)
         # After the event, so that the next launch doesn't wait for a transfer.
@@ -212,7 +220,7 @@ class Previews:
         self._stream.record(self._done)
 
     def _has_room(self, job: _Job, *, by_hand: bool) -> bool:
-        """False while memory is being reserved for a picture, and when there is none, which is reported once."""
+        """False while memory is being reserved for a picture, and when there is none, which `problems` tells."""
         slot, on_device = job.viewer.slot, self._is_staged(job)
         size_bytes = PIXEL_BYTES * (job.size[0] * job.size[1] + 1)
         if slot.fits(size_bytes, on_device=on_device):
@@ -226,12 +234,19 @@ class Previews:
             if slot.fits(size_bytes, on_device=on_device):
                 return True
         text = f"picture of {job.size[0]} x {job.size[1]} must fit in memory: {slot.refused[1]}"
-        if job.viewer.refused != text:
-            self._outbox.put_event(
-                error(text, node=job.node, remedy="show it smaller, or free memory", source=Source.CAPACITY)
-            )
-        job.viewer.refused, job.viewer.made = text, job.made
+        job.viewer.refused = warning(
+            text, node=job.node, remedy="show it smaller, or free memory", source=Source.CAPACITY
+        )
+        job.viewer.made = job.made
+        self._renew_problems()
         return False
+
+    def _renew_problems(self) -> None:
+        unshown = [problem for problem in self._unshowable if problem.node in self._viewers]
+        refused = [viewer.refused for viewer in self._viewers.values() if viewer.refused is not None]
+        found = (*unshown, *(self._unloaded if self._viewers else ()), *refused)
+        if found != self.problems:
+            self.problems = found
 
     def _reserve(self, slot: PictureSlot, size_bytes: int, on_device: bool) -> None:
         try:

@@ -33,8 +33,9 @@ class DiagnosticsStore:
     """Diagnostics by where they were found, and all together as `diagnostics`, a new tuple after each `tell`.
 
     `blocks` are errors of the patch, `stale` kernels whose newest version doesn't compile, `launches` advice on
-    launches, `refused` what a patch does only when it is trusted; all these stay until somebody mends them. What single
-    frames find comes by `follow_frame`. `inlined` leads from blocks inside composites to the patch's nodes.
+    launches, `refused` what a patch does only when it is trusted, `pictures` why some aren't shown; all these stay
+    until somebody mends them. What single frames find comes by `follow_frame`. `inlined` leads from blocks inside
+    composites to the patch's nodes.
     """
 
     def __init__(self, context: CudaContext) -> None:
@@ -46,6 +47,7 @@ class DiagnosticsStore:
         self.stale: Sequence[Diagnostic] = ()
         self.launches: Sequence[Diagnostic] = ()
         self.refused: Sequence[Diagnostic] = ()
+        self.pictures: Sequence[Diagnostic] = ()
         self.inlined = Inlined(GraphDescription((), ()))
         #: The status words of the last launch, by buffer.
         self.status: dict[PortRef, int] = {}
@@ -66,7 +68,16 @@ class DiagnosticsStore:
         in_frames = chain(
             *(found.values() for found in self._in_frames.values()), (item for item, _ in self.fading.values())
         )
-        found = (*misfits, *self.blocks, *self.stale, *in_frames, *self.launches, *self.refused, *values)
+        found = (
+            *misfits,
+            *self.blocks,
+            *self.stale,
+            *in_frames,
+            *self.launches,
+            *self.refused,
+            *self.pictures,
+            *values,
+        )
         before, self.diagnostics = self.diagnostics, tuple(dict.fromkeys(self.inlined.shown(item) for item in found))
         if before != self.diagnostics:
             self.log.follow(before, self.diagnostics)

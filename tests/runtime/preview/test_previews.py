@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine import Engine, Patch, ProfilingLevel
-from engine.diagnostics import Diagnostic, WarploomError
+from engine.diagnostics import Source, WarploomError
 from engine.protocol.messages import Observe, Reset, SetRunning, Viewing
-from engine.protocol.outbox import Happening
 from engine.runtime.preview import picture_slot as downscale
 from engine.runtime.preview.previews import next_due_ns
 from tests.fuzzing import many
@@ -25,6 +24,7 @@ from tests.runtime.preview.preview_support import (
     next_preview,
     picture_patch,
 )
+from tests.waiting import next_report
 
 
 @pytest.fixture
@@ -263,19 +263,19 @@ def test_a_rate_is_a_positive_number(rate: float) -> None:
 
 
 def test_a_lack_of_memory_for_a_picture_is_reported_and_the_engine_runs_on(patch: Patch, device: LateDevice) -> None:
-    """It is reported once, on the viewer."""
+    """It is told on the viewer until there is memory."""
     with Engine(patch, device) as engine:
         engine.step()
         device.refuses_memory = True
         engine.post(Observe({"show": Viewing((8, 8))}))
         engine.step()
-        engine.step()
-        told = [event for event in engine.take_events() if isinstance(event, Diagnostic)]
-        assert [item.node for item in told] == ["show"]
-        assert told[0].message == "picture of 8 x 4 must fit in memory: no memory is left"
+        report = engine.step()
+        (told,) = report.diagnostics
+        assert (told.node, told.source, report.sightings[0].count) == ("show", Source.CAPACITY, 1)
+        assert told.message == "picture of 8 x 4 must fit in memory: no memory is left"
         device.refuses_memory = False
         engine.post(Observe({"show": Viewing((9, 8))}))
-        engine.step()
+        assert not engine.step().diagnostics
         assert engine.take_preview("show") is not None
 
 
@@ -318,17 +318,17 @@ def test_memory_for_a_larger_picture_is_reserved_beside_the_frames(
 def test_without_the_kernel_whole_pictures_come(
     patch: Patch, device: LateDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The reason is reported."""
+    """The reason is told while somebody looks."""
     monkeypatch.setattr(downscale, "_FILE", "missing.cu")
     with Engine(patch, device) as engine:
         engine.post(Observe({"show": Viewing((8, 8))}))
-        engine.step()
+        (told,) = engine.step().diagnostics
         preview = engine.take_preview("show")
-        events = [event for event in engine.take_events() if isinstance(event, Diagnostic)]
+        engine.post(Observe({}))
+        assert not engine.step().diagnostics
     assert preview is not None
     assert preview.pixels.shape == (HEIGHT, WIDTH, 4)
-    assert len(events) == 1
-    assert "missing.cu" in events[0].message
+    assert told.source is Source.KERNEL_LOAD and "missing.cu" in told.message
 
 
 def test_a_paused_engine_tells_why_there_is_no_kernel(
@@ -346,14 +346,9 @@ def test_a_paused_engine_tells_why_there_is_no_kernel(
         while engine.core.inbox:
             time.sleep(0.002)
         time.sleep(0.05)
-        engine.take_events()
         may_load.set()
-        told: list[Happening] = []
-        while not told:
-            told += engine.take_events()
-            time.sleep(0.002)
-    assert isinstance(told[0], Diagnostic)
-    assert "missing.cu" in told[0].message
+        report = next_report(engine, lambda report: report.diagnostics)
+    assert "missing.cu" in report.diagnostics[0].message
 
 
 @given(st.floats(5, 240), st.floats(10, 2000), st.integers(0, 2**32))
