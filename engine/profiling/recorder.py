@@ -22,7 +22,7 @@ class Stamps(NamedTuple):
     """A frame's number, the level of its update, and times of `time.perf_counter_ns`.
 
     `waited` is when it began to wait for room on the device, `launching` and `launched` when its launch began and
-    ended, `pictures` when it began with pictures and files. One that lies before `began` is of an earlier frame.
+    ended. One that lies before `began` is of an earlier frame.
     """
 
     frame: int
@@ -32,14 +32,13 @@ class Stamps(NamedTuple):
     waited: int
     launching: int
     launched: int
-    pictures: int
     ended: int
 
 
 def frame_rows(stamps: Sequence[tuple[int, ...]]) -> np.ndarray[Any, Any]:
     """Return frames as an array of `FRAME_ROW`; each has the fields of `Stamps`."""
     columns = np.array(stamps, np.int64).reshape(-1, len(Stamps._fields)).T
-    frame, level, due, began, waited, launching, launched, _, ended = columns
+    frame, level, due, began, waited, launching, launched, ended = columns
     is_launched = launching >= began
     rows = np.zeros(len(stamps), FRAME_ROW)
     rows["frame"], rows["level"], rows["began"] = frame, level, began

@@ -17,7 +17,7 @@ from engine.profiling.recorder import FRAME_ROW, Stamps, frame_rows
 def test_the_phases_of_a_frame_are_told(
     due: int, waited: int, launching: int, launched: int, told: tuple[int, ...]
 ) -> None:
-    stamps = Stamps(7, 2, due, 100, waited, launching, launched, 0, 200)
+    stamps = Stamps(7, 2, due, 100, waited, launching, launched, 200)
     rows = frame_rows([stamps, stamps])
     assert rows.dtype == FRAME_ROW
     assert rows.tolist() == [(7, 2, 100, *told)] * 2

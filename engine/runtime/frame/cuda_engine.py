@@ -101,7 +101,7 @@ class CudaEngine:
             return True
         return self.updates.pending or self.previews.has_work or bool(self.updates.found.fading)
 
-    def frame(self, *, free_running: bool = False, real_time: bool = False, due_ns: int | None = None) -> FrameReport:
+    def frame(self, *, free_running: bool = False, real_time: bool = False, due_ns: int = 0) -> FrameReport:
         """Do one frame and return its report.
 
         A frame by hand finishes all preparations and always advances. A `free_running` one leaves preparations to the
@@ -112,7 +112,7 @@ class CudaEngine:
         Where frames overlap (`Pacing.overlap`), a free-running frame is launched and not waited for. The time in its
         report is then that since the last frame, and the rest is told of a frame that ended a moment ago.
 
-        `due_ns` is when the frame should have begun, for the flight recorder; None means now.
+        `due_ns` is when the frame should have begun, for the flight recorder; 0 means when it did.
         """
         if self.fault is not None:
             raise self.fault
@@ -161,9 +161,7 @@ class CudaEngine:
             self._reporter.renew(level, self._ended_ns, now=by_hand)
         # The first frame of an engine that plays waits for the first build.
         is_done = advance and (by_hand or compiled is not None)
-        return self._report(
-            level, began_ns if due_ns is None else due_ns, began_ns, is_done, MOST_IN_FLIGHT if overlaps else 1
-        )
+        return self._report(level, due_ns or began_ns, began_ns, is_done, MOST_IN_FLIGHT if overlaps else 1)
 
     def settle(self) -> None:
         """Wait until nothing on the device uses the graph and its memory, which may then be read, changed or freed."""
@@ -353,38 +351,25 @@ class CudaEngine:
 
     def _report(self, level: UpdateLevel, due_ns: int, began_ns: int, is_done: bool, in_flight: int) -> FrameReport:
         """Leave the frame's report, and record it and advance to the next one if it `is_done`."""
-        clock, outbox = self.clock, self.outbox
+        clock, outbox, ended_ns = self.clock, self.outbox, self._ended_ns
         records = self.updates.take_records() if level > _HOT else _NO_RECORDS
         for record in records:
             outbox.put_event(record)
-            self.recorder.note_update(record, self._ended_ns)
+            self.recorder.note_update(record, ended_ns)
         if is_done and self.frames_left:
             self.frames_left -= 1
             self.running = self.frames_left > 0
-        time_ns = self._ended_ns - began_ns
+        time_ns = ended_ns - began_ns
         report = self._reporter.report(clock.moment, level, time_ns, records, self.running, self.launches, in_flight)
         if is_done:
-            recorder, ended_ns = self.recorder, self._ended_ns
-            recorder.put(
-                (
-                    clock.moment.frame,
-                    level,
-                    due_ns,
-                    began_ns,
-                    self._room_ns,
-                    self._launching_ns,
-                    self._launched_ns,
-                    self._pictures_ns,
-                    ended_ns,
-                )
-            )
+            recorder, room_ns, launching_ns = self.recorder, self._room_ns, self._launching_ns
+            recorder.put((report.frame, level, due_ns, began_ns, room_ns, launching_ns, self._launched_ns, ended_ns))
             if ended_ns - due_ns > recorder.budget_ns:
-                recorder.note_slow(records)
+                recorder.note_slow(records, self._pictures_ns)
+            clock.end()
         outbox.put_report(report)
         if (profile := self._reporter.take_profile()) is not None:
             outbox.put_profile(profile)
-        if is_done:
-            clock.end()
         if not (is_done and self.running):
             clock.hold()
         return report

@@ -41,9 +41,12 @@ class FlightRecorder:
         """Note an update of the frame that ended at a time, also of one that isn't recorded."""
         self._noted.append(RecordedUpdate(ended_ns, update))
 
-    def note_slow(self, updates: tuple[UpdateRecord, ...]) -> None:
-        """Note what the frame that was put last, with these updates above HOT, was spent on."""
-        self._slow.append(self._slow_frame(Stamps(*self._frames[-1]), updates))
+    def note_slow(self, updates: tuple[UpdateRecord, ...], pictures_ns: int) -> None:
+        """Note what the frame that was put last was spent on.
+
+        `updates` are those above HOT in it, `pictures_ns` is when pictures and files were begun with last.
+        """
+        self._slow.append(self._slow_frame(Stamps(*self._frames[-1]), pictures_ns, updates))
 
     def record(self) -> FlightRecord:
         """Return a copy of all that is held."""
@@ -68,8 +71,8 @@ class FlightRecorder:
         else:
             self._collections.append((self._collecting_ns, now_ns))
 
-    def _slow_frame(self, stamps: Stamps, updates: tuple[UpdateRecord, ...]) -> SlowFrame:
-        times = divide(stamps, self._collections)
+    def _slow_frame(self, stamps: Stamps, pictures_ns: int, updates: tuple[UpdateRecord, ...]) -> SlowFrame:
+        times = divide(stamps, pictures_ns, self._collections)
         if not self._is_asynchronous and (working_ns := times.pop(SpentOn.LAUNCH, 0)):
             times[SpentOn.DEVICE] = times.get(SpentOn.DEVICE, 0) + working_ns
         if measuring_ns := self._measuring(stamps.began, times):
@@ -99,12 +102,13 @@ class FlightRecorder:
         return launch_ns + taken_ns
 
 
-def divide(stamps: Stamps, collections: Collection[tuple[int, int]] = ()) -> dict[SpentOn, int]:
+def divide(stamps: Stamps, pictures: int, collections: Collection[tuple[int, int]] = ()) -> dict[SpentOn, int]:
     """Return what the time of a frame since it was due was spent on, in nanoseconds.
 
-    Collections are taken out of the phases in which they happened.
+    `pictures` is when pictures and files were begun with last. Collections are taken out of the phases in which they
+    happened.
     """
-    _, _, due, began, waited, launching, launched, pictures, ended = stamps
+    _, _, due, began, waited, launching, launched, ended = stamps
     after = pictures if pictures >= began else ended
     if launching < began:
         launching = launched = after

@@ -310,10 +310,9 @@ def test_the_parts_of_a_frame_are_all_of_its_time(
         waited=waited if waits and launches else 3,
         launching=launching if launches else 5,
         launched=launched if launches else 7,
-        pictures=pictures if shows else 9,
         ended=ended,
     )
-    times = divide(at, collections)
+    times = divide(at, pictures if shows else 9, collections)
     assert all(time_ns > 0 for time_ns in times.values())
     assert sum(times.values()) == ended - min(due, began)
     assert (SpentOn.LAUNCH in times) <= launches
