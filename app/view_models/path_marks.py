@@ -1,6 +1,6 @@
 """The critical path on the canvas: which nodes and connections lie on it, and what the other branches have to spare."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.view_models.profile_texts import LEVELS
@@ -10,7 +10,7 @@ from engine.patch.document import Patch
 from engine.patch.inner_patch import InnerPatch
 from engine.profiling.critical_path import critical_path
 from engine.profiling.levels import ProfilingLevel
-from engine.profiling.profile import Profile
+from engine.profiling.profile import Profile, SpanProfile
 from engine.protocol.messages import FrameReport
 
 
@@ -50,27 +50,69 @@ def path_marks(patch: Patch, profile: Profile | None, report: FrameReport | None
                 place[node] = place[other]
             elif other in slack:
                 slack[node] = slack[other]
-    nodes = frozenset(node for node in place if node in patch.nodes)
+    for node in place.keys() - patch.nodes.keys():
+        del place[node]
+    connections = _along(patch, place, _steps([profile.spans[number] for number in path.spans]), slack)
     return PathMarks(
-        nodes,
-        _along(patch, {node: place[node] for node in nodes}),
+        frozenset((*place, *(connection.source.node for connection in connections))),
+        connections,
         {node: f"slack {format_time(spare_ns)}" for node, spare_ns in slack.items() if node not in place},
         _text(path.length_ns, max(profile.launch_ns or path.wall_ns, path.length_ns), budget_ns),
     )
 
 
-def _along(patch: Patch, place: Mapping[str, int]) -> frozenset[Connection]:
-    """Return for each node on the path its connections from that one before it which ends last."""
-    found: dict[str, list[Connection]] = {}
+def _steps(spans: Sequence[SpanProfile]) -> dict[int, set[int]]:
+    """Return for the last place of each node on a path those of the nodes right before it.
+
+    Before what is first in a region is the region, and what is before that; behind a region it and what is last in it.
+    """
+    nodes = [span.node.partition("/")[0] for span in spans]
+    last = {node: at for at, node in enumerate(nodes)}
+    steps: dict[int, set[int]] = {at: {at} for at in last.values()}
+    for at, node in enumerate(nodes):
+        before = at - 1
+        while before >= 0:
+            for other in (nodes[before], spans[before].region.partition("/")[0]):
+                if other != node and other in last and last[other] < last[node]:
+                    steps[last[node]].add(last[other])
+            if not spans[before].is_region:
+                break
+            before -= 1
+    return steps
+
+
+def _along(
+    patch: Patch, place: Mapping[str, int], steps: Mapping[int, Collection[int]], apart: Collection[str]
+) -> frozenset[Connection]:
+    """Return the connections by which each node on the path follows the one before it.
+
+    `place` is by node on the path, `steps` leads back along it, and `apart` are the other measured nodes. Those without
+    work of their own, such as views, only hand on what is before them.
+    """
+    before: dict[str, list[Connection]] = {}
+    after: dict[str, list[str]] = {}
     for connection in patch.connections:
-        source, target = connection.source.node, connection.target.node
-        if source in place and target in place and place[source] <= place[target] and source != target:
-            known = found.setdefault(target, [])
-            if known and place[known[0].source.node] < place[source]:
-                known.clear()
-            if not known or place[known[0].source.node] == place[source]:
-                known.append(connection)
-    return frozenset(connection for each in found.values() for connection in each)
+        before.setdefault(connection.target.node, []).append(connection)
+        after.setdefault(connection.source.node, []).append(connection.target.node)
+    ends = dict(place)  # of nodes without work: the last place that they hand on
+    for node in sorted(place, key=place.__getitem__):
+        pending = [node]
+        while pending:
+            for target in after.get(pending.pop(), ()):
+                if target not in place and target not in apart and ends.get(target, -1) < place[node]:
+                    ends[target] = place[node]
+                    pending.append(target)
+    found: set[Connection] = set()
+    pending = list(place)
+    while pending:
+        node = pending.pop()
+        wanted = steps[ends[node]] if node in place else {ends[node]}
+        for connection in before.get(node, ()):
+            source = connection.source.node
+            if source != node and ends.get(source) in wanted and connection not in found:
+                found.add(connection)
+                pending.append(source)
+    return frozenset(found)
 
 
 def _text(length_ns: int, frame_ns: int, budget_ns: int) -> str:

@@ -60,6 +60,38 @@ def test_the_longest_branch_is_marked_and_the_other_tells_its_slack() -> None:
     assert marks.text == "Critical path 0.07 µs\nFrame 0.07 µs, 0.93 µs below the budget of 1.00 µs"
 
 
+def test_a_region_is_entered_from_what_is_right_before_it() -> None:
+    """Not from what ended long before; behind it goes on what waits for it."""
+    spans = (
+        span("a", busy_ns=10),
+        span("b", busy_ns=20, after=(0,)),
+        span("loop", busy_ns=60, after=(1,), is_region=True),
+        span("c", busy_ns=5, region="loop", turns=3),
+        span("d", busy_ns=50, region="loop", turns=3, after=(3,)),
+        span("e", busy_ns=4, after=(2,)),
+    )
+    marks = path_marks(fork(), profile_of(*spans), report_at(ProfilingLevel.PER_BLOCK), BUDGET_NS)
+    assert marks.nodes == {"a", "b", "c", "d", "e"}
+    assert lines(marks) == {"ab", "cd", "de"}
+
+
+def test_blocks_without_work_hand_the_path_on() -> None:
+    """Views such as reshapes; feedback from the end of the path to its begin is not on it."""
+    patch = Patch()
+    first, last = (patch.add("math.saxpy", node_id=name) for name in ("first", "last"))
+    view, delay = patch.add("buffer.reshape", node_id="view"), patch.add("buffer.frame_delay")
+    patch.connect(first["out"], view["x"])
+    patch.connect(view["out"], last["x"])
+    patch.connect(last["out"], delay["x"])
+    patch.connect(delay["out"], first["x"])
+    profile = profile_of(span("first", busy_ns=10), span("last", busy_ns=20, after=(0,)))
+    marks = path_marks(patch, profile, report_at(ProfilingLevel.PER_BLOCK), BUDGET_NS)
+    assert marks.nodes == {"first", "view", "last"}
+    assert {connection.target.node for connection in marks.connections} == {"view", "last"}
+    apart = profile_of(span("first", busy_ns=10), span("view", busy_ns=1), span("last", busy_ns=20, after=(0,)))
+    assert not path_marks(patch, apart, report_at(ProfilingLevel.PER_BLOCK), BUDGET_NS).connections
+
+
 def test_a_frame_may_be_over_its_budget() -> None:
     """Without the time of a launch the path's own counts if that is longer than from first to last."""
     marks = path_marks(fork(), profile_of(*FORK, launch_ns=None), report_at(ProfilingLevel.PER_BLOCK), 30)
