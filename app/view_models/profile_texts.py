@@ -7,7 +7,7 @@ from engine.figures import format_bytes, format_time, plural
 from engine.patch.document import Patch
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import BufferStatistics, KernelFacts, Profile, SpanProfile
-from engine.protocol.messages import BufferReport, EngineStatistics, FrameReport, NodeReport
+from engine.protocol.messages import BufferReport, EngineStatistics, FrameReport, NodeReport, UpdateRecord
 
 #: How the editor calls the levels, and what each one measures.
 LEVELS = {
@@ -174,24 +174,45 @@ def held_text(held: BufferStatistics) -> str:
     )
 
 
-def engine_text(report: FrameReport | None, profile: Profile | None) -> str:
-    """Return the tooltip of the engine's badge: blocks, kernels, launch time, profiling, memory and mode."""
+def engine_text(report: FrameReport | None, profile: Profile | None, update: UpdateRecord | None = None) -> str:
+    """Return the tooltip of the engine's badge: blocks, kernels, times, profiling, memory and mode.
+
+    `update` is the last one; where kernels are measured, the graph's own uploads and downloads are told, too.
+    """
     if report is None:
         return "No patch is running"
     figures = report.statistics
     level = LEVELS[figures.profiling][0].lower()
-    overhead = profile.overhead if profile is not None and profile.level is figures.profiling else None
+    if profile is not None and profile.level is not figures.profiling:
+        profile = None  # of another level, which was measured before
+    overhead = profile.overhead if profile is not None else None
     used, allocated = format_bytes(figures.pool_used_bytes), format_bytes(figures.pool_allocated_bytes)
     lines = [
         f"{plural(figures.blocks, 'block')}, {plural(figures.kernels, 'kernel')} on {figures.device}",
         "Launch: " + ("not measured" if figures.launch_ns is None else format_time(figures.launch_ns)),
         f"Profiling: {level}" + (f", takes {percent(overhead)} of the time" if overhead is not None else ""),
+        _own_work(profile) if profile is not None else "",
+        _update_text(update) if update is not None else "",
         f"Memory: {used} of {allocated}",
         _MODES[report.in_flight > 1].format(report.in_flight),
         f"Frame {report.frame:,}",
         f"Launches: {report.launches:,}; a frame in which nothing changes needs none",
     ]
-    return "\n".join(lines)
+    return "\n".join(filter(None, lines))
+
+
+def _own_work(profile: Profile) -> str:
+    """Return what the graph's own uploads and downloads took in the last measured frame."""
+    own = [
+        f"{span.name} {format_time(span.busy_ns)}" for span in profile.spans if not span.node and span.operation >= 0
+    ]
+    return f"Besides blocks: {', '.join(own)}" if own else ""
+
+
+def _update_text(update: UpdateRecord) -> str:
+    """Return what the last update took, and how much of that a frame had to wait."""
+    took, waited = format_time(update.cost_ns), format_time(update.swap_ns)
+    return f"Last update: {update.level.name.lower()}, {took}; the frame waited {waited}"
 
 
 def _owner(node: str) -> str:

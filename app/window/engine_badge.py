@@ -14,7 +14,7 @@ from app.widgets.frame_rate import FrameRate
 from app.widgets.tooltip import LiveTooltip
 from engine.figures import format_rate, format_time
 from engine.profiling.profile import Profile
-from engine.protocol.messages import FrameReport
+from engine.protocol.messages import FrameReport, UpdateRecord
 
 _SILENCE_S = 2.0  # without a report, after which the badge says so
 _REFRESH_S = 0.25  # a person can't read figures that change faster
@@ -58,6 +58,7 @@ class EngineBadge(QWidget):
         #: The profile of the last measured frame; asked for while the tooltip is shown.
         self.profile: Callable[[], Profile | None] = lambda: None
         self._report: FrameReport | None = None
+        self._update: UpdateRecord | None = None
         self.label = QLabel(objectName="figures", alignment=Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         layout = QHBoxLayout(self, contentsMargins=QMargins(24, 0, 12, 0))
         layout.addWidget(self.label)
@@ -79,7 +80,7 @@ class EngineBadge(QWidget):
         self._drawn_s = 0.0
         self.label.setMinimumWidth(0)
         self._silence.stop()
-        self._report = None
+        self._report = self._update = None
         self._show(None, None)
 
     def show_report(self, report: FrameReport) -> None:
@@ -102,9 +103,16 @@ class EngineBadge(QWidget):
     def event(self, event: QEvent) -> bool:
         """Show the tooltip, whose text is made from now on as long as the pointer stays."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            self.tooltip.show(event.globalPos(), lambda: engine_text(self._report, self.profile()))
+            self.tooltip.show(event.globalPos(), self._tooltip)
             return True
         return super().event(event)
+
+    def note_update(self, update: UpdateRecord) -> None:
+        """Take an update for the tooltip."""
+        self._update = update
+
+    def _tooltip(self) -> str:
+        return engine_text(self._report, self.profile(), self._update)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the dot."""

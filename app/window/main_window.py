@@ -268,6 +268,7 @@ class MainWindow(QMainWindow):
         bridge.report.connect(self._on_report)
         bridge.preview.connect(self.viewers.show_preview)
         bridge.updated.connect(self.updates.add)
+        bridge.updated.connect(self.badge.note_update)
         bridge.saved.connect(self.log.add_saved)
         bridge.failed.connect(self.log.add_diagnostic)
         for watcher in (canvas.view.tooltip, self.badge.tooltip):

@@ -19,7 +19,15 @@ from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import BufferStatistics, KernelFacts, Profile, SpanProfile
-from engine.protocol.messages import BufferReport, EngineStatistics, FrameReport, NodeReport, NodeState
+from engine.protocol.messages import (
+    BufferReport,
+    EngineStatistics,
+    FrameReport,
+    NodeReport,
+    NodeState,
+    UpdateLevel,
+    UpdateRecord,
+)
 from tests.app.app_support import make_report
 
 
@@ -247,6 +255,18 @@ def test_the_engines_tooltip() -> None:
     assert "Launch: not measured\nProfiling: off\n" in off
     assert "Throughput: up to 3 frames overlap" in off
     assert engine_text(None, None) == "No patch is running"
+
+
+def test_the_engines_tooltip_tells_its_own_work_and_the_last_update() -> None:
+    """Uploads and downloads where they are measured, and what an edit took in all and of a frame."""
+    spans = span("", 0, 1.6, name="upload frame", operation=0), span("scale", 2, 3, name="k", operation=1)
+    profile = profile_of(*spans, span("", 3, 4, name="download status", operation=2), level=ProfilingLevel.PER_KERNEL)
+    update = UpdateRecord(UpdateLevel.COLD, "a block was added", 12_300_000, 7, swap_ns=210_000)
+    lines = engine_text(report_at(ProfilingLevel.PER_KERNEL), profile, update).splitlines()
+    assert lines[3:5] == [
+        "Besides blocks: upload frame 1.60 µs, download status 1.00 µs",
+        "Last update: cold, 12.3 ms; the frame waited 210 µs",
+    ]
 
 
 def test_every_level_has_a_name() -> None:

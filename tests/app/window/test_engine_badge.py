@@ -8,6 +8,7 @@ from pytestqt.qtbot import QtBot
 from app.theme.colours import current
 from app.widgets.frame_rate import FrameRate
 from app.window.engine_badge import EngineBadge, badge_text
+from engine.protocol.messages import UpdateLevel, UpdateRecord
 from tests.app.app_support import make_report
 
 
@@ -24,6 +25,18 @@ def test_badge_text() -> None:
     assert badge_text(make_report(in_flight=3), 9000.0, 11_000) == "host · 9000 fps · 11.0 µs · overlapping"
     assert badge_text(make_report(in_flight=3, running=False), 9000.0) == "host · paused · 420 µs"
     assert badge_text(None) == "No engine"
+
+
+def test_the_tooltip_is_of_this_engine(qtbot: QtBot) -> None:
+    """With its last update; another engine begins without one."""
+    badge = EngineBadge()
+    qtbot.addWidget(badge)
+    badge.show_report(make_report())
+    badge.note_update(UpdateRecord(UpdateLevel.WARM, "a size", 3_000_000, 7, swap_ns=1000))
+    assert "Last update: warm, 3.00 ms" in badge._tooltip()
+    badge.clear()
+    badge.show_report(make_report())
+    assert "Last update" not in badge._tooltip()
 
 
 def test_the_dot_is_green_only_while_running(qtbot: QtBot) -> None:
