@@ -157,7 +157,7 @@ def _throughput(span: SpanProfile, peak_bytes_per_s: float | None) -> list[str]:
 
 def count_text(count: int, buffer: BufferReport) -> str:
     """Return how full an append buffer is: "45,231 of 100,000 elements in use"."""
-    return f"{count:,} of {buffer.shape[0]:,} elements in use"
+    return f"{count:,} of {prod(buffer.shape):,} elements in use"
 
 
 def held_text(held: BufferStatistics) -> str:

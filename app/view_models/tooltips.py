@@ -2,6 +2,7 @@
 
 import textwrap
 from collections.abc import Mapping, Sequence
+from math import prod
 
 from app.edits.drive import source_title
 from app.view_models.live_values import LiveValue
@@ -266,7 +267,7 @@ def size_text(buffer: BufferReport, count: int | None) -> str:
     """Return a connection's label: bytes, or how full an append buffer is; "" when nothing is stored."""
     if buffer.lifetime == "fused":
         return ""
-    return format_bytes(buffer.size_bytes) if count is None else f"{count:,} of {buffer.shape[0]:,}"
+    return format_bytes(buffer.size_bytes) if count is None else f"{count:,} of {prod(buffer.shape):,}"
 
 
 def time_text(time_ns: int, share: float | None = None) -> str:
