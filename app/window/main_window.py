@@ -299,7 +299,6 @@ class MainWindow(QMainWindow):
         self.recorder.node_activated.connect(self.go_to)
         self.recorder.budget_changed.connect(lambda budget_ns: session.post(SetFrameBudget(budget_ns)))
         self.recorder.budget_changed.connect(canvas.path.set_budget)
-        self.recorder.budget_changed.connect(canvas.path.set_budget)
         self.updates.noted.connect(self.log.add_message)
         self.problems.counted.connect(self._on_problem_count)
         self.problem_count.clicked.connect(lambda: self.docks.toggle("problems"))

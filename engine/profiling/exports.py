@@ -3,18 +3,20 @@
 import csv
 import io
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from engine.profiling.critical_path import critical_path
-from engine.profiling.profile import Profile
-from engine.profiling.rows import row_times, rows
+from engine.profiling.profile import KernelFacts, Profile, SpanProfile
+from engine.profiling.rows import Row, RowKind, row_times, rows
 
 _COLUMNS = (
     "key", "kind", "node", "name", "branch", "parent", "turns", "first_ns", "last_ns", "busy_ns", "mean_ns", "p99_ns",
-    "share", "is_critical", "slack_ns",
+    "share", "is_critical", "slack_ns", "moved_bytes", "bytes_per_s",
 )  # fmt: skip
+_KERNEL_COLUMNS = KernelFacts.__struct_fields__
 
 
 def profile_object(profile: Profile) -> dict[str, Any]:
@@ -22,6 +24,7 @@ def profile_object(profile: Profile) -> dict[str, Any]:
 
     Rows are as in `engine.profiling.rows`, with the key of the row around each as `parent`, "" at the top. `slack_ns`
     of a row is the least of its spans, by the means of lately; `is_critical` says that one is on the critical path.
+    `moved_bytes` are those of all turns, None for what holds regions. `kernel` tells of the row of a single kernel.
     """
     spans = profile.spans
     path, found = critical_path(spans, lately=True), rows(spans)
@@ -40,7 +43,7 @@ def profile_object(profile: Profile) -> dict[str, Any]:
             "is_critical": not on_path.isdisjoint(row.spans),
             "slack_ns": min(path.slack_ns[number] for number in row.spans),
         }
-        told.append(place | msgspec.to_builtins(times) | chain)
+        told.append(place | msgspec.to_builtins(times) | chain | _work(row, [spans[number] for number in row.spans]))
     return {
         "frame": profile.frame,
         "level": profile.level.name.lower().replace("_", "-"),
@@ -57,6 +60,17 @@ def profile_object(profile: Profile) -> dict[str, Any]:
     }
 
 
+def _work(row: Row, spans: Sequence[SpanProfile]) -> dict[str, Any]:
+    """Return what a row moved, and its kernel."""
+    moved_bytes = None if any(span.is_region for span in spans) else sum(s.moved_bytes * s.turns for s in spans)
+    busy_ns = sum(span.busy_ns for span in spans)
+    return {
+        "moved_bytes": moved_bytes,
+        "bytes_per_s": round(moved_bytes / busy_ns * 1e9) if moved_bytes and busy_ns else None,
+        "kernel": msgspec.to_builtins(spans[0].kernel) if row.kind is RowKind.OPERATION else None,
+    }
+
+
 def profile_json(profile: Profile) -> str:
     """Return a profile as JSON; see `profile_object`."""
     return json.dumps(profile_object(profile), indent=1) + "\n"
@@ -65,7 +79,10 @@ def profile_json(profile: Profile) -> str:
 def profile_csv(profile: Profile) -> str:
     """Return the rows of a profile as CSV with a header; what is not known is empty."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, _COLUMNS, lineterminator="\n")
+    writer = csv.DictWriter(text, (*_COLUMNS, *_KERNEL_COLUMNS), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(profile_object(profile)["rows"])
+    for row in profile_object(profile)["rows"]:
+        kernel = row.pop("kernel") or {}
+        sizes = {name: "x".join(map(str, kernel[name])) for name in ("grid", "thread_block") if kernel}
+        writer.writerow(row | kernel | sizes)
     return text.getvalue()

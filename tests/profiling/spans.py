@@ -1,6 +1,6 @@
 """Spans of profiles for tests."""
 
-from engine.profiling.profile import SpanProfile
+from engine.profiling.profile import KernelFacts, SpanProfile
 
 
 def span(
@@ -16,9 +16,11 @@ def span(
     mean_ns: int | None = None,
     is_region: bool = False,
     after: tuple[int, ...] = (),
+    moved_bytes: int = 0,
+    kernel: KernelFacts | None = None,
 ) -> SpanProfile:
     """Return a span without pauses between its turns; the mean is that of this frame unless told."""
     mean_ns = busy_ns if mean_ns is None else mean_ns
     last_ns = first_ns + busy_ns
     times = first_ns, last_ns, busy_ns, turns, mean_ns, mean_ns + 1
-    return SpanProfile(node, name, region, operation, *times, is_region=is_region, branch=branch, after=after)
+    return SpanProfile(node, name, region, operation, *times, is_region, branch, after, moved_bytes, kernel)

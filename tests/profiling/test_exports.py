@@ -6,12 +6,13 @@ import json
 
 from engine.profiling.exports import profile_csv, profile_json, profile_object
 from engine.profiling.levels import ProfilingLevel
-from engine.profiling.profile import BufferStatistics, Profile
+from engine.profiling.profile import BufferStatistics, KernelFacts, Profile
 from tests.profiling.spans import span
 
+KERNEL = KernelFacts((4, 2, 1), (256, 1, 1), 32, 0, None, 0.5, "registers")
 SPANS = (
     span("loop", "region for", operation=0, busy_ns=100, is_region=True),
-    span("glow/tone", 'to"ne, fast', operation=1, busy_ns=60, turns=3, region="loop"),
+    span("glow/tone", 'to"ne, fast', operation=1, busy_ns=60, turns=3, region="loop", moved_bytes=40, kernel=KERNEL),
     span("view", "view", operation=2, first_ns=10, busy_ns=30),
 )
 HELD = BufferStatistics(4, None, 2.5, 1, 0)
@@ -36,6 +37,9 @@ def test_json_has_the_frame_its_rows_and_buffers() -> None:
         ("view", "view", "view", False, 70),
     ]
     assert (rows[3]["busy_ns"], rows[3]["turns"], rows[3]["p99_ns"]) == (60, 3, 61)
+    assert [(row["moved_bytes"], row["bytes_per_s"]) for row in rows[:4]] == [(None, None), *[(120, 2e9)] * 3]
+    assert rows[3]["kernel"]["grid"] == [4, 2, 1] and rows[3]["kernel"]["limited_by"] == "registers"
+    assert [row["kernel"] for row in (*rows[:3], *rows[4:])] == [None] * 5
 
 
 def test_csv_has_the_same_rows() -> None:
@@ -43,6 +47,10 @@ def test_csv_has_the_same_rows() -> None:
     read = list(csv.DictReader(io.StringIO(profile_csv(PROFILE))))
     rows = profile_object(PROFILE)["rows"]
     wanted = [{key: "" if value is None else str(value) for key, value in row.items()} for row in rows]
+    kernels = [row.pop("kernel") for row in wanted]
+    assert [row.pop("grid") for row in read] == ["4x2x1" if kernel else "" for kernel in kernels]
+    assert read[3]["thread_block"] == "256x1x1" and read[3]["occupancy"] == "0.5" and read[3]["local_bytes"] == ""
+    read = [{key: row[key] for key in wanted[0]} for row in read]
     assert read == wanted
 
 

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterator
 
-from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.profiling.critical_path import critical_path
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import SpanProfile
@@ -29,9 +28,9 @@ def trace_frames(engine: CudaEngine, frames: int) -> list[TraceSlice]:
             start_ns = time.perf_counter_ns()
             report = engine.frame()
             slices += _engine_slices(engine, report, start_ns, time.perf_counter_ns())
-            profile, compiled = profiler.profile(), engine.updates.compiled
-            if compiled is not None and profile.frame == report.frame:
-                slices += _device_slices(engine, compiled, profile.spans)
+            profile = profiler.profile()
+            if profile.frame == report.frame:
+                slices += _device_slices(engine, profile.spans)
     finally:
         profiler.every_frame = False
         profiler.set_level(level)
@@ -55,9 +54,8 @@ def _engine_slices(engine: CudaEngine, report: FrameReport, start_ns: int, end_n
                 yield TraceSlice("updates", update.level.name, at_ns - update.cost_ns, update.cost_ns, said)
 
 
-def _device_slices(engine: CudaEngine, compiled: CompiledGraph, spans: tuple[SpanProfile, ...]) -> Iterator[TraceSlice]:
+def _device_slices(engine: CudaEngine, spans: tuple[SpanProfile, ...]) -> Iterator[TraceSlice]:
     device, slack_ns = engine.device.info.name, critical_path(spans).slack_ns
-    launches = {kernel.operation: kernel.kernel.kernel.fit(kernel.config) for kernel in compiled.kernels}
     for span, lane, spare_ns in zip(spans, lanes(spans), slack_ns, strict=True):
         if not span.turns:
             continue
@@ -67,8 +65,9 @@ def _device_slices(engine: CudaEngine, compiled: CompiledGraph, spans: tuple[Spa
         if span.turns > 1:
             details |= {"turns": span.turns, "busy_ns": span.busy_ns}
             name += f" × {span.turns}"
-        launch = launches.get(span.operation)
-        if launch is not None:
-            details |= {"grid": str(launch.grid), "thread_block": str(launch.thread_block)}
+        if (kernel := span.kernel) is not None:
+            details |= {"grid": str(kernel.grid), "thread_block": str(kernel.thread_block)}
+            if kernel.registers is not None and kernel.occupancy is not None:
+                details |= {"registers": kernel.registers, "occupancy": f"{kernel.occupancy:.0%}"}
         track = f"{device}, side by side {lane}" if lane else device
         yield TraceSlice(track, name, start_ns, span.last_ns - span.first_ns, details)
