@@ -22,7 +22,7 @@ class Stamps(NamedTuple):
     """A frame's number, the level of its update, and times of `time.perf_counter_ns`.
 
     `waited` is when it began to wait for room on the device, `launching` and `launched` when its launch began and
-    ended. One that lies before `began` is of an earlier frame.
+    ended. One that lies before `began` is of an earlier frame; a launch that fails does not end.
     """
 
     frame: int
@@ -39,7 +39,7 @@ def frame_rows(stamps: Sequence[tuple[int, ...]]) -> np.ndarray[Any, Any]:
     """Return frames as an array of `FRAME_ROW`; each has the fields of `Stamps`."""
     columns = np.array(stamps, np.int64).reshape(-1, len(Stamps._fields)).T
     frame, level, due, began, waited, launching, launched, ended = columns
-    is_launched = launching >= began
+    is_launched = launched >= began
     rows = np.zeros(len(stamps), FRAME_ROW)
     rows["frame"], rows["level"], rows["began"] = frame, level, began
     rows["late"] = np.maximum(began - due, 0)

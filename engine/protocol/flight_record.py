@@ -93,7 +93,7 @@ def record_json(record: FlightRecord) -> bytes:
         "budget_ms": _milliseconds(record.budget_ns),
         "frames": [dict(zip(_COLUMNS, row, strict=True)) for row in _rows(record)],
         "updates": [
-            {"at_ms": _milliseconds(each.at_ns - origin_ns), **msgspec.to_builtins(each.update)}
+            {"at_ms": _milliseconds(each.at_ns - origin_ns), **msgspec.structs.asdict(each.update)}
             | {"level": each.update.level.name}
             for each in record.updates
         ],

@@ -12,6 +12,7 @@ from engine.profiling.recorder import FRAME_ROW, Stamps, frame_rows
         (100, 104, 110, 130, (0, 100, 4, 20, 76)),  # and for room before it
         (150, 0, 110, 130, (0, 100, 10, 20, 70)),  # begins before it is due
         (100, 60, 70, 80, (0, 100, 100, 0, 0)),  # doesn't launch: the stamps are of an earlier frame
+        (100, 60, 110, 80, (0, 100, 100, 0, 0)),  # fails while it launches
     ],
 )
 def test_the_phases_of_a_frame_are_told(

@@ -152,6 +152,8 @@ class CudaEngine:
             told = fault_diagnostic(problem, self.updates.compiled, self.profiler.operations)
             told = self.updates.found.inlined.shown(told)
             self.fail(told)
+            stamps = self._room_ns, self._launching_ns, self._launched_ns, _now_ns()
+            self.recorder.put((self.clock.moment.frame, _NONE, due_ns or began_ns, began_ns, *stamps))
             problem.args = (f"node {told.node}: {told.message}" if told.node else told.message,)  # for who catches it
             raise
         if self.updates.found.fading:
@@ -177,6 +179,7 @@ class CudaEngine:
     def fail(self, diagnostic: Diagnostic) -> None:
         """Leave a last report that says why the engine has stopped, without using the device."""
         self.outbox.put_report(self._reporter.last_report(self.clock.moment.frame, diagnostic))
+        self.updates.found.log.add_failure(diagnostic)
         self._tell(diagnostic)
 
     def cancel(self) -> None:

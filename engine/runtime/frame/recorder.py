@@ -110,7 +110,7 @@ def divide(stamps: Stamps, pictures: int, collections: Collection[tuple[int, int
     """
     _, _, due, began, waited, launching, launched, ended = stamps
     after = pictures if pictures >= began else ended
-    if launching < began:
+    if launched < began:
         launching = launched = after
     before = waited if waited >= began else launching
     times: dict[SpentOn, int] = {}

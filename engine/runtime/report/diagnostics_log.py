@@ -45,3 +45,7 @@ class DiagnosticsLog:
         if appeared or resolved:
             changes = tuple(appeared.values()), tuple(resolved.values())
             self.changes.append(RecordedDiagnostics(time.perf_counter_ns(), *changes))
+
+    def add_failure(self, diagnostic: Diagnostic) -> None:
+        """Add what ended the engine to the changes; whoever found it has logged it."""
+        self.changes.append(RecordedDiagnostics(time.perf_counter_ns(), (diagnostic,), ()))

@@ -59,6 +59,21 @@ def test_photo_runs_loses_and_regains_a_connection_and_survives_saving(
     np.testing.assert_array_equal(again, dark)
 
 
+def test_the_recorder_tells_the_frames_of_the_running_patch(qtbot: QtBot, real_window: MainWindow) -> None:
+    """They go on until one is chosen; the first one built the graph."""
+    window = real_window
+    assert window.files.open_path(EXAMPLES_FOLDER / "particles.loom")
+    window.docks.reveal("recorder")
+    recorder = window.recorder
+    qtbot.waitUntil(lambda: recorder.flight is not None and len(recorder.flight.frames) > 5)
+    recorder.choose(0)
+    assert recorder.flight is not None
+    assert "Cold: first build" in recorder.details.text()
+    frozen = recorder.flight
+    recorder.freeze.click()
+    qtbot.waitUntil(lambda: recorder.flight is not frozen)
+
+
 def test_particles_fall_where_gravity_is_dragged(qtbot: QtBot, real_window: MainWindow) -> None:
     """The picture moves; a drag of gravity is one undo step, and no rebuild."""
     window = real_window

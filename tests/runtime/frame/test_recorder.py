@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine import Engine, Patch, UpdateLevel
+from engine.diagnostics import DeviceError
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.recorder import Stamps
 from engine.protocol.flight_record import SlowFrame, Spent, SpentOn
@@ -320,6 +321,24 @@ def test_the_parts_of_a_frame_are_all_of_its_time(
     for start, stop in collections:
         covered[start:stop] = True
     assert times.get(SpentOn.COLLECTION, 0) == covered[min(due, began) : ended].sum()
+
+
+def test_the_frame_in_which_the_device_fails_is_told(patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The record outlives the engine's failure, and its last frame says what ended it."""
+    with Engine(patch, "host") as engine:
+        engine.step()
+
+        def fail(*_: object, **__: object) -> None:
+            raise DeviceError("the device broke")
+
+        monkeypatch.setattr(engine.core.profiler, "launch", fail)
+        with pytest.raises(DeviceError):
+            engine.step()
+        record = engine.flight_record()
+    row, failed = record.frames[-1], record.diagnostics[-1]
+    assert record.frames["frame"].tolist() == [0, 1]
+    assert "the device broke" in failed.appeared[0].message
+    assert row["began"] < failed.at_ns <= row["began"] + row["whole"]
 
 
 def test_the_collector_is_left_alone_when_the_engine_closes(patch: Patch) -> None:
