@@ -50,15 +50,15 @@ class FlightRecorder:
 
     def record(self) -> FlightRecord:
         """Return a copy of all that is held."""
-        # Each deque is copied by one step of the interpreter.
-        diagnostics, frames = tuple(self._updates.found.log.changes), tuple(self._frames)
-        updates, slow = tuple(self._noted), tuple(self._slow)
+        # `copy` is one step for other threads; `tuple` may begin a collection halfway, and with it another thread.
+        log, noted, slow = self._updates.found.log.changes.copy(), self._noted.copy(), self._slow.copy()
+        frames = list(self._frames.copy())
         now_ns = time.perf_counter_ns()
         rows = frame_rows(frames)
         if not self._is_asynchronous:
             rows["wait"] += rows["launch"]
             rows["launch"] = 0
-        return FlightRecord(now_ns, self.budget_ns, rows, updates, diagnostics, slow)
+        return FlightRecord(now_ns, self.budget_ns, rows, tuple(noted), tuple(log), tuple(slow))
 
     def close(self) -> None:
         """Follow no more collections."""
@@ -72,7 +72,7 @@ class FlightRecorder:
             self._collections.append((self._collecting_ns, now_ns))
 
     def _slow_frame(self, stamps: Stamps, pictures_ns: int, updates: tuple[UpdateRecord, ...]) -> SlowFrame:
-        times = divide(stamps, pictures_ns, self._collections)
+        times = divide(stamps, pictures_ns, self._collections.copy())
         if not self._is_asynchronous and (working_ns := times.pop(SpentOn.LAUNCH, 0)):
             times[SpentOn.DEVICE] = times.get(SpentOn.DEVICE, 0) + working_ns
         if measuring_ns := self._measuring(stamps.began, times):

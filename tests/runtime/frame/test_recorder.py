@@ -341,6 +341,22 @@ def test_the_frame_in_which_the_device_fails_is_told(patch: Patch, monkeypatch: 
     assert row["began"] < failed.at_ns <= row["began"] + row["whole"]
 
 
+def test_collections_may_begin_at_any_moment(patch: Patch) -> None:
+    """Each adds to what a slow frame is being compared with, and lets other threads run."""
+    threshold = gc.get_threshold()
+    with Engine(patch, "host", profiling=ProfilingLevel.NONE) as engine:
+        engine.post(SetFrameBudget(0))
+        engine.step()
+        gc.set_threshold(1)
+        try:
+            for _ in range(20):
+                engine.step()
+                record = engine.flight_record()
+        finally:
+            gc.set_threshold(*threshold)
+    assert len(record.slow) == len(record.frames) == 21
+
+
 def test_the_collector_is_left_alone_when_the_engine_closes(patch: Patch) -> None:
     before = list(gc.callbacks)
     with Engine(patch, "host"):
