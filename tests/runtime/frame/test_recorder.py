@@ -139,27 +139,27 @@ def test_a_slow_frame_is_kept_longer_than_its_row(patch: Patch) -> None:
 
 
 def test_what_a_slow_frame_was_spent_on(patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each phase in turn takes 30 ms, and is told first."""
+    """Each phase in turn takes 80 ms, and is told first."""
     with Engine(patch, "host", profiling=ProfilingLevel.NONE) as engine:
         engine.post(SetFrameBudget(20_000_000))
         engine.step()
         core = engine.core
         with monkeypatch.context() as slowed:
-            delay(core.in_flight, "synchronize", 0.03, slowed)
+            delay(core.in_flight, "synchronize", 0.08, slowed)
             engine.step()
         assert spent_on(last_slow(engine))[0] is SpentOn.DEVICE
         with monkeypatch.context() as slowed:
-            delay(core.profiler, "launch", 0.03, slowed)
+            delay(core.profiler, "launch", 0.08, slowed)
             engine.step()
         assert spent_on(last_slow(engine))[0] is SpentOn.DEVICE, "the host works within the launch"
         engine.post(Observe({"show": Viewing()}))
         with monkeypatch.context() as slowed:
-            delay(core.previews, "take", 0.03, slowed)
+            delay(core.previews, "take", 0.08, slowed)
             engine.step()
         assert spent_on(last_slow(engine))[0] is SpentOn.PICTURES
         patch.set("noise", width=12)
         with monkeypatch.context() as slowed:
-            delay(core.updates, "run", 0.03, slowed)
+            delay(core.updates, "run", 0.08, slowed)
             engine.step()
         slow = last_slow(engine)
         assert slow.spent[0].kind is SpentOn.UPDATE
@@ -216,7 +216,8 @@ def test_parts_that_hardly_count_are_left_out(patch: Patch, monkeypatch: pytest.
         delay(engine.core.in_flight, "synchronize", 0.05, monkeypatch)
         engine.step()
         slow = last_slow(engine)
-    assert spent_on(slow) == [SpentOn.DEVICE, SpentOn.UPDATE]
+    assert spent_on(slow)[0] is SpentOn.DEVICE
+    assert SpentOn.UPDATE in spent_on(slow)
     times = [part.time_ns for part in slow.spent]
     assert times == sorted(times, reverse=True)
     assert min(times) >= 0.05 * slow.total_ns
@@ -278,12 +279,12 @@ def test_a_late_frame_is_slow(patch: Patch) -> None:
         before = len(engine.flight_record().slow)
         with engine.between_frames():
             time.sleep(0.1)
-        until(lambda: len(engine.flight_record().slow) > before)
-        slow = engine.flight_record().slow[before]
-        assert slow.spent[0].kind is SpentOn.LATE
-        assert slow.total_ns >= 0.9 * slow.spent[0].time_ns
-        row = engine.flight_record().frames
-        assert row["late"].max() > 40_000_000
+
+        def late_ns(slow: SlowFrame) -> int:
+            return sum(part.time_ns for part in slow.spent if part.kind is SpentOn.LATE)
+
+        until(lambda: any(late_ns(slow) > 60_000_000 for slow in engine.flight_record().slow[before:]))
+        assert engine.flight_record().frames["late"].max() > 60_000_000
 
 
 STAMPS = st.lists(st.integers(0, 1000), min_size=5, max_size=5).map(sorted)
