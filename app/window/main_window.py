@@ -117,7 +117,6 @@ class MainWindow(QMainWindow):
         self._show_recent()
         self.set_theme(self.state.theme)
         self.canvas.show_heat(self.state.shows_heat)
-        self._show_path()
         self._on_replaced()
 
     # Commands that concern the window itself
@@ -343,6 +342,7 @@ class MainWindow(QMainWindow):
         self.gc_timer.set_busy(self.session.engine is not None)
         self.updates.begin_again()
         self.bridge.set_engine(self.session.engine)
+        self._show_path()  # of the new engine's frames
         self.recorder.set_engine(self.session.engine)
 
     def _show_title(self) -> None:

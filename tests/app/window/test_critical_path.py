@@ -6,8 +6,11 @@ from pytestqt.qtbot import QtBot
 
 from engine.patch.files import EXAMPLES_FOLDER
 from engine.profiling.levels import ProfilingLevel
-from engine.protocol.messages import ObserveProfile
+from engine.profiling.profile import Profile
+from engine.protocol.messages import EngineStatistics, ObserveProfile
+from tests.app.app_support import make_report
 from tests.app.window.window_support import engine_of
+from tests.profiling.spans import span
 
 
 def test_profiles_are_asked_for_while_the_path_is_shown(opened: Any) -> None:
@@ -16,6 +19,19 @@ def test_profiles_are_asked_for_while_the_path_is_shown(opened: Any) -> None:
         opened.actions_by_id["path"].trigger()
         told = [message.is_watched for message in engine_of(opened).posted if isinstance(message, ObserveProfile)]
         assert told[-1] is opened.state.shows_path is shows
+
+
+def test_a_new_engine_begins_without_marks(opened: Any) -> None:
+    """Its frames have not been measured yet."""
+    opened.toggle_path()
+    statistics = EngineStatistics("host", profiling=ProfilingLevel.PER_BLOCK)
+    opened.canvas.show_report(make_report(statistics=statistics))
+    profile = Profile(7, ProfilingLevel.PER_BLOCK, 100, 110, 1, 100, (span("picture"),))
+    opened.bridge.profiled.emit(profile)
+    opened.canvas.path.set_budget(1_000)  # marks at once
+    assert opened.canvas.path.marks.nodes == {"picture"}
+    opened.session.restart_engine()
+    assert not opened.canvas.path.marks.nodes
 
 
 def test_the_path_of_a_real_engine_is_marked(real_window: Any, qtbot: QtBot) -> None:
