@@ -50,7 +50,7 @@ class LiveTooltip(QObject):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Leave a tooltip alone that Qt hides because the pointer has left the widget."""
-        if event.type() in (QEvent.Type.Leave, QEvent.Type.Hide):
+        if event.type() == QEvent.Type.Leave:
             self._end()
         return False
 
