@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication
 
-from app.canvas.drawing.node_painter import badge_colour
+from app.canvas.drawing.node_painter import badge_colour, port_ink
 from app.theme.apply import apply_theme
-from app.theme.colours import DARK, LIGHT, Colours, category_tint, current
+from app.theme.colours import DARK, LIGHT, Colours, category_tint, current, heat_colour
 from app.theme.fonts import BODY, code_font, ui_font
 from app.theme.icons import ACTIONS, CATEGORIES, icon
-from app.theme.port_style import PORT_STYLES
+from app.theme.port_style import PORT_STYLES, PortKind
+from app.view_models.heat import DEGREES
+from app.view_models.node_view_model import PortViewModel
 from engine.catalogue.catalogue import default_catalogue
 from tests.app.app_support import contrast
 
@@ -123,3 +125,24 @@ def test_times_on_nodes_can_be_read(theme: Colours) -> None:
     for category in CATEGORIES:
         tint = category_tint(category, theme)
         assert contrast(badge_colour(category, theme, theme.text), tint) >= 4.5, category
+
+
+@BOTH
+def test_text_is_legible_at_every_heat(theme: Colours) -> None:
+    """Numbers and names of ports on the coldest and on the hottest node."""
+    port = PortViewModel("x", True, PortKind.FLOAT)
+    for degree in range(DEGREES + 1):
+        body = heat_colour(degree / DEGREES, theme)
+        assert contrast(theme.text, body) >= 4.5
+        assert contrast(port_ink(port, degree, theme), body) >= 4.5
+
+
+@BOTH
+def test_heat_is_one_hue_that_no_state_has_and_leaves_the_canvas(theme: Colours) -> None:
+    """Each degree is further from the coldest one; orange, red and green mean something else."""
+    steps = [QColor(heat_colour(degree / DEGREES, theme)) for degree in range(DEGREES + 1)]
+    away = [contrast(step.name(), steps[0].name()) for step in steps]
+    assert away == sorted(away)
+    assert len(set(away)) == len(away)
+    assert all(abs(step.hslHue() - steps[-1].hslHue()) <= 8 for step in steps[3:])
+    assert 250 <= steps[-1].hslHue() <= 300
