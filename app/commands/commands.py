@@ -30,6 +30,9 @@ NEEDS_PATCH = (
 #: Commands that need an engine that runs.
 NEEDS_ENGINE = ("play", "step", "reset")
 
+#: The commands that choose what is measured.
+PROFILING = {level: f"profiling_{level.name.lower()}" for level in LEVELS}
+
 #: Fixed rates to choose from, in frames a second: of film, of television and of displays.
 PACING_RATES = (24, 25, 30, 50, 60, 120, 240)
 PACINGS = ("pacing_display", *(f"pacing_{rate}" for rate in PACING_RATES), "pacing_free")
@@ -173,9 +176,7 @@ def make_commands(window: CommandWindow) -> list[Command]:
     for level, (text, help_text) in LEVELS.items():
         chosen = level is session.profiling
         run = partial(session.set_profiling, level)
-        commands.append(
-            Command(f"profiling_{level.name.lower()}", text, run, help=help_text, checked=chosen, group="profiling")
-        )
+        commands.append(Command(PROFILING[level], text, run, help=help_text, checked=chosen, group="profiling"))
     return commands
 
 
@@ -202,7 +203,7 @@ MENUS = (
         "&Run",
         (
             *("play", "step", "reset", Menu("&Frame pacing", PACINGS), None, "save_outputs", None),
-            Menu("&Profiling", tuple(f"profiling_{level.name.lower()}" for level in LEVELS)),
+            Menu("&Profiling", tuple(PROFILING.values())),
             *("fuse", None, "restart_engine"),
         ),
     ),

@@ -25,7 +25,7 @@ class UserState(msgspec.Struct):
     layout: bytes = b""
     #: Names of the docks that the person closed.
     closed_docks: list[str] = msgspec.field(
-        default_factory=lambda: ["code", "help", "log", "problems", "recorder", "updates"]
+        default_factory=lambda: ["code", "help", "log", "problems", "profiler", "recorder", "updates"]
     )
     #: Ids of the block types that were placed last, the newest at the end.
     recent_blocks: list[str] = []

@@ -11,11 +11,17 @@ from engine.protocol.messages import BufferReport, EngineStatistics, FrameReport
 
 #: How the editor calls the levels, and what each one measures.
 LEVELS = {
-    ProfilingLevel.NONE: ("Off", "Show states only"),
+    ProfilingLevel.NONE: ("Off", "Show states only: costs nothing"),
     ProfilingLevel.SUMMARY: ("Whole frame", "Measure the graph as a whole"),
-    ProfilingLevel.PER_BLOCK: ("Each block", "Measure every block"),
-    ProfilingLevel.PER_KERNEL: ("Each kernel", "Measure every kernel, fill and copy"),
-    ProfilingLevel.DEEP_ASYNC: ("Deep", "Measure every kernel, and look into buffers"),
+    ProfilingLevel.PER_BLOCK: ("Each block", "Measure every block in a few frames, which takes 5% of the time at most"),
+    ProfilingLevel.PER_KERNEL: (
+        "Each kernel",
+        "Measure every kernel, fill and copy in a few frames: 5% of the time at most",
+    ),
+    ProfilingLevel.DEEP_ASYNC: (
+        "Deep",
+        "Measure every kernel, and look into buffers, in a few frames: 5% of the time at most",
+    ),
     ProfilingLevel.DEEP_SYNC: ("Deep, every frame", "Measure every frame in depth and wait for it: this is slow"),
 }
 #: So many blocks, or kernels, are named in a tooltip.

@@ -15,9 +15,9 @@ _FRAME = QSize(16, 48)  # about what a window manager puts around a window
 _RIGHT_SHARE, _VIEWER_SHARE = 0.32, 0.46
 _LISTS_HEIGHT = 188
 #: The lists below the canvas; at first they are closed, since the status bar counts and opens them.
-LISTS = ("problems", "updates", "log", "code", "recorder")
+LISTS = ("problems", "updates", "log", "code", "recorder", "profiler")
 #: An arrangement saved by another version is not restored: its docks may not exist any more.
-_VERSION = 5
+_VERSION = 6
 
 
 class Docks:
@@ -98,6 +98,7 @@ def arrange(window: QMainWindow, docks: Docks) -> None:
     window.tabifyDockWidget(docks["updates"], docks["log"])
     window.tabifyDockWidget(docks["log"], docks["code"])
     window.tabifyDockWidget(docks["code"], docks["recorder"])
+    window.tabifyDockWidget(docks["recorder"], docks["profiler"])
     docks["problems"].raise_()
 
 

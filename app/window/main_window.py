@@ -10,13 +10,14 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QStackedWidget
 from app.canvas.canvas import Canvas
 from app.canvas.drawing.node_layout import node_size
 from app.commands.actions import Actions
-from app.commands.commands import make_commands
+from app.commands.commands import PROFILING, make_commands
 from app.commands.help_dialogs import make_shortcut_list, show_about
 from app.commands.menus import Availability, ChangingMenus, open_context_menu
 from app.docks.help import Help
 from app.docks.kernel_code import KernelCode
 from app.docks.log import Log
 from app.docks.problems import Problems
+from app.docks.profiler.profiler import Profiler
 from app.docks.recorder import Recorder
 from app.docks.updates import Updates
 from app.documents.bridge import Bridge
@@ -79,6 +80,7 @@ class MainWindow(QMainWindow):
         self.canvas.search.popup.unfolded = self.state.unfolded_groups
         self.inspector.folded = self.state.folded_sections
         self.updates, self.code, self.recorder = Updates(), KernelCode(), Recorder()
+        self.profiler = Profiler()
         self.viewers = ViewerDocks(self)
         self.log.noted.connect(lambda text: self.statusBar().showMessage(text, _SHOWN_MS))
         self.badge = EngineBadge()
@@ -98,8 +100,10 @@ class MainWindow(QMainWindow):
         self.docks.add("log", "Log", self.log, Qt.DockWidgetArea.BottomDockWidgetArea)
         self.docks.add("code", "Kernel code", self.code, Qt.DockWidgetArea.BottomDockWidgetArea)
         self.docks.add("recorder", "Recorder", self.recorder, Qt.DockWidgetArea.BottomDockWidgetArea)
+        self.docks.add("profiler", "Profiler", self.profiler, Qt.DockWidgetArea.BottomDockWidgetArea)
         self.actions_by_id = Actions(self, make_commands(self), self.canvas)
         self.transport = TransportControls(self, self.session, self.actions_by_id)
+        self.profiler.offer_levels({level: self.actions_by_id[command] for level, command in PROFILING.items()})
         fill_menu_bar(self.actions_by_id, self.docks)
         add_toolbar(self, self.actions_by_id, self.transport.bar, self.badge)
         self.statusBar().addPermanentWidget(self.problem_count)  # where no message covers it
@@ -270,9 +274,12 @@ class MainWindow(QMainWindow):
         bridge.updated.connect(self.badge.note_update)
         bridge.saved.connect(self.log.add_saved)
         bridge.failed.connect(self.log.add_diagnostic)
-        for watcher in (canvas.view.tooltip, self.badge.tooltip):
+        for watcher in (canvas.view.tooltip, self.badge.tooltip, self.profiler):
             watcher.watching.connect(partial(bridge.watch_profile, watcher))
         bridge.profiled.connect(canvas.path.show_profile)
+        bridge.profiled.connect(self.profiler.show_profile)
+        self.profiler.node_chosen.connect(self._choose_node)
+        self.profiler.node_activated.connect(self.go_to)
         canvas.profile = lambda: None if self.kernel.is_open else bridge.profile
         canvas.peak_bytes_per_s = lambda: session.peak_bytes_per_s
         self.badge.profile = lambda: bridge.profile
@@ -317,7 +324,7 @@ class MainWindow(QMainWindow):
     def _on_replaced(self) -> None:
         patch = self.session.patch
         self.kernel.forget()
-        for part in (self.inspector, self.problems, self.updates, self.viewers):
+        for part in (self.inspector, self.problems, self.updates, self.profiler, self.viewers):
             part.set_patch(patch)
         self.canvas.set_patch(patch)
         self.inputs.set_patch(patch)
@@ -341,6 +348,7 @@ class MainWindow(QMainWindow):
         self.transport.begin()
         self.gc_timer.set_busy(self.session.engine is not None)
         self.updates.begin_again()
+        self.profiler.begin_again()
         self.bridge.set_engine(self.session.engine)
         self._show_path()  # of the new engine's frames
         self.recorder.set_engine(self.session.engine)
@@ -361,6 +369,8 @@ class MainWindow(QMainWindow):
         patch = self.canvas.patch
         self.inspector.show_nodes(nodes)
         self.help.show_type(patch.block_type(nodes[0]) if patch is not None and nodes else None)
+        if not self.kernel.is_open:
+            self.profiler.show_selection(nodes)
         self._show_code()
         self._availability.follow_selection()
 
@@ -371,6 +381,11 @@ class MainWindow(QMainWindow):
             node = self.kernel.node or next(iter(selected), None)
             self.code.show_kernel(*self.kernel.code(self.session.patch, node))
             self.code.show_selection(selected if self.kernel.is_open else ())
+
+    def _choose_node(self, node: str) -> None:
+        """Select a node of the patch that was chosen in the profiler, while the canvas shows the patch."""
+        if not self.kernel.is_open and self.canvas.patch is not None and node in self.canvas.patch.nodes:
+            self.canvas.select([node])
 
     def _choose_op(self, op: str) -> None:
         """Select the op of a line of code that was clicked."""
@@ -392,6 +407,7 @@ class MainWindow(QMainWindow):
         self.viewers.show_report(report)
         self.problems.show_diagnostics(report.diagnostics, report.sightings)
         self.updates.show_report(report)
+        self.profiler.show_report(report)
         self.badge.show_report(report)
         self.transport.show_report(report)
         if report.failed:

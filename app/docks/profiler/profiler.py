@@ -1,0 +1,160 @@
+"""The profiler: what every block took in the last measured frame, as a timeline and as a table."""
+
+import time
+from collections.abc import Iterable, Mapping
+
+from PySide6.QtCore import QMargins, Qt, Signal
+from PySide6.QtGui import QAction, QHideEvent, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSplitter, QToolButton, QVBoxLayout, QWidget
+
+from app.docks.profiler.profile_table import ProfileView
+from app.docks.profiler.timeline_view import TimelineView
+from app.qt.safe_overrides import safe_overrides
+from app.qt.throttle import Throttle
+from app.view_models.profile_table import cost_text, why_empty
+from app.view_models.profile_texts import LEVELS
+from app.view_models.profile_timeline import lay_out
+from app.widgets.empty_state import EmptyState
+from app.widgets.frame_rate import FrameRate
+from engine.patch.document import Patch
+from engine.profiling.levels import ProfilingLevel
+from engine.profiling.profile import Profile
+from engine.protocol.messages import FrameReport
+
+_REFRESH_MS = 250  # a person can't read figures that change faster
+_NARROW = 640  # pixels below which the table is under the timeline, not beside it
+
+
+@safe_overrides
+class Profiler(QWidget):
+    """A timeline beside a table; a line above chooses what is measured, and tells what that costs."""
+
+    #: A node was selected here.
+    node_chosen = Signal(str)
+    #: Go to a node.
+    node_activated = Signal(str)
+    #: Somebody begins or ends to look.
+    watching = Signal(bool)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._profile: Profile | None = None
+        self._report: FrameReport | None = None
+        self._level = ProfilingLevel.NONE
+        self._rate = FrameRate()
+        menu = QMenu(self)
+        menu.setToolTipsVisible(True)
+        self.level = QToolButton(objectName="pacing", popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.level.setMenu(menu)
+        self.summary = QLabel(objectName="figures")
+        self.timeline, self.table = TimelineView(), ProfileView()
+        self._details = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
+        self._details.addWidget(self.timeline)
+        self._details.addWidget(self.table)
+        self._details.setSizes([400, 500])
+        self.page = EmptyState(self._details, "")
+        bar = QHBoxLayout(contentsMargins=QMargins(8, 4, 8, 4), spacing=12)
+        bar.addWidget(self.level)
+        bar.addWidget(self.summary, 1)
+        column = QVBoxLayout(self, contentsMargins=QMargins(), spacing=0)
+        column.addLayout(bar)
+        column.addWidget(self.page, 1)
+        self.timeline.node_chosen.connect(self._pass_on)
+        self.table.node_chosen.connect(self._pass_on)
+        self.table.node_activated.connect(self.node_activated)
+        self._due = Throttle(self._show, _REFRESH_MS, self)
+        self._show_level()
+
+    def offer_levels(self, actions: Mapping[ProfilingLevel, QAction]) -> None:
+        """Let the person choose between the levels, each by its action; the checked one is measured."""
+        for level, action in actions.items():
+            self.level.menu().addAction(action)
+            action.toggled.connect(lambda checked, level=level: self.set_level(level) if checked else None)
+            if action.isChecked():
+                self.set_level(level)
+
+    def set_level(self, level: ProfilingLevel) -> None:
+        """Show that another level is measured; what was measured before is of another kind."""
+        self._level = level
+        self._show_level()
+
+    def set_patch(self, patch: Patch | None) -> None:
+        """Show the frames of another patch."""
+        self._forget()
+        self.table.rows.set_patch(patch)
+
+    def begin_again(self) -> None:
+        """Another engine runs."""
+        self._report = None
+        self._rate.clear()
+        self._forget()
+
+    def show_report(self, report: FrameReport) -> None:
+        """Take a report: how fast frames come, and whether the engine runs."""
+        self._report = report
+        self._rate.add(report.launches, time.monotonic())
+        if report.failed and self._profile is not None:
+            self._forget()
+        elif self._profile is None and self.isVisible():
+            self._show_page()
+
+    def show_profile(self, profile: Profile) -> None:
+        """Take a measured frame; one of another level is late, and of no use."""
+        if profile.level is self._level and profile.spans and self.isVisible():
+            self._profile = profile
+            self._due.ask()
+
+    def show_selection(self, nodes: Iterable[str]) -> None:
+        """Show which nodes are selected on the canvas."""
+        selected = frozenset(nodes)
+        self.table.show_selection(selected)
+        self.timeline.show_selection(selected)
+
+    def _pass_on(self, node: str) -> None:
+        self.show_selection([node])
+        self.node_chosen.emit(node)
+
+    def _forget(self) -> None:
+        self._profile = None
+        self._due.stop()
+        self._show_page()
+
+    def _show_level(self) -> None:
+        title, text = LEVELS[self._level]
+        self.level.setText(title)
+        self.level.setToolTip(f"What is measured: {text}")
+        self.level.setAccessibleName(f"Profiling: {title}")
+        self._forget()
+
+    def _show_page(self) -> None:
+        self.summary.setText(cost_text(self._profile, self._rate.per_second(time.monotonic())))
+        self.page.hint.setText(why_empty(self._level, self._report))
+        self.page.set_filled(self._profile is not None)
+
+    def _show(self) -> None:
+        if self._profile is not None:
+            self.table.show_profile(self._profile)
+            table = self.table.rows.table
+            self.timeline.show_timeline(lay_out(table), table)
+            self.summary.setToolTip(table.work_text)
+            self._show_page()
+
+    # Qt
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Begin to watch."""
+        super().showEvent(event)
+        self._show_page()
+        self.watching.emit(True)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """End watching; what is shown would be old the next time."""
+        super().hideEvent(event)
+        self._forget()
+        self.watching.emit(False)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Put the table beside the timeline, or below it where there is no room."""
+        super().resizeEvent(event)
+        is_narrow = self.width() < _NARROW
+        self._details.setOrientation(Qt.Orientation.Vertical if is_narrow else Qt.Orientation.Horizontal)

@@ -1,0 +1,177 @@
+"""A measured frame as a table: titles and texts of its rows, their order, and what is said of the whole frame."""
+
+from collections.abc import Sequence
+from enum import Enum
+
+from app.view_models.profile_texts import LEVELS, percent
+from engine.figures import format_time
+from engine.patch.document import Patch
+from engine.profiling.levels import ProfilingLevel
+from engine.profiling.profile import Profile, SpanProfile
+from engine.profiling.rows import Row, RowKind, RowTimes, row_times, rows
+from engine.protocol.messages import FrameReport
+
+#: What stands for a time when nothing ran.
+NOTHING = "–"
+
+
+class Column(Enum):
+    """The columns of the table: header and help."""
+
+    NAME = ("Block", "Regions and composites hold blocks; blocks hold kernels, fills and copies")
+    NOW = ("Now", "Time in the last measured frame, all turns together")
+    MEAN = ("Mean", "Mean over the frames that were measured lately")
+    P99 = ("p99", "99 of 100 measured frames took no longer; empty for sums of parts, which don't tell it")
+    TURNS = ("Turns", "How often it ran in the last measured frame; in a loop more than once")
+    SHARE = ("Share", "Share of the mean time of all rows at the top; parallel work counts in full")
+
+    @property
+    def title(self) -> str:
+        """The header."""
+        return self.value[0]
+
+    @property
+    def help(self) -> str:
+        """What the column tells."""
+        return self.value[1]
+
+
+class ProfileTable:
+    """The rows of a profile, by number, with the times of the newest frame. Texts are made of rows that are seen."""
+
+    def __init__(self, patch: Patch | None = None) -> None:
+        self._patch = patch
+        self._mark: list[tuple[object, ...]] = []
+        self.rows: tuple[Row, ...] = ()
+        self.times: list[RowTimes] = []
+        #: The rows inside of each row, in the order of the graph; -1 is the top.
+        self.children: dict[int, list[int]] = {-1: []}
+
+    def has_rows_of(self, spans: Sequence[SpanProfile]) -> bool:
+        """True when spans have the rows that are shown, so that only times change."""
+        return _mark(spans) == self._mark
+
+    def show(self, spans: Sequence[SpanProfile]) -> None:
+        """Take the rows and times of another frame."""
+        mark = _mark(spans)
+        if mark != self._mark:
+            self._mark, self.rows = mark, rows(spans)
+            self.children = {number: [] for number in range(-1, len(self.rows))}
+            for number, row in enumerate(self.rows):
+                self.children[row.parent].append(number)
+        self.times = row_times(self.rows, spans)
+
+    def node(self, number: int) -> str:
+        """Return the node of the patch that a row belongs to; "" for the graph's own work."""
+        return self.rows[number].node.partition("/")[0]
+
+    def title(self, number: int) -> str:
+        """Return what a row is called."""
+        row = self.rows[number]
+        node, _, inner = row.node.partition("/")
+        known = self._patch is not None and node in self._patch.nodes
+        title = row.name or inner.rpartition("/")[2]
+        if not title:
+            title = self._patch.title(node) if self._patch is not None and known else node or "Graph"
+        return f"{title} (otherwise)" if row.branch else title
+
+    def category(self, number: int) -> str:
+        """Return the category of a row's block, "" where there is none."""
+        node = self.node(number)
+        if self._patch is None or node not in self._patch.nodes:
+            return ""
+        block_type = self._patch.block_type(node)
+        return block_type.category if block_type is not None else ""
+
+    def text(self, number: int, column: Column) -> str:
+        """Return what a cell shows."""
+        times = self.times[number]
+        match column:
+            case Column.NAME:
+                return self.title(number)
+            case Column.NOW:
+                return format_time(times.busy_ns) if times.turns else NOTHING
+            case Column.MEAN:
+                return format_time(times.mean_ns)
+            case Column.P99:
+                return format_time(times.p99_ns) if times.p99_ns is not None else ""
+            case Column.TURNS:
+                return f"{times.turns:,}" if times.turns else NOTHING
+            case Column.SHARE:
+                return f"{times.share:.1%}"
+
+    def tooltip(self, number: int) -> str:
+        """Return all that is known of a row."""
+        times, lines = self.times[number], [self.title(number)]
+        if times.turns:
+            turns = (
+                f" in {times.turns:,} turns of {format_time(times.busy_ns / times.turns)}" if times.turns > 1 else ""
+            )
+            lines.append(f"{format_time(times.busy_ns)}{turns}")
+            lines.append(f"From {format_time(times.first_ns)} to {format_time(times.last_ns)} of the measured frame")
+        else:
+            lines.append("Did not run in the last measured frame")
+        p99 = f", p99 {format_time(times.p99_ns)}" if times.p99_ns is not None else ""
+        lines.append(f"Lately {format_time(times.mean_ns)}{p99}, {percent(times.share)} of all work")
+        return "\n".join(lines)
+
+    def order(self, column: Column, *, descending: bool) -> dict[int, list[int]]:
+        """Return the rows inside of each row, sorted by a column; equal ones keep the order of the graph."""
+        keys: list[str] | list[int]
+        match column:
+            case Column.NAME:
+                keys = [self.title(number).casefold() for number in range(len(self.rows))]
+            case Column.NOW:
+                keys = [times.busy_ns for times in self.times]
+            case Column.P99:
+                keys = [-1 if times.p99_ns is None else times.p99_ns for times in self.times]
+            case Column.TURNS:
+                keys = [times.turns for times in self.times]
+            case Column.MEAN | Column.SHARE:
+                keys = [times.mean_ns for times in self.times]
+        return {
+            around: sorted(inside, key=keys.__getitem__, reverse=descending) if len(inside) > 1 else inside
+            for around, inside in self.children.items()
+        }
+
+    @property
+    def work_text(self) -> str:
+        """How long the measured frame lasted, and how much work it held if some ran side by side."""
+        top = [self.times[number] for number in self.children[-1] if self.rows[number].kind is not RowKind.GRAPH]
+        ran = [times for times in top if times.turns]
+        if not ran:
+            return ""
+        wall_ns = max(times.last_ns for times in ran) - min(times.first_ns for times in ran)
+        busy_ns = sum(times.busy_ns for times in ran)
+        text = f"From the first begin to the last end {format_time(wall_ns)}"
+        return f"{text}, with {format_time(busy_ns)} of work" if busy_ns > wall_ns else text
+
+
+def _mark(spans: Sequence[SpanProfile]) -> list[tuple[object, ...]]:
+    return [(each.node, each.name, each.region, each.operation, each.branch, each.is_region) for each in spans]
+
+
+def why_empty(level: ProfilingLevel, report: FrameReport | None) -> str:
+    """Return why there is no measured frame to show, and what to do about it."""
+    if report is not None and report.failed:
+        return "The engine has stopped.\nRestart it to measure again"
+    if level < ProfilingLevel.PER_BLOCK:
+        what = "Profiling is off" if level is ProfilingLevel.NONE else "Only the whole frame is measured"
+        return f"{what}.\nChoose {LEVELS[ProfilingLevel.PER_BLOCK][0]} above to see what each one takes"
+    if report is None or not report.running:
+        return "No frame has been measured yet.\nPlay or step the patch"
+    return "No frame has been measured yet.\nThe first one comes a moment after the last edit"
+
+
+def cost_text(profile: Profile | None, frames_a_second: float | None) -> str:
+    """Return what a frame and measuring take: "2.10 ms a frame · measuring takes 1.2%, one frame in 40"."""
+    if profile is None:
+        return ""
+    parts = [f"{format_time(profile.launch_ns)} a frame"] if profile.launch_ns is not None else []
+    if profile.level is ProfilingLevel.DEEP_SYNC:
+        parts.append("every frame is measured and waited for")
+    elif profile.overhead is not None:
+        every = round(profile.every_ns / 1e9 * frames_a_second) if frames_a_second else None
+        often = "" if every is None else f", one frame in {every:,}" if every > 1 else ", every frame"
+        parts.append(f"measuring takes {percent(profile.overhead)}{often}")
+    return " · ".join(parts)

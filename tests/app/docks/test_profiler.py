@@ -1,0 +1,92 @@
+"""The profiler dock."""
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtTest import QTest
+
+from app.docks.profiler.profiler import Profiler
+from engine.profiling.levels import ProfilingLevel
+from engine.profiling.profile import Profile, SpanProfile
+from tests.app.app_support import make_report
+from tests.profiling.spans import span
+
+pytestmark = pytest.mark.usefixtures("qapp")
+
+
+def profile_of(*spans: SpanProfile, level: ProfilingLevel = ProfilingLevel.PER_BLOCK) -> Profile:
+    return Profile(1, level, 2_000_000, 2_100_000, 10_000, 1_000_000, spans)
+
+
+@pytest.fixture
+def profiler() -> Iterator[Profiler]:
+    made = Profiler()
+    made.resize(900, 300)
+    made.set_level(ProfilingLevel.PER_BLOCK)
+    made.show()
+    yield made
+    made.close()
+    made.deleteLater()
+
+
+def test_it_watches_only_while_it_is_seen() -> None:
+    """Being shown and hidden is told."""
+    profiler, told = Profiler(), list[bool]()
+    profiler.watching.connect(told.append)
+    profiler.show()
+    profiler.hide()
+    assert told == [True, False]
+    profiler.deleteLater()
+
+
+def test_a_profile_of_another_level_is_late(profiler: Profiler) -> None:
+    """It changes nothing; one of the chosen level fills the page."""
+    profiler.show_profile(profile_of(span("a"), level=ProfilingLevel.PER_KERNEL))
+    assert profiler.page.currentIndex() == 0
+    profiler.show_profile(profile_of(span("a")))
+    assert profiler.page.currentIndex() == 1
+    assert "measuring takes 1.0%" in profiler.summary.text()
+    profiler.show_report(make_report(failed=True))
+    assert profiler.page.currentIndex() == 0
+    assert "stopped" in profiler.page.hint.text()
+
+
+def test_times_change_in_place(profiler: Profiler) -> None:
+    """The rows, and the selected one, stay when only times differ."""
+    profiler.show_profile(profile_of(span("a", busy_ns=10), span("b", busy_ns=5)))
+    table = profiler.table
+    resets: list[None] = []
+    table.rows.modelReset.connect(lambda: resets.append(None))
+    profiler.show_selection(["b"])
+    table.show_profile(profile_of(span("a", busy_ns=1), span("b", busy_ns=50_000)))
+    assert not resets
+    assert table.rows.data(table.rows.index_of(1, 1)) == "50.0 µs"
+    assert table.rows.table.node(table.currentIndex().internalId()) == "b"
+
+
+def test_rows_and_bars_choose_nodes(profiler: Profiler) -> None:
+    """A row that is made current and a bar that is clicked are told; a selection from elsewhere is not."""
+    profiler.show_profile(profile_of(span("a", busy_ns=10_000), span("b", first_ns=10_000, busy_ns=10_000)))
+    chosen: list[str] = []
+    profiler.node_chosen.connect(chosen.append)
+    profiler.show_selection(["a"])
+    assert chosen == []
+    profiler.table.setCurrentIndex(profiler.table.rows.index_of(1))
+    assert chosen == ["b"]
+    timeline = profiler.timeline
+    assert timeline.bar_at(QPointF(timeline.width() / 4, 24)).row == 0  # type: ignore[union-attr]
+    QTest.mouseClick(timeline, Qt.MouseButton.LeftButton, pos=QPoint(timeline.width() // 4, 24))
+    assert chosen == ["b", "a"]
+
+
+def test_the_timeline_zooms_about_a_point_and_stays_in_the_frame(profiler: Profiler) -> None:
+    """What is under the pointer stays there; panning ends at the frame's end."""
+    profiler.show_profile(profile_of(span("a", busy_ns=100_000)))
+    timeline = profiler.timeline
+    timeline.zoom(4, timeline.width() / 2)
+    assert timeline.shown == pytest.approx((37_500, 62_500))
+    timeline.pan(-100 * timeline.width())
+    assert timeline.shown == pytest.approx((75_000, 100_000))
+    timeline.fit()
+    assert timeline.shown == (0, 100_000)

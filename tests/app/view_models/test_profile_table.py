@@ -1,0 +1,105 @@
+"""The profiler's table and timeline as data."""
+
+from itertools import pairwise
+
+import pytest
+
+from app.view_models.profile_table import Column, ProfileTable, cost_text, why_empty
+from app.view_models.profile_timeline import lay_out, ruler
+from engine.profiling.levels import ProfilingLevel
+from engine.profiling.profile import Profile, SpanProfile
+from tests.app.app_support import make_report
+from tests.profiling.spans import span
+
+SPANS = (
+    span("", "upload", operation=0, busy_ns=5_000),
+    span("a", "blur", operation=1, first_ns=5_000, busy_ns=30_000),
+    span("b", "relief", operation=2, first_ns=10_000, busy_ns=10_000, mean_ns=40_000),
+    span("loop", first_ns=40_000, busy_ns=20_000, is_region=True),
+    span("c", "step", operation=3, region="loop", first_ns=40_000, busy_ns=20_000, turns=4),
+)
+
+
+def table_of(*spans: SpanProfile) -> ProfileTable:
+    table = ProfileTable()
+    table.show(spans)
+    return table
+
+
+def numbers(table: ProfileTable) -> dict[str, int]:
+    return {row.key: number for number, row in enumerate(table.rows)}
+
+
+def test_rows_are_sorted_within_the_row_around_them() -> None:
+    """Sorting by mean puts the longest first, and a block in a loop stays below it."""
+    table = table_of(*SPANS)
+    order = table.order(Column.MEAN, descending=True)
+    assert [table.title(number) for number in order[-1]] == ["b", "a", "loop", "Graph"]
+    loop = numbers(table)["loop"]
+    assert [table.title(number) for number in order[loop]] == ["c"]
+
+
+def test_cells_tell_times_turns_and_shares() -> None:
+    """Shares are those of the mean of all rows at the top: 40 of 5 + 30 + 40 + 20 µs."""
+    table = table_of(*SPANS)
+    found = numbers(table)
+    assert [table.text(found["b"], column) for column in Column] == [
+        *("b", "10.0 µs", "40.0 µs", "40.0 µs", "1", f"{40 / 95:.1%}")
+    ]
+    assert table.text(found["c"], Column.TURNS) == "4"
+    assert "20.0 µs in 4 turns of 5.00 µs" in table.tooltip(found["c"])
+
+
+def test_what_did_not_run_has_no_time_and_no_bar() -> None:
+    """A dash stands for its times."""
+    table = table_of(span("a", busy_ns=10), span("b", busy_ns=0, turns=0))
+    assert table.text(1, Column.NOW) == table.text(1, Column.TURNS) == "–"
+    assert {bar.row for bar in lay_out(table).bars} == {0}
+
+
+def test_the_same_rows_take_other_times() -> None:
+    """Rows of another frame of the same graph are the same objects; one more block makes others."""
+    table = table_of(*SPANS)
+    before, later = table.rows, tuple(span(each.node, each.name, operation=each.operation) for each in SPANS[:3])
+    assert table.has_rows_of(SPANS)
+    assert not table.has_rows_of(later)
+    table.show(SPANS)
+    assert table.rows is before
+
+
+def test_parallel_work_lies_in_lanes_of_its_own() -> None:
+    """Bars in one lane never overlap, and the graph's own row has no bar over the whole frame."""
+    table = table_of(*SPANS, span("", "download", operation=9, first_ns=60_000, busy_ns=5_000))
+    timeline = lay_out(table)
+    for lane in range(timeline.lanes):
+        bars = [bar for bar in timeline.bars if bar.lane == lane]
+        assert all(one.last_ns <= other.first_ns for one, other in pairwise(bars))
+    lanes = {table.rows[bar.row].key: bar.lane for bar in timeline.bars}
+    assert "" not in lanes
+    assert lanes["a"] != lanes["b"]
+    assert lanes["c"] > lanes["loop"] == 0
+    assert timeline.end_ns == 65_000
+
+
+@pytest.mark.parametrize(("length", "most"), [(1, 3), (999, 7), (12_345_678, 5)])
+def test_rulers_are_round_and_sparse(length: int, most: int) -> None:
+    """There are at most one more mark than asked for, since both ends may have one."""
+    marks = ruler(0, length, most)
+    assert 0 < len(marks) <= most + 1
+    assert marks[0] == 0
+
+
+def test_the_cost_of_measuring_is_told() -> None:
+    """1.2 ms in 100 ms are 1.2 %; at 60 frames a second 100 ms are 6 frames."""
+    profile = Profile(1, ProfilingLevel.PER_BLOCK, 2_100_000, 2_400_000, 1_200_000, 100_000_000)
+    assert cost_text(profile, 60.0) == "2.10 ms a frame · measuring takes 1.2%, one frame in 6"
+    assert cost_text(None, 60.0) == ""
+
+
+def test_empty_places_say_what_to_do() -> None:
+    """A level that measures no blocks, a paused engine, one that has stopped, and one that begins."""
+    assert "Choose Each block" in why_empty(ProfilingLevel.NONE, None)
+    assert "Choose Each block" in why_empty(ProfilingLevel.SUMMARY, make_report())
+    assert "Play or step" in why_empty(ProfilingLevel.PER_BLOCK, make_report(running=False))
+    assert "Restart" in why_empty(ProfilingLevel.PER_BLOCK, make_report(failed=True))
+    assert "moment after" in why_empty(ProfilingLevel.PER_BLOCK, make_report())
