@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from engine.device.arguments import KernelArguments
-from engine.device.occupancy import KernelResources
+from engine.device.occupancy import KernelResources, Occupancy
 from engine.diagnostics import DeviceError
 from engine.ptx.tree import KernelParameter
 
@@ -129,6 +129,10 @@ class LoadedKernel(Protocol):
 
     def fit(self, config: LaunchConfig) -> LaunchConfig:
         """Return how a launch is carried out with the code that the kernel has now; only one that is free differs."""
+        ...
+
+    def occupancy(self, config: LaunchConfig) -> Occupancy | None:
+        """Return how much of a launch, as `fit` returns it, runs at once on a multiprocessor; None on the host."""
         ...
 
 

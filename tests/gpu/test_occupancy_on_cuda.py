@@ -10,6 +10,7 @@ from engine import Engine, Patch
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, port
 from engine.device.device import Device
 from engine.device.occupancy import occupancy
+from engine.device.protocol import LaunchConfig
 from engine.kernel_sources.nvrtc import compile_cuda
 from tests.compiler.executable.test_launches import Visit
 
@@ -73,6 +74,7 @@ def test_occupancy_is_what_the_driver_says(cuda: Device, registers: int, shared_
             assert code == driver.CUresult.CUDA_SUCCESS
             found = occupancy(kernel.resources, limits, (threads, 1, 1), dynamic)
             assert found.thread_blocks == blocks, (kernel.resources, threads, dynamic)
+            assert kernel.occupancy(LaunchConfig((1, 1, 1), (threads, 1, 1), dynamic)) == found
             seen.add(blocks)
     assert len(seen) > 3
 

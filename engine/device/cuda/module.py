@@ -1,6 +1,7 @@
 """Modules and their kernels: PTX text through the driver's compiler, or CUBIN as it is."""
 
 import logging
+import math
 import re
 import threading
 import weakref
@@ -16,7 +17,7 @@ from engine.device.cuda.errors import check, device_error
 from engine.device.cuda.ownership import DriverObjects, Shared
 from engine.device.cuda.probe import driver_version
 from engine.device.launches import free_launch
-from engine.device.occupancy import KernelResources, MultiprocessorLimits
+from engine.device.occupancy import KernelResources, MultiprocessorLimits, Occupancy, occupancy
 from engine.device.optimiser import OptimiserJob
 from engine.device.protocol import BestCode, LaunchConfig, LoadedKernel
 from engine.diagnostics import DeviceError, KernelError
@@ -58,6 +59,7 @@ class CudaKernel:
     __slots__ = (
         "_allowed_shared_bytes",
         "_limits",
+        "_occupancies",
         "argument_sizes",
         "elements_per_thread",
         "handle",
@@ -97,6 +99,23 @@ class CudaKernel:
             return config
         return free_launch(config, self.elements_per_thread, self.resources, self._limits)
 
+    def occupancy(self, config: LaunchConfig) -> Occupancy | None:
+        """Return how much of a launch runs at once, as the driver counts it; what limits it is computed beside that."""
+        if self._limits is None:
+            return None
+        threads, shared_bytes = math.prod(config.thread_block), config.shared_bytes
+        known = self._occupancies  # before the handle: another function gets another dictionary
+        found = known.get((threads, shared_bytes))
+        if found is None:
+            blocks: int = check(
+                driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(self.handle, threads, shared_bytes),
+                f"counting the thread blocks of kernel {self.name} that run at once",
+            )
+            limit = occupancy(self.resources, self._limits, config.thread_block, shared_bytes).limited_by
+            found = Occupancy(blocks, blocks * threads, self._limits.threads, limit)
+            known[threads, shared_bytes] = found
+        return found
+
     def exchange(self, handle: Any, elements_per_thread: int) -> None:
         """Use another function, which does the same, from the next launch of each graph on."""
         allowed = self._allowed_shared_bytes
@@ -113,6 +132,7 @@ class CudaKernel:
             static_shared_bytes=self._attribute(_Attribute.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES),
             local_bytes=self._attribute(_Attribute.CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES),
         )
+        self._occupancies: dict[tuple[int, int], Occupancy] = {}
         self._allowed_shared_bytes = self._attribute(_Attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
 
     def allow_shared(self, size_bytes: int) -> None:

@@ -115,23 +115,31 @@ def launch_warnings(kernels: Iterable[KernelNode], info: DeviceInfo) -> list[Dia
         if key not in told:
             told[key] = None
             if kernel.resources is not None and not config.is_free:
-                told[key] = launch_advice(kernel.name, kernel.resources, config, info.limits, info.cores)
+                runs = kernel.occupancy(config)
+                told[key] = launch_advice(kernel.name, kernel.resources, config, info.limits, info.cores, runs)
         if advice := told[key]:
             found[warning(advice[0], node=node.node, remedy=advice[1], source=Source.OCCUPANCY)] = None
     return list(found)
 
 
 def launch_advice(
-    name: str, resources: KernelResources, config: LaunchConfig, limits: MultiprocessorLimits, cores: int
+    name: str,
+    resources: KernelResources,
+    config: LaunchConfig,
+    limits: MultiprocessorLimits,
+    cores: int,
+    found: Occupancy | None,
 ) -> tuple[str, str] | None:
-    """Return a warning about a launch on a GPU with so many multiprocessors and its remedy, or None."""
+    """Return a warning about a launch on a GPU with so many multiprocessors and its remedy, or None.
+
+    `found` is how much of it runs at once, None when that is not known.
+    """
     blocks = config.grid[0] * config.grid[1] * config.grid[2]
     threads = config.thread_block[0] * config.thread_block[1] * config.thread_block[2]
     if 2 * blocks < cores and blocks * threads >= WORTH_SPREADING * cores:
         text = f"grid of kernel {name} has {blocks} thread blocks of {threads:,} threads: {cores - blocks} of {cores} "
         return f"{text}multiprocessors have nothing to do", f"use thread blocks of {WORTH_SPREADING} threads"
-    found = occupancy(resources, limits, config.thread_block, config.shared_bytes)
-    if not 0 < found.share < LOW_OCCUPANCY or blocks < found.thread_blocks * cores:
+    if found is None or not 0 < found.share < LOW_OCCUPANCY or blocks < found.thread_blocks * cores:
         return None
     cause, remedy = _cause(name, resources, config, limits, found, threads)
     text = f"{found.active_threads:,} of {found.max_threads:,} threads of a multiprocessor can run at once"

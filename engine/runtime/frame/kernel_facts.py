@@ -6,7 +6,7 @@ from engine.compiler.executable.instrument import Span
 from engine.compiler.executable.nodes import KernelNode
 from engine.compiler.operations import RegionEntry
 from engine.compiler.plan import Plan
-from engine.device.occupancy import KernelResources, MultiprocessorLimits, occupancy
+from engine.device.occupancy import KernelResources
 from engine.device.protocol import LaunchConfig
 from engine.profiling.profile import KernelFacts
 
@@ -14,8 +14,7 @@ from engine.profiling.profile import KernelFacts
 class LaunchFacts:
     """The facts of a graph's kernels by operation; one is put together again when its launch or its code changes."""
 
-    def __init__(self, limits: MultiprocessorLimits | None) -> None:
-        self._limits = limits
+    def __init__(self) -> None:
         self._known: dict[int, tuple[LaunchConfig, KernelResources | None, KernelFacts]] = {}
 
     def forget(self) -> None:
@@ -31,16 +30,16 @@ class LaunchFacts:
             before = known.get(node.operation)
             if before is None or before[0] is not config or before[1] is not resources:
                 launch = kernel.fit(config)
-                before = known[node.operation] = config, resources, _facts(launch, resources, self._limits)
+                before = known[node.operation] = config, resources, _facts(node, launch, resources)
             found[node.operation] = before[2]
         return found
 
 
-def _facts(launch: LaunchConfig, resources: KernelResources | None, limits: MultiprocessorLimits | None) -> KernelFacts:
+def _facts(node: KernelNode, launch: LaunchConfig, resources: KernelResources | None) -> KernelFacts:
     if resources is None:
         return KernelFacts(launch.grid, launch.thread_block)
     shared_bytes = resources.static_shared_bytes + launch.shared_bytes
-    found = occupancy(resources, limits, launch.thread_block, launch.shared_bytes) if limits is not None else None
+    found = node.kernel.kernel.occupancy(launch)
     return KernelFacts(
         launch.grid,
         launch.thread_block,

@@ -73,7 +73,7 @@ class Profiler:
         self._moved: list[int] = []
         #: The graph that was measured last, until it changes; and what is known of its kernels, by operation.
         self._measured: CompiledGraph | None = None
-        self._launch_facts, self._kernels = LaunchFacts(device.info.limits), dict[int, KernelFacts]()
+        self._launch_facts, self._kernels = LaunchFacts(), dict[int, KernelFacts]()
         self._history = History(0)
         self._last = np.zeros(0, SPAN_TIME)
         #: What surveys of buffers left in that frame, at deep levels.
@@ -267,8 +267,7 @@ class Profiler:
         self._counted = [_counted(self._plan, span.operations[0]) for span in self._spans] if self._plan else []
         self._told = _told(self._plan, self._spans) if self._plan and self.level >= ProfilingLevel.PER_KERNEL else {}
         self._after = None
-        self._launch_facts.forget()
-        self._kernels = {}
+        self._launch_facts, self._kernels = LaunchFacts(), {}
         self._history, self._last = History(len(self._spans)), np.zeros(len(self._spans), SPAN_TIME)
         self._surveyed = (), np.zeros(0)
         self._cost_ns = self._every_ns = 0

@@ -28,7 +28,13 @@ GPU = DeviceInfo("cuda:0", "GPU", "sm_90", 1 << 30, 132, HOPPER)
 def advice(grid: int, threads: int, registers: int = 32, static: int = 0, dynamic: int = 0) -> tuple[str, str] | None:
     """Return the warning for a launch on a GPU of compute capability 9.0 with 132 multiprocessors."""
     config = LaunchConfig((grid, 1, 1), (threads, 1, 1), dynamic)
-    return launch_advice("tile", KernelResources(registers, static), config, HOPPER, 132)
+    return advice_of(KernelResources(registers, static), config)
+
+
+def advice_of(resources: KernelResources, config: LaunchConfig) -> tuple[str, str] | None:
+    """Return the warning for a launch of a kernel that takes so much."""
+    found = occupancy(resources, HOPPER, config.thread_block, config.shared_bytes)
+    return launch_advice("tile", resources, config, HOPPER, 132, found)
 
 
 def node(name: str, kernel: Any, config: LaunchConfig) -> KernelNode:
@@ -107,7 +113,7 @@ def test_the_suggested_thread_block_is_better(threads: int, registers: int, shar
     """It lets as many threads run as the text says, and more than now."""
     config = LaunchConfig((1_000_000, 1, 1), (threads, 1, 1), shared)
     resources = KernelResources(registers, 0)
-    told = launch_advice("k", resources, config, HOPPER, 132)
+    told = advice_of(resources, config)
     if told is None or "would run" not in told[1]:
         return
     size, promised = told[1].split("with thread blocks of ")[1].removesuffix(" would run").split(" threads, ")
@@ -118,7 +124,9 @@ def test_the_suggested_thread_block_is_better(threads: int, registers: int, shar
 
 def test_each_node_gets_a_warning_once() -> None:
     """Two launches of one kernel by one node, one by another; the host has no warnings."""
-    kernel = SimpleNamespace(name="tile", resources=KernelResources(255, 0))
+    resources = KernelResources(255, 0)
+    runs = occupancy(resources, HOPPER, (256, 1, 1))
+    kernel = SimpleNamespace(name="tile", resources=resources, occupancy=lambda config: runs)
     config = LaunchConfig((1000, 1, 1), (256, 1, 1))
     nodes = [
         node("a", kernel, config),
@@ -148,6 +156,11 @@ def test_a_warning_is_on_the_node_and_disappears_with_the_kernel(
     registers = {"scale": 255}
     monkeypatch.setattr(
         HostKernel, "resources", property(lambda kernel: KernelResources(registers.get(kernel.name, 32), 0))
+    )
+    monkeypatch.setattr(
+        HostKernel,
+        "occupancy",
+        lambda kernel, config: occupancy(kernel.resources, HOPPER, config.thread_block, config.shared_bytes),
     )
     patch = Patch()
     data = patch.add("io.array", data=np.arange(1024, dtype=np.float32))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from engine import Engine, Patch, ProfilingLevel
-from engine.device.occupancy import KernelResources, MultiprocessorLimits
+from engine.device.occupancy import KernelResources, MultiprocessorLimits, occupancy
 from engine.device.protocol import LaunchConfig
 from engine.runtime.frame.kernel_facts import LaunchFacts
 
@@ -24,16 +24,20 @@ LIMITS = MultiprocessorLimits(
 )
 
 
-def node(resources: KernelResources | None, config: LaunchConfig) -> Any:
-    """Return a kernel node of operation 3 that is launched as it says."""
-    kernel = SimpleNamespace(resources=resources, fit=lambda config: config)
+def node(resources: KernelResources | None, config: LaunchConfig, limits: MultiprocessorLimits | None) -> Any:
+    """Return a kernel node of operation 3 that is launched as it says, on a device with these limits."""
+
+    def runs(launch: LaunchConfig) -> Any:
+        return resources and limits and occupancy(resources, limits, launch.thread_block, launch.shared_bytes)
+
+    kernel = SimpleNamespace(resources=resources, fit=lambda config: config, occupancy=runs)
     return SimpleNamespace(operation=3, config=config, kernel=SimpleNamespace(kernel=kernel))
 
 
 def test_a_kernel_of_64_registers_runs_four_thread_blocks_at_once() -> None:
     """65,536 registers hold 4 x 256 threads of 64: half of the 2,048; shared memory counts both kinds."""
     config = LaunchConfig((100, 1, 1), (256, 1, 1), 512)
-    facts = LaunchFacts(LIMITS).of([node(KernelResources(64, 1024, 16), config)])[3]
+    facts = LaunchFacts().of([node(KernelResources(64, 1024, 16), config, LIMITS)])[3]
     assert (facts.grid, facts.thread_block) == ((100, 1, 1), (256, 1, 1))
     assert (facts.registers, facts.shared_bytes, facts.local_bytes) == (64, 1536, 16)
     assert (facts.occupancy, facts.limited_by) == (0.5, "registers")
@@ -42,16 +46,16 @@ def test_a_kernel_of_64_registers_runs_four_thread_blocks_at_once() -> None:
 def test_what_a_device_does_not_know_it_does_not_tell() -> None:
     """The host has neither registers nor multiprocessors; a device without limits no occupancy."""
     config = LaunchConfig((100, 1, 1), (256, 1, 1))
-    facts = LaunchFacts(None).of([node(None, config)])[3]
+    facts = LaunchFacts().of([node(None, config, None)])[3]
     assert (facts.grid, facts.registers, facts.occupancy, facts.limited_by) == ((100, 1, 1), None, None, "")
-    facts = LaunchFacts(None).of([node(KernelResources(64, 0), config)])[3]
+    facts = LaunchFacts().of([node(KernelResources(64, 0), config, None)])[3]
     assert (facts.registers, facts.occupancy) == (64, None)
 
 
 def test_facts_follow_a_new_launch_and_new_code() -> None:
     """And are the same object otherwise: a profile is put together ten times a second."""
-    facts, config = LaunchFacts(LIMITS), LaunchConfig((100, 1, 1), (256, 1, 1))
-    kernel = node(KernelResources(64, 0), config)
+    facts, config = LaunchFacts(), LaunchConfig((100, 1, 1), (256, 1, 1))
+    kernel = node(KernelResources(64, 0), config, LIMITS)
     first = facts.of([kernel])[3]
     assert facts.of([kernel])[3] is first
     kernel.config = LaunchConfig((50, 1, 1), (512, 1, 1))

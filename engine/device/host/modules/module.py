@@ -14,7 +14,7 @@ from engine.device.host.memory import AllocationTable
 from engine.device.host.modules import build, cache, native
 from engine.device.host.modules.cache import CachedModule
 from engine.device.host.modules.native import NativeCode
-from engine.device.occupancy import KernelResources
+from engine.device.occupancy import KernelResources, Occupancy
 from engine.device.optimiser import OptimiserJob
 from engine.device.protocol import BestCode, LaunchConfig, LoadedKernel
 from engine.diagnostics import DeviceError, KernelError
@@ -66,6 +66,11 @@ class HostKernel:
     def fit(config: LaunchConfig) -> LaunchConfig:
         """Return the launch itself: on a CPU, threads become the lanes of vectors in any case."""
         return config
+
+    @staticmethod
+    def occupancy(config: LaunchConfig) -> Occupancy | None:  # the protocol's
+        """Return None: a CPU has no multiprocessors."""
+        return None
 
     def settle(self, thread_blocks: int) -> None:
         """Wait for optimised code before a launch that would be slow without it."""
