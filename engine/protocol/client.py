@@ -33,6 +33,9 @@ class Transport(Protocol):
     def post(self, message: Message, /) -> None:
         """Leave a message for the next frame; never wait."""
 
+    def step(self, real_time: bool, /) -> FrameReport:
+        """Answer `questions.Step`: the one question that is asked in every frame."""
+
     def ask(self, question: Question[Answer], /) -> Answer:
         """Wait for the answer; WarploomError when the engine refuses or has ended."""
 
@@ -52,7 +55,7 @@ class Client:
         self._transport = transport
         #: The device that the engine uses.
         self.info = transport.info
-        self._outbox, self._ask = transport.outbox, transport.ask
+        self._outbox, self._ask, self._step = transport.outbox, transport.ask, transport.step
         transport.post(SetTrust(patch.trusted))
         for change in patch.as_changes():
             transport.post(change)
@@ -75,7 +78,7 @@ class Client:
         The patch's time goes on by one `time_step_s`, so that the same edits give the same frames on every run; with
         `real_time` it goes on by what has passed since the step before.
         """
-        return self._ask(questions.Step(real_time))
+        return self._step(real_time)
 
     def trace(self, frames: int) -> list[TraceSlice]:
         """Do some frames with every kernel timed and return what took time; see `engine.profiling.trace`."""

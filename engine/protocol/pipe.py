@@ -39,7 +39,7 @@ from engine.protocol.encoding import (
 )
 from engine.protocol.messages import EngineStatistics, FrameReport, Message, Preview, UpdateLevel
 from engine.protocol.outbox import Outbox
-from engine.protocol.questions import Answer, Close, Open, Question, WatchFiles
+from engine.protocol.questions import Answer, Close, Open, Question, Step, WatchFiles
 
 _log = logging.getLogger(__name__)
 #: How long closing waits for the process before it is killed.
@@ -148,6 +148,10 @@ class PipeTransport:
             self._unsent.put(encode(message))
         except WarploomError as problem:  # not raised: it would reach who edits the patch, in the middle of the edit
             self.outbox.put_event(error(str(problem), node=getattr(message, "node", None), source=Source.ENGINE))
+
+    def step(self, real_time: bool, /) -> FrameReport:
+        """Have the engine do one frame, see `Client.step`."""
+        return self.ask(Step(real_time))
 
     def ask(self, question: Question[Answer], /) -> Answer:
         """Return the answer; WarploomError when the engine refuses, DeviceError when its process has ended."""

@@ -4,7 +4,7 @@ import logging
 import shlex
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -149,13 +149,20 @@ class LocalEngine:
     def ask(self, question: Question[Answer], /) -> Answer:
         """Answer a question; WarploomError when it can't be, or the engine is closed."""
         if self._closed:
-            raise WarploomError("engine must be open, got one that was closed")
+            raise _closed()
         answer: Answer = _ANSWERS[type(question)](self, question)
         return answer
 
-    def _step(self, question: questions.Step) -> FrameReport:
-        with self.lock, COLLECTOR.deferred() if self.engine.updates.compiled is None else nullcontext():
-            return self.engine.frame(real_time=question.real_time)
+    def step(self, real_time: bool, /) -> FrameReport:
+        """Do one frame, see `Client.step`; WarploomError when the engine is closed."""
+        if self._closed:
+            raise _closed()
+        engine = self.engine
+        with self.lock:
+            if engine.updates.compiled is not None:
+                return engine.frame(real_time=real_time)
+            with COLLECTOR.deferred():
+                return engine.frame(real_time=real_time)
 
     def _trace(self, question: questions.Trace) -> list[TraceSlice]:
         with self.lock:
@@ -262,8 +269,12 @@ class LocalEngine:
             timer.cancel()
 
 
+def _closed() -> WarploomError:
+    return WarploomError("engine must be open, got one that was closed")
+
+
 _ANSWERS: dict[type[Question[Any]], Callable[[LocalEngine, Any], Any]] = {
-    questions.Step: LocalEngine._step,
+    questions.Step: lambda engine, question: engine.step(question.real_time),
     questions.Trace: LocalEngine._trace,
     questions.ReadProfile: LocalEngine._read_profile,
     questions.ReadRecorder: LocalEngine._read_recorder,

@@ -88,7 +88,7 @@ class Bare:
 
         graph, on, update = executable._handle, stream.handle, driver.cuGraphExecKernelNodeSetParams
         executable.refresh(handles)  # which prepares them
-        given = [(name, native) for name, _, native, _ in (executable._prepared[handle] for handle in handles)]
+        given = [(name, native) for name, _, native in (executable._prepared[handle] for handle in handles)]
 
         def launch() -> None:
             driver.cuGraphLaunch(graph, on)

@@ -132,6 +132,9 @@ class CompiledGraph:
     def __post_init__(self) -> None:
         #: Where the values of live parameters go.
         self.live = LiveParameters(self.variants)
+        self._upload = frame_upload(self.plan)
+        #: True when it reads the frame uniforms.
+        self.uses_frame = self._upload is not None
 
     @property
     def memory(self) -> Mapping[PortRef, Memory]:
@@ -154,15 +157,6 @@ class CompiledGraph:
         changing = (Lifetime.STATE, Lifetime.EXTERNAL)
         has_state = any(buffer.lifetime in changing for buffer in self.plan.buffers.allocations.values())
         return not has_state and not self.uses_frame
-
-    @property
-    def uses_frame(self) -> bool:
-        """True when it reads the frame uniforms."""
-        return self._upload is not None
-
-    @cached_property
-    def _upload(self) -> int | None:
-        return frame_upload(self.plan)
 
     def set_parameters(self, values: Mapping[tuple[str, str], object]) -> int:
         """Write live parameters, by (node, name), and update each touched kernel node once; return how many.
@@ -272,18 +266,18 @@ class CompiledGraph:
         The frame uniforms are read from `uniforms`, or where the last launch found them; they must stay there until the
         launch has ended.
         """
-        if advance:
+        variants = self.variants
+        if advance and (len(variants) > 1 or not self._launched):
             self.advance()
-        variant = self.variants[self.phase]
+        variant = variants[self.phase]
         if uniforms is not None and self._upload is not None:
             variant.read_uniforms(self._upload, uniforms)
         variant.executable.launch(stream)
 
     def advance(self) -> None:
         """Go on to the variant that the next frame launches."""
-        if not (self._launched and len(self.variants) == 1):
-            self.phase = self.next_phase
-            self._launched = True
+        self.phase = self.next_phase
+        self._launched = True
 
     def upload(self, stream: Stream) -> None:
         """Upload everything to the device, so that the first launches take no longer than later ones."""

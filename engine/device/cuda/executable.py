@@ -16,13 +16,13 @@ from engine.device.cuda.module import CudaKernel, own_kernel
 from engine.device.cuda.native_graph import NativeGraph
 from engine.device.cuda.native_nodes import copy_parameters
 from engine.device.cuda.ownership import DriverObjects, Holds
-from engine.device.cuda.stream import own_stream
+from engine.device.cuda.stream import CudaStream, own_stream
 from engine.device.nodes import CapturedWork, CopyWork, KernelWork, NodeRecord, Work
 from engine.device.protocol import Capture, GraphNode, LaunchConfig, LoadedKernel, PinnedArray, Stream
 from engine.diagnostics import DeviceError
 
-#: The driver's handle of a kernel node, its launch, the launch's structure that the driver reads, and its `row`.
-_Prepared = tuple[Any, NativeLaunch, Any, bytes]
+#: The driver's handle of a kernel node, its launch, and the launch's structure that the driver reads.
+_Prepared = tuple[Any, NativeLaunch, Any]
 _launch, _set_params = driver.cuGraphLaunch, driver.cuGraphExecKernelNodeSetParams
 
 
@@ -40,6 +40,8 @@ class CudaExecutable:
         self._token = objects.add(lambda: check(driver.cuGraphExecDestroy(handle), "cuGraphExecDestroy"))
         self._records = records
         self._prepared: dict[GraphNode, _Prepared] = {}
+        #: The `row` of each of them.
+        self._rows: dict[GraphNode, bytes] = {}
         #: What `update_copy` gives the driver, by node and address.
         self._copies: dict[tuple[GraphNode, int], tuple[Any, ...]] = {}
         self._images = images
@@ -55,7 +57,8 @@ class CudaExecutable:
             raise DeviceError("executable must be launched before it is destroyed")
         if self._exchanges != self._objects.exchanges:
             self._follow_exchanges()
-        result = _launch(self._handle, own_stream(stream).handle)
+        on = stream if type(stream) is CudaStream else own_stream(stream)
+        result = _launch(self._handle, on.handle)
         if result[0]:
             check(result, "launching a graph")
 
@@ -73,7 +76,7 @@ class CudaExecutable:
         With the same kernel, argument block and launch as before, it costs one driver call, as `refresh` does. A kernel
         that doesn't wait is unfit where the graph was made with one that does: its edges may be programmatic.
         """
-        name, prepared, *_ = self._prepared.get(node) or self._prepare(node)
+        name, prepared, _ = self._prepared.get(node) or self._prepare(node)
         before = prepared.kernel
         assert before is not None
         same_launch = config is prepared.config or config == prepared.config
@@ -86,7 +89,7 @@ class CudaExecutable:
             raise DeviceError(f"kernel {own.name} must wait for those before it, as {made.kernel.name} does")
         result = driver.cuGraphExecKernelNodeSetParams(self._handle, name, changed.set(own, config, arguments))
         check(result, f"changing a kernel node from {before.name} to {own.name}")
-        self._prepared[node] = name, changed, changed.native, row(name, changed.native)
+        self._keep(node, name, changed)
         self._images.hold(own.image)
         self._images.drop(before.image)
 
@@ -112,10 +115,18 @@ class CudaExecutable:
         """Let the driver copy the argument blocks of kernel nodes, by one driver call for each."""
         prepared, handle = self._prepared, self._handle
         if len(nodes) >= MANY:
-            update_many(handle, [(prepared.get(node) or self._prepare(node))[3] for node in nodes])
+            rows = self._rows
+            try:
+                chosen = [rows[node] for node in nodes]
+            except KeyError:
+                for node in nodes:
+                    if node not in rows:
+                        self._prepare(node)
+                chosen = [rows[node] for node in nodes]
+            update_many(handle, b"".join(chosen))
             return
         for node in nodes:
-            name, _, native, _ = prepared.get(node) or self._prepare(node)
+            name, _, native = prepared.get(node) or self._prepare(node)
             result = _set_params(handle, name, native)
             if result[0]:
                 check(result, "updating a kernel node")
@@ -130,7 +141,7 @@ class CudaExecutable:
             prepared = self._prepared.get(node)
             kernel = own_kernel(record.work.kernel) if prepared is None else prepared[1].kernel
             if kernel is not None and kernel.is_exchanged:
-                _, launch, *_ = prepared or self._prepare(node)
+                _, launch, _ = prepared or self._prepare(node)
                 launch.follow_exchange()
                 self.refresh((node,))
 
@@ -142,6 +153,7 @@ class CudaExecutable:
             self._native.shared.drop()
             self._images.clear()
             self._prepared.clear()
+            self._rows.clear()
             self._captures.clear()
             self._copies.clear()
 
@@ -156,7 +168,11 @@ class CudaExecutable:
         prepared = NativeLaunch()
         prepared.set(own_kernel(work.kernel), work.config, work.arguments)
         (name,) = self._native.nodes_of(node)
-        self._prepared[node] = found = name, prepared, prepared.native, row(name, prepared.native)
+        return self._keep(node, name, prepared)
+
+    def _keep(self, node: GraphNode, name: Any, launch: NativeLaunch) -> _Prepared:
+        self._prepared[node] = found = name, launch, launch.native
+        self._rows[node] = row(name, launch.native)
         return found
 
     def _prepare_copy(self, node: GraphNode, source: CudaPinnedArray) -> tuple[Any, ...]:

@@ -18,6 +18,7 @@ from engine.device.cuda.errors import check
 #: which takes 10 ms: a slider never waits for that.
 MANY = 16
 
+_ROW = struct.Struct("=2Q")
 _VERSION = 12000  # of the driver's function: the one that reads what `driver.CUDA_KERNEL_NODE_PARAMS` holds
 _SOURCE = """
 define i32 @update(ptr %set, ptr %executable, ptr %rows, i64 %count) {
@@ -46,12 +47,12 @@ done:
 
 def row(node: Any, launch: Any) -> bytes:
     """Return what `update_many` reads of a driver's kernel node and its launch, which must both stay alive."""
-    return struct.pack("=2Q", int(node), launch.getPtr())
+    return _ROW.pack(int(node), launch.getPtr())
 
 
-def update_many(executable: Any, rows: list[bytes]) -> None:
+def update_many(executable: Any, rows: bytes) -> None:
     """Give kernel nodes of a driver's executable their launches; DeviceError at the first that the driver refuses."""
-    code = native_loop()(_set_parameters(), int(executable), b"".join(rows), len(rows))
+    code = native_loop()(_set_parameters(), int(executable), rows, len(rows) // _ROW.size)
     if code:
         check((driver.CUresult(code),), "updating kernel nodes")
 

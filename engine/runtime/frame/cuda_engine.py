@@ -6,9 +6,10 @@ Its phases: read the inbox, update the graph (structure, code, parameters), laun
 import logging
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,9 @@ from engine.runtime.update.updater import Updater
 
 _log = logging.getLogger(__name__)
 _NO_RECORDS: tuple[UpdateRecord, ...] = ()
+#: Memory on the device, and what it held.
+_Kept = Sequence[tuple[Memory, np.ndarray[Any, Any]]]
+_NOTHING: _Kept = ()
 # Looked up once: a frame compares with them several times.
 _NONE, _HOT = UpdateLevel.NONE, UpdateLevel.HOT
 _now_ns = time.perf_counter_ns
@@ -82,10 +86,12 @@ class CudaEngine:
         #: What frames are launched on.
         self.stream = device.create_stream()
         self.in_flight = FramesInFlight(device, self.stream)
+        self._uniforms = self.context.services.uniforms
         # When the last message was read, the last frame ended, and a frame was waited for last.
         self._heard_ns = self._ended_ns = self._waited_ns = 0
         # The same for waiting for room on the device, launches, and pictures and files.
         self._room_ns = self._launching_ns = self._launched_ns = self._pictures_ns = 0
+        self._thread = 0  # where the device was activated last
         self._saves: deque[str | None] = deque()
         self._saver = Saver(device, self.outbox)
         #: How often the graph was launched.
@@ -97,7 +103,7 @@ class CudaEngine:
     @property
     def has_work(self) -> bool:
         """True when there is a reason for a frame: the engine plays, something changed, or something is under way."""
-        if self.running or self.inbox or self.in_flight.count:
+        if self.running or self.inbox or self.in_flight.flying:
             return True
         return self.updates.pending or self.previews.has_work or bool(self.updates.found.fading)
 
@@ -117,53 +123,80 @@ class CudaEngine:
         if self.fault is not None:
             raise self.fault
         start_ns = _now_ns()
-        began_ns = self._ended_ns if free_running and self.in_flight.count else start_ns
+        in_flight, updates, profiler = self.in_flight, self.updates, self.profiler
+        began_ns = self._ended_ns if free_running and in_flight.flying else start_ns
         by_hand = not free_running
-        if by_hand:
-            self.device.activate()  # the engine's own thread has done so
+        if by_hand and (self.inbox or not updates.is_settled or profiler.level or get_ident() != self._thread):
+            # The engine's own thread has done so. A launch alone is right in any context (driver 580), so that a frame
+            # in the same thread needs not ask which is current.
+            self.device.activate()
+            self._thread = get_ident()
         try:
             if self.inbox:
                 self.read_inbox()
                 self._heard_ns = start_ns
             advance = self.running or by_hand
-            overlaps = not by_hand and self._may_overlap(start_ns)
+            overlaps = free_running and self._may_overlap(start_ns)
             self.clock.begin(start_ns, advance=advance, real=real_time)
-            level = self._update(advance, by_hand) if self._is_outdated else _NONE
-            compiled = self.updates.compiled
-            is_told = False
+            level, records = _NONE, _NO_RECORDS
+            if not updates.is_settled:
+                updates.is_settled = self.context.value_graph.is_empty and not updates.pending
+            if self.context.parameters.is_written or not updates.is_settled:
+                level = self._update(advance, by_hand)
+                if level > _HOT:
+                    records = updates.take_records()
+            compiled = updates.compiled
             # A launch is left out when it would give what the last one gave.
+            kept, waits = None, False
             if compiled is not None and not (
                 free_running and level is _NONE and self._is_current and (compiled.is_still or not advance)
             ):
                 # Status words are read as often as a person reads what they tell.
                 is_due = compiled.status is not None and start_ns - self._waited_ns >= REPORT_INTERVAL_NS
                 waits = is_due or not overlaps
-                if waits:
-                    self._waited_ns = start_ns
-                is_told = self._launch(compiled, level, advance, by_hand, waits)
-            elif self.in_flight.count:
-                self.in_flight.finish()
-                self._read_status(by_hand)
+                kept = self._launch(compiled, advance, by_hand)
+                if not waits:
+                    in_flight.add()
+            # The first frame of an engine that plays waits for the first build.
+            is_done = advance and (by_hand or compiled is not None)
+            if is_done and self.frames_left:
+                self.frames_left -= 1
+                self.running = self.frames_left > 0
+            told = level, records, self.running, self.launches, MOST_IN_FLIGHT if overlaps else 1
+            # The report is made while the device works. By hand, it has the times of this very launch.
+            is_early = not (by_hand and profiler.level)
+            if is_early:
+                self._reporter.prepare(self.clock.moment, *told, now=by_hand)
+            if waits:
+                self._waited_ns = start_ns
+                in_flight.synchronize()
+            elif kept is None and in_flight.flying:
+                in_flight.finish()
+                waits = True
+            if kept is not None:
+                for memory, contents in kept:
+                    self.device.write(memory, contents)
+                if profiler.level:
+                    profiler.collect()
+            if waits and (updates.found.status or (compiled is not None and compiled.status is not None)):
+                updates.found.read_status(compiled, fresh=by_hand)
             if self._saves or self.previews.is_watched:
+                if by_hand:
+                    self.device.activate()
                 self._pictures_ns = _now_ns()
                 self._collect(compiled, by_hand)
+            if not is_early:
+                self._reporter.prepare(self.clock.moment, *told, now=by_hand)
         except DeviceError as problem:
             self.fault = problem
-            told = fault_diagnostic(problem, self.updates.compiled, self.profiler.operations)
-            told = self.updates.found.inlined.shown(told)
-            self.fail(told)
+            why = fault_diagnostic(problem, self.updates.compiled, self.profiler.operations)
+            why = self.updates.found.inlined.shown(why)
+            self.fail(why)
             stamps = self._room_ns, self._launching_ns, self._launched_ns, _now_ns()
             self.recorder.put((self.clock.moment.frame, _NONE, due_ns or began_ns, began_ns, *stamps))
-            problem.args = (f"node {told.node}: {told.message}" if told.node else told.message,)  # for who catches it
+            problem.args = (f"node {why.node}: {why.message}" if why.node else why.message,)  # for who catches it
             raise
-        if self.updates.found.fading:
-            self.updates.found.fade()
-        self._ended_ns = _now_ns()
-        if not is_told:
-            self._reporter.renew(level, self._ended_ns, now=by_hand)
-        # The first frame of an engine that plays waits for the first build.
-        is_done = advance and (by_hand or compiled is not None)
-        return self._report(level, due_ns or began_ns, began_ns, is_done, MOST_IN_FLIGHT if overlaps else 1)
+        return self._end(level, records, due_ns or began_ns, began_ns, is_done)
 
     def settle(self) -> None:
         """Wait until nothing on the device uses the graph and its memory, which may then be read, changed or freed."""
@@ -207,6 +240,7 @@ class CudaEngine:
     def read_inbox(self) -> None:
         """Follow the messages that have come since the last frame."""
         while (message := self.context.parameters.read(self.inbox)) is not None:
+            self.updates.is_settled = False
             match message:
                 case changes.NodeAdded() | changes.Connected():  # thousands of them when a patch is opened
                     self.updates.apply(message)
@@ -254,27 +288,22 @@ class CudaEngine:
         log_diagnostic(diagnostic)
         self.outbox.put_event(diagnostic)
 
-    @property
-    def _is_outdated(self) -> bool:
-        """True when the graph may not be what the patch says now."""
-        context = self.context
-        return self.updates.pending or context.parameters.is_written or not context.value_graph.is_empty
-
     def _update(self, advance: bool, by_hand: bool) -> UpdateLevel:
         """Bring the running graph to what the patch says, and return the highest level that this took."""
         updates, context, moment = self.updates, self.context, self.clock.moment
         level = _NONE
-        if by_hand and updates.preparing:  # values are computed with everything that was edited
-            level = updates.catch_up(moment.frame)
-        if not context.value_graph.is_empty:
-            at_interval = advance and not by_hand and self.frames_left is None
-            if context.value_graph.update(moment, fresh=not at_interval):
-                updates.found.tell()
+        if not updates.is_settled:
+            if by_hand and updates.preparing:  # values are computed with everything that was edited
+                level = updates.catch_up(moment.frame)
+            if not context.value_graph.is_empty:
+                at_interval = advance and not by_hand and self.frames_left is None
+                if context.value_graph.update(moment, fresh=not at_interval):
+                    updates.found.tell()
         if context.parameters.is_written:  # before the structure, which changes when a kernel refuses a value
             level = max(level, updates.write_parameters())
-        if updates.pending or level > _HOT:
+        if not updates.is_settled and (updates.pending or level > _HOT):
             level = max(level, updates.run(moment.frame, wait=by_hand))
-            if level > UpdateLevel.HOT:
+            if level > _HOT:
                 self.profiler.graph_changed()
         return level
 
@@ -288,51 +317,32 @@ class CudaEngine:
         is_live = now_ns - self._heard_ns < LIVE_NS or self.context.value_graph.is_listening
         return self.pacing.rate is None and not is_live
 
-    def _launch(self, compiled: CompiledGraph, level: UpdateLevel, advance: bool, by_hand: bool, waits: bool) -> bool:
-        """Launch the graph, and see it end if the frame `waits` for that.
-
-        Return whether the report was renewed while the device worked.
-        """
-        now, stream, reporter = self.clock.moment, self.stream, self._reporter
-        in_flight, uniforms = self.in_flight, self.context.services.uniforms
-        if in_flight.count:
+    def _launch(self, compiled: CompiledGraph, advance: bool, by_hand: bool) -> _Kept:
+        """Launch the graph; return what a frame that is shown again must leave as it was."""
+        stream, uniforms, kept, read = self.stream, self._uniforms, _NOTHING, None
+        if self.in_flight.flying:
             self._room_ns = _now_ns()
-            in_flight.make_room()
+            self.in_flight.make_room()
             uniforms.turn()
         if compiled.uses_frame:
+            now = self.clock.moment
             uniforms.pack(now.frame, now.time_s, now.time_step_s)
-        kept: list[tuple[Memory, np.ndarray[Any, Any]]] = []  # what a frame that is shown again must leave as it was
+            read = uniforms.current
         if not advance:
-            in_flight.finish()
+            self.in_flight.finish()
             kept = [(memory, np.empty(size, np.uint8)) for memory, size in compiled.kept_turns]
             for memory, contents in kept:
                 self.device.read(memory, contents)
         self.previews.before_launch(stream)
         self._launching_ns = begun_ns = _now_ns()
-        self.profiler.launch(compiled, stream, now.frame, begun_ns, advance=advance, wait=by_hand)
-        self._launched_ns = launched_ns = _now_ns()
+        if self.profiler.level:
+            self.profiler.launch(compiled, stream, self.clock.moment.frame, begun_ns, advance=advance, wait=by_hand)
+        else:
+            compiled.launch(stream, advance=advance, uniforms=read)
+        self._launched_ns = _now_ns()
         self.launches += 1
         self._is_current = True
-        if not waits:
-            in_flight.add()
-        is_told = not (by_hand and self.profiler.level)  # by hand, the report has the times of this very launch
-        if is_told:
-            reporter.renew(level, launched_ns, now=by_hand)
-        if waits:
-            in_flight.synchronize()
-        for memory, contents in kept:
-            self.device.write(memory, contents)
-        if self.profiler.level:
-            self.profiler.collect()
-        if waits:
-            self._read_status(by_hand)
-        return is_told
-
-    def _read_status(self, by_hand: bool) -> None:
-        """Read the status words of the last launch, which has ended."""
-        compiled, found = self.updates.compiled, self.updates.found
-        if found.status or (compiled is not None and compiled.status is not None):
-            found.read_status(compiled, fresh=by_hand)
+        return kept
 
     def _collect(self, compiled: CompiledGraph | None, by_hand: bool) -> None:
         """Take the pictures that are looked at, and save what was asked for."""
@@ -352,21 +362,21 @@ class CudaEngine:
             found.pictures = self.previews.problems
             found.tell()
 
-    def _report(self, level: UpdateLevel, due_ns: int, began_ns: int, is_done: bool, in_flight: int) -> FrameReport:
+    def _end(
+        self, level: UpdateLevel, records: tuple[UpdateRecord, ...], due_ns: int, began_ns: int, is_done: bool
+    ) -> FrameReport:
         """Leave the frame's report, and record it and advance to the next one if it `is_done`."""
-        clock, outbox, ended_ns = self.clock, self.outbox, self._ended_ns
-        records = self.updates.take_records() if level > _HOT else _NO_RECORDS
+        clock, outbox, found = self.clock, self.outbox, self.updates.found
+        if found.fading:
+            found.fade()
+        self._ended_ns = ended_ns = _now_ns()
+        report = self._reporter.finish(ended_ns - began_ns)
         for record in records:
             outbox.put_event(record)
             self.recorder.note_update(record, ended_ns)
-        if is_done and self.frames_left:
-            self.frames_left -= 1
-            self.running = self.frames_left > 0
-        time_ns = ended_ns - began_ns
-        report = self._reporter.report(clock.moment, level, time_ns, records, self.running, self.launches, in_flight)
         if is_done:
-            recorder, room_ns, launching_ns = self.recorder, self._room_ns, self._launching_ns
-            recorder.put((report.frame, level, due_ns, began_ns, room_ns, launching_ns, self._launched_ns, ended_ns))
+            recorder, launching_ns, launched_ns = self.recorder, self._launching_ns, self._launched_ns
+            recorder.put((report.frame, level, due_ns, began_ns, self._room_ns, launching_ns, launched_ns, ended_ns))
             if ended_ns - due_ns > recorder.budget_ns:
                 recorder.note_slow(records, self._pictures_ns)
             clock.end()

@@ -98,6 +98,7 @@ class Profiler:
         for sample in self._waiting:
             sample.is_current = False
         self._graph.forget()
+        self.operations = None
         self._was_copy, self._measured = False, None
         self.sampler.begin_again()
 

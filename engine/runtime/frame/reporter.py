@@ -4,6 +4,8 @@ import logging
 import time
 from collections.abc import Mapping
 
+import msgspec
+
 from engine.blocktypes.value_blocks import Moment
 from engine.diagnostics import Diagnostic, Sighting
 from engine.figures import plural
@@ -20,10 +22,11 @@ _log = logging.getLogger(__name__)
 _SECOND_NS = 1_000_000_000
 # Looked up once: a frame compares with it several times.
 _HOT = UpdateLevel.HOT
+_set = msgspec.structs.force_setattr
 
 
 class Reporter:
-    """Makes reports. `renew` may be called while the device works; `report` when it is done."""
+    """Makes reports: `prepare` may be called while the device works, and then `finish` when it is done."""
 
     def __init__(self, context: CudaContext, updates: Updater, profiler: Profiler) -> None:
         self._context, self._updates, self._profiler = context, updates, profiler
@@ -40,17 +43,32 @@ class Reporter:
         self._hot_told_ns = 0
         self._counts: dict[str, int] = {}
         self._counted: Mapping[PortRef, int] | None = None  # the status words in `_counts`
+        self._report = FrameReport(0, UpdateLevel.NONE, 0, {}, {}, self.statistics)
 
-    def renew(self, level: UpdateLevel, time_ns: int, *, now: bool = False) -> None:
-        """Renew the reports of nodes and the statistics where something changed, at a time of `perf_counter_ns`.
+    def prepare(
+        self,
+        moment: Moment,
+        level: UpdateLevel,
+        records: tuple[UpdateRecord, ...],
+        running: bool,
+        launches: int,
+        in_flight: int,
+        *,
+        now: bool,
+    ) -> None:
+        """Make the report of the frame at a moment, all but what `finish` adds.
 
-        Numbers that change all the time are renewed at an interval that people can read, or `now`.
+        The reports of nodes and the statistics are renewed where something changed; numbers that change all the time,
+        at an interval that people can read, or `now`.
         """
-        updates = self._updates
+        updates, time_ns = self._updates, time.perf_counter_ns()
+        found = updates.found
         if level > _HOT:
             self._counted = self._told = None
+        elif level is _HOT:
+            self._hot_updates += 1
         changed = self._context.changed_blocks or updates.preparing != self._was_preparing
-        if updates.found.diagnostics is not self._told or changed:
+        if found.diagnostics is not self._told or changed:
             self._follow()
         profiler = self._profiler
         is_other = profiler.level is not self.statistics.profiling
@@ -64,40 +82,20 @@ class Reporter:
                 self._valued_ns, self._values = time_ns, self._context.value_graph.snapshot()
         elif self._values:
             self._values = {}
-
-    def report(
-        self,
-        now: Moment,
-        level: UpdateLevel,
-        time_ns: int,
-        records: tuple[UpdateRecord, ...],
-        running: bool,
-        launches: int,
-        in_flight: int,
-    ) -> FrameReport:
-        """Return the report of the frame at a moment, which took `time_ns`."""
-        updates = self._updates
-        self._hot_updates += level is _HOT
         if self._hot_updates != self._hot_told and _log.isEnabledFor(logging.DEBUG):
-            self._tell_hot(time.perf_counter_ns())
-        diagnostics = updates.found.diagnostics
-        if diagnostics is not self._told:  # the launch has left status words
-            self._follow()
-        status = updates.found.status
-        if status is not self._counted:
-            self._counted, self._counts = status, append_counts(updates.compiled, status)
+            self._tell_hot(time_ns)
         # By position, which takes half the time; the order is that of the fields. A deferred report would take longer.
-        return FrameReport(
-            now.frame,
+        self._report = FrameReport(
+            moment.frame,
             level,
-            time_ns,
+            0,
             self._nodes.reports,
             updates.buffers,
             self.statistics,
-            diagnostics,
+            found.diagnostics,
             records,
             running,
-            now.time_s,
+            moment.time_s,
             self._counts,
             self._values,
             self._was_preparing,
@@ -105,8 +103,29 @@ class Reporter:
             launches,
             in_flight,
             False,
-            updates.found.sightings,
+            found.sightings,
         )
+
+    def finish(self, time_ns: int) -> FrameReport:
+        """Return the report of the frame, which took `time_ns`, with what its status words and pictures told."""
+        found, report = self._updates.found, self._report
+        if found.diagnostics is not self._told:
+            self._follow()
+        if found.status is not self._counted:
+            self._counted, self._counts = found.status, append_counts(self._updates.compiled, found.status)
+        is_told = found.diagnostics is report.diagnostics and found.sightings is report.sightings
+        if not is_told or self._counts is not report.counts:
+            report = msgspec.structs.replace(
+                report,
+                nodes=self._nodes.reports,
+                statistics=self.statistics,
+                diagnostics=found.diagnostics,
+                counts=self._counts,
+                preparing=self._was_preparing,
+                sightings=found.sightings,
+            )
+        _set(report, "frame_time_ns", time_ns)
+        return report
 
     def watch_profile(self, is_watched: bool) -> None:
         """Somebody looks at profiles from now on, at first at the one that there is; or nobody does any longer."""

@@ -3,6 +3,7 @@
 import logging
 import sys
 import threading
+from _thread import RLock  # `threading.RLock` is a function
 
 from engine.diagnostics import DeviceError, Source, error
 from engine.processes.scope import Cancelled
@@ -61,11 +62,10 @@ _IDLE_NS = 10_000_000
 _FOREVER_NS = 2**62
 
 
-class FrameLock:
+class FrameLock(RLock):  # type: ignore[misc]  # not final at run time; as a base it saves each frame two calls
     """Held during each frame, and by other threads between two frames, which then don't wait for long."""
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
         self._waiting: list[None] = []  # an entry for each thread; appending and popping are atomic
 
     @property
@@ -73,14 +73,12 @@ class FrameLock:
         """True while a thread waits for it."""
         return bool(self._waiting)
 
-    def __enter__(self) -> None:
-        if not self._lock.acquire(blocking=False):
+    def __enter__(self) -> bool:  # type: ignore[override]  # the base has `acquire` for this
+        if not self.acquire(False):
             self._waiting.append(None)
-            self._lock.acquire()
+            self.acquire()
             self._waiting.pop()
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
+        return True
 
 
 class EngineLoop:

@@ -224,7 +224,7 @@ def _look_ahead(prepared: Prepared, services: DeviceServices) -> None:
     assert plan is not None and memory is not None
     if compiled is not None:
         kernels = compiled.kernels
-        _ = compiled.is_still, compiled.uses_frame  # computed once, here
+        _ = compiled.is_still  # computed once, here
         prepared.kernels = node_kernels(compiled)
         compiled.upload(services.side)
         services.side.synchronize()

@@ -59,6 +59,9 @@ class Updater:
         self.kernels: Mapping[str, Kernels] = {}
         #: What other threads may know of the running graph; a new object after each update.
         self.published = Published()
+        #: True when the graph is what the patch says, but for values of learned parameters, and no value block has to
+        #: be computed. A frame then looks no further. A message makes it False, and so does `rebuild`.
+        self.is_settled = False
         self._rebuild = False
         self._held: frozenset[str] | None = frozenset()  # as in `Published`
         self._built_values: Mapping[str, Mapping[str, object]] = {}
@@ -104,7 +107,7 @@ class Updater:
     def rebuild(self, cause: str, source: UpdateSource = "engine") -> None:
         """Ask for a rebuild although the structure of the patch is the same."""
         _log.debug("the graph must be rebuilt: %s", cause)
-        self._rebuild = True
+        self._rebuild, self.is_settled = True, False
         self.context.parameters.forget_learned()  # the next value of any parameter may make the build succeed
         self.context.dirty.mark_structure(cause, source=source)
 

@@ -149,7 +149,7 @@ def test_what_a_slow_frame_was_spent_on(patch: Patch, monkeypatch: pytest.Monkey
             engine.step()
         assert spent_on(last_slow(engine))[0] is SpentOn.DEVICE
         with monkeypatch.context() as slowed:
-            delay(core.profiler, "launch", 0.08, slowed)
+            delay(core.updates.compiled, "launch", 0.08, slowed)
             engine.step()
         assert spent_on(last_slow(engine))[0] is SpentOn.DEVICE, "the host works within the launch"
         engine.post(Observe({"show": Viewing()}))
@@ -185,7 +185,7 @@ def test_where_the_device_works_beside_python_the_launch_is_told_apart(
     with Engine(patch, device, profiling=ProfilingLevel.NONE) as engine:
         engine.post(SetFrameBudget(20_000_000))
         engine.step()
-        delay(engine.core.profiler, "launch", 0.03, monkeypatch)
+        delay(engine.core.updates.compiled, "launch", 0.03, monkeypatch)
         engine.step()
         record = engine.flight_record()
     device.close()
@@ -260,7 +260,7 @@ def test_waiting_for_room_is_waiting_for_the_device(patch: Patch, monkeypatch: p
         engine.core.pacing = Pacing.free(overlap=True)
         engine.step()
         engine.core.frame(free_running=True)
-        assert engine.core.in_flight.count == 1
+        assert len(engine.core.in_flight.flying) == 1
         delay(engine.core.in_flight, "make_room", 0.03, monkeypatch)
         engine.core.frame(free_running=True)
         record = engine.flight_record()
@@ -332,7 +332,7 @@ def test_the_frame_in_which_the_device_fails_is_told(patch: Patch, monkeypatch: 
         def fail(*_: object, **__: object) -> None:
             raise DeviceError("the device broke")
 
-        monkeypatch.setattr(engine.core.profiler, "launch", fail)
+        monkeypatch.setattr(engine.core.updates.compiled, "launch", fail)
         with pytest.raises(DeviceError):
             engine.step()
         record = engine.flight_record()
