@@ -5,10 +5,11 @@ It is made once per kernel node. Changing a scalar is one write into it, which m
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 import msgspec
 import numpy as np
@@ -23,6 +24,7 @@ _FORMATS = {
     "s8": "b", "s16": "h", "s32": "i", "s64": "q",
     "f16": "e", "f32": "f", "f64": "d",
 }  # fmt: skip
+_MOST_F32 = float(np.finfo(np.float32).max)
 Key = TypeVar("Key")
 _INTEGER_BY_SIZE = {1: "B", 2: "H", 4: "I", 8: "Q"}
 _FLOAT_BY_SIZE = {2: "e", 4: "f", 8: "d"}
@@ -42,6 +44,7 @@ class ArgumentLayout:
         "_is_typed",
         "_recipes",
         "_write_addresses",
+        "formats",
         "offsets",
         "parameters",
         "size_bytes",
@@ -58,7 +61,8 @@ class ArgumentLayout:
         self.size_bytes = max([8, *(offset + size for offset, size in zip(self.offsets, self.sizes, strict=True))])
         self._recipes: dict[tuple[type, ...], _Recipe | None] = {}
         self._write_addresses = struct.Struct(f"={len(parameters)}Q").pack_into
-        formats = [_FORMATS.get(parameter.ptx_type or "") for parameter in parameters]
+        #: How `struct` calls the type of each argument; None where it has no type or one that `struct` lacks.
+        self.formats = formats = [_FORMATS.get(parameter.ptx_type or "") for parameter in parameters]
         #: What packs a value of each argument; it may refuse values that `write_one` accepts.
         self.writers: tuple[Callable[[Any], bytes], ...] = tuple(
             struct.Struct("<" + code).pack if code else partial(pack, parameter)
@@ -201,19 +205,32 @@ class KernelArguments(msgspec.Struct, eq=False, gc=False):
 
     def writer(self, index: int, written: dict[Key, None], key: Key) -> Callable[[object], None]:
         """Return a fast `set` for one argument, which also enters `key` in `written` at each call."""
-        layout, memory = self.layout, self._piece.memory
-        start = self._piece.offset + layout.offsets[index]
-        span, convert = slice(start, start + layout.sizes[index]), layout.writers[index]
+        layout = self.layout
+        code, start = layout.formats[index], self._piece.offset + layout.offsets[index]
+        if code is None or code == "e":  # no memoryview holds f16
 
-        def write(value: object) -> None:
+            def write(value: object) -> None:
+                self.set(index, value)
+                written[key] = None
+
+            return write
+        cell: Any = self._piece.memory[start : start + layout.sizes[index]].cast(cast("Literal['f']", code))
+        most = _MOST_F32 if code == "f" else math.inf  # a cell takes more, as infinity
+
+        def write_cell(value: Any) -> None:
             try:
-                memory[span] = convert(value)
+                is_written = -most <= value <= most
+                if is_written:
+                    cell[0] = value
+            except (TypeError, ValueError):
+                is_written = False
+            if is_written:
                 self.version += 1
-            except (struct.error, OverflowError):
+            else:
                 self.set(index, value)  # which converts it or says what is wrong
             written[key] = None
 
-        return write
+        return write_cell
 
 
 def _code_of(parameter: KernelParameter, value: object) -> str | None:

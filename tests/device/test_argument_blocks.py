@@ -1,6 +1,7 @@
 """Argument blocks hold each argument as `pack` gives it, although all are written in one call."""
 
 import threading
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -76,9 +77,9 @@ def test_a_block_holds_what_each_argument_packs_to(arguments: list[tuple[str | N
         assert outcome(lambda: pack_arguments(parameters, given_values).block.tobytes()) == outcome(expected)
 
 
-@given(kinds, values, values)
-def test_setting_one_argument_is_packing_it(kind: str | None, before: object, after: object) -> None:
-    """A value that is refused changes nothing, and does not count as a new version."""
+@given(kinds, values, values, st.booleans())
+def test_setting_one_argument_is_packing_it(kind: str | None, before: object, after: object, fast: bool) -> None:
+    """So is the fast way of a writer. A value that is refused changes nothing, and does not count as a new version."""
     parameters = layout(["u32", kind, "u32"])
     try:
         block = pack_arguments(parameters, [7, before, 8])
@@ -86,7 +87,9 @@ def test_setting_one_argument_is_packing_it(kind: str | None, before: object, af
         return
     place = slice(parameters[1].offset, parameters[1].offset + parameters[1].size_bytes)
     content = block.block.tobytes()
-    refusal = outcome(lambda: block.set(1, after))
+    written: dict[str, None] = {}
+    refusal = outcome(partial(block.writer(1, written, "here"), after) if fast else lambda: block.set(1, after))
+    assert list(written) == (["here"] if fast and refusal is None else [])
     if refusal is None:
         assert block.version == 1
         assert block.block.tobytes()[place] == pack(parameters[1], after)
