@@ -39,18 +39,18 @@ class Clock:
 
     def begin(self, now_ns: int, *, advance: bool, real: bool) -> None:
         """Set the moment of a frame that begins at `now_ns`; without `advance`, the patch's time stands still."""
-        moment, began_ns = self.moment, self._began_ns
-        self._began_ns = now_ns if advance and real else None
-        if self._began_ns is not None and began_ns is not None:
-            step_ns = min(now_ns - began_ns, _LONGEST_STEP_NS)
-            steps_done = moment.frame - 1 - self._origin_frame
-            self._origin_ns += round(steps_done * self.time_step_s * 1e9) + step_ns
-            self._origin_frame = moment.frame
-            moment.time_s, moment.time_step_s = self._origin_ns / 1e9, step_ns / 1e9
-            return
-        steps = moment.frame - self._origin_frame
-        moment.time_s = self._origin_ns / 1e9 + steps * self.time_step_s
-        moment.time_step_s = self.time_step_s if advance else 0.0
+        moment, time_step_s = self.moment, self.time_step_s
+        if real or self._began_ns is not None:
+            began_ns, self._began_ns = self._began_ns, now_ns if advance and real else None
+            if self._began_ns is not None and began_ns is not None:
+                step_ns = min(now_ns - began_ns, _LONGEST_STEP_NS)
+                steps_done = moment.frame - 1 - self._origin_frame
+                self._origin_ns += round(steps_done * time_step_s * 1e9) + step_ns
+                self._origin_frame = moment.frame
+                moment.time_s, moment.time_step_s = self._origin_ns / 1e9, step_ns / 1e9
+                return
+        moment.time_s = self._origin_ns / 1e9 + (moment.frame - self._origin_frame) * time_step_s
+        moment.time_step_s = time_step_s if advance else 0.0
 
     def end(self) -> None:
         """Go on to the next frame, after one that began with `advance`."""

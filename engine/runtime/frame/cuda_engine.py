@@ -381,7 +381,7 @@ class CudaEngine:
                 recorder.note_slow(records, self._pictures_ns)
             clock.end()
         outbox.put_report(report)
-        if (profile := self._reporter.take_profile()) is not None:
+        if self._reporter.watches_profile and (profile := self._reporter.take_profile()) is not None:
             outbox.put_profile(profile)
         if not (is_done and self.running):
             clock.hold()

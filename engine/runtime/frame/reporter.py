@@ -33,7 +33,8 @@ class Reporter:
         self._nodes = NodeReports(context)
         self.statistics = EngineStatistics(context.device.info.name)
         self._values: dict[str, float] = {}
-        self._watches_profile = False
+        #: Somebody looks at profiles.
+        self.watches_profile = False
         self._profiled_frame = -1
         self._profiled_ns = 0
         self._renewed_ns = self._valued_ns = 0
@@ -109,12 +110,14 @@ class Reporter:
     def finish(self, time_ns: int) -> FrameReport:
         """Return the report of the frame, which took `time_ns`, with what its status words and pictures told."""
         found, report = self._updates.found, self._report
-        if found.diagnostics is not self._told:
-            self._follow()
-        if found.status is not self._counted:
+        if (
+            found.status is not self._counted
+            or found.sightings is not report.sightings
+            or found.diagnostics is not report.diagnostics
+        ):
+            if found.diagnostics is not self._told:
+                self._follow()
             self._counted, self._counts = found.status, append_counts(self._updates.compiled, found.status)
-        is_told = found.diagnostics is report.diagnostics and found.sightings is report.sightings
-        if not is_told or self._counts is not report.counts:
             report = msgspec.structs.replace(
                 report,
                 nodes=self._nodes.reports,
@@ -129,11 +132,11 @@ class Reporter:
 
     def watch_profile(self, is_watched: bool) -> None:
         """Somebody looks at profiles from now on, at first at the one that there is; or nobody does any longer."""
-        self._watches_profile, self._profiled_frame = is_watched, -1
+        self.watches_profile, self._profiled_frame = is_watched, -1
 
     def take_profile(self) -> Profile | None:
-        """Return the profile of a frame that was measured since the last call, if somebody looks and it is time."""
-        if not self._watches_profile or self._profiler.frame == self._profiled_frame:
+        """Return the profile of a frame that was measured since the last call, if it is time."""
+        if self._profiler.frame == self._profiled_frame:
             return None
         now_ns = time.perf_counter_ns()
         if now_ns - self._profiled_ns < REPORT_INTERVAL_NS:

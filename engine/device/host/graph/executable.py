@@ -35,6 +35,7 @@ class HostExecutable:
         self._state = np.zeros(stepper.STATE_FIELDS, np.int64)
         self._state[stepper.STOP] = watchdog.address
         self._state[stepper.SERVED] = self._services.served.ctypes.data
+        self._addresses = int(program.code.ctypes.data), int(self._state.ctypes.data)
         self._turns_at_once = 64
         self._loop = -1  # the outermost loop that was running last, and since when
         self._loop_since_ns = 0
@@ -112,7 +113,7 @@ class HostExecutable:
         def run(worker: PoolWorker, team: int) -> int:
             self._services.begin(pairs)
             state[stepper.TEAM] = team
-            return run_graph(program.code.ctypes.data, state.ctypes.data, worker.address, index)
+            return run_graph(*self._addresses, worker.address, index)
 
         has_sections = program.sections.is_any_on
         reason = program.pool.run_natively(run, program.shared_bytes, program.scratch_bytes, with_team=has_sections)
