@@ -159,7 +159,7 @@ class LocalEngine:
             raise _closed()
         engine = self.engine
         with self.lock:
-            if engine.updates.compiled is not None:
+            if engine.launches:
                 return engine.frame(real_time=real_time)
             with COLLECTOR.deferred():
                 return engine.frame(real_time=real_time)

@@ -145,15 +145,16 @@ class CudaEngine:
                 level = self._update(advance, by_hand)
                 if level > _HOT:
                     records = updates.take_records()
-            compiled = updates.compiled
+            compiled = updates.running.compiled
             # A launch is left out when it would give what the last one gave.
             kept, waits = None, False
             if compiled is not None and not (
                 free_running and level is _NONE and self._is_current and (compiled.is_still or not advance)
             ):
                 # Status words are read as often as a person reads what they tell.
-                is_due = compiled.status is not None and start_ns - self._waited_ns >= REPORT_INTERVAL_NS
-                waits = is_due or not overlaps
+                waits = not overlaps or (
+                    compiled.status is not None and start_ns - self._waited_ns >= REPORT_INTERVAL_NS
+                )
                 kept = self._launch(compiled, advance, by_hand)
                 if not waits:
                     in_flight.add()
@@ -333,7 +334,8 @@ class CudaEngine:
             kept = [(memory, np.empty(size, np.uint8)) for memory, size in compiled.kept_turns]
             for memory, contents in kept:
                 self.device.read(memory, contents)
-        self.previews.before_launch(stream)
+        if self.previews.reads_graph:
+            self.previews.before_launch(stream)
         self._launching_ns = begun_ns = _now_ns()
         if self.profiler.level:
             self.profiler.launch(compiled, stream, self.clock.moment.frame, begun_ns, advance=advance, wait=by_hand)

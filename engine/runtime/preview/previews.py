@@ -62,7 +62,8 @@ class Previews:
         self._viewers: dict[str, _Viewer] = {}
         self._spare: list[PictureSlot] = []  # of viewers that are no longer observed
         self._flying: list[_Job] = []
-        self._is_read = True  # the second stream no longer reads the graph's memory
+        #: The second stream still reads the graph's memory.
+        self.reads_graph = False
         self._plan: Plan | None = None
         self._sources: dict[str, PictureSource] = {}
         self._unshowable: list[Diagnostic] = []
@@ -127,16 +128,15 @@ class Previews:
             self._complete(wait=by_hand)
 
     def before_launch(self, stream: Stream) -> None:
-        """Have the next launch on a stream wait, on the device, until the last frame's pictures have been read."""
-        if not self._is_read:
-            stream.wait(self._read)
-            self._is_read = True
+        """Have the next launch on a stream wait, on the device, while the last frame's pictures are read."""
+        stream.wait(self._read)
+        self.reads_graph = False
 
     def before_update(self) -> None:
         """Wait until nothing reads the graph's memory, which may then be freed. No transfer reads it: that is soon."""
-        if not self._is_read:
+        if self.reads_graph:
             self._read.synchronize()
-            self._is_read = True
+            self.reads_graph = False
 
     def close(self) -> None:
         """Give everything back, whatever the device refuses; then raise its DeviceError."""
@@ -199,7 +199,7 @@ class Previews:
     def _begin(self, compiled: CompiledGraph, stream: Stream, jobs: list[_Job], frame: int) -> None:
         stream.record(self._ended)
         self._stream.wait(self._ended)
-        self._is_read = False
+        self.reads_graph = True
         self._flying, self._frame = jobs, frame
         for job in jobs:
             self._read_picture(compiled, job)
@@ -278,7 +278,7 @@ class Previews:
         if not self._flying or not self._done.is_reached:
             return
         flown, self._flying = self._flying, []
-        self._is_read = True
+        self.reads_graph = False
         for job in flown:
             if self._viewers.get(job.node) is job.viewer:
                 take = partial(job.viewer.slot.take, job.node, self._frame, job.size, job.source.size, job.probe)

@@ -47,7 +47,8 @@ class Updater:
         self.context = context
         self._tell, self._settle = tell, settle
         self._fuses = True
-        self._running = RunningGraph(context.services, context.parameters.values)
+        #: What runs.
+        self.running = RunningGraph(context.services, context.parameters.values)
         #: Everything that is wrong with the patch and its kernels now.
         self.found = DiagnosticsStore(context)
         self._records: list[UpdateRecord] = []
@@ -73,7 +74,7 @@ class Updater:
     @property
     def compiled(self) -> CompiledGraph | None:
         """The graph that runs, once there is one."""
-        return self._running.compiled
+        return self.running.compiled
 
     @property
     def values(self) -> Mapping[str, Mapping[str, object]]:
@@ -147,7 +148,7 @@ class Updater:
 
     def write_parameters(self) -> UpdateLevel:
         """Pass the live parameters that were written on to the device: all that most edits need."""
-        compiled, parameters = self._running.compiled, self.context.parameters
+        compiled, parameters = self.running.compiled, self.context.parameters
         parameters.is_written = False
         count = compiled.live.refresh() if compiled is not None else 0
         refused, parameters.refused = parameters.refused, None
@@ -168,7 +169,7 @@ class Updater:
         """Stop the job under way and give the graph back."""
         self.cancel()
         with ExitStack() as closing:  # runs in reverse order, all of it even when one raises
-            closing.callback(lambda: self._running.give_up().release())
+            closing.callback(lambda: self.running.give_up().release())
             closing.callback(self._worker.close)
             if self.preparing:
                 with suppress(Cancelled):
@@ -199,7 +200,7 @@ class Updater:
         self._worker.begin(cause, job, wait=wait)
 
     def _structure_job(self) -> tuple[Cause, Job]:
-        services, patch, running = self.context.services, self.context.snapshot(), self._running
+        services, patch, running = self.context.services, self.context.snapshot(), self.running
         cause = self.context.dirty.take_structure()
         current = None
         if running.compiled and running.memory:
@@ -277,13 +278,13 @@ class Updater:
             self._try_again_with(self._changed_since_job)  # or with the next value
             return _NOTHING
         if prepared.compiled is not None:
-            level, retired = UpdateLevel.COLD, self._running.replace(prepared)
+            level, retired = UpdateLevel.COLD, self.running.replace(prepared)
             self._set_parameters(self._changed_since_job)
         else:
             assert prepared.adjustment is not None
             level = _level_of(prepared.adjustment)
             try:
-                retired, given = self._running.adjust(prepared)
+                retired, given = self.running.adjust(prepared)
             except DeviceError:  # a device that has failed will refuse the rebuild too
                 _log.warning("the device did not take %s in place", cause, exc_info=True)
                 prepared.abandon(self.context.services)
@@ -297,7 +298,7 @@ class Updater:
 
     def _refresh(self, prepared: Prepared) -> Applied:
         assert prepared.same_graph is not None
-        done = self._running.refresh(prepared.same_graph)
+        done = self.running.refresh(prepared.same_graph)
         if done.problems:
             self.found.blocks = [*self.found.blocks, *done.problems]
             self._rebuild = True  # once there is another array
