@@ -264,11 +264,15 @@ def _without_dangling(
     """
     kept, warnings = [], []
     for connection in connections:
-        source, target = nodes.get(connection.source.node), nodes.get(connection.target.node)
+        start, end = connection.source, connection.target
+        source, target = nodes.get(start.node), nodes.get(end.node)
+        if (source is None or start.port in source.description.rules.output_of) and (
+            target is None or end.port in target.description.rules.input_of
+        ):
+            kept.append(connection)
+            continue
+        connection = Connection(_present(start, source), _present(end, target))
         missing = _missing(connection, source, target)
-        if missing is not None:
-            connection = Connection(_present(connection.source, source), _present(connection.target, target))
-            missing = _missing(connection, source, target)
         if missing is None:
             kept.append(connection)
             continue
