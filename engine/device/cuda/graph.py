@@ -12,7 +12,7 @@ from engine.device.cuda import native_nodes
 from engine.device.cuda.errors import check
 from engine.device.cuda.executable import CudaExecutable
 from engine.device.cuda.launch import NativeLaunch
-from engine.device.cuda.module import own_kernel
+from engine.device.cuda.module import CudaKernel, own_kernel
 from engine.device.cuda.native_graph import NativeGraph
 from engine.device.cuda.ownership import DriverObjects, Holds
 from engine.device.nodes import (
@@ -54,9 +54,13 @@ class CudaGraphBackend:
             #: For each kernel node, the version of its argument block that the driver copied.
             self._versions = origin._versions.copy()
         self._launch = NativeLaunch()
+        #: Programmatic edges of nodes that were made, which the driver is told of together: for each graph of the tree,
+        #: the driver's nodes at both ends.
+        self._untold: dict[int, tuple[list[Any], list[Any]]] = {}
 
     def clone(self) -> CudaGraphBackend:
         """Return a clone whose nodes have the same numbers; DeviceError when the driver cannot clone the graph."""
+        self._tell_edges()
         return CudaGraphBackend(self._objects, self._context, self._scratch, self)
 
     def create_condition(self, graph: int, default: int) -> Condition:
@@ -88,7 +92,9 @@ class CudaGraphBackend:
             if result[0]:
                 check(result, f"adding kernel {kernel.name} to a graph")
             if early:
-                native_nodes.change_edges(graph, early, [result[1]] * len(early), is_programmatic=True)
+                befores, afters = self._untold.setdefault(record.graph, ([], []))
+                befores += early
+                afters += [result[1]] * len(early)
             self._images.hold(kernel.image)
             self._versions[node] = arguments.version
             nodes.append([result[1]])
@@ -97,6 +103,7 @@ class CudaGraphBackend:
 
     def unmake(self, first: GraphNode) -> None:
         """Undo `make` for the nodes from `first` on, a child graph or a conditional node with the nodes in it."""
+        self._tell_edges()
         native, nodes = self._native, self._native.nodes
         if len(nodes) > first:  # destroying the first destroys the nodes in it
             for handle in nodes[first] or []:
@@ -108,6 +115,7 @@ class CudaGraphBackend:
 
     def remove(self, works: Mapping[GraphNode, Work]) -> None:
         """Remove a node, with the nodes in it."""
+        self._tell_edges()
         native = self._native
         handles = native.nodes_of(next(iter(works)))
         native.find_in_clones(works)
@@ -119,11 +127,13 @@ class CudaGraphBackend:
 
     def change_order(self, node: GraphNode, gone: Sequence[GraphNode], added: Sequence[GraphNode]) -> None:
         """Let a node no longer wait for the nodes `gone`, and wait for the nodes `added`."""
+        self._tell_edges()
         self._depend(node, gone, remove=True)
         self._depend(node, added, remove=False)
 
     def set_kernel(self, node: GraphNode, old: KernelWork, new: KernelWork) -> None:
         """Give a kernel node another launch."""
+        self._tell_edges()
         kernel = own_kernel(new.kernel)
         parameters = self._launch.copy(kernel, new.config, new.arguments)
         (handle,) = self._native.nodes_of(node)
@@ -139,6 +149,7 @@ class CudaGraphBackend:
 
     def instantiate(self) -> CudaExecutable:
         """Make an executable, which keeps the driver's graph and the modules alive."""
+        self._tell_edges()
         self._refresh()
         self._order_lone_kernels()
         handle = check(driver.cuGraphInstantiate(self._native.graph(ROOT), 0), "instantiating a graph")
@@ -148,6 +159,12 @@ class CudaGraphBackend:
         """Release the driver's graph and the modules; executables keep what they need."""
         self._native.shared.drop()
         self._images.clear()
+
+    def _tell_edges(self) -> None:
+        """Add the programmatic edges of the nodes that were made: one call takes less time than one for each node."""
+        for number, (befores, afters) in self._untold.items():
+            native_nodes.change_edges(self._native.graph(number), befores, afters, is_programmatic=True)
+        self._untold.clear()
 
     def _refresh(self) -> None:
         """Let the driver copy the argument blocks that were written since it last did, for a new executable."""
@@ -238,4 +255,4 @@ class CudaGraphBackend:
 
 def _waits(work: Work) -> bool:
     """Return whether a node is a kernel that waits: between two that do, outside of loops, edges are programmatic."""
-    return type(work) is KernelWork and own_kernel(work.kernel).waits
+    return type(work) is KernelWork and isinstance(work.kernel, CudaKernel) and work.kernel.waits
