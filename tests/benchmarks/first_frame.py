@@ -6,6 +6,7 @@ is timed without those inside it, so that all of them and the rest add up to the
 """
 
 import argparse
+import gc
 import json
 import subprocess
 import sys
@@ -69,7 +70,7 @@ PHASES = {
         "engine.runtime.frame.cuda_engine:CudaEngine._report",
     ),
 }
-REST, TOTAL = "the rest", "first frame"
+COLLECTING, REST, TOTAL = "garbage collected", "the rest", "first frame"
 BLOCKS = 1000
 #: What runs in a process, in this order.
 RUNS = ("chain, cold", "chain, warm", "mixed, first", "mixed, warm")
@@ -127,8 +128,7 @@ class Stopwatch:
         """Return `call`, whose time counts for a phase."""
 
         def timed(*args: object, **kwargs: object) -> Any:
-            thread = threading.current_thread()
-            if thread is not threading.main_thread() and not thread.name.startswith("warploom-prepare"):
+            if not _is_of_the_frame():
                 return call(*args, **kwargs)
             self._turn()
             self._open.append(phase)
@@ -140,12 +140,27 @@ class Stopwatch:
 
         return timed
 
+    def collecting(self, moment: str, _: dict[str, int]) -> None:
+        """Count the time of Python's garbage collector, which calls this, as a phase of its own."""
+        if not _is_of_the_frame():
+            return
+        self._turn()
+        if moment == "start":
+            self._open.append(COLLECTING)
+        else:
+            self._open.pop()
+
     def _turn(self) -> None:
         """Count the time since the last turn for the phase that is open."""
         now_ns = time.perf_counter_ns()
         if self._open:
             self.times_ns[self._open[-1]] += now_ns - self._since_ns
         self._since_ns = now_ns
+
+
+def _is_of_the_frame() -> bool:
+    thread = threading.current_thread()
+    return thread is threading.main_thread() or thread.name.startswith("warploom-prepare")
 
 
 @contextmanager
@@ -171,13 +186,14 @@ def first_frame(device: Device, patch: Patch) -> dict[str, float]:
         for phase, places in PHASES.items():
             for place in places:
                 stack.enter_context(replaced(place, partial(watch.timed, phase)))
+        gc.callbacks.append(watch.collecting)
+        stack.callback(gc.callbacks.remove, watch.collecting)
         start_ns = time.perf_counter_ns()
         engine = stack.enter_context(Engine(patch, device, profiling=ProfilingLevel.NONE))
         engine.step()
         total_ns = time.perf_counter_ns() - start_ns
         assert engine.core.updates.compiled is not None
-    told = {phase: watch.times_ns[phase] / 1e6 for phase in PHASES}
-    # Closing the engine is timed by none of the phases.
+        told = {phase: watch.times_ns[phase] / 1e6 for phase in (*PHASES, COLLECTING)}
     return {**told, REST: total_ns / 1e6 - sum(told.values()), TOTAL: total_ns / 1e6}
 
 
@@ -230,7 +246,7 @@ def print_first_frames(device: str, processes: int) -> None:
     print(f"first frame of {BLOCKS} blocks in ms, {found[0]['title']}, fastest of {processes} processes")
     best = [min((told[run] for told in found), key=lambda phases: phases[TOTAL]) for run in RUNS]
     print(f"{'':22}" + "".join(f"{run:>14}" for run in RUNS))
-    for phase in (*PHASES, REST, TOTAL):
+    for phase in (*PHASES, COLLECTING, REST, TOTAL):
         print(f"{phase:22}" + "".join(f"{phases[phase]:14.2f}" for phases in best))
     totals = (" ".join(f"{total:.0f}" for total in sorted(t[run][TOTAL] for t in found)) for run in RUNS)
     for run, total in zip(RUNS, totals, strict=True):

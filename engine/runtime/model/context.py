@@ -291,5 +291,5 @@ class CudaContext:
                 self._connect(connection)
 
     def _is_value_connection(self, connection: Connection) -> bool:
-        ends = self.registry.type_of(connection.source.node), self.registry.type_of(connection.target.node)
-        return is_value_connection(connection, *ends)
+        type_of = self.registry.type_of
+        return is_value_connection(connection, type_of(connection.source.node), type_of(connection.target.node))
