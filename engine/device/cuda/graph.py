@@ -53,7 +53,8 @@ class CudaGraphBackend:
             self._images = origin._images.copy()
             #: For each kernel node, the version of its argument block that the driver copied.
             self._versions = origin._versions.copy()
-        self._launch = NativeLaunch()
+        #: What the driver is given for the nodes of a kernel and a launch, until there is an executable.
+        self._launches: dict[tuple[int, int], NativeLaunch] = {}
         #: Programmatic edges of nodes that were made, which the driver is told of together: for each graph of the tree,
         #: the driver's nodes at both ends.
         self._untold: dict[int, tuple[list[Any], list[Any]]] = {}
@@ -86,8 +87,7 @@ class CudaGraphBackend:
         if graph is None:
             graph = native.graph(record.graph)
         if type(work) is KernelWork:
-            kernel, arguments = own_kernel(work.kernel), work.arguments
-            parameters = self._launch.copy(kernel, work.config, arguments)
+            kernel, parameters = self._launch(work)
             result = driver.cuGraphAddKernelNode(graph, before, len(before), parameters)
             if result[0]:
                 check(result, f"adding kernel {kernel.name} to a graph")
@@ -96,7 +96,7 @@ class CudaGraphBackend:
                 befores += early
                 afters += [result[1]] * len(early)
             self._images.hold(kernel.image)
-            self._versions[node] = arguments.version
+            self._versions[node] = work.arguments.version
             nodes.append([result[1]])
         else:
             nodes.append(self._make_other(work, graph, before))
@@ -134,8 +134,7 @@ class CudaGraphBackend:
     def set_kernel(self, node: GraphNode, old: KernelWork, new: KernelWork) -> None:
         """Give a kernel node another launch."""
         self._tell_edges()
-        kernel = own_kernel(new.kernel)
-        parameters = self._launch.copy(kernel, new.config, new.arguments)
+        kernel, parameters = self._launch(new)
         (handle,) = self._native.nodes_of(node)
         check(driver.cuGraphKernelNodeSetParams(handle, parameters), f"giving a node of a graph kernel {kernel.name}")
         if _waits(old) != _waits(new):
@@ -152,6 +151,7 @@ class CudaGraphBackend:
         self._tell_edges()
         self._refresh()
         self._order_lone_kernels()
+        self._launches.clear()
         handle = check(driver.cuGraphInstantiate(self._native.graph(ROOT), 0), "instantiating a graph")
         return CudaExecutable(self._objects, handle, self._native, tuple(self.tree.nodes), self._images.copy())
 
@@ -159,6 +159,15 @@ class CudaGraphBackend:
         """Release the driver's graph and the modules; executables keep what they need."""
         self._native.shared.drop()
         self._images.clear()
+
+    def _launch(self, work: KernelWork) -> tuple[CudaKernel, Any]:
+        """Return a kernel and its launch as the driver reads it, until the next call."""
+        kernel, config = own_kernel(work.kernel), work.config
+        key = id(kernel), id(config)  # which the launch keeps
+        launch = self._launches.get(key)
+        if launch is None:
+            launch = self._launches[key] = NativeLaunch()
+        return kernel, launch.copy(kernel, config, work.arguments)
 
     def _tell_edges(self) -> None:
         """Add the programmatic edges of the nodes that were made: one call takes less time than one for each node."""
@@ -173,7 +182,7 @@ class CudaGraphBackend:
             work = records[node].work
             assert isinstance(work, KernelWork)
             if work.arguments.version != version:
-                parameters = self._launch.copy(own_kernel(work.kernel), work.config, work.arguments)
+                _, parameters = self._launch(work)
                 (handle,) = self._native.nodes_of(node)
                 check(driver.cuGraphKernelNodeSetParams(handle, parameters), "giving a node of a graph new arguments")
                 self._versions[node] = work.arguments.version

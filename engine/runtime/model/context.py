@@ -127,11 +127,10 @@ class CudaContext:
         self.registry = BlockRegistry(catalogue, self.parameters, folder, self.code)
         self.value_graph = ValueGraph(self.registry.type_of, self.parameters, self.code)
         self.services = DeviceServices(device)
-        #: The connections by the inputs that they feed, and by the nodes at their ends.
+        #: All connections by the inputs that they feed, in the order in which they came.
         self._by_target: dict[PortRef, Connection] = {}
-        self._index: PatchIndex | None = None  # until the first node is removed
-        #: Those that carry buffers, by the inputs that they feed, in the order in which they came.
-        self._connections: dict[PortRef, Connection] = {}
+        #: Those at each node; None until the first node is removed.
+        self._index: PatchIndex | None = None
 
     def apply(self, change: Change) -> None:
         """Follow one change of the patch; PatchError, and nothing happens, when it doesn't fit the patch as it is."""
@@ -197,7 +196,8 @@ class CudaContext:
     @property
     def connections(self) -> Collection[Connection]:
         """The connections that carry buffers, in the order in which they came."""
-        return self._connections.values()
+        values, every = self.value_graph, self._by_target.values()
+        return [each for each in every if not values.has(each)] if values.connections else every
 
     def take_changed_blocks(self) -> set[str]:
         """Return the nodes whose block came, went or is another since the last call."""
@@ -260,14 +260,12 @@ class CudaContext:
         if self._is_value_connection(connection):
             self.value_graph.connect(connection)
         else:
-            self._connections[connection.target] = connection
             self._connection_changed("connection", connection)
 
     def _disconnect(self, connection: Connection) -> None:
         if self.value_graph.has(connection):
             self.value_graph.disconnect(connection)
         else:
-            del self._connections[connection.target]
             self._connection_changed("removed connection", connection)
 
     def _connection_changed(self, what: str, connection: Connection) -> None:
@@ -285,11 +283,12 @@ class CudaContext:
 
     def _reroute(self) -> None:
         """Sort connections into those of values and of buffers again, by the present types of their ends."""
-        for connection in (*self._connections.values(), *self.value_graph.connections):
+        for connection in self._by_target.values():
             if self._is_value_connection(connection) is not self.value_graph.has(connection):
                 self._disconnect(connection)
                 self._connect(connection)
 
     def _is_value_connection(self, connection: Connection) -> bool:
-        type_of = self.registry.type_of
-        return is_value_connection(connection, type_of(connection.source.node), type_of(connection.target.node))
+        placed = self.registry.placed
+        source, target = placed[connection.source.node], placed[connection.target.node]
+        return is_value_connection(connection, source.block_type, target.block_type)

@@ -9,6 +9,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -28,6 +30,8 @@ from engine.diagnostics import Diagnostic, Mend, error, warning
 from engine.patch.changes import Connection, PortRef
 from engine.types.bits import bits
 
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
 
 class PlacedNode(msgspec.Struct, frozen=True, eq=False):
     """A node with its block type, and what its block asks for once that was described.
@@ -42,9 +46,9 @@ class PlacedNode(msgspec.Struct, frozen=True, eq=False):
     block_type: type[Block] | None = None
     #: The ports and parameters of the type when it was looked up: a type that is declared again has others.
     declared: object = None
-    specs: Mapping[str, ParameterSpec] = {}
+    specs: Mapping[str, ParameterSpec] = _NOTHING
     #: The parameter values that the block is to be described with.
-    values: Mapping[str, object] = {}
+    values: Mapping[str, object] = _NOTHING
     block: BlockNode | None = None
     problems: tuple[Diagnostic, ...] = ()
     stale: tuple[Diagnostic, ...] = ()

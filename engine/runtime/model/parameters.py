@@ -47,7 +47,7 @@ class _Node(msgspec.Struct, eq=False):
     said: dict[str, object]
     reaches_kernels: bool
     is_known: bool
-    driven: set[str] = msgspec.field(default_factory=set)
+    driven: frozenset[str] = frozenset()
 
 
 class ParameterStore:
@@ -168,7 +168,7 @@ class ParameterStore:
     def drive(self, node_id: str, name: str) -> Write:
         """Let a connection drive a parameter; return what gives the parameter a value that fits it."""
         node, values, place = self._nodes[node_id], self.values[node_id], (node_id, name)
-        node.driven.add(name)
+        node.driven |= {name}
         if not node.reaches_kernels:
             return partial(values.__setitem__, name)
         learned = self._learned_driven
@@ -195,7 +195,7 @@ class ParameterStore:
         if node is None or spec is None or spec.name not in node.driven:
             return  # the node has gone, or its type is another
         name = spec.name
-        node.driven.discard(name)
+        node.driven -= {name}
         values, _ = fit(node_id, {name: node.specs[name]}, node.said, self._folder)
         if not same(self.values[node_id][name], values[name]):
             self._put(node, (node_id, name), values[name])
