@@ -112,7 +112,7 @@ def given(spec: ParameterSpec, said: Mapping[str, Any], folder: Callable[[], Pat
     if called not in said and spec.replaces:
         called = next((old for old in spec.replaces if old in said), called)
     value = said.get(called, spec.default)
-    if spec.files.startswith("open") and isinstance(value, str) and value:
+    if spec.files and spec.files.startswith("open") and isinstance(value, str) and value:
         value = str(folder() / value)
     return spec.coerce(value)
 

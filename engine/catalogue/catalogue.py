@@ -57,8 +57,9 @@ class Catalogue:
         patch lies.
         """
         block_type, problem = self.get(type_id), self.problem(type_id)
-        if block_type is None or not issubclass(block_type, AdaptiveBlock):
+        if block_type is None or not block_type.is_adaptive:
             return block_type, problem
+        assert issubclass(block_type, AdaptiveBlock)
         found = adapted(block_type, said, folder)
         if found.problem is not None:
             problem = interface_diagnostic(found.problem, block_type)

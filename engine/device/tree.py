@@ -202,7 +202,8 @@ class GraphTree:
         unused = self._conditions.keys() - self._used.keys()
         if unused:  # CUDA may refuse to instantiate it
             raise DeviceError(f"every condition must have a conditional node, got {len(unused)} without one")
-        self.order()
+        if self._is_reordered:
+            self.order()
         if self._conditions and self._has_executable:
             raise DeviceError("graph with conditions must be instantiated once, got a second time; build it again")
         self._has_executable = True

@@ -1,6 +1,7 @@
 """CUDA C++ to PTX and CUBIN, with NVRTC: it needs no GPU and no CUDA toolkit."""
 
 import importlib
+import importlib.metadata
 import os
 import re
 import shutil
@@ -68,6 +69,7 @@ def _blocks(log: str) -> list[tuple[re.Match[str], list[str]]]:
     return blocks
 
 
+_PACKAGE = "nvidia-cuda-nvrtc"
 _BUNDLED_SINCE = (13, 5)
 _UNPACKING, _LEFT_S = "unpacking-", 3600
 _KEEP_WHAT_IS_THERE = 1  # NVRTC_INSTALL_HEADERS_SKIP_IF_EXISTS
@@ -154,16 +156,29 @@ def nvrtc_library() -> Any:
     return library
 
 
+@cache
 def nvrtc_version() -> tuple[int, int]:
-    """Return NVRTC's version, such as (13, 5); KernelError when it is not installed."""
-    _, major, minor = nvrtc_library().nvrtcVersion()
-    return major, minor
+    """Return NVRTC's version, such as (13, 5); KernelError when it is not installed.
+
+    Its package tells it. Loading the library takes 40 ms, which a patch of kernels that are in the cache need not wait
+    for.
+    """
+    try:
+        major, minor, *_ = importlib.metadata.version(_PACKAGE).split(".")
+        return int(major), int(minor)
+    except (importlib.metadata.PackageNotFoundError, ValueError):  # a toolkit brings it
+        _, found, part = nvrtc_library().nvrtcVersion()
+        return found, part
 
 
 @cache
 def toolkit_folders() -> tuple[Path, ...]:
     """Return the folders of the toolkit headers that belong to this NVRTC."""
-    return toolkit_include_folders(nvrtc_library(), nvrtc_version())
+    version = nvrtc_version()
+    folder = _bundled_headers(version)
+    if version >= _BUNDLED_SINCE and folder.is_dir():
+        return folder, folder / "cccl"
+    return toolkit_include_folders(nvrtc_library(), version)
 
 
 def must_unpack() -> bool:
@@ -174,6 +189,7 @@ def must_unpack() -> bool:
 
 def warm_up() -> None:
     """Load the library and unpack the headers: a worker process has time for that while it waits."""
+    nvrtc_library()
     toolkit_folders()
 
 

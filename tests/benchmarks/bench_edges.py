@@ -22,7 +22,8 @@ from cuda.bindings import driver
 from engine import Engine, ProfilingLevel, open_device
 from engine.device.cuda.errors import check
 from engine.patch.files import load_patch
-from tests.benchmarks.bench_frame import EXAMPLES, chain
+from tests.benchmarks.bench_frame import EXAMPLES
+from tests.benchmarks.first_frame import chain
 
 SETTLE_S = 0.5
 LENGTHS = (3, 10, 20, 100, 1000)

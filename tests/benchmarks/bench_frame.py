@@ -1,8 +1,9 @@
 """What a frame costs: the engine's frame against bare launches of the same graph, and each update level.
 
-    python tests/benchmarks/bench_frame.py --device host|cuda:0
+    python -m tests.benchmarks.bench_frame --device host|cuda:0 [--first-frame]
 
-Times are medians; ratios compare within this one run.
+Times are medians; ratios compare within this one run. With --first-frame, only the first frame of 1000 blocks is
+measured, phase by phase, in processes of its own.
 """
 
 import argparse
@@ -11,11 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
-import numpy as np
-
-from engine import Engine, Patch, ProfilingLevel, open_device
+from engine import Engine, ProfilingLevel, open_device
 from engine.device.device import Device
 from engine.patch.files import load_patch
+from tests.benchmarks.first_frame import chain, print_first_frames
 
 EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
 
@@ -28,19 +28,6 @@ def milliseconds(call: Callable[[], object], repeats: int) -> float:
         call()
         times.append(time.perf_counter() - start)
     return median(times) * 1e3
-
-
-def chain(length: int) -> Patch:
-    """Return a patch of `length` saxpy blocks in a row."""
-    patch = Patch()
-    source = patch.add("io.array", data=np.ones(1024, np.float32))["out"]
-    output = source
-    for _ in range(length):
-        block = patch.add("math.saxpy", a=1.0)
-        patch.connect(output, block["x"])
-        patch.connect(source, block["y"])
-        output = block["out"]
-    return patch
 
 
 def bench_chain(device: Device, length: int) -> None:
@@ -89,7 +76,13 @@ def main() -> None:
     """Run every benchmark on the device named on the command line."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--device", default="auto")
-    device = open_device(parser.parse_args().device)
+    parser.add_argument("--first-frame", action="store_true", help="tell what the first frame of 1000 blocks costs")
+    parser.add_argument("--processes", type=int, default=5, help="how many fresh processes measure the first frame")
+    asked = parser.parse_args()
+    if asked.first_frame:
+        print_first_frames(asked.device, asked.processes)
+        return
+    device = open_device(asked.device)
     print(device.info.name, device.info.title)
     for length in (3, 10, 20, 100, 1000):
         bench_chain(device, length)

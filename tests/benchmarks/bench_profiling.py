@@ -10,7 +10,7 @@ from statistics import median
 
 from engine import Engine, ProfilingLevel, open_device
 from engine.device.device import Device
-from tests.benchmarks.bench_frame import chain
+from tests.benchmarks.first_frame import chain
 
 #: How long the frames of one level run at a time, and how often.
 SLICE_S, ROUNDS = 0.15, 8

@@ -22,7 +22,7 @@ from engine.device.device import Device
 from engine.kernel_sources.loader import load_image
 from engine.patch.changes import ParameterChanged
 from engine.protocol.messages import FrameReport, UpdateRecord
-from tests.benchmarks.bench_frame import chain
+from tests.benchmarks.first_frame import chain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

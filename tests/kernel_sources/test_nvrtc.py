@@ -1,5 +1,6 @@
 """CUDA C++ becomes PTX and CUBIN, and a mistake becomes an error with its place."""
 
+import subprocess
 import sys
 from contextlib import closing
 from itertools import pairwise
@@ -12,6 +13,7 @@ from engine.device.device import HOST_ARCHITECTURE
 from engine.device.host import HostDevice
 from engine.diagnostics import KernelError
 from engine.kernel_sources import nvrtc
+from engine.kernel_sources.loader import load_image
 from engine.kernel_sources.nvrtc import compile_cuda
 
 FILE = Path("/folder with spaces/scale.cu")
@@ -133,3 +135,23 @@ def test_a_missing_compiler_is_explained(monkeypatch: pytest.MonkeyPatch) -> Non
         patch.setitem(sys.modules, "cuda.bindings.nvrtc", None)
         with pytest.raises(KernelError, match="pip install cuda-python nvidia-cuda-nvrtc"):
             compile_cuda(SCALE, FILE, "compute_75", [])
+
+
+def test_the_version_is_that_of_the_library() -> None:
+    """The package's version stands for it, since that is known without loading the library."""
+    assert nvrtc.nvrtc_version() == tuple(nvrtc.nvrtc_library().nvrtcVersion()[1:])
+
+
+def test_a_kernel_in_the_cache_is_loaded_without_the_compiler(tmp_path: Path) -> None:
+    """A process that only loads compiled kernels does not load NVRTC, which takes longer than all else."""
+    source, cache = tmp_path / "scale.cu", nvrtc.CompileCache(tmp_path / "cache")
+    source.write_text("#include <cuda_fp16.h>\n" + SCALE)
+    load_image(source, "compute_75", cache)
+    script = (
+        "import sys; from pathlib import Path; from engine.kernel_sources.loader import load_image\n"
+        "from engine.kernel_sources.nvrtc import CompileCache\n"
+        f"image = load_image(Path({str(source)!r}), 'compute_75', CompileCache(Path({str(cache.folder)!r})))\n"
+        "print(*image.signatures, 'cuda.bindings.nvrtc' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["scale", "False"]

@@ -146,7 +146,7 @@ def build_graph(
 
 class _Builder:
     def __init__(self, plan: Plan, device: Device, built: BuiltGraph, maker: NodeMaker, timer: Timer | None) -> None:
-        self._plan = plan
+        self._plan, self._operations = plan, plan.operations
         self._device = device
         self._built = built
         #: The operation that is being added.
@@ -157,7 +157,7 @@ class _Builder:
         self._conditions: dict[str, Condition] = {}
 
     def build(self, only: Collection[int] | None) -> None:
-        operations, handles = self._plan.operations, self._handles
+        operations, handles = self._operations, self._handles
         if only is None:
             self._maker.read_addresses()
             for unit in units(operations, self._plan.scopes, self._plan.description):
@@ -199,7 +199,7 @@ class _Builder:
     def _add(self, index: int, after: Sequence[GraphNode]) -> None:
         """Add an operation, with what a timer has to add around it."""
         self.at = index
-        operation, timer = self._plan.operations[index], self._timer
+        operation, timer = self._operations[index], self._timer
         graph = self._graphs[operation.scope]
         if timer is None:
             self._handles[index] = self._add_node(graph, index, operation, after)
@@ -213,9 +213,9 @@ class _Builder:
         if isinstance(entry, KernelEntry):
             condition = self._condition(graph, operation.node) if entry.sets_condition else None
             made = self._maker.kernel(index, entry, condition)
-            made.handle = graph.add_kernel(made.kernel.kernel, made.config, made.arguments, after)
+            made.handle = handle = graph.add_kernel(made.kernel.kernel, made.config, made.arguments, after)
             self._built.kernels.append(made)
-            return made.handle
+            return handle
         if isinstance(entry, RegionEntry):
             return self._add_region(graph, operation, entry, after)
         if isinstance(entry, CaptureEntry):

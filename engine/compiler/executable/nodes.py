@@ -32,6 +32,10 @@ _NO_VALUES: Mapping[str, object] = {}
 _NO_PARAMETERS: Mapping[str, Mapping[str, Sequence[int]]] = {}
 
 
+#: A kernel, its launch and arguments, their layout, and the indices of those that take each live parameter.
+_Launch = tuple[TypedKernel, LaunchConfig, ArgumentRecipe, ArgumentLayout, Mapping[str, Sequence[int]]]
+
+
 class KernelNode(msgspec.Struct):
     """A kernel launch in the graph; `parameters` has the indices of the arguments that take each live parameter.
 
@@ -77,7 +81,7 @@ class NodeMaker:
         self._resources = resources
         self._addresses: Mapping[PortRef, int] = _Addresses(resources.memory)
         #: Kernel, launch and arguments by entry and layouts, which blocks of one description share.
-        self._launches: dict[tuple[int, int], tuple[TypedKernel, LaunchConfig, ArgumentRecipe, ArgumentLayout]] = {}
+        self._launches: dict[tuple[int, int], _Launch] = {}
 
     def read_addresses(self) -> None:
         """Find out all addresses in one go, for a graph that has most of the buffers."""
@@ -110,14 +114,14 @@ class NodeMaker:
             if known is None:
                 recipe = argument_recipe(entry, operation.place, buffers.layouts, typed.parameters)
                 launch, layout = self._launch(index, entry, typed), layout_of(typed.parameters)
-                known = self._launches[key] = typed, launch, recipe, layout
-            typed, config, recipe, layout = known
+                known = self._launches[key] = typed, launch, recipe, layout, entry.live_parameters
+            typed, config, recipe, layout, live = known
             given = self._resources.values[node] if recipe.parameters else _NO_VALUES
             arguments = layout.pack(recipe.values(buffers.places, self._addresses, given, condition))
         except ArgumentError as problem:
             raise _refused(operation, f"kernel {typed.kernel.name}: {problem}") from None
-        live = {node: entry.live_parameters} if entry.live_parameters else _NO_PARAMETERS
-        return KernelNode(node, index, _NOT_ADDED, typed, config, arguments, live)
+        parameters = {node: live} if live else _NO_PARAMETERS
+        return KernelNode(node, index, _NOT_ADDED, typed, config, arguments, parameters)
 
     def _fused(self, index: int, entry: FusedEntry) -> KernelNode:
         operation, typed = self._operations[index], self._resources.kernels[index]

@@ -75,13 +75,18 @@ def _find_stages(
     nodes = {node.id for node in description.nodes if node.description.has_op_graphs}
     if len(nodes) < 2:
         return {}
-    found = {}
+    found: dict[int, Stage] = {}
+    known: dict[tuple[int, int, int], Stage | None] = {}  # blocks of one description and layouts compute the same
     for index, operation in enumerate(operations):
         entry = operation.entry
         if operation.node in nodes and isinstance(entry, KernelEntry) and operation.place >= 0:
-            stage = find_stage(entry, operation.place, buffers.blocks[operation.node])
+            block = buffers.blocks[operation.node]
+            key = id(entry), operation.place, id(block.layouts)
+            if key not in known:
+                known[key] = find_stage(entry, operation.place, block)
+            stage = known[key]
             if stage is not None:
-                found[index] = stage
+                found[index] = stage if stage.buffers is block else msgspec.structs.replace(stage, buffers=block)
     return found
 
 

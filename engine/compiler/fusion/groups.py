@@ -12,7 +12,8 @@ stage whose result is stored, each compute the buffer again where that pays (`re
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 
 import msgspec
@@ -79,6 +80,8 @@ class _Search:
         #: The groups so far, the last roots first, and those that an operation is in.
         self.groups: list[_Growing] = []
         self._homes: dict[int, list[_Growing]] = {}
+        #: For each buffer the operations that touch it and stand at another's place, which comes first, in order.
+        self._moved_users: dict[PortRef, list[tuple[int, int]]] = {}
 
     def grow(self, root: int) -> None:
         """Find the group whose last operation is `root`, which may be it alone, unless it is in another group."""
@@ -88,7 +91,9 @@ class _Search:
         while (larger := self._with_a_writer(group) or self._with_a_reader(group)) is not None:
             group = larger
         self.groups.append(group)
-        self._homes |= {member: [group] for member in group.members}
+        for member in group.members:
+            self._homes[member] = [group]
+        self._note_places(group, group.members)
 
     def repeat(self) -> None:
         """Put groups of which others read one buffer into each of these, where that pays."""
@@ -110,6 +115,8 @@ class _Search:
                 target.members |= group.members
                 target.reads = (target.reads | group.reads) - {owner}
                 target.inner |= {**group.inner, owner: None}
+                self._note_places(target, group.members)
+            self._note_places(group, group.members, gone=True)
             for member in group.members:
                 self._homes[member] = [home for home in self._homes[member] if home is not group] + targets
             self.groups.remove(group)
@@ -207,14 +214,27 @@ class _Search:
     def _may_move(self, start: int, reads: AbstractSet[PortRef], writes: AbstractSet[PortRef], group: _Growing) -> bool:
         """True when what is done at the place `start` may be done at a group's place, which is before or behind."""
         first, last = sorted((start, group.place))
-        between = (
-            self._operations[user]
-            for touched in reads | writes
-            for user in self._users[touched]
-            if user not in group.members and any(first < place < last for place in self._places(user))
-        )
-        return all(reads.isdisjoint(o.writes) and writes.isdisjoint(o.reads | o.writes) for o in between)
+        if last - first < 2:
+            return True
+        between = {user for touched in reads | writes for user in self._users_between(touched, first, last)}
+        made = (self._operations[user] for user in between - group.members)
+        return all(reads.isdisjoint(o.writes) and writes.isdisjoint(o.reads | o.writes) for o in made)
 
-    def _places(self, index: int) -> list[int]:
-        """Return where an operation stands: its own place, and those of its groups."""
-        return [index, *[home.place for home in self._homes.get(index, ())]]
+    def _users_between(self, owner: PortRef, first: int, last: int) -> Iterator[int]:
+        """Give the operations that touch a buffer and stand between two places, at their own or a group's place."""
+        users, moved = self._users[owner], self._moved_users.get(owner, [])
+        yield from users[bisect_right(users, first) : bisect_left(users, last)]
+        for _, user in moved[bisect_left(moved, (first + 1, -1)) : bisect_left(moved, (last, -1))]:
+            yield user
+
+    def _note_places(self, group: _Growing, members: Iterable[int], *, gone: bool = False) -> None:
+        """Note that operations stand at the place of their group, or no longer do."""
+        for member in members:
+            if member == group.place:
+                continue
+            for owner in self._operations[member].reads | self._operations[member].writes:
+                moved = self._moved_users.setdefault(owner, [])
+                if gone:
+                    moved.remove((group.place, member))
+                else:
+                    insort(moved, (group.place, member))

@@ -12,7 +12,7 @@ from engine.device.cuda import native_nodes
 from engine.device.cuda.errors import check
 from engine.device.cuda.executable import CudaExecutable
 from engine.device.cuda.launch import NativeLaunch
-from engine.device.cuda.module import own_kernel
+from engine.device.cuda.module import CudaKernel, own_kernel
 from engine.device.cuda.native_graph import NativeGraph
 from engine.device.cuda.ownership import DriverObjects, Holds
 from engine.device.nodes import (
@@ -53,10 +53,15 @@ class CudaGraphBackend:
             self._images = origin._images.copy()
             #: For each kernel node, the version of its argument block that the driver copied.
             self._versions = origin._versions.copy()
-        self._launch = NativeLaunch()
+        #: What the driver is given for the nodes of a kernel and a launch, until there is an executable.
+        self._launches: dict[tuple[int, int], NativeLaunch] = {}
+        #: Programmatic edges of nodes that were made, which the driver is told of together: for each graph of the tree,
+        #: the driver's nodes at both ends.
+        self._untold: dict[int, tuple[list[Any], list[Any]]] = {}
 
     def clone(self) -> CudaGraphBackend:
         """Return a clone whose nodes have the same numbers; DeviceError when the driver cannot clone the graph."""
+        self._tell_edges()
         return CudaGraphBackend(self._objects, self._context, self._scratch, self)
 
     def create_condition(self, graph: int, default: int) -> Condition:
@@ -82,21 +87,23 @@ class CudaGraphBackend:
         if graph is None:
             graph = native.graph(record.graph)
         if type(work) is KernelWork:
-            kernel, arguments = own_kernel(work.kernel), work.arguments
-            parameters = self._launch.copy(kernel, work.config, arguments)
+            kernel, parameters = self._launch(work)
             result = driver.cuGraphAddKernelNode(graph, before, len(before), parameters)
             if result[0]:
                 check(result, f"adding kernel {kernel.name} to a graph")
             if early:
-                native_nodes.change_edges(graph, early, [result[1]] * len(early), is_programmatic=True)
+                befores, afters = self._untold.setdefault(record.graph, ([], []))
+                befores += early
+                afters += [result[1]] * len(early)
             self._images.hold(kernel.image)
-            self._versions[node] = arguments.version
+            self._versions[node] = work.arguments.version
             nodes.append([result[1]])
         else:
             nodes.append(self._make_other(work, graph, before))
 
     def unmake(self, first: GraphNode) -> None:
         """Undo `make` for the nodes from `first` on, a child graph or a conditional node with the nodes in it."""
+        self._tell_edges()
         native, nodes = self._native, self._native.nodes
         if len(nodes) > first:  # destroying the first destroys the nodes in it
             for handle in nodes[first] or []:
@@ -108,6 +115,7 @@ class CudaGraphBackend:
 
     def remove(self, works: Mapping[GraphNode, Work]) -> None:
         """Remove a node, with the nodes in it."""
+        self._tell_edges()
         native = self._native
         handles = native.nodes_of(next(iter(works)))
         native.find_in_clones(works)
@@ -119,13 +127,14 @@ class CudaGraphBackend:
 
     def change_order(self, node: GraphNode, gone: Sequence[GraphNode], added: Sequence[GraphNode]) -> None:
         """Let a node no longer wait for the nodes `gone`, and wait for the nodes `added`."""
+        self._tell_edges()
         self._depend(node, gone, remove=True)
         self._depend(node, added, remove=False)
 
     def set_kernel(self, node: GraphNode, old: KernelWork, new: KernelWork) -> None:
         """Give a kernel node another launch."""
-        kernel = own_kernel(new.kernel)
-        parameters = self._launch.copy(kernel, new.config, new.arguments)
+        self._tell_edges()
+        kernel, parameters = self._launch(new)
         (handle,) = self._native.nodes_of(node)
         check(driver.cuGraphKernelNodeSetParams(handle, parameters), f"giving a node of a graph kernel {kernel.name}")
         if _waits(old) != _waits(new):
@@ -139,8 +148,10 @@ class CudaGraphBackend:
 
     def instantiate(self) -> CudaExecutable:
         """Make an executable, which keeps the driver's graph and the modules alive."""
+        self._tell_edges()
         self._refresh()
         self._order_lone_kernels()
+        self._launches.clear()
         handle = check(driver.cuGraphInstantiate(self._native.graph(ROOT), 0), "instantiating a graph")
         return CudaExecutable(self._objects, handle, self._native, tuple(self.tree.nodes), self._images.copy())
 
@@ -149,6 +160,21 @@ class CudaGraphBackend:
         self._native.shared.drop()
         self._images.clear()
 
+    def _launch(self, work: KernelWork) -> tuple[CudaKernel, Any]:
+        """Return a kernel and its launch as the driver reads it, until the next call."""
+        kernel, config = own_kernel(work.kernel), work.config
+        key = id(kernel), id(config)  # which the launch keeps
+        launch = self._launches.get(key)
+        if launch is None:
+            launch = self._launches[key] = NativeLaunch()
+        return kernel, launch.copy(kernel, config, work.arguments)
+
+    def _tell_edges(self) -> None:
+        """Add the programmatic edges of the nodes that were made: one call takes less time than one for each node."""
+        for number, (befores, afters) in self._untold.items():
+            native_nodes.change_edges(self._native.graph(number), befores, afters, is_programmatic=True)
+        self._untold.clear()
+
     def _refresh(self) -> None:
         """Let the driver copy the argument blocks that were written since it last did, for a new executable."""
         records = self.tree.nodes
@@ -156,7 +182,7 @@ class CudaGraphBackend:
             work = records[node].work
             assert isinstance(work, KernelWork)
             if work.arguments.version != version:
-                parameters = self._launch.copy(own_kernel(work.kernel), work.config, work.arguments)
+                _, parameters = self._launch(work)
                 (handle,) = self._native.nodes_of(node)
                 check(driver.cuGraphKernelNodeSetParams(handle, parameters), "giving a node of a graph new arguments")
                 self._versions[node] = work.arguments.version
@@ -238,4 +264,4 @@ class CudaGraphBackend:
 
 def _waits(work: Work) -> bool:
     """Return whether a node is a kernel that waits: between two that do, outside of loops, edges are programmatic."""
-    return type(work) is KernelWork and own_kernel(work.kernel).waits
+    return type(work) is KernelWork and isinstance(work.kernel, CudaKernel) and work.kernel.waits

@@ -282,6 +282,8 @@ class CudaEngine:
                     self.context.value_graph.inputs.post(name, value)
                 case messages.Undone(change):
                     self.updates.apply(change, "undo")
+                case changes.BlockTypesChanged():
+                    self.updates.apply(message, "block file")
                 case change:
                     self.updates.apply(change)
 

@@ -27,6 +27,8 @@ _RECENT, _RECENT_URGENT = 10_000, 30_000
 #: Everything is thawed and collected when the memory blocks in use have grown by this factor since the last time: while
 #: no engine plays, and while one does.
 _ALL, _ALL_PLAYING = 1.5, 2.0
+#: At most so many objects are aged without a look at them before everything is collected.
+_MOST_AGED = 1_000_000
 #: The assumed cost of a collection for each object, until one has been measured.
 _OBJECT_NS = 300.0
 
@@ -51,6 +53,7 @@ class Heap(Protocol):
     def freeze(self) -> None: ...
     def unfreeze(self) -> None: ...
     def get_freeze_count(self) -> int: ...
+    def get_stats(self) -> list[dict[str, int]]: ...
 
 
 class Collector:
@@ -76,6 +79,8 @@ class Collector:
         self._adopted = self._deferrals = 0
         self._was_enabled = self._may_freeze = False
         self._recent = 0
+        #: How often everything had been collected at the last deferral, and how many objects were aged since.
+        self._collected = self._aged = 0
         self._object_ns = _OBJECT_NS
         self._blocks_before = 0
 
@@ -110,7 +115,10 @@ class Collector:
 
     @contextmanager
     def deferred(self) -> Iterator[None]:
-        """Have Python collect nothing meanwhile: for a short time in which many objects are made that stay."""
+        """Have Python collect nothing meanwhile: for a short time in which many objects are made that stay.
+
+        Many of them count as old afterwards, so that the next young collection does not look at all of them.
+        """
         with self._lock:
             self._take_over()
             self._deferrals += 1
@@ -119,6 +127,8 @@ class Collector:
         finally:
             with self._lock:
                 self._deferrals -= 1
+                if not (self._is_held or self._deferrals):
+                    self._age(self._heap.get_count()[0])
                 self._give_back()
 
     def collect(self) -> None:
@@ -164,6 +174,21 @@ class Collector:
             self._set_aside()
             self._blocks_before = self._blocks()
         return True
+
+    def _age(self, made: int) -> None:
+        """Count so many young objects as old, unless many have been aged since everything was collected last.
+
+        Python counts what it ages itself, to know when to collect everything. These it doesn't count, and some may be
+        garbage by now.
+        """
+        collected = self._heap.get_stats()[2]["collections"]
+        if collected != self._collected:
+            self._collected, self._aged = collected, 0
+        if made < _YOUNG_URGENT or self._aged + made > _MOST_AGED or self._heap.get_freeze_count():
+            return
+        self._aged += made
+        self._heap.freeze()
+        self._heap.unfreeze()  # into the oldest generation
 
     def _set_aside(self) -> None:
         self._recent = 0

@@ -98,17 +98,14 @@ class BlockRegistry:
 
     def snapshot(self, connections: Iterable[Connection]) -> PatchSnapshot:
         """Return the nodes as they are to be described, with the connections of buffers and all values."""
-        parameters = self._parameters
+        parameters, copies = self._parameters, self._parameters.snapshot()
         for node_id in self._undescribed:
             placed, successor = self.placed[node_id], self.placed[node_id].successor
             if successor is not None:
                 values, _ = fit(node_id, successor.specs, parameters.said(node_id), self._folder)
                 successor = replace(successor, values=values)
-            values = dict(parameters.values[node_id])
-            self.placed[node_id] = replace(placed, values=values, successor=successor)
-        return PatchSnapshot(
-            tuple(self.placed.values()), tuple(connections), parameters.snapshot(), tuple(self._notices())
-        )
+            self.placed[node_id] = replace(placed, values=copies[node_id], successor=successor)
+        return PatchSnapshot(tuple(self.placed.values()), tuple(connections), copies, tuple(self._notices()))
 
     def adopt(self, nodes: Iterable[PlacedNode]) -> list[str]:
         """Adopt the described nodes of the last snapshot; return those whose newer version has taken over."""

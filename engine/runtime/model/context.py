@@ -127,29 +127,30 @@ class CudaContext:
         self.registry = BlockRegistry(catalogue, self.parameters, folder, self.code)
         self.value_graph = ValueGraph(self.registry.type_of, self.parameters, self.code)
         self.services = DeviceServices(device)
-        #: The connections by the inputs that they feed, and by the nodes at their ends.
+        #: All connections by the inputs that they feed, in the order in which they came.
         self._by_target: dict[PortRef, Connection] = {}
-        self._index = PatchIndex()
-        #: Those that carry buffers, in the order in which they came.
-        self._connections: dict[Connection, None] = {}
+        #: Those at each node; None until the first node is removed.
+        self._index: PatchIndex | None = None
 
     def apply(self, change: Change) -> None:
         """Follow one change of the patch; PatchError, and nothing happens, when it doesn't fit the patch as it is."""
         check_change(change, self.registry.placed, self._by_target)
         if isinstance(change, changes.NodeRemoved):  # its connections leave before it
-            for connection in self._index.touching(change.node.id):
+            for connection in self._touching(change.node.id):
                 self.apply(changes.Disconnected(connection))
-        self._index.follow(change)
+        if self._index is not None:
+            self._index.follow(change)
         match change:
-            case changes.NodeAdded(node):
-                self.registry.register(node)
-                self._block_changed(node.id)
+            case changes.Connected():  # the most frequent come first: a patch is opened by thousands of them
+                connection = change.connection
+                self._by_target[connection.target] = connection
+                self._connect(connection)
+            case changes.NodeAdded():
+                self.registry.register(change.node)
+                self._block_changed(change.node.id)
             case changes.NodeRemoved(node):
                 self.registry.unregister(node.id)
                 self._block_changed(node.id)
-            case changes.Connected(connection):
-                self._by_target[connection.target] = connection
-                self._connect(connection)
             case changes.Disconnected(connection):
                 del self._by_target[connection.target]
                 self._disconnect(connection)
@@ -178,7 +179,7 @@ class CudaContext:
 
     def snapshot(self) -> PatchSnapshot:
         """Return the patch as it is now, for `describe_patch`."""
-        return self.registry.snapshot(self._connections)
+        return self.registry.snapshot(self.connections)
 
     def adopt(self, nodes: Iterable[PlacedNode]) -> None:
         """Adopt the described nodes of the last snapshot: newer versions of blocks may have taken over."""
@@ -195,7 +196,8 @@ class CudaContext:
     @property
     def connections(self) -> Collection[Connection]:
         """The connections that carry buffers, in the order in which they came."""
-        return self._connections.keys()
+        values, every = self.value_graph, self._by_target.values()
+        return [each for each in every if not values.has(each)] if values.connections else every
 
     def take_changed_blocks(self) -> set[str]:
         """Return the nodes whose block came, went or is another since the last call."""
@@ -212,6 +214,14 @@ class CudaContext:
         """Don't wait for blocks' code any more, and run none again; any thread may call it."""
         self.code.close()
         self.services.code.close()
+
+    def _touching(self, node_id: str) -> list[Connection]:
+        """Return the connections at a node. Only whoever removes nodes needs the index, which is made then."""
+        if self._index is None:
+            self._index = PatchIndex()
+            for connection in self._by_target.values():
+                self._index.follow(changes.Connected(connection))
+        return self._index.touching(node_id)
 
     def _set_parameter(self, node_id: str, name: str, value: object) -> None:
         if self.parameters.set(node_id, name, value):
@@ -250,14 +260,12 @@ class CudaContext:
         if self._is_value_connection(connection):
             self.value_graph.connect(connection)
         else:
-            self._connections[connection] = None
             self._connection_changed("connection", connection)
 
     def _disconnect(self, connection: Connection) -> None:
         if self.value_graph.has(connection):
             self.value_graph.disconnect(connection)
         else:
-            del self._connections[connection]
             self._connection_changed("removed connection", connection)
 
     def _connection_changed(self, what: str, connection: Connection) -> None:
@@ -275,11 +283,12 @@ class CudaContext:
 
     def _reroute(self) -> None:
         """Sort connections into those of values and of buffers again, by the present types of their ends."""
-        for connection in (*self._connections, *self.value_graph.connections):
+        for connection in self._by_target.values():
             if self._is_value_connection(connection) is not self.value_graph.has(connection):
                 self._disconnect(connection)
                 self._connect(connection)
 
     def _is_value_connection(self, connection: Connection) -> bool:
-        ends = self.registry.type_of(connection.source.node), self.registry.type_of(connection.target.node)
-        return is_value_connection(connection, *ends)
+        placed = self.registry.placed
+        source, target = placed[connection.source.node], placed[connection.target.node]
+        return is_value_connection(connection, source.block_type, target.block_type)

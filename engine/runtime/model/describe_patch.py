@@ -9,6 +9,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -28,6 +30,8 @@ from engine.diagnostics import Diagnostic, Mend, error, warning
 from engine.patch.changes import Connection, PortRef
 from engine.types.bits import bits
 
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
 
 class PlacedNode(msgspec.Struct, frozen=True, eq=False):
     """A node with its block type, and what its block asks for once that was described.
@@ -42,9 +46,9 @@ class PlacedNode(msgspec.Struct, frozen=True, eq=False):
     block_type: type[Block] | None = None
     #: The ports and parameters of the type when it was looked up: a type that is declared again has others.
     declared: object = None
-    specs: Mapping[str, ParameterSpec] = {}
+    specs: Mapping[str, ParameterSpec] = _NOTHING
     #: The parameter values that the block is to be described with.
-    values: Mapping[str, object] = {}
+    values: Mapping[str, object] = _NOTHING
     block: BlockNode | None = None
     problems: tuple[Diagnostic, ...] = ()
     stale: tuple[Diagnostic, ...] = ()
@@ -117,16 +121,20 @@ def described(nodes: Sequence[PlacedNode], code: BlockCode) -> list[PlacedNode]:
     shared: dict[tuple[object, ...], BlockDescription] = {}
 
     def one(node: PlacedNode) -> PlacedNode:
-        newest, asked = node.successor or node, _asked(node.successor or node)
-        if (told := overdue.get(asked)) is not None:
-            return _succeeded(node, replace(newest, problems=(replace(told, node=node.id),), gave_up=True))
-        found = shared.get(asked) or _description(newest)
-        if isinstance(found, Diagnostic):
-            return _succeeded(node, replace(newest, problems=(found,)))
-        assert newest.block_type is not None
-        if is_ours(newest.block_type) and not found.brings_arrays:
-            shared[asked] = found
-        return replace(newest, block=BlockNode(newest.id, found, newest.region), problems=())
+        newest = node.successor or node
+        asked = _asked(newest)
+        known = shared.get(asked)
+        if known is None:
+            if (told := overdue.get(asked)) is not None:
+                return _succeeded(node, replace(newest, problems=(replace(told, node=node.id),), gave_up=True))
+            found = _description(newest)
+            if isinstance(found, Diagnostic):
+                return _succeeded(node, replace(newest, problems=(found,)))
+            known = found
+            assert newest.block_type is not None
+            if is_ours(newest.block_type) and not known.brings_arrays:
+                shared[asked] = known
+        return replace(newest, block=BlockNode(newest.id, known, newest.region), problems=())
 
     def late(index: int, problem: TookTooLong) -> PlacedNode:
         newest = nodes[index].successor or nodes[index]
@@ -227,9 +235,13 @@ def describe_patch(patch: PatchSnapshot, code: BlockCode) -> PatchDescription:
     A block that can't be described is not in the graph. Its connections are, so that the blocks that depend on it are
     known. Connections at ports that no longer exist are left out.
     """
-    renewed = iter(described([node for node in patch.nodes if node.is_to_be_described], code))
-    nodes = tuple([next(renewed) if node.is_to_be_described else node for node in patch.nodes])
-    succeeded = {new.id: new.values for old, new in zip(patch.nodes, nodes, strict=True) if new.took_over_from(old)}
+    waiting = [index for index, node in enumerate(patch.nodes) if node.is_to_be_described]
+    nodes = list(patch.nodes)
+    succeeded: dict[str, Mapping[str, object]] = {}
+    for index, new in zip(waiting, described([nodes[index] for index in waiting], code), strict=True):
+        if new.took_over_from(nodes[index]):
+            succeeded[new.id] = new.values
+        nodes[index] = new
     graph = GraphDescription(tuple([node.block for node in nodes if node.block is not None]), patch.connections)
     kept, dangling = _without_dangling(graph.by_id, graph.connections)
     if kept != graph.connections:
@@ -239,11 +251,11 @@ def describe_patch(patch: PatchSnapshot, code: BlockCode) -> PatchDescription:
     noted = [
         replace(note, node=node.id)
         for node in nodes
-        if node.block_type is not None and issubclass(node.block_type, AdaptiveBlock)
+        if node.block_type is not None and node.block_type.is_adaptive and issubclass(node.block_type, AdaptiveBlock)
         for note in node.block_type.notes
     ]
     notices = (*stale, *noted, *patch.notices, *dangling)
-    return PatchDescription(nodes, inline(graph), tuple(problems), notices, {**patch.values, **succeeded})
+    return PatchDescription(tuple(nodes), inline(graph), tuple(problems), notices, {**patch.values, **succeeded})
 
 
 def _present(port: PortRef, node: BlockNode | None) -> PortRef:
@@ -264,11 +276,15 @@ def _without_dangling(
     """
     kept, warnings = [], []
     for connection in connections:
-        source, target = nodes.get(connection.source.node), nodes.get(connection.target.node)
+        start, end = connection.source, connection.target
+        source, target = nodes.get(start.node), nodes.get(end.node)
+        if (source is None or start.port in source.description.rules.output_of) and (
+            target is None or end.port in target.description.rules.input_of
+        ):
+            kept.append(connection)
+            continue
+        connection = Connection(_present(start, source), _present(end, target))
         missing = _missing(connection, source, target)
-        if missing is not None:
-            connection = Connection(_present(connection.source, source), _present(connection.target, target))
-            missing = _missing(connection, source, target)
         if missing is None:
             kept.append(connection)
             continue

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from engine.blocktypes.parameters import ParameterSpec, given
 from engine.compiler.executable.compiled_graph import Write, together
@@ -36,8 +37,7 @@ def _range_of(spec: ParameterSpec) -> tuple[type[Any], float, float]:
     return _KINDS[spec.type], low, high
 
 
-@dataclass(slots=True)
-class _Node:
+class _Node(msgspec.Struct, eq=False):
     """What is known of one node's parameters.
 
     `reaches_kernels` is False for value blocks, `is_known` for a node whose type is not in the catalogue.
@@ -47,7 +47,7 @@ class _Node:
     said: dict[str, object]
     reaches_kernels: bool
     is_known: bool
-    driven: set[str] = field(default_factory=set)
+    driven: frozenset[str] = frozenset()
 
 
 class ParameterStore:
@@ -102,7 +102,9 @@ class ParameterStore:
             self._forget_misfits(node_id, known)
         values, misfits = fit(node_id, specs, kept, self._folder)
         self._nodes[node_id] = node = _Node(specs, kept, reaches_kernels, is_known)
-        misfits |= {name: told for name in kept if (told := _homeless(node, node_id, name)) is not None}
+        for name in kept:
+            if name not in specs and (told := _homeless(node, node_id, name)) is not None:
+                misfits[name] = told
         for name, misfit in misfits.items():
             self.misfits[node_id, name] = misfit
         self.values[node_id] = values
@@ -166,7 +168,7 @@ class ParameterStore:
     def drive(self, node_id: str, name: str) -> Write:
         """Let a connection drive a parameter; return what gives the parameter a value that fits it."""
         node, values, place = self._nodes[node_id], self.values[node_id], (node_id, name)
-        node.driven.add(name)
+        node.driven |= {name}
         if not node.reaches_kernels:
             return partial(values.__setitem__, name)
         learned = self._learned_driven
@@ -193,7 +195,7 @@ class ParameterStore:
         if node is None or spec is None or spec.name not in node.driven:
             return  # the node has gone, or its type is another
         name = spec.name
-        node.driven.discard(name)
+        node.driven -= {name}
         values, _ = fit(node_id, {name: node.specs[name]}, node.said, self._folder)
         if not same(self.values[node_id][name], values[name]):
             self._put(node, (node_id, name), values[name])
@@ -310,7 +312,8 @@ def fit(
 
     A default stands in for what is not said or is refused. Paths of files that are read start at `folder()`.
     """
-    values, misfits = {}, {}
+    values: dict[str, Any] = {}
+    misfits: dict[str, Diagnostic] = {}
     for name, spec in specs.items():
         try:
             values[name] = given(spec, said, folder)

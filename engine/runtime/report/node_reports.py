@@ -29,19 +29,27 @@ class Kernels(NamedTuple):
 
 def node_kernels(compiled: CompiledGraph) -> dict[str, Kernels]:
     """Return the kernels of each node of the patch that runs in a graph."""
-    described = compiled.plan.description.by_id
+    described = compiled.plan.description
     numbers = Counter([owner(kernel.node) for kernel in compiled.kernels])
     others: dict[str, dict[str, None]] = {}
     for node, found in compiled.plan.fused_into.items():
         others.setdefault(owner(node), {}).update(dict.fromkeys(map(owner, found)))
-    return {
-        node: Kernels(
-            numbers[node],
-            tuple(other for other in others.get(node, ()) if other != node),
-            tuple(_parts(described[node].description.work)) if node in described else (),
-        )
-        for node in map(owner, compiled.nodes)
-    }
+    known: dict[tuple[int, int], Kernels] = {}  # of what isn't fused; most nodes of a type have the same
+    kernels: dict[str, Kernels] = {}
+    for block in described.nodes:
+        description, node = block.description, owner(block.id)
+        into = tuple(other for other in others.get(node, ()) if other != node)
+        if node != block.id:
+            if node not in described.by_id:
+                kernels[node] = Kernels(numbers[node], into)
+        elif into:
+            kernels[node] = Kernels(numbers[node], into, tuple(_parts(description.work)))
+        else:
+            key = numbers[node], id(description)
+            if key not in known:
+                known[key] = Kernels(numbers[node], (), tuple(_parts(description.work)))
+            kernels[node] = known[key]
+    return kernels
 
 
 def _parts(work: Iterable[tuple[int, Work]]) -> Iterator[tuple[str, int, tuple[str, ...]]]:
@@ -94,12 +102,18 @@ class NodeReports:
         if not changed:
             return
         reports, placed = dict(self.reports), self._context.registry.placed
+        alike: dict[tuple[str, Kernels], NodeReport] = {}  # of nodes that run and of which there is no more to tell
         for node in changed:
             known = reports.get(node)
-            if node in placed:
+            if node not in placed:
+                reports.pop(node, None)
+            elif known is None and node in self._kernels and node not in self._said and node not in self._parts_ns:
+                key = placed[node].type_id, self._kernels[node]
+                if key not in alike:
+                    alike[key] = self._report(node, None)
+                reports[node] = alike[key]
+            else:
                 reports[node] = self._report(node, known.time_ns if known is not None else None)
-            elif known is not None:
-                del reports[node]
         self.reports = reports
 
     def measure(self, times_ns: Mapping[str, int], parts_ns: Mapping[str, Mapping[str, int]]) -> None:
@@ -188,7 +202,7 @@ def _text(item: Diagnostic) -> str:
 def buffer_reports(plan: Plan, memory: Mapping[PortRef, Memory]) -> dict[str, BufferReport]:
     """Return the buffers of all output ports of the patch's nodes, by "node.port"; `memory` is by owner."""
     blocks, allocations = plan.buffers.blocks, plan.buffers.allocations
-    known: dict[tuple[int, int, Lifetime], BufferReport] = {}  # many ports have equal reports
+    known: dict[tuple[int, int, Lifetime], BufferReport] = {}  # many ports have the same
     reports: dict[str, BufferReport] = {}
 
     def add(node: str, port: str, block: BlockBuffers, name: str) -> None:

@@ -114,15 +114,22 @@ class Updater:
 
     def apply(self, change: Change, source: UpdateSource = "edit") -> None:
         """Follow a change of the patch, now or when the present job is done."""
-        if isinstance(change, BlockTypesChanged):
-            source = "block file"
-        if self.preparing and not (self.context.is_light(change) and self._waiting.isdisjoint(nodes_of(change))):
+        if self._worker.is_busy and not (self.context.is_light(change) and self._waiting.isdisjoint(nodes_of(change))):
             self._deferred.append((change, source))
             self._waiting.update(nodes_of(change))
             return
-        self._follow(change, source)
+        context = self.context
+        context.dirty.source = source
+        if isinstance(change, BlockTypesChanged) and any(item.mend is Mend.TRUST for item in self.found.blocks):
+            context.dirty.mark_structure("another folder of blocks")  # kernels in it may run now
+        try:
+            context.apply(change)
+        except PatchError as problem:
+            self._tell(not_applied(change, problem))
+        finally:
+            context.dirty.source = "edit"
         if not isinstance(change, ParameterChanged):
-            self.context.parameters.forget_learned()
+            context.parameters.forget_learned()
 
     def run(self, frame: int, *, wait: bool) -> UpdateLevel:
         """Bring the graph up to date, completely with `wait`, else as far as possible without waiting for a job.
@@ -174,17 +181,6 @@ class Updater:
             if self.preparing:
                 with suppress(Cancelled):
                     self._worker.retire(self._worker.take().finish()[1], wait=False)
-
-    def _follow(self, change: Change, source: UpdateSource) -> None:
-        self.context.dirty.source = source
-        if isinstance(change, BlockTypesChanged) and any(item.mend is Mend.TRUST for item in self.found.blocks):
-            self.context.dirty.mark_structure("another folder of blocks")  # kernels in it may run now
-        try:
-            self.context.apply(change)
-        except PatchError as problem:
-            self._tell(not_applied(change, problem))
-        finally:
-            self.context.dirty.source = "edit"
 
     def _begin(self, wait: bool) -> None:
         """Begin the job that the patch asks for, if any: structure first, then code."""
@@ -257,7 +253,7 @@ class Updater:
         self._worker.retire(retired, wait=wait)
         self._waiting.clear()
         while self._deferred:
-            self._follow(*self._deferred.popleft())
+            self.apply(*self._deferred.popleft())
         return level
 
     def _find_refused(self) -> None:

@@ -35,6 +35,9 @@ class FakeHeap:
     def get_freeze_count(self) -> int:
         return self.frozen
 
+    def get_stats(self) -> list[dict[str, int]]:
+        return [{"collections": self.calls.count(f"collect {generation}")} for generation in range(3)]
+
     def freeze(self) -> None:
         self.frozen += self.young + self.survivors + 1
         self.young = self.survivors = 0
@@ -267,6 +270,30 @@ def test_deferring_leaves_everything_as_it_was(heap: FakeHeap, collector: Collec
         assert not heap.enabled
     assert heap.enabled
     assert (heap.young, heap.frozen, heap.collected()) == (100, 0, [])
+
+
+def test_what_was_made_while_deferring_counts_as_old(heap: FakeHeap, collector: Collector) -> None:
+    """No young collection looks at it; after too much of that, Python's own has to see what is garbage."""
+    with collector.deferred():
+        heap.young = 300_000
+    assert (heap.young, heap.frozen) == (0, 0)
+    for made in (300_000, 300_000, 300_000):
+        with collector.deferred():
+            heap.young = made
+    assert (heap.young, heap.frozen) == (300_000, 0), "the fourth would be more than a million"
+    heap.collect(2)
+    with collector.deferred():
+        heap.young = 300_000
+    assert (heap.young, heap.enabled) == (0, True)
+
+
+def test_nothing_is_aged_where_somebody_else_froze_objects(heap: FakeHeap, collector: Collector) -> None:
+    """What is frozen stays frozen, since thawing would reach all of it."""
+    heap.freeze()
+    frozen = heap.frozen
+    with collector.deferred():
+        heap.young = 300_000
+    assert (heap.young, heap.frozen) == (300_000, frozen)
 
 
 def test_an_engine_may_start_and_stop_while_another_defers(heap: FakeHeap, collector: Collector) -> None:

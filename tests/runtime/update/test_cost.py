@@ -28,7 +28,7 @@ from engine.patch.changes import (
     PortRef,
 )
 from engine.protocol.messages import KernelFilesChanged, SetFusing, SetProfiling
-from tests.benchmarks.bench_frame import chain
+from tests.benchmarks.first_frame import chain
 from tests.fuzzing import many
 from tests.runtime.conftest import SCALE, Kernels
 from tests.runtime.update.test_edits import Editor
