@@ -6,7 +6,7 @@ leaves the time of every span. The difference is what measuring costs, and says 
 
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from engine.compiler.operations import FusedEntry, RegionEntry
 from engine.compiler.plan import Plan
 from engine.device.device import Device
 from engine.device.protocol import Event, GraphNode, Stream
+from engine.diagnostics import Diagnostic
 from engine.patch.regions import branch_of
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import BufferStatistics, KernelFacts, Profile, SpanProfile
@@ -48,9 +49,16 @@ class _Sample:
 class Profiler:
     """Launches graphs for the engine's thread; `level` says how much is measured."""
 
-    def __init__(self, device: Device, uniforms: FrameUniforms, level: ProfilingLevel) -> None:
+    def __init__(
+        self,
+        device: Device,
+        uniforms: FrameUniforms,
+        level: ProfilingLevel,
+        tell: Callable[[Diagnostic | None], None],
+    ) -> None:
+        """`tell` is called with what keeps something from being measured, and with None when it no longer does."""
         self.level = level
-        self._uniforms = uniforms
+        self._uniforms, self._tell = uniforms, tell
         self.sampler = Sampler()
         #: The time of a launch without measuring spans, and with it.
         self.launch_ns, self.measured_ns = Average(), Average()
@@ -58,7 +66,7 @@ class Profiler:
         self.operations: Mapping[GraphNode, int] | None = None
         #: When the copy was launched last, on the clock of `time.perf_counter_ns`.
         self.launched_ns = 0
-        self._graph = InstrumentedGraph(device, uniforms)
+        self._graph = InstrumentedGraph(device, uniforms, tell)
         self._free = [_Sample(device.create_event(), device.create_event()) for _ in range(MOST_IN_FLIGHT)]
         self._waiting: deque[_Sample] = deque()
         self._plan: Plan | None = None
@@ -92,6 +100,7 @@ class Profiler:
             self.level = level
             self.graph_changed()
             self._begin_again()
+            self._tell(None)
 
     def graph_changed(self) -> None:
         """Follow a change of the running graph above HOT: nothing that was under way counts."""
