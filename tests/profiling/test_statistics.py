@@ -48,6 +48,10 @@ def test_a_history_has_statistics_of_each_column(rows: list[tuple[int, int, int]
     np.testing.assert_allclose(history.means(2), kept[-2:].mean(axis=0))
     wanted = [percentile(column, 0.9) for column in kept.T.tolist()]
     assert history.percentiles(0.9).tolist() == wanted
+    groups = [(0, 2), (1,), (2, 1, 0)]
+    wanted = [percentile(kept[:, group].sum(axis=1).tolist(), 0.9) for group in groups]
+    assert history.percentiles_of_sums(groups, 0.9).tolist() == wanted
+    assert history.percentiles_of_sums([], 0.9).tolist() == []
 
 
 @given(st.lists(st.integers(0, 10**7), min_size=2, max_size=30), st.sampled_from((0.01, 0.05, 0.5)))

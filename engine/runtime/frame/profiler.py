@@ -27,6 +27,7 @@ from engine.diagnostics import Diagnostic
 from engine.patch.regions import branch_of
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import BufferStatistics, KernelFacts, Profile, SpanProfile
+from engine.profiling.rows import rows
 from engine.profiling.sampling import Sampler
 from engine.profiling.statistics import Average, History
 from engine.runtime.frame.instrumented_graph import InstrumentedGraph
@@ -77,8 +78,9 @@ class Profiler:
         self._told: dict[int, tuple[str, tuple[str, ...]]] = {}
         #: For each span those that end before it; None until somebody looks.
         self._after: list[tuple[int, ...]] | None = None
-        #: For each span what it declares to read and to write.
+        #: For each span what it declares to read and to write; and the spans of each row that has several, by its key.
         self._moved: list[int] = []
+        self._sums: dict[str, tuple[int, ...]] = {}
         #: The graph that was measured last, until it changes; and what is known of its kernels, by operation.
         self._measured: CompiledGraph | None = None
         self._launch_facts, self._kernels = LaunchFacts(), dict[int, KernelFacts]()
@@ -176,11 +178,13 @@ class Profiler:
 
     def profile(self) -> Profile:
         """Return what the last measured frame cost."""
-        found = []
+        found: list[SpanProfile] = []
+        sums_p99_ns: dict[str, int] = {}
         plan = self._plan
         if plan is not None and not self._history.is_empty:
             rounded = np.rint((self._history.means(), self._history.percentiles(0.99))).astype(np.int64)
             means, high = rounded.tolist()
+            is_first = self._after is None
             if self._after is None:
                 self._after, self._moved = spans_before(plan, self._spans), moved_bytes(plan, self._spans)
             single = self.level >= ProfilingLevel.PER_KERNEL
@@ -197,6 +201,10 @@ class Profiler:
                 times = first_ns, last_ns, busy_ns, turns, mean_ns, p99_ns
                 parts = is_region, branch, after, moved, self._kernels.get(index)
                 found.append(SpanProfile(span.node, called, region, index, *times, *parts))
+            if is_first:
+                self._sums = {row.key: row.spans for row in rows(found) if len(row.spans) > 1}
+            high_sums = self._history.percentiles_of_sums(tuple(self._sums.values()), 0.99)
+            sums_p99_ns = dict(zip(self._sums, np.rint(high_sums).astype(np.int64).tolist(), strict=True))
         return Profile(
             self.frame,
             self.level,
@@ -206,6 +214,7 @@ class Profiler:
             self._every_ns,
             tuple(found),
             self._told_buffers(),
+            sums_p99_ns,
         )
 
     def close(self) -> None:
