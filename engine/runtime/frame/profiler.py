@@ -289,6 +289,7 @@ class Profiler:
         self._history, self._last = History(len(self._spans)), np.zeros(len(self._spans), SPAN_TIME)
         self._surveyed = (), np.zeros(0)
         self._cost_ns = self._every_ns = 0
+        self.frame = -1
 
 
 def _counted(plan: Plan, index: int) -> str | None:

@@ -46,14 +46,13 @@ class Reporter:
 
         Numbers that change all the time are renewed at an interval that people can read, or `now`.
         """
-        updates = self._updates
+        updates, profiler = self._updates, self._profiler
+        is_other = profiler.level is not self.statistics.profiling  # which `_follow` renews
         if level > _HOT:
             self._counted = self._told = None
         changed = self._context.changed_blocks or updates.preparing != self._was_preparing
         if updates.found.diagnostics is not self._told or changed:
             self._follow()
-        profiler = self._profiler
-        is_other = profiler.level is not self.statistics.profiling
         is_due = now or time_ns - self._renewed_ns >= REPORT_INTERVAL_NS
         if is_other or (profiler.level and is_due):
             self._renewed_ns = time_ns
@@ -114,12 +113,13 @@ class Reporter:
 
     def take_profile(self) -> Profile | None:
         """Return the profile of a frame that was measured since the last call, if somebody looks and it is time."""
-        if not self._watches_profile or self._profiler.frame == self._profiled_frame:
+        frame = self._profiler.frame
+        if not self._watches_profile or frame in (-1, self._profiled_frame):
             return None
         now_ns = time.perf_counter_ns()
         if now_ns - self._profiled_ns < REPORT_INTERVAL_NS:
             return None
-        self._profiled_ns, self._profiled_frame = now_ns, self._profiler.frame
+        self._profiled_ns, self._profiled_frame = now_ns, frame
         return self._profiler.profile()
 
     def last_report(self, frame: int, why: Diagnostic) -> FrameReport:
