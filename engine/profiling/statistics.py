@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Iterable, Sequence
 from itertools import chain
+from statistics import median_low
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,11 @@ class Average:
     def mean(self) -> int | None:
         """The mean, rounded; None before the first value."""
         return round(sum(self._values) / len(self._values)) if self._values else None
+
+    @property
+    def median(self) -> int | None:
+        """The lower median, which a single slow one doesn't move; None before the first value."""
+        return median_low(self._values) if self._values else None
 
 
 def percentile(values: Iterable[float], fraction: float) -> float:

@@ -23,9 +23,11 @@ _SETTLED_NS = 100_000_000
 
 
 class _Built(NamedTuple):
-    """The copies of a graph, and why they don't look into buffers although they should."""
+    """The copies of a graph, what they cost, and why they don't look into buffers although they should."""
 
     copies: list[Instrumented]
+    #: The time that building them took on their thread, which the engine's thread may have waited for.
+    time_ns: int
     problem: KernelError | None = None
 
 
@@ -44,6 +46,8 @@ class InstrumentedGraph:
         self._building: Future[_Built] | None = None
         self._changed_ns = 0
         self._is_refused = False
+        #: What copies have cost since `take_cost` was called last.
+        self._cost_ns = 0
 
     def copy_of(
         self, compiled: CompiledGraph, level: ProfilingLevel, now_ns: int, *, wait: bool
@@ -56,6 +60,11 @@ class InstrumentedGraph:
             if self._building is not None and (wait or self._building.done()):
                 self._take(self._building)
         return self._copies[compiled.phase] if self._copies else None
+
+    def take_cost(self) -> int:
+        """Return how long copies were built since the last call, in nanoseconds of their thread's time."""
+        taken_ns, self._cost_ns = self._cost_ns, 0
+        return taken_ns
 
     def forget(self) -> None:
         """Drop the copies, since the graph has changed."""
@@ -78,6 +87,7 @@ class InstrumentedGraph:
     def _build(
         self, plan: Plan, variants: tuple[Variant, ...], status: PinnedArray | None, level: ProfilingLevel
     ) -> _Built:
+        begun_ns = time.thread_time_ns()
         device, survey, problem = self._device, None, None
         device.activate()
         if self._clock is None:
@@ -94,18 +104,19 @@ class InstrumentedGraph:
         except BaseException:
             _destroy(copies, device)
             raise
-        return _Built(copies, problem)
+        return _Built(copies, time.thread_time_ns() - begun_ns, problem)
 
     def _take(self, building: Future[_Built]) -> None:
         self._building = None
         try:
-            self._copies, problem = building.result()
+            self._copies, cost_ns, problem = building.result()
         except WarploomError as why:  # too little memory, say: the graph itself runs on
             self._is_refused = True
             _log.warning("the graph can't be measured block by block", exc_info=True)
             text = f"the copy of the graph that measures blocks must be built, got: {why}"
             self._tell(warning(text, remedy="free memory, or measure the whole frame only", source=Source.ENGINE))
         else:
+            self._cost_ns += cost_ns
             self._tell(_no_surveys(problem) if problem is not None else None)
 
 

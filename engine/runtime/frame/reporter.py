@@ -33,6 +33,7 @@ class Reporter:
         self._watches_profile = False
         self._profiled_frame = -1
         self._profiled_ns = 0
+        self._samples = -1  # those whose times the reports of nodes have
         self._renewed_ns = self._valued_ns = 0
         self._told: tuple[Diagnostic, ...] | None = None  # the diagnostics in `_nodes` and `statistics`
         self._was_preparing = False
@@ -55,9 +56,12 @@ class Reporter:
             self._follow()
         is_due = now or time_ns - self._renewed_ns >= REPORT_INTERVAL_NS
         if is_other or (profiler.level and is_due):
-            self._renewed_ns = time_ns
-            self._nodes.measure(profiler.node_times(), profiler.part_times())
+            begun_ns, self._renewed_ns = time.perf_counter_ns(), time_ns
+            if is_other or profiler.samples != self._samples:
+                self._samples = profiler.samples
+                self._nodes.measure(profiler.node_times(), profiler.part_times())
             self._count()
+            profiler.spend_since(begun_ns)
         if not self._context.value_graph.is_empty:
             if now or time_ns - self._valued_ns >= REPORT_INTERVAL_NS:
                 self._valued_ns, self._values = time_ns, self._context.value_graph.snapshot()
@@ -113,14 +117,18 @@ class Reporter:
 
     def take_profile(self) -> Profile | None:
         """Return the profile of a frame that was measured since the last call, if somebody looks and it is time."""
+        if not self._watches_profile:
+            return None
         frame = self._profiler.frame
-        if not self._watches_profile or frame in (-1, self._profiled_frame):
+        if frame in (-1, self._profiled_frame):
             return None
         now_ns = time.perf_counter_ns()
         if now_ns - self._profiled_ns < REPORT_INTERVAL_NS:
             return None
         self._profiled_ns, self._profiled_frame = now_ns, frame
-        return self._profiler.profile()
+        profile = self._profiler.profile()
+        self._profiler.spend_since(now_ns)
+        return profile
 
     def last_report(self, frame: int, why: Diagnostic) -> FrameReport:
         """Return the report of an engine that has stopped, without using the device."""

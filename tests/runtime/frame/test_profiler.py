@@ -1,6 +1,10 @@
 """What is measured at each level, how often, and that nothing stale is shown."""
 
+import pkgutil
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -98,6 +102,60 @@ def test_no_times_are_told_after_a_level_is_left(device: Device) -> None:
         assert engine.core.profiler.profile().frame == -1
         assert engine.take_profile().frame == 0  # of the frame before
         assert engine.take_profile() is None
+
+
+def burning(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a call that takes 20 ms more of its thread's time."""
+
+    def burn(*args: Any, **kwargs: Any) -> Any:
+        end_ns = time.thread_time_ns() + 20_000_000
+        while time.thread_time_ns() < end_ns:
+            pass
+        return call(*args, **kwargs)
+
+    return burn
+
+
+@pytest.mark.parametrize(
+    ("place", "calls"),
+    [
+        ("engine.runtime.frame.profiler.Profiler.node_times", 2),
+        ("engine.runtime.frame.profiler.Profiler.profile", 1),
+        ("engine.runtime.frame.instrumented_graph.Instrumented", 1),
+        ("engine.compiler.executable.instrument.Instrumented.launch", 1),
+        ("engine.compiler.executable.instrument.Instrumented.read", 1),
+    ],
+)
+def test_whatever_measuring_takes_is_paid_for(
+    device: Device, monkeypatch: pytest.MonkeyPatch, place: str, calls: int
+) -> None:
+    """Reports of times, profiles, building the copy, launching and reading it: each delays the next sample."""
+    monkeypatch.setattr(place, burning(pkgutil.resolve_name(place)))
+    spent = []
+    with Engine(nested(), device, profiling=PER_BLOCK) as engine:
+        spend = engine.core.profiler.sampler.spend
+        engine.core.profiler.sampler.spend = lambda now_ns, cost_ns: (spent.append(cost_ns), spend(now_ns, cost_ns))
+        engine.post(ObserveProfile(True))
+        engine.step()
+        engine.step()
+    assert sum(spent) >= calls * 20_000_000
+
+
+def test_frames_by_hand_are_measured_at_once_after_a_change_whatever_was_spent(device: Device) -> None:
+    """Others wait until it is paid for, but for no more than two seconds."""
+    patch = nested()
+    with Engine(patch, device, profiling=PER_BLOCK) as engine:
+        profiler = engine.core.profiler
+        engine.step()
+        profiler.sampler.spend(time.perf_counter_ns(), 10**12)
+        engine.step()
+        assert profiler.frame == 0
+        patch.add("buffer.constant")
+        frame = engine.step().frame
+        assert profiler.frame == frame
+        engine.step()
+        assert profiler.frame == frame
+        assert profiler.sampler.due_ns > time.perf_counter_ns()
 
 
 def test_profiles_are_told_while_somebody_looks(device: Device) -> None:
