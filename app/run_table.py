@@ -31,7 +31,7 @@ def print_result(result: RunResult, last: FrameReport, budget_ns: int) -> None:
     for column in table.columns[3:]:
         column.justify = "right"
     found = rows(spans)
-    for row, times in zip(found, row_times(found, spans), strict=True):
+    for row, times in zip(found, row_times(found, profile) if profile is not None else (), strict=True):
         table.add_row(*_cells(row, times, last.nodes))
     shown = {row.node for row in found}
     for node_id, node in sorted(last.nodes.items()):
@@ -53,7 +53,7 @@ def _cells(row: Row, times: RowTimes, nodes: Mapping[str, NodeReport]) -> Iterat
     yield str(node.state) if node is not None else ""
     yield format_time(times.busy_ns) if times.turns else "-"
     yield format_time(times.mean_ns)
-    yield format_time(times.p99_ns) if times.p99_ns is not None else ""
+    yield format_time(times.p99_ns)
     yield f"{times.turns:,}"
     yield f"{times.share:.1%}"
     yield _kernels_text(node) if node is not None else ""

@@ -21,7 +21,7 @@ class Column(Enum):
     NAME = ("Block", "Regions and composites hold blocks; blocks hold kernels, fills and copies")
     NOW = ("Now", "Time in the last measured frame, all turns together")
     MEAN = ("Mean", "Mean over the frames that were measured lately")
-    P99 = ("p99", "99 of 100 measured frames took no longer; empty for sums of parts, which don't tell it")
+    P99 = ("p99", "99 of 100 measured frames took no longer")
     TURNS = ("Turns", "How often it ran in the last measured frame; in a loop more than once")
     SHARE = ("Share", "Share of the mean time of all rows at the top; parallel work counts in full")
 
@@ -51,15 +51,15 @@ class ProfileTable:
         """True when spans have the rows that are shown, so that only times change."""
         return _mark(spans) == self._mark
 
-    def show(self, spans: Sequence[SpanProfile]) -> None:
+    def show(self, profile: Profile) -> None:
         """Take the rows and times of another frame."""
-        mark = _mark(spans)
+        spans, mark = profile.spans, _mark(profile.spans)
         if mark != self._mark:
             self._mark, self.rows = mark, rows(spans)
             self.children = {number: [] for number in range(-1, len(self.rows))}
             for number, row in enumerate(self.rows):
                 self.children[row.parent].append(number)
-        self.times = row_times(self.rows, spans)
+        self.times = row_times(self.rows, profile)
 
     def node(self, number: int) -> str:
         """Return the node of the patch that a row belongs to; "" for the graph's own work."""
@@ -94,7 +94,7 @@ class ProfileTable:
             case Column.MEAN:
                 return format_time(times.mean_ns)
             case Column.P99:
-                return format_time(times.p99_ns) if times.p99_ns is not None else ""
+                return format_time(times.p99_ns)
             case Column.TURNS:
                 return f"{times.turns:,}" if times.turns else NOTHING
             case Column.SHARE:
@@ -111,8 +111,9 @@ class ProfileTable:
             lines.append(f"From {format_time(times.first_ns)} to {format_time(times.last_ns)} of the measured frame")
         else:
             lines.append("Did not run in the last measured frame")
-        p99 = f", p99 {format_time(times.p99_ns)}" if times.p99_ns is not None else ""
-        lines.append(f"Lately {format_time(times.mean_ns)}{p99}, {percent(times.share)} of all work")
+        lines.append(
+            f"Lately {format_time(times.mean_ns)}, p99 {format_time(times.p99_ns)}, {percent(times.share)} of all work"
+        )
         return "\n".join(lines)
 
     def order(self, column: Column, *, descending: bool) -> dict[int, list[int]]:
@@ -124,7 +125,7 @@ class ProfileTable:
             case Column.NOW:
                 keys = [times.busy_ns for times in self.times]
             case Column.P99:
-                keys = [-1 if times.p99_ns is None else times.p99_ns for times in self.times]
+                keys = [times.p99_ns for times in self.times]
             case Column.TURNS:
                 keys = [times.turns for times in self.times]
             case Column.MEAN | Column.SHARE:

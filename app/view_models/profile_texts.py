@@ -90,7 +90,9 @@ def _now(node_id: str, counted: Sequence[SpanProfile], profile: Profile) -> str:
     wall_ns = _covered_ns(counted)
     if turns == 1 and wall_ns < 0.95 * busy_ns:
         figures.append(f"of which parts overlap and end after {format_time(wall_ns)}")
-    if len(counted) == 1 and counted[0].operation < 0:  # the line of its kernel tells it else
+    if node_id in profile.sums_p99_ns:
+        figures.append(f"p99 {format_time(profile.sums_p99_ns[node_id])}")
+    elif len(counted) == 1 and counted[0].operation < 0:  # the line of its kernel tells it else
         figures.append(f"p99 {format_time(counted[0].p99_ns)}")
     return ", ".join(figures)
 

@@ -30,7 +30,7 @@ def profile_object(profile: Profile) -> dict[str, Any]:
     path, found = critical_path(spans, lately=True), rows(spans)
     on_path, now = set(path.spans), critical_path(spans)
     told = []
-    for row, times in zip(found, row_times(found, spans), strict=True):
+    for row, times in zip(found, row_times(found, profile), strict=True):
         place = {
             "key": row.key,
             "kind": str(row.kind),

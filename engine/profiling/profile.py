@@ -84,7 +84,8 @@ class Profile(msgspec.Struct, frozen=True, tag=True):
 
     `launch_ns` is how long a launch of the graph takes without measuring, `measured_ns` with it, both means of the last
     samples. `cost_ns` is what one sample takes, on the device and off it; `every_ns` the time between two samples.
-    `buffers` tells at deep levels what buffers held, by "node.port".
+    `buffers` tells at deep levels what buffers held, by "node.port". `sums_p99_ns` has the p99 of what several spans
+    take together, by the key of their row (`engine.profiling.rows`): the percentile of the sums, not a sum of them.
     """
 
     frame: int
@@ -95,6 +96,7 @@ class Profile(msgspec.Struct, frozen=True, tag=True):
     every_ns: int
     spans: tuple[SpanProfile, ...] = ()
     buffers: dict[str, BufferStatistics] = {}
+    sums_p99_ns: dict[str, int] = {}
 
     @property
     def overhead(self) -> float | None:

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 import msgspec
 
-from engine.profiling.profile import SpanProfile
+from engine.profiling.profile import Profile, SpanProfile
 
 
 class RowKind(StrEnum):
@@ -43,9 +43,8 @@ class Row(msgspec.Struct, frozen=True):
 class RowTimes(msgspec.Struct, frozen=True):
     """The times of a row, in nanoseconds, with the meaning that they have in `SpanProfile`.
 
-    `turns` are those of the span that has most. `p99_ns` is None where several spans ran, whose percentiles tell
-    nothing of that of their sum. `share` is the part of the mean time of all rows at the top, from 0 to 1: it counts
-    work that runs side by side in full.
+    `turns` are those of the span that has most. `p99_ns` is that of the sum, where a row has several spans. `share` is
+    the part of the mean time of all rows at the top, from 0 to 1: it counts work that runs side by side in full.
     """
 
     first_ns: int
@@ -53,7 +52,7 @@ class RowTimes(msgspec.Struct, frozen=True):
     busy_ns: int
     turns: int
     mean_ns: int
-    p99_ns: int | None
+    p99_ns: int
     share: float
 
 
@@ -148,14 +147,14 @@ def _listed(top: _Draft) -> list[Row]:
     return found
 
 
-def row_times(found: Sequence[Row], spans: Sequence[SpanProfile]) -> list[RowTimes]:
-    """Return the times of each row of `rows`, from spans of any frame of the same graph and level."""
+def row_times(found: Sequence[Row], profile: Profile) -> list[RowTimes]:
+    """Return the times of each row of `rows`, from a profile of the same graph and level."""
+    spans, sums = profile.spans, profile.sums_p99_ns
     all_ns = sum(spans[number].mean_ns for row in found if row.parent < 0 for number in row.spans) or 1
     times = []
     for row in found:
         own = [spans[number] for number in row.spans]
         ran = [span for span in own if span.turns]
-        told = [span.p99_ns for span in own if span.p99_ns]
         mean_ns = sum(span.mean_ns for span in own)
         times.append(
             RowTimes(
@@ -164,7 +163,7 @@ def row_times(found: Sequence[Row], spans: Sequence[SpanProfile]) -> list[RowTim
                 busy_ns=sum(span.busy_ns for span in ran),
                 turns=max((span.turns for span in ran), default=0),
                 mean_ns=mean_ns,
-                p99_ns=sum(told) if len(told) < 2 else None,
+                p99_ns=own[0].p99_ns if len(own) == 1 else sums.get(row.key, 0),
                 share=mean_ns / all_ns,
             )
         )

@@ -1,7 +1,9 @@
 """Running statistics of times that are measured again and again."""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from statistics import median_low
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,11 @@ class Average:
     def mean(self) -> int | None:
         """The mean, rounded; None before the first value."""
         return round(sum(self._values) / len(self._values)) if self._values else None
+
+    @property
+    def median(self) -> int | None:
+        """The lower median, which a single slow one doesn't move; None before the first value."""
+        return median_low(self._values) if self._values else None
 
 
 def percentile(values: Iterable[float], fraction: float) -> float:
@@ -58,5 +65,17 @@ class History:
 
     def percentiles(self, fraction: float) -> np.ndarray[Any, Any]:
         """Return the percentile of each column over all rows; zeros before the first row."""
-        rows = self._rows[: max(self._count, 1)]
-        return np.quantile(rows, fraction, axis=0, method="inverted_cdf")
+        return _percentiles(self._rows[: max(self._count, 1)], fraction)
+
+    def percentiles_of_sums(self, groups: Sequence[Sequence[int]], fraction: float) -> np.ndarray[Any, Any]:
+        """Return for each group of columns, none of them empty, the percentile of its sum over all rows."""
+        if not groups:
+            return np.zeros(0)
+        begins = np.cumsum([0, *map(len, groups[:-1])])
+        members = np.fromiter(chain.from_iterable(groups), np.intp)
+        return _percentiles(np.add.reduceat(self._rows[: max(self._count, 1), members], begins, axis=1), fraction)
+
+
+def _percentiles(rows: np.ndarray[Any, Any], fraction: float) -> np.ndarray[Any, Any]:
+    found: np.ndarray[Any, Any] = np.quantile(rows, fraction, axis=0, method="inverted_cdf")
+    return found

@@ -1,15 +1,23 @@
 """What measuring costs: the mean frame at each level, against frames that are not measured, in turns.
 
+The first row is an engine without a profiler. Engines that wait for their turn earn no samples meanwhile.
+
 python -m tests.benchmarks.bench_profiling --device host|cuda:0
 """
 
 import argparse
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from statistics import median
+from typing import Any
 
 from engine import Engine, ProfilingLevel, open_device
+from engine.compiler.executable.compiled_graph import CompiledGraph
+from engine.compiler.frame import FrameUniforms
 from engine.device.device import Device
+from engine.device.protocol import GraphNode, Stream
+from engine.profiling.statistics import Average
 from tests.benchmarks.first_frame import chain
 
 #: How long the frames of one level run at a time, and how often.
@@ -17,31 +25,80 @@ SLICE_S, ROUNDS = 0.15, 8
 LEVELS = (ProfilingLevel.NONE, ProfilingLevel.SUMMARY, ProfilingLevel.PER_BLOCK, ProfilingLevel.PER_KERNEL)
 
 
-def mean_frame_us(engine: Engine, seconds: float) -> float:
-    """Return the mean time of a frame, over frames that run for so long."""
-    frame, frames, begin = engine.core.frame, 0, time.perf_counter()
-    while time.perf_counter() - begin < seconds:
-        for _ in range(20):
-            frame(free_running=True)
-        frames += 20
-    return (time.perf_counter() - begin) / frames * 1e6
+class NoProfiler:
+    """Stands where the profiler is, and only launches."""
+
+    level = ProfilingLevel.NONE
+    operations: Mapping[GraphNode, int] | None = None
+
+    def __init__(self, uniforms: FrameUniforms) -> None:
+        self._uniforms = uniforms
+        self.launch_ns = self.measured_ns = Average()
+
+    def launch(self, compiled: CompiledGraph, stream: Stream, frame: int, begun_ns: int, **how: Any) -> None:
+        """Launch the graph."""
+        compiled.launch(stream, advance=how["advance"], uniforms=self._uniforms.current)
+
+    def graph_changed(self) -> None:
+        """Do nothing."""
+
+    def cost_since(self, time_ns: int) -> int:
+        """Return 0."""
+        return 0
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+def without_profiler(device: Device, length: int) -> Engine:
+    """Return an engine whose frames know no profiler."""
+    engine: Any = Engine(chain(length), device, profiling=ProfilingLevel.NONE)
+    core = engine.core
+    core.profiler.close()
+    core.profiler = core.recorder._profiler = core._reporter._profiler = NoProfiler(core.context.services.uniforms)
+    return engine
+
+
+class Turns:
+    """An engine whose frames run from time to time."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        engine.core.running = True
+        engine.step()
+        assert engine.core.updates.compiled is not None
+        engine.core.updates.compiled.is_still = False  # so that each frame is launched
+        self._ended_ns = time.perf_counter_ns()
+
+    def mean_frame_us(self, seconds: float) -> float:
+        """Return the mean time of a frame, over frames that run for so long."""
+        profiler: Any = self.engine.core.profiler
+        if profiler.level:
+            profiler.sampler.due_ns += time.perf_counter_ns() - self._ended_ns
+        frame, frames, begin = self.engine.core.frame, 0, time.perf_counter()
+        while time.perf_counter() - begin < seconds:
+            for _ in range(20):
+                frame(free_running=True)
+            frames += 20
+        mean_us = (time.perf_counter() - begin) / frames * 1e6
+        self._ended_ns = time.perf_counter_ns()
+        return mean_us
 
 
 def bench(device: Device, length: int) -> None:
     """Print the mean frame of a chain at each level, and its ratio to that without measuring."""
     with ExitStack() as opened:
-        engines = [opened.enter_context(Engine(chain(length), device, profiling=level)) for level in LEVELS]
-        for engine in engines:
-            engine.core.running = True
-            engine.step()
-            assert engine.core.updates.compiled is not None
-            engine.core.updates.compiled.is_still = False  # so that each frame is launched
-            mean_frame_us(engine, 2 * SLICE_S)
-        rounds = [[mean_frame_us(engine, SLICE_S) for engine in engines] for _ in range(ROUNDS)]
-        told = []
-        for level, engine, column in zip(LEVELS, engines, zip(*rounds, strict=True), strict=True):
-            ratio = median(time_us / row[0] for time_us, row in zip(column, rounds, strict=True))
-            profile = engine.core.profiler.profile()
+        bare = Turns(opened.enter_context(without_profiler(device, length)))
+        rows = [Turns(opened.enter_context(Engine(chain(length), device, profiling=level))) for level in LEVELS]
+        for row in (bare, *rows):
+            row.mean_frame_us(2 * SLICE_S)
+        rounds = [[row.mean_frame_us(SLICE_S) for row in (bare, *rows)] for _ in range(ROUNDS)]
+        bare_us, *columns = zip(*rounds, strict=True)
+        ratio = median(none / without for without, none in zip(bare_us, columns[0], strict=True))
+        told = [f"no profiler {median(bare_us):.1f} us (none is {ratio:.3f} x)"]
+        for level, row, column in zip(LEVELS, rows, columns, strict=True):
+            ratio = median(time_us / none for time_us, none in zip(column, columns[0], strict=True))
+            profile = row.engine.core.profiler.profile()
             every = f", every {profile.every_ns / 1e6:.1f} ms" if level >= ProfilingLevel.PER_BLOCK else ""
             told.append(f"{level.name.lower()} {median(column):.1f} us ({ratio:.3f} x{every})")
     print(f"chain of {length:5}: " + "   ".join(told))

@@ -1,12 +1,15 @@
 """The hierarchy of a profile: what is inside of what, and which times add up."""
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from engine import Engine, ProfilingLevel
 from engine.device.device import Device
 from engine.patch.files import load_patch
+from engine.profiling.profile import Profile, SpanProfile
 from engine.profiling.rows import RowKind, row_times, rows
 from tests.profiling.spans import span
 
@@ -24,6 +27,10 @@ SPANS = (
     span("glow/tone", "tone", operation=8, busy_ns=60, turns=3, region="loop"),
     span("never", "never", operation=9, busy_ns=0, turns=0, mean_ns=5, region="loop"),
 )
+
+
+def profile_of(spans: tuple[SpanProfile, ...], sums_p99_ns: dict[str, int]) -> Profile:
+    return Profile(0, ProfilingLevel.PER_KERNEL, None, None, 0, 0, spans, {}, sums_p99_ns)
 
 
 def test_regions_and_composites_hold_what_is_inside_them() -> None:
@@ -72,10 +79,11 @@ def test_a_block_is_in_its_region_although_a_part_of_its_work_is_not() -> None:
 
 
 def test_times_of_rows_add_up() -> None:
-    """A region's own span holds what is inside it; shares of the top are 1; sums have no p99."""
+    """A region's own span holds what is inside it; shares of the top are 1; the profile tells the p99 of sums."""
     found = rows(SPANS)
-    times = {row.key: time for row, time in zip(found, row_times(found, SPANS), strict=True)}
-    assert (times["mix"].busy_ns, times["mix"].turns, times["mix"].p99_ns) == (90, 1, None)
+    profile = profile_of(SPANS, {"mix": 92})
+    times = {row.key: time for row, time in zip(found, row_times(found, profile), strict=True)}
+    assert (times["mix"].busy_ns, times["mix"].turns, times["mix"].p99_ns) == (90, 1, 92)
     assert (times["loop"].busy_ns, times["loop"].share) == (102, pytest.approx(102 / 202))
     assert (times["glow"].busy_ns, times["glow"].turns, times["glow"].p99_ns) == (60, 3, 61)
     assert (times["never"].busy_ns, times["never"].mean_ns, times["never"].p99_ns) == (0, 5, 6)
@@ -104,4 +112,22 @@ def test_rows_of_an_example_follow_its_regions(device: Device, level: ProfilingL
 def test_a_profile_without_spans_has_no_rows() -> None:
     """At the summary level."""
     assert rows(()) == ()
-    assert row_times((), ()) == []
+    assert row_times((), profile_of((), {})) == []
+
+
+@pytest.mark.parametrize("level", [ProfilingLevel.PER_BLOCK, ProfilingLevel.PER_KERNEL])
+def test_the_p99_of_a_group_is_that_of_its_sums(device: Device, level: ProfilingLevel) -> None:
+    """Frame by frame, against numpy; all that are left out are single spans."""
+    with Engine(load_patch(EXAMPLES / "nested.loom"), device, profiling=level) as engine:
+        profiler, samples = engine.core.profiler, list[np.ndarray[Any, Any]]()
+        profiler.every_frame = True
+        for _ in range(12):
+            engine.step()
+            profile = profiler.profile()
+            samples.append(np.array([span.busy_ns for span in profile.spans]))
+    found = rows(profile.spans)
+    for row, times in zip(found, row_times(found, profile), strict=True):
+        sums = np.stack(samples)[:, row.spans].sum(axis=1)
+        assert times.p99_ns == np.quantile(sums, 0.99, method="inverted_cdf")
+    assert profile.sums_p99_ns.keys() == {row.key for row in found if len(row.spans) > 1}
+    assert profile.sums_p99_ns or level is ProfilingLevel.PER_BLOCK

@@ -1,4 +1,4 @@
-"""Averages, percentiles and histories of what is measured, and how often it is."""
+"""Averages, percentiles and histories of what is measured."""
 
 import math
 
@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import Profile
-from engine.profiling.sampling import Sampler
 from engine.profiling.statistics import Average, History, percentile
 
 values = st.lists(st.integers(0, 10**9), min_size=1, max_size=60)
@@ -19,10 +18,11 @@ values = st.lists(st.integers(0, 10**9), min_size=1, max_size=60)
 def test_average_is_the_mean_of_the_last_thirty(numbers: list[int]) -> None:
     """Older values no longer count."""
     average = Average()
-    assert average.mean is None
+    assert average.mean is average.median is None
     for number in numbers:
         average.add(number)
     assert average.mean == round(math.fsum(numbers[-30:]) / len(numbers[-30:]))
+    assert average.median == np.quantile(numbers[-30:], 0.5, method="lower")
 
 
 @given(values, st.sampled_from((0.0, 0.01, 0.5, 0.9, 0.99, 1.0)))
@@ -48,21 +48,10 @@ def test_a_history_has_statistics_of_each_column(rows: list[tuple[int, int, int]
     np.testing.assert_allclose(history.means(2), kept[-2:].mean(axis=0))
     wanted = [percentile(column, 0.9) for column in kept.T.tolist()]
     assert history.percentiles(0.9).tolist() == wanted
-
-
-@given(st.lists(st.integers(0, 10**7), min_size=2, max_size=30), st.sampled_from((0.01, 0.05, 0.5)))
-def test_samples_take_no_more_than_their_share(costs_ns: list[int], share: float) -> None:
-    """However long each of them takes: the time until the next one is due pays for it."""
-    sampler, now_ns, spent_ns = Sampler(share), 0, 0
-    assert sampler.due_ns <= now_ns
-    for cost_ns in costs_ns:
-        while now_ns < sampler.due_ns:
-            now_ns += 1_000_000
-        assert spent_ns <= share * now_ns + 1
-        sampler.add(now_ns, cost_ns)
-        spent_ns += cost_ns
-    sampler.begin_again()
-    assert sampler.due_ns <= now_ns
+    groups = [(0, 2), (1,), (2, 1, 0)]
+    wanted = [percentile(kept[:, group].sum(axis=1).tolist(), 0.9) for group in groups]
+    assert history.percentiles_of_sums(groups, 0.9).tolist() == wanted
+    assert history.percentiles_of_sums([], 0.9).tolist() == []
 
 
 def test_overhead_is_the_share_of_the_time() -> None:

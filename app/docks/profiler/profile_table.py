@@ -48,12 +48,12 @@ class ProfileModel(QAbstractItemModel):
     def show_profile(self, profile: Profile) -> bool:
         """Show another frame; return whether it has other rows than the last one."""
         if self.table.has_rows_of(profile.spans):
-            self.table.show(profile.spans)
+            self.table.show(profile)
             if time.monotonic() - self._ordered_s >= _REORDER_S:
                 self._order_again()
             return False
         self.beginResetModel()
-        self.table.show(profile.spans)
+        self.table.show(profile)
         self._order()
         self.endResetModel()
         return True

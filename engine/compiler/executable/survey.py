@@ -90,14 +90,14 @@ def _last(operations: Sequence[Operation], writers: Sequence[int], place: Place)
 
 
 class SurveyKernel:
-    """The kernel of kernels/statistics.cu, loaded; KernelError when it does not compile."""
+    """The kernel of kernels/statistics.cu, loaded; KernelError when it does not compile or load."""
 
     def __init__(self, device: Device) -> None:
         self._cores, architecture = device.info.cores, device.info.architecture
         image = load_image(find_kernel("statistics.cu"), architecture)
+        self._parameters = image.signature("survey").parameters
         self._module = device.load_module(image.payload(architecture))
         self._kernel = self._module.kernel("survey")
-        self._parameters = image.signature("survey").parameters
 
     def add(
         self, graph: Graph, each: Survey, memory: Mapping[PortRef, Memory], slot: Memory, after: Sequence[GraphNode]

@@ -75,7 +75,7 @@ class CudaEngine:
         self.outbox = Outbox()
         self.updates = Updater(self.context, self._tell, self.settle)
         #: Launches the graph, and measures some of the launches.
-        self.profiler = Profiler(device, self.context.services.uniforms, profiling)
+        self.profiler = Profiler(device, self.context.services.uniforms, profiling, self.updates.found.follow_measuring)
         self.previews = Previews(device, self.context.services.pool, self.outbox)
         self.running = True
         self.frames_left: int | None = None

@@ -2,9 +2,10 @@
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
+from typing import NamedTuple
 
 from engine.compiler.executable.compiled_graph import CompiledGraph, Variant
 from engine.compiler.executable.instrument import ClockKernels, Instrumented, spans
@@ -13,7 +14,7 @@ from engine.compiler.frame import FrameUniforms
 from engine.compiler.plan import Plan
 from engine.device.device import Device
 from engine.device.protocol import PinnedArray
-from engine.diagnostics import WarploomError
+from engine.diagnostics import Diagnostic, KernelError, Source, WarploomError, warning
 from engine.profiling.levels import ProfilingLevel
 
 _log = logging.getLogger(__name__)
@@ -21,18 +22,32 @@ _log = logging.getLogger(__name__)
 _SETTLED_NS = 100_000_000
 
 
-class InstrumentedGraph:
-    """Keeps one copy for each variant of the running graph. It belongs to the engine's thread."""
+class _Built(NamedTuple):
+    """The copies of a graph, what they cost, and why they don't look into buffers although they should."""
 
-    def __init__(self, device: Device, uniforms: FrameUniforms) -> None:
-        self._device, self._uniforms = device, uniforms
+    copies: list[Instrumented]
+    #: The time that building them took on their thread, which the engine's thread may have waited for.
+    time_ns: int
+    problem: KernelError | None = None
+
+
+class InstrumentedGraph:
+    """Keeps one copy for each variant of the running graph. It belongs to the engine's thread.
+
+    `tell` is called with what keeps a copy from being made, or from being all that it should be; None when it is well.
+    """
+
+    def __init__(self, device: Device, uniforms: FrameUniforms, tell: Callable[[Diagnostic | None], None]) -> None:
+        self._device, self._uniforms, self._tell = device, uniforms, tell
         self._clock: ClockKernels | None = None
         self._survey: SurveyKernel | None = None
         self._thread = ThreadPoolExecutor(1, "warploom-profiler")
         self._copies: list[Instrumented] = []
-        self._building: Future[list[Instrumented]] | None = None
+        self._building: Future[_Built] | None = None
         self._changed_ns = 0
         self._is_refused = False
+        #: What copies have cost since `take_cost` was called last.
+        self._cost_ns = 0
 
     def copy_of(
         self, compiled: CompiledGraph, level: ProfilingLevel, now_ns: int, *, wait: bool
@@ -45,6 +60,11 @@ class InstrumentedGraph:
             if self._building is not None and (wait or self._building.done()):
                 self._take(self._building)
         return self._copies[compiled.phase] if self._copies else None
+
+    def take_cost(self) -> int:
+        """Return how long copies were built since the last call, in nanoseconds of their thread's time."""
+        taken_ns, self._cost_ns = self._cost_ns, 0
+        return taken_ns
 
     def forget(self) -> None:
         """Drop the copies, since the graph has changed."""
@@ -66,14 +86,17 @@ class InstrumentedGraph:
 
     def _build(
         self, plan: Plan, variants: tuple[Variant, ...], status: PinnedArray | None, level: ProfilingLevel
-    ) -> list[Instrumented]:
-        device = self._device
+    ) -> _Built:
+        begun_ns = time.thread_time_ns()
+        device, survey, problem = self._device, None, None
         device.activate()
         if self._clock is None:
             self._clock = ClockKernels(device)
-        if self._survey is None and level >= ProfilingLevel.DEEP_ASYNC:
-            self._survey = SurveyKernel(device)
-        survey = self._survey if level >= ProfilingLevel.DEEP_ASYNC else None
+        if level >= ProfilingLevel.DEEP_ASYNC:
+            try:
+                survey = self._survey = self._survey or SurveyKernel(device)
+            except KernelError as why:  # times are measured all the same
+                problem = why
         found, copies, frame = spans(plan, level), list[Instrumented](), self._uniforms.current
         try:
             for variant in variants:
@@ -81,20 +104,36 @@ class InstrumentedGraph:
         except BaseException:
             _destroy(copies, device)
             raise
-        return copies
+        return _Built(copies, time.thread_time_ns() - begun_ns, problem)
 
-    def _take(self, building: Future[list[Instrumented]]) -> None:
+    def _take(self, building: Future[_Built]) -> None:
         self._building = None
         try:
-            self._copies = building.result()
-        except WarploomError:  # too little memory, say: the graph itself runs on
+            self._copies, cost_ns, problem = building.result()
+        except WarploomError as why:  # too little memory, say: the graph itself runs on
             self._is_refused = True
             _log.warning("the graph can't be measured block by block", exc_info=True)
+            text = f"the copy of the graph that measures blocks must be built, got: {why}"
+            self._tell(warning(text, remedy="free memory, or measure the whole frame only", source=Source.ENGINE))
+        else:
+            self._cost_ns += cost_ns
+            self._tell(_no_surveys(problem) if problem is not None else None)
 
 
-def _destroy_result(device: Device, building: Future[list[Instrumented]]) -> None:
+def _no_surveys(problem: KernelError) -> Diagnostic:
+    """Return a warning that buffers aren't looked into."""
+    return warning(
+        f"the kernel that looks into buffers must load, got: {problem}; only times are measured",
+        remedy="mend the kernel, then choose another profiling level and this one again",
+        file=problem.file,
+        line=problem.line,
+        source=problem.source,
+    )
+
+
+def _destroy_result(device: Device, building: Future[_Built]) -> None:
     if not building.cancelled() and building.exception() is None:
-        _destroy(building.result(), device)
+        _destroy(building.result().copies, device)
 
 
 def _destroy(copies: Sequence[Instrumented], device: Device) -> None:

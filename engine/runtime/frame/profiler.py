@@ -6,9 +6,9 @@ leaves the time of every span. The difference is what measuring costs, and says 
 
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,13 +23,18 @@ from engine.compiler.operations import FusedEntry, RegionEntry
 from engine.compiler.plan import Plan
 from engine.device.device import Device
 from engine.device.protocol import Event, GraphNode, Stream
+from engine.diagnostics import Diagnostic
 from engine.patch.regions import branch_of
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import BufferStatistics, KernelFacts, Profile, SpanProfile
+from engine.profiling.rows import rows
 from engine.profiling.sampling import Sampler
 from engine.profiling.statistics import Average, History
 from engine.runtime.frame.instrumented_graph import InstrumentedGraph
 from engine.runtime.frame.kernel_facts import LaunchFacts, moved_bytes
+
+#: What a sample takes at least, with what its own clock doesn't see. That makes 2,500 samples a second at most.
+_LEAST_COST_NS = 20_000
 
 
 @dataclass
@@ -48,17 +53,30 @@ class _Sample:
 class Profiler:
     """Launches graphs for the engine's thread; `level` says how much is measured."""
 
-    def __init__(self, device: Device, uniforms: FrameUniforms, level: ProfilingLevel) -> None:
+    def __init__(
+        self,
+        device: Device,
+        uniforms: FrameUniforms,
+        level: ProfilingLevel,
+        tell: Callable[[Diagnostic | None], None],
+    ) -> None:
+        """`tell` is called with what keeps something from being measured, and with None when it no longer does."""
         self.level = level
-        self._uniforms = uniforms
+        self._uniforms, self._tell = uniforms, tell
         self.sampler = Sampler()
         #: The time of a launch without measuring spans, and with it.
         self.launch_ns, self.measured_ns = Average(), Average()
+        #: How many samples were taken.
+        self.samples = 0
+        #: Nothing was measured yet of this graph at this level.
+        self._is_new = True
+        #: A launch of the copy before the first one of the graph itself: its time, and what it took on this thread.
+        self._unpaid: tuple[int, int] | None = None
         #: Operations by node of the copy that was launched last; None when the graph was launched as it is.
         self.operations: Mapping[GraphNode, int] | None = None
         #: When the copy was launched last, on the clock of `time.perf_counter_ns`.
         self.launched_ns = 0
-        self._graph = InstrumentedGraph(device, uniforms)
+        self._graph = InstrumentedGraph(device, uniforms, tell)
         self._free = [_Sample(device.create_event(), device.create_event()) for _ in range(MOST_IN_FLIGHT)]
         self._waiting: deque[_Sample] = deque()
         self._plan: Plan | None = None
@@ -67,10 +85,10 @@ class Profiler:
         self._counted: list[str | None] = []
         #: For the numbers of spans that count for parts of a node: the node, and the parts.
         self._told: dict[int, tuple[str, tuple[str, ...]]] = {}
-        #: For each span those that end before it; None until somebody looks.
-        self._after: list[tuple[int, ...]] | None = None
-        #: For each span what it declares to read and to write.
-        self._moved: list[int] = []
+        #: What is always the same of each span; None until somebody looks.
+        self._facts: list[_SpanFacts] | None = None
+        #: The spans of each row that has several, by its key.
+        self._sums: dict[str, tuple[int, ...]] = {}
         #: The graph that was measured last, until it changes; and what is known of its kernels, by operation.
         self._measured: CompiledGraph | None = None
         self._launch_facts, self._kernels = LaunchFacts(), dict[int, KernelFacts]()
@@ -80,8 +98,8 @@ class Profiler:
         self._surveyed: tuple[Sequence[Survey], np.ndarray[Any, Any]] = (), np.zeros(0)
         #: The frame that was measured last, with its spans where those are measured; -1 before there is one.
         self.frame = -1
-        #: Measure every frame, whatever that costs.
-        self.every_frame = False
+        #: Measure every frame, whatever that costs; set with the level.
+        self.every_frame = level is ProfilingLevel.DEEP_SYNC
         self._was_copy = False
         self._cost_ns = self._every_ns = 0
         self._sampled_ns = time.perf_counter_ns()
@@ -89,9 +107,10 @@ class Profiler:
     def set_level(self, level: ProfilingLevel) -> None:
         """Measure at another level from now on."""
         if level is not self.level:
-            self.level = level
+            self.level, self.every_frame = level, level is ProfilingLevel.DEEP_SYNC
             self.graph_changed()
             self._begin_again()
+            self._tell(None)
 
     def graph_changed(self) -> None:
         """Follow a change of the running graph above HOT: nothing that was under way counts."""
@@ -99,15 +118,21 @@ class Profiler:
             sample.is_current = False
         self._graph.forget()
         self.operations = None
-        self._was_copy, self._measured = False, None
-        self.sampler.begin_again()
+        self._was_copy, self._measured, self._is_new = False, None, True
+        self.sampler.begin_again(time.perf_counter_ns())
 
     def launch(
         self, compiled: CompiledGraph, stream: Stream, frame: int, begun_ns: int, *, advance: bool, wait: bool
     ) -> None:
-        """Launch the graph, or its copy, at `begun_ns`; with `wait`, a copy that is not built yet is waited for."""
+        """Launch the graph, or its copy, at `begun_ns`.
+
+        With `wait`, the first launch of another graph or level is measured at once, and its copy waited for.
+        """
         self.operations = None
-        if not self.level or not self._free or (begun_ns < self.sampler.due_ns and not self._is_each):
+        if not (self.level and self._free) or (
+            begun_ns < self.sampler.due_ns
+            and not (self.every_frame or self._unpaid is not None or (wait and self._is_new))
+        ):
             compiled.launch(stream, advance=advance, uniforms=self._uniforms.current)
             return
         if compiled.plan is not self._plan:
@@ -162,33 +187,37 @@ class Profiler:
                     of_node[part] = of_node.get(part, 0) + round(means[number] / len(told))
         return found
 
+    def spend_since(self, begun_ns: int) -> None:
+        """Count the time since `begun_ns`, of `time.perf_counter_ns`, as a part of what measuring takes."""
+        now_ns = time.perf_counter_ns()
+        self.sampler.spend(now_ns, now_ns - begun_ns)
+
     def cost_since(self, time_ns: int) -> int:
         """Return what the last sample of a copy cost in nanoseconds, if its times were read after `time_ns`; else 0."""
         return self._cost_ns if self._sampled_ns >= time_ns else 0
 
     def profile(self) -> Profile:
         """Return what the last measured frame cost."""
-        found = []
+        found: list[SpanProfile] = []
+        sums_p99_ns: dict[str, int] = {}
         plan = self._plan
         if plan is not None and not self._history.is_empty:
-            rounded = np.rint((self._history.means(), self._history.percentiles(0.99))).astype(np.int64)
-            means, high = rounded.tolist()
-            if self._after is None:
-                self._after, self._moved = spans_before(plan, self._spans), moved_bytes(plan, self._spans)
             single = self.level >= ProfilingLevel.PER_KERNEL
+            is_first = self._facts is None
+            if self._facts is None:
+                self._facts = _span_facts(plan, self._spans, single=single)
             if single and self._measured is not None:  # a graph that is gone may have lost its kernels
                 self._kernels = self._launch_facts.of(self._measured.kernels)
-            columns = self._spans, self._last.tolist(), means, high, self._after, self._moved
-            for span, at, mean_ns, p99_ns, after, moved in zip(*columns, strict=True):
-                first = plan.operations[span.operations[0]]
-                region, branch = _body(plan, first.scope)
-                is_region = any(isinstance(plan.operations[i].entry, RegionEntry) for i in span.operations)
-                index = span.operations[0] if single else -1
-                called = name(plan, index) if single else ""
+            rounded = np.rint((self._history.means(), self._history.percentiles(0.99))).astype(np.int64)
+            means, high = rounded.tolist()
+            for at, mean_ns, p99_ns, (place, more) in zip(self._last.tolist(), means, high, self._facts, strict=True):
                 first_ns, last_ns, busy_ns, turns = at
                 times = first_ns, last_ns, busy_ns, turns, mean_ns, p99_ns
-                parts = is_region, branch, after, moved, self._kernels.get(index)
-                found.append(SpanProfile(span.node, called, region, index, *times, *parts))
+                found.append(SpanProfile(*place, *times, *more, self._kernels.get(place[-1])))
+            if is_first:
+                self._sums = {row.key: row.spans for row in rows(found) if len(row.spans) > 1}
+            of_sums = self._history.percentiles_of_sums(tuple(self._sums.values()), 0.99)
+            sums_p99_ns = dict(zip(self._sums, np.rint(of_sums).astype(np.int64).tolist(), strict=True))
         return Profile(
             self.frame,
             self.level,
@@ -198,6 +227,7 @@ class Profiler:
             self._every_ns,
             tuple(found),
             self._told_buffers(),
+            sums_p99_ns,
         )
 
     def close(self) -> None:
@@ -214,14 +244,9 @@ class Profiler:
         outer = {shown: held[port] for shown, port in outputs if port in held}
         return {str(port): found for port, found in (held | outer).items()}
 
-    @property
-    def _is_each(self) -> bool:
-        """True while every frame is measured."""
-        return self.every_frame or self.level is ProfilingLevel.DEEP_SYNC
-
     def _next_copy(self, compiled: CompiledGraph, now_ns: int, wait: bool) -> Instrumented | None:
         """Return the copy to be launched, None for the graph itself: both in turn, at first the copy."""
-        is_each = self._is_each
+        is_each = self.every_frame
         if self.level < ProfilingLevel.PER_BLOCK or (self._was_copy and not is_each):
             self._was_copy = False
             return None
@@ -233,31 +258,40 @@ class Profiler:
 
     def _take(self, sample: _Sample) -> None:
         begun_ns = time.perf_counter_ns()
-        launch_ns = sample.stop.elapsed_ns(sample.start)
-        if sample.copied is None:
+        launch_ns, copied = sample.stop.elapsed_ns(sample.start), sample.copied
+        if copied is None:
             self.launch_ns.add(launch_ns)
         else:
             self.measured_ns.add(launch_ns)
-            self._last = sample.copied.read()
-            self._surveyed = sample.copied.surveys, sample.copied.read_surveys()
+            self._last = copied.read()
+            self._surveyed = copied.surveys, copied.read_surveys()
             self._history.add(self._last["busy_ns"])
-        if sample.copied is not None or self.level < ProfilingLevel.PER_BLOCK:
-            self.frame = sample.frame
+        if copied is not None or self.level < ProfilingLevel.PER_BLOCK:
+            self.frame, self._is_new = sample.frame, False
+        self.samples += 1
         now_ns = time.perf_counter_ns()
-        plain_ns, measured_ns = self.launch_ns.mean, self.measured_ns.mean
-        if plain_ns is None:
-            return  # a launch as it is comes next, and tells what this one cost
-        cost_ns = sample.host_ns + now_ns - begun_ns
-        if sample.copied is not None and measured_ns is not None:
-            cost_ns += max(0, measured_ns - plain_ns)
-        self.sampler.add(now_ns, cost_ns)
-        if sample.copied is not None:
+        self._pay(sample, launch_ns, now_ns, sample.host_ns + now_ns - begun_ns)
+
+    def _pay(self, sample: _Sample, launch_ns: int, now_ns: int, host_ns: int) -> None:
+        """Let the time that follows pay for a sample, which took `host_ns` on this thread."""
+        plain_ns, copied = self.launch_ns.median, sample.copied
+        if plain_ns is None:  # a launch as it is comes next, and tells what this one cost
+            self._unpaid = launch_ns, host_ns
+            return
+        cost_ns = host_ns
+        if copied is not None:
+            cost_ns += max(0, launch_ns - plain_ns)
             self._cost_ns, self._every_ns, self._sampled_ns = cost_ns, now_ns - self._sampled_ns, now_ns
+        paid_ns = max(cost_ns, _LEAST_COST_NS)
+        if self._unpaid is not None:
+            (first_ns, before_ns), self._unpaid = self._unpaid, None
+            paid_ns += before_ns + max(0, first_ns - plain_ns)
+        self.sampler.spend(now_ns, paid_ns + self._graph.take_cost())
 
     def _follow(self, plan: Plan) -> None:
         """Begin with the spans of another plan."""
         is_other = self._plan is None or plan.schedule is not self._plan.schedule
-        self._plan = plan
+        self._plan, self._facts = plan, None
         if is_other:
             self._begin_again()
 
@@ -267,11 +301,31 @@ class Profiler:
         self._spans = spans(self._plan, self.level) if self._plan is not None else ()
         self._counted = [_counted(self._plan, span.operations[0]) for span in self._spans] if self._plan else []
         self._told = _told(self._plan, self._spans) if self._plan and self.level >= ProfilingLevel.PER_KERNEL else {}
-        self._after = None
+        self._facts = None
         self._launch_facts, self._kernels = LaunchFacts(), {}
         self._history, self._last = History(len(self._spans)), np.zeros(len(self._spans), SPAN_TIME)
         self._surveyed = (), np.zeros(0)
         self._cost_ns = self._every_ns = 0
+        self._unpaid, self.frame = None, -1
+
+
+class _SpanFacts(NamedTuple):
+    """What doesn't change of a `SpanProfile`: its fields before the times, and those behind them."""
+
+    place: tuple[str, str, str, int]
+    more: tuple[bool, str, tuple[int, ...], int]
+
+
+def _span_facts(plan: Plan, found: Sequence[Span], *, single: bool) -> list[_SpanFacts]:
+    """Return the facts of spans, which stand for `single` operations or for blocks."""
+    facts = []
+    for span, after, moved in zip(found, spans_before(plan, found), moved_bytes(plan, found), strict=True):
+        region, branch = _body(plan, plan.operations[span.operations[0]].scope)
+        is_region = any(isinstance(plan.operations[i].entry, RegionEntry) for i in span.operations)
+        index = span.operations[0] if single else -1
+        called = name(plan, index) if single else ""
+        facts.append(_SpanFacts((span.node, called, region, index), (is_region, branch, after, moved)))
+    return facts
 
 
 def _counted(plan: Plan, index: int) -> str | None:

@@ -37,6 +37,7 @@ class Reporter:
         self.watches_profile = False
         self._profiled_frame = -1
         self._profiled_ns = 0
+        self._samples = -1  # those whose times the reports of nodes have
         self._renewed_ns = self._valued_ns = 0
         self._told: tuple[Diagnostic, ...] | None = None  # the diagnostics in `_nodes` and `statistics`
         self._was_preparing = False
@@ -62,8 +63,9 @@ class Reporter:
         The reports of nodes and the statistics are renewed where something changed; numbers that change all the time,
         at an interval that people can read, or `now`.
         """
-        updates, time_ns = self._updates, time.perf_counter_ns()
+        updates, profiler, time_ns = self._updates, self._profiler, time.perf_counter_ns()
         found = updates.found
+        is_other = profiler.level is not self.statistics.profiling  # which `_follow` renews
         if level > _HOT:
             self._counted = self._told = None
         elif level is _HOT:
@@ -71,13 +73,14 @@ class Reporter:
         changed = self._context.changed_blocks or updates.preparing != self._was_preparing
         if found.diagnostics is not self._told or changed:
             self._follow()
-        profiler = self._profiler
-        is_other = profiler.level is not self.statistics.profiling
         is_due = now or time_ns - self._renewed_ns >= REPORT_INTERVAL_NS
         if is_other or (profiler.level and is_due):
             self._renewed_ns = time_ns
-            self._nodes.measure(profiler.node_times(), profiler.part_times())
+            if is_other or profiler.samples != self._samples:
+                self._samples = profiler.samples
+                self._nodes.measure(profiler.node_times(), profiler.part_times())
             self._count()
+            profiler.spend_since(time_ns)
         if not self._context.value_graph.is_empty:
             if now or time_ns - self._valued_ns >= REPORT_INTERVAL_NS:
                 self._valued_ns, self._values = time_ns, self._context.value_graph.snapshot()
@@ -136,13 +139,16 @@ class Reporter:
 
     def take_profile(self) -> Profile | None:
         """Return the profile of a frame that was measured since the last call, if it is time."""
-        if self._profiler.frame == self._profiled_frame:
+        frame = self._profiler.frame
+        if frame in (-1, self._profiled_frame):
             return None
         now_ns = time.perf_counter_ns()
         if now_ns - self._profiled_ns < REPORT_INTERVAL_NS:
             return None
-        self._profiled_ns, self._profiled_frame = now_ns, self._profiler.frame
-        return self._profiler.profile()
+        self._profiled_ns, self._profiled_frame = now_ns, frame
+        profile = self._profiler.profile()
+        self._profiler.spend_since(now_ns)
+        return profile
 
     def last_report(self, frame: int, why: Diagnostic) -> FrameReport:
         """Return the report of an engine that has stopped, without using the device."""

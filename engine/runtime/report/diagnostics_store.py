@@ -33,9 +33,9 @@ class DiagnosticsStore:
     """Diagnostics by where they were found, and all together as `diagnostics`, a new tuple after each `tell`.
 
     `blocks` are errors of the patch, `stale` kernels whose newest version doesn't compile, `launches` advice on
-    launches, `refused` what a patch does only when it is trusted, `pictures` why some aren't shown; all these stay
-    until somebody mends them. What single frames find comes by `follow_frame`. `inlined` leads from blocks inside
-    composites to the patch's nodes.
+    launches, `refused` what a patch does only when it is trusted, `pictures` why some aren't shown, `measuring` what
+    can't be measured; all these stay until somebody mends them. What single frames find comes by `follow_frame`.
+    `inlined` leads from blocks inside composites to the patch's nodes.
     """
 
     def __init__(self, context: CudaContext) -> None:
@@ -48,6 +48,7 @@ class DiagnosticsStore:
         self.launches: Sequence[Diagnostic] = ()
         self.refused: Sequence[Diagnostic] = ()
         self.pictures: Sequence[Diagnostic] = ()
+        self.measuring: Sequence[Diagnostic] = ()
         self.inlined = Inlined(GraphDescription((), ()))
         #: The status words of the last launch, by buffer.
         self.status: dict[PortRef, int] = {}
@@ -76,12 +77,20 @@ class DiagnosticsStore:
             *self.launches,
             *self.refused,
             *self.pictures,
+            *self.measuring,
             *values,
         )
         before, self.diagnostics = self.diagnostics, tuple(dict.fromkeys(self.inlined.shown(item) for item in found))
         if before != self.diagnostics:
             self.log.follow(before, self.diagnostics)
         self.sightings = self._sightings.follow(self.diagnostics, self.fading)
+
+    def follow_measuring(self, problem: Diagnostic | None) -> None:
+        """Take what can't be measured at the present level, and why; None when all of it can."""
+        measuring = () if problem is None else (problem,)
+        if measuring != self.measuring:
+            self.measuring = measuring
+            self.tell()
 
     def follow_frame(self, found_by: str, found: Iterable[Diagnostic], *, fresh: bool) -> None:
         """Take what the last frame has found, such as a full buffer, in place of what the one before had.

@@ -20,9 +20,13 @@ SPANS = (
 )
 
 
+def profile_of(*spans: SpanProfile, sums_p99_ns: dict[str, int] | None = None) -> Profile:
+    return Profile(0, ProfilingLevel.PER_KERNEL, None, None, 0, 0, spans, {}, sums_p99_ns or {})
+
+
 def table_of(*spans: SpanProfile) -> ProfileTable:
     table = ProfileTable()
-    table.show(spans)
+    table.show(profile_of(*spans))
     return table
 
 
@@ -50,6 +54,17 @@ def test_cells_tell_times_turns_and_shares() -> None:
     assert "20.0 µs in 4 turns of 5.00 µs" in table.tooltip(found["c"])
 
 
+def test_a_group_tells_the_p99_of_its_sums() -> None:
+    """In its cell, in its tooltip and in the order."""
+    table = ProfileTable()
+    inside = (span("mix/b", busy_ns=30_000), span("mix/a", busy_ns=20_000))
+    table.show(profile_of(*inside, span("c", busy_ns=45_000), sums_p99_ns={"mix": 44_000}))
+    found = numbers(table)
+    assert table.text(found["mix"], Column.P99) == "44.0 µs"
+    assert "p99 44.0 µs" in table.tooltip(found["mix"])
+    assert [table.title(number) for number in table.order(Column.P99, descending=True)[-1]] == ["c", "mix"]
+
+
 def test_what_did_not_run_has_no_time_and_no_bar() -> None:
     """A dash stands for its times."""
     table = table_of(span("a", busy_ns=10), span("b", busy_ns=0, turns=0))
@@ -63,7 +78,7 @@ def test_the_same_rows_take_other_times() -> None:
     before, later = table.rows, tuple(span(each.node, each.name, operation=each.operation) for each in SPANS[:3])
     assert table.has_rows_of(SPANS)
     assert not table.has_rows_of(later)
-    table.show(SPANS)
+    table.show(profile_of(*SPANS))
     assert table.rows is before
 
 

@@ -1,5 +1,6 @@
 """What buffers held in a measured frame, against numpy."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,10 @@ import pytest
 
 from engine import Engine, Patch, ProfilingLevel
 from engine.device.device import Device
+from engine.diagnostics import Severity, Source
+from engine.kernel_sources.image import KERNELS_FOLDER
 from engine.profiling.profile import BufferStatistics, Profile
+from engine.protocol.messages import SetProfiling
 from engine.types import NAMED, to_bf16
 from tests.runtime import small_blocks
 
@@ -100,3 +104,40 @@ def test_append_buffers_count_what_is_in_use(device: Device) -> None:
             report = engine.step()
         told = engine.core.profiler.profile().buffers[f"{chosen.id}.selected"]
     assert told.numbers == 8 * report.counts[f"{chosen.id}.selected"]  # a particle is eight numbers
+
+
+@pytest.mark.parametrize(
+    ("broken", "source", "line"),
+    [
+        ('#include "nowhere.cuh"\n', Source.COMPILE, 1),
+        ("\nint 3;\n", Source.COMPILE, 2),
+        ('extern "C" __global__ void other() {}', Source.KERNEL_LOAD, None),
+    ],
+)
+def test_times_are_measured_although_the_kernel_that_looks_into_buffers_is_broken(
+    device: Device, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, broken: str, source: Source, line: int | None
+) -> None:
+    """A warning says so until another level is chosen, or the mended kernel is loaded."""
+    path = tmp_path / "statistics.cu"
+    path.write_text(broken)
+    monkeypatch.setattr("engine.compiler.executable.survey.find_kernel", lambda name: tmp_path / name)
+    patch = Patch()
+    copied = patch.add("buffer.copy")
+    patch.connect(patch.add("io.array", data=np.arange(5.0))["out"], copied["x"])
+    deep, plain = ProfilingLevel.DEEP_SYNC, ProfilingLevel.PER_KERNEL
+    with Engine(patch, device, profiling=deep) as engine:
+        (told,) = engine.step().diagnostics
+        assert (told.severity, told.source, told.file, told.line) == (Severity.WARNING, source, str(path), line)
+        assert told.message.startswith("the kernel that looks into buffers must load, got: ")
+        profile = engine.core.profiler.profile()
+        assert {span.node for span in profile.spans if span.turns} >= {copied.id} and not profile.buffers
+        assert engine.step().nodes[copied.id].time_ns
+        engine.post(SetProfiling(plain))
+        assert engine.step().diagnostics == ()
+        engine.post(SetProfiling(deep))
+        assert engine.step().diagnostics == (told,)
+        path.write_text((KERNELS_FOLDER / "statistics.cu").read_text())
+        engine.post(SetProfiling(plain))
+        engine.post(SetProfiling(deep))
+        assert engine.step().diagnostics == ()
+        assert f"{copied.id}.out" in engine.core.profiler.profile().buffers

@@ -1,12 +1,14 @@
 """What is measured at each level, how often, and that nothing stale is shown."""
 
-import random
+import pkgutil
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pytest
 
-from engine import Engine, Patch, ProfilingLevel, UpdateLevel
+from engine import Engine, Patch, ProfilingLevel
 from engine.device.device import Device
 from engine.patch.files import load_patch
 from engine.protocol.messages import ObserveProfile, SetProfiling
@@ -87,31 +89,73 @@ def test_measured_frames_never_follow_each_other(device: Device) -> None:
             assert measured == ([True] * 8 if is_each else [True, False] * 4)
 
 
-def test_levels_change_at_any_time_and_nothing_stale_is_shown(device: Device) -> None:
-    """No change of the level rebuilds; times are of the graph that runs, and all memory comes back."""
-    chance, patch = random.Random(5), Patch()
-    source = patch.add("kernel.expression", expression="x + 1.0")
-    patch.connect(patch.add("io.array", data=np.ones(100, np.float32))["out"], source["x"])
+def test_no_times_are_told_after_a_level_is_left(device: Device) -> None:
+    """Also when a block is placed in the same frame, and its problem renews the report."""
+    patch = nested()
     with Engine(patch, device) as engine:
+        engine.post(ObserveProfile(True))
+        assert engine.step().nodes["step"].time_ns
+        engine.post(SetProfiling(NONE))
+        patch.add("buffer.copy")
+        report = engine.step()
+        assert report.diagnostics and all(found.time_ns is None for found in report.nodes.values())
+        assert engine.core.profiler.profile().frame == -1
+        assert engine.take_profile().frame == 0  # of the frame before
+        assert engine.take_profile() is None
+
+
+def burning(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a call that takes 20 ms more of its thread's time."""
+
+    def burn(*args: Any, **kwargs: Any) -> Any:
+        end_ns = time.thread_time_ns() + 20_000_000
+        while time.thread_time_ns() < end_ns:
+            pass
+        return call(*args, **kwargs)
+
+    return burn
+
+
+@pytest.mark.parametrize(
+    ("place", "calls"),
+    [
+        ("engine.runtime.frame.profiler.Profiler.node_times", 2),
+        ("engine.runtime.frame.profiler.Profiler.profile", 1),
+        ("engine.runtime.frame.instrumented_graph.Instrumented", 1),
+        ("engine.compiler.executable.instrument.Instrumented.launch", 1),
+        ("engine.compiler.executable.instrument.Instrumented.read", 1),
+    ],
+)
+def test_whatever_measuring_takes_is_paid_for(
+    device: Device, monkeypatch: pytest.MonkeyPatch, place: str, calls: int
+) -> None:
+    """Reports of times, profiles, building the copy, launching and reading it: each delays the next sample."""
+    monkeypatch.setattr(place, burning(pkgutil.resolve_name(place)))
+    spent = []
+    with Engine(nested(), device, profiling=PER_BLOCK) as engine:
+        spend = engine.core.profiler.sampler.spend
+        engine.core.profiler.sampler.spend = lambda now_ns, cost_ns: (spent.append(cost_ns), spend(now_ns, cost_ns))
+        engine.post(ObserveProfile(True))
         engine.step()
-        used_bytes = engine.core.context.services.pool.used_bytes
-        for turn in range(60):
-            level = chance.choice(list(ProfilingLevel))
-            engine.post(SetProfiling(level))
-            if turn % 7 == 3:
-                added = patch.add("kernel.expression", expression="x + 2.0")
-                patch.connect(source["out"], added["x"])
-                assert engine.step().update_level is UpdateLevel.COLD
-                patch.undo()
-                patch.undo()
-                engine.step()
-                continue
-            report = engine.step()
-            assert report.update_level is UpdateLevel.NONE
-            assert report.statistics.profiling is level
-            assert (report.nodes[source.id].time_ns is not None) is (level >= PER_BLOCK)
-            assert {span.node for span in engine.core.profiler.profile().spans} <= {source.id, ""}
-        assert engine.core.context.services.pool.used_bytes == used_bytes
+        engine.step()
+    assert sum(spent) >= calls * 20_000_000
+
+
+def test_frames_by_hand_are_measured_at_once_after_a_change_whatever_was_spent(device: Device) -> None:
+    """Others wait until it is paid for, but for no more than two seconds."""
+    patch = nested()
+    with Engine(patch, device, profiling=PER_BLOCK) as engine:
+        profiler = engine.core.profiler
+        engine.step()
+        profiler.sampler.spend(time.perf_counter_ns(), 10**12)
+        engine.step()
+        assert profiler.frame == 0
+        patch.add("buffer.constant")
+        frame = engine.step().frame
+        assert profiler.frame == frame
+        engine.step()
+        assert profiler.frame == frame
+        assert profiler.sampler.due_ns > time.perf_counter_ns()
 
 
 def test_profiles_are_told_while_somebody_looks(device: Device) -> None:

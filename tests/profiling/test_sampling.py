@@ -1,0 +1,97 @@
+"""How often frames are measured: simulations with frames, samples, reports and edits that take known times."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.profiling.sampling import SHARE, Sampler
+
+
+class Simulation:
+    """An engine that runs freely: time passes by what frames take, and by what measuring takes."""
+
+    def __init__(self, frame_ns: int, sample_ns: int) -> None:
+        self.frame_ns, self.sample_ns = frame_ns, sample_ns
+        self.sampler, self.now_ns, self.spent_ns, self.samples = Sampler(), 0, 0, 0
+
+    def spend(self, cost_ns: int) -> None:
+        """Do something that belongs to measuring."""
+        self.now_ns += cost_ns
+        self.spent_ns += cost_ns
+        self.sampler.spend(self.now_ns, cost_ns)
+
+    def frame(self, *, with_report_ns: int = 0) -> None:
+        """Run a frame, which is measured when it is time, and tell its times."""
+        if self.now_ns >= self.sampler.due_ns:
+            self.samples += 1
+            self.spend(self.sample_ns)
+        if with_report_ns:
+            self.spend(with_report_ns)
+        self.now_ns += self.frame_ns
+
+    @property
+    def share(self) -> float:
+        """The share of the time that measuring took."""
+        return self.spent_ns / self.now_ns
+
+
+@given(st.lists(st.integers(0, 10**7), min_size=2, max_size=30), st.sampled_from((0.01, 0.05, 0.5)))
+def test_samples_take_no_more_than_their_share(costs_ns: list[int], share: float) -> None:
+    """However long each of them takes: the time until the next one is due pays for it."""
+    sampler, now_ns, spent_ns = Sampler(share), 0, 0
+    assert sampler.due_ns <= now_ns
+    for cost_ns in costs_ns:
+        while now_ns < sampler.due_ns:
+            now_ns += 1_000_000
+        assert spent_ns <= share * now_ns + 1
+        sampler.spend(now_ns, cost_ns)
+        spent_ns += cost_ns
+
+
+@pytest.mark.parametrize("frame_us", [100, 1_500, 40_000])
+@pytest.mark.parametrize("sample_us", [20, 3_500, 200_000])
+@pytest.mark.parametrize("report_us", [0, 50, 4_000])
+def test_all_of_measuring_stays_within_its_share(frame_us: int, sample_us: int, report_us: int) -> None:
+    """Samples together with reports of times, ten a second; in the long run all of it is used."""
+    run = Simulation(frame_us * 1000, sample_us * 1000)
+    told_ns, told_samples, reports = 0, 0, 0
+    while run.now_ns < 60_000_000_000:
+        is_told = run.samples > told_samples and run.now_ns - told_ns >= 100_000_000
+        run.frame(with_report_ns=report_us * 1000 if is_told else 0)
+        if is_told:
+            told_ns, told_samples, reports = run.now_ns, run.samples, reports + 1
+    assert reports > 10
+    least = (sample_us + report_us) * 1000 / (run.now_ns + run.frame_ns)  # the last one is not paid for yet
+    assert run.share <= SHARE + least
+    assert run.share >= 0.9 * SHARE or frame_us > sample_us
+
+
+def test_time_without_samples_pays_for_nothing_later() -> None:
+    """After a long pause there is one sample, and the next one waits as long as ever."""
+    sampler = Sampler(0.05)
+    sampler.spend(0, 1_000)
+    sampler.spend(10**12, 1_000)
+    assert sampler.due_ns == 10**12 + 20_000
+
+
+def test_what_was_spent_before_a_sample_was_due_adds_up() -> None:
+    """A copy that took a second to build, and its first sample, are paid for together."""
+    sampler = Sampler(0.05)
+    sampler.spend(100, 1_000)
+    sampler.spend(200, 2_000)
+    assert sampler.due_ns == 100 + 20 * 3_000
+
+
+def test_edits_bring_a_sample_soon_but_no_flood() -> None:
+    """A change in each tenth of a second, and slow samples: one in two seconds, no more."""
+    chance, run = random.Random(3), Simulation(1_000_000, 300_000_000)
+    edited_ns = run.now_ns
+    while run.now_ns < 60_000_000_000:
+        run.frame()
+        if run.now_ns - edited_ns >= chance.randrange(50_000_000, 150_000_000):
+            edited_ns = run.now_ns
+            run.sampler.begin_again(run.now_ns)
+            assert run.sampler.due_ns <= run.now_ns + 2_000_000_000
+    assert 10 < run.samples <= 31
