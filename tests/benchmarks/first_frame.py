@@ -66,8 +66,8 @@ PHASES = {
     "launched": ("engine.runtime.frame.profiler:Profiler.launch",),
     "device works": ("engine.runtime.frame.in_flight:FramesInFlight.synchronize",),
     "report": (
-        "engine.runtime.frame.reporter:Reporter.renew",
-        "engine.runtime.frame.cuda_engine:CudaEngine._report",
+        "engine.runtime.frame.reporter:Reporter.prepare",
+        "engine.runtime.frame.cuda_engine:CudaEngine._end",
     ),
 }
 COLLECTING, REST, TOTAL = "garbage collected", "the rest", "first frame"
