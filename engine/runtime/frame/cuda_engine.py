@@ -208,7 +208,7 @@ class CudaEngine:
         """Follow the messages that have come since the last frame."""
         while (message := self.context.parameters.read(self.inbox)) is not None:
             match message:
-                case changes.NodeAdded() | changes.Connected():  # thousands of them when a patch is opened
+                case changes.Connected() | changes.NodeAdded():  # thousands of them when a patch is opened
                     self.updates.apply(message)
                 case messages.KernelFilesChanged(paths):
                     self.context.dirty.kernel_files |= paths
