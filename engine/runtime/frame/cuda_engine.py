@@ -243,7 +243,7 @@ class CudaEngine:
         while (message := self.context.parameters.read(self.inbox)) is not None:
             self.updates.is_settled = False
             match message:
-                case changes.NodeAdded() | changes.Connected():  # thousands of them when a patch is opened
+                case changes.Connected() | changes.NodeAdded():  # thousands of them when a patch is opened
                     self.updates.apply(message)
                 case messages.KernelFilesChanged(paths):
                     self.context.dirty.kernel_files |= paths

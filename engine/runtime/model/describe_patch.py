@@ -5,7 +5,7 @@ This runs on any thread, for the engine, for `check`, and for whoever asks what 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -171,7 +171,7 @@ def _asked(node: PlacedNode) -> tuple[object, ...]:
     """Return what a description follows from: the type and the structural values, arrays and graphs by identity."""
     block_type, values = node.block_type, node.values
     said = [
-        (name, bits(value) if isinstance(value := values.get(name), Hashable) else id(value))
+        (name, bits(value) if type(value := values.get(name)).__hash__ is not None else id(value))
         for name, spec in node.specs.items()
         if spec.structural
     ]
