@@ -11,6 +11,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.documents import dialogs
@@ -27,8 +28,10 @@ for _wait in (QtBot.waitSignal, QtBot.waitUntil):
 
 @pytest.fixture(autouse=True)
 def deletes_widgets() -> Iterator[None]:
-    """Delete the widgets that a test has closed. Without an event loop they stay, and each theme restyles them all."""
+    """Delete the windows and menus of a test. Without an event loop they stay, and each theme restyles them all."""
     yield
+    for widget in QApplication.topLevelWidgets():
+        widget.deleteLater()
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
 
 

@@ -1,5 +1,6 @@
 """`run_editor` in a process of its own, as the command line starts it."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,12 +10,17 @@ from PIL import Image
 from PySide6.QtCore import qCritical, qInstallMessageHandler, qWarning
 
 from app.editor import _log_message
+from engine.patch.document import Patch
+from engine.patch.files import save_patch
 
 ROOT = Path(__file__).parents[2]
+#: The caches of kernels and of Python's code, so that a process does not compile what another test has.
+_SHARED = ("XDG_CACHE_HOME", "PYTHONPYCACHEPREFIX")
 
 
 def run(code: str, state: Path, *, display: bool = True) -> subprocess.CompletedProcess[str]:
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(state), "XDG_STATE_HOME": str(state), "PYTHONPATH": str(ROOT)}
+    environment |= {name: os.environ[name] for name in _SHARED if name in os.environ}
     if display:
         environment["QT_QPA_PLATFORM"] = "offscreen"
     return subprocess.run(
@@ -29,18 +35,22 @@ def run(code: str, state: Path, *, display: bool = True) -> subprocess.Completed
 
 def test_a_screenshot_shows_the_running_patch_and_leaves_no_trace(tmp_path: Path) -> None:
     """The window is drawn even without a display, with the picture in its viewer; no state is saved."""
-    example = ROOT / "resources" / "examples" / "photo.loom"
+    patch = Patch()
+    photo = patch.add("io.load_image", file=str(ROOT / "resources" / "media" / "still_life.jpg"))
+    viewer = patch.add("io.viewer")
+    patch.connect(photo["out"], viewer["image"])
+    save_patch(patch, tmp_path / "photo.loom")
     target = tmp_path / "shot.png"
     code = (
-        "import sys; from pathlib import Path; from app.editor import run_editor; "
-        f"sys.exit(run_editor(Path({str(example)!r}), 'host', Path({str(target)!r})))"
+        "import sys; from pathlib import Path; import app.editor; app.editor._FRAMES = 3; "
+        f"sys.exit(app.editor.run_editor(Path('photo.loom'), 'host', Path({str(target)!r})))"
     )
     done = run(code, tmp_path, display=False)
     assert done.returncode == 0, done.stderr
     picture = Image.open(target).convert("RGB")
     assert picture.width >= 1000
     viewer = picture.crop((picture.width - 360, 90, picture.width - 10, 340))
-    assert len(viewer.getcolors(maxcolors=10**6) or []) > 500  # the photograph's outlines, not a hint's few greys
+    assert len(viewer.getcolors(maxcolors=10**6) or []) > 500  # the photograph, not a hint's few greys
     assert not (tmp_path / "warploom").exists()
 
 

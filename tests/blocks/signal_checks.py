@@ -1,7 +1,7 @@
 """Checks of the examples with sounds and transforms against numpy and scipy, on any device."""
 
 import numpy as np
-from scipy import signal
+import scipy
 from scipy.io import wavfile
 
 from engine import Engine
@@ -26,7 +26,7 @@ def check_spectrogram(device: Device | str) -> None:
             start = round(frame / 60 * rate)
             assert abs(report.values["frames.start"] - start) <= 1
             places = (int(report.values["frames.start"]) + 90 * np.arange(40)[:, None] + np.arange(1536)) % len(sound)
-            window = signal.get_window("hann", 1536)
+            window = scipy.signal.get_window("hann", 1536)
             spectra = np.fft.rfft(sound[places] * window / window.mean(), norm="forward")
             expected = np.maximum(20 * np.log10(np.abs(spectra) + 1e-30), -120)
             levels = engine.read(patch["level"]["out"])
@@ -51,7 +51,7 @@ def check_bokeh(device: Device | str) -> None:
     for channel in range(3):
         weights = aperture[..., channel].astype(float)
         around = np.pad(lights[..., channel].astype(float), 40, mode="edge")
-        expected = signal.fftconvolve(around, weights / weights.sum(), mode="valid")
+        expected = scipy.signal.fftconvolve(around, weights / weights.sum(), mode="valid")
         np.testing.assert_allclose(found[..., channel], expected, atol=2e-6 * lights[..., channel].max())
     np.testing.assert_array_equal(found[..., 3], 1)
 

@@ -17,8 +17,6 @@ from tests.blocks import control_checks, signal_checks
 from tests.blocks.control_checks import EXAMPLES, example
 
 PHOTO = Path(__file__).parents[2] / "resources" / "media" / "still_life.jpg"
-#: Frames of a whole example take longer than optimising its kernels.
-pytestmark = pytest.mark.usefixtures("optimiser")
 CHECKS = [*control_checks.CHECKS, *signal_checks.CHECKS]
 CHECKED = [check.__name__.removeprefix("check_") for check in CHECKS]
 
@@ -32,8 +30,9 @@ def test_example_is_what_the_editor_saves(name: str) -> None:
     assert dump_patch(load_patch(path)) == path.read_text("utf-8")
 
 
+@pytest.mark.usefixtures("optimiser")
 def test_fountain_fills_with_light() -> None:
-    """After a second many pixels are lit, and frames differ."""
+    """While its kernels are optimised beside it: after a second many pixels are lit, and frames differ."""
     patch = load_patch(EXAMPLES / "particles.loom")
     patch.set("emitter", count=25_000)  # as many as are born in a second
     patch.set("render", width=640, height=360)
@@ -169,7 +168,7 @@ def test_what_sparse_features_are_worth_is_found_out() -> None:
     """The loss falls to a small part of what guessing one half for each example gives."""
     patch = load_patch(EXAMPLES / "sparse.loom")
     with Engine(patch, device="host") as engine:
-        for _ in range(60):
+        for _ in range(40):
             assert not engine.step().diagnostics
         wanted, loss = engine.read(patch["judge"]["chance"]), engine.read(patch["train"]["loss"])
     assert loss[0] < 0.02 * np.square(wanted - 0.5).mean()

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import signal, special
+import scipy
+from scipy import special
 
 from engine import Patch
 from tests.blocks.running import apply, problems, run
@@ -33,7 +34,10 @@ def test_a_small_network_is_its_definition() -> None:
     patch.connect(patch.add("io.array", data=first)["out"], layers[0]["weights"])
     patch.connect(patch.add("io.array", data=bias)["out"], layers[0]["bias"])
     patch.connect(patch.add("io.array", data=second)["out"], layers[2]["weights"])
-    seen = np.array([signal.correlate2d(x[0, 0], kernel, mode="valid") for kernel in first[:, 0]]) + bias[:, None, None]
+    seen = (
+        np.array([scipy.signal.correlate2d(x[0, 0], kernel, mode="valid") for kernel in first[:, 0]])
+        + bias[:, None, None]
+    )
     pooled = np.maximum(seen, 0).reshape(4, 12, 2, 12, 2).max((2, 4))
     scores = (second * pooled).sum((1, 2, 3), dtype=float)
     (found,) = run(patch, last["out"])

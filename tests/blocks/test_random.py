@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 
 from engine import Engine, Patch
 from engine.device.device import Device
@@ -184,14 +184,16 @@ def test_distributions_pass_statistical_tests() -> None:
     normal, then = (x.astype(float) for x in numbers("normal", frames=2, shape=str(size)))
     (whole,) = numbers("integers", shape=str(size), low=0, high=37)
     (seeded,) = numbers("uniform", shape=str(size), seed=2)
-    assert stats.kstest(uniform, "uniform").pvalue > 1e-4
-    assert stats.kstest(normal, "norm").pvalue > 1e-4
-    assert stats.chisquare(np.bincount(whole, minlength=37)).pvalue > 1e-4
-    assert stats.chisquare(np.bincount((uniform * 1024).astype(int), minlength=1024)).pvalue > 1e-4
+    assert scipy.stats.kstest(uniform, "uniform").pvalue > 1e-4
+    assert scipy.stats.kstest(normal, "norm").pvalue > 1e-4
+    assert scipy.stats.chisquare(np.bincount(whole, minlength=37)).pvalue > 1e-4
+    assert scipy.stats.chisquare(np.bincount((uniform * 1024).astype(int), minlength=1024)).pvalue > 1e-4
     limit = 5 / np.sqrt(size)
     assert abs(uniform.mean() - 0.5) < limit * np.sqrt(1 / 12) and abs(uniform.var() - 1 / 12) < limit / 10
     assert abs(normal.mean()) < limit and abs(normal.var() - 1) < limit * np.sqrt(2)
-    assert abs(stats.skew(normal)) < limit * np.sqrt(6) and abs(stats.kurtosis(normal)) < limit * np.sqrt(24)
+    assert abs(scipy.stats.skew(normal)) < limit * np.sqrt(6) and abs(scipy.stats.kurtosis(normal)) < limit * np.sqrt(
+        24
+    )
     assert 4 < np.abs(normal).max() < 6.8
     pairs = [(uniform, later), (normal, then), (uniform, seeded), (uniform, normal)]
     pairs += [(x[lag:], x[:-lag]) for x in (uniform, normal) for lag in (1, 2, 3, 4, 1024)]

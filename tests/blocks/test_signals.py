@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import ndimage, signal
+import scipy
+from scipy import ndimage
 
 from blocks.signal.windowed import WINDOWS
 from engine import Engine, Patch, UpdateLevel
@@ -116,7 +117,7 @@ def test_windows_are_scipys(device: Device, window: str) -> None:
     """Periodic ones, of odd and even sizes; with unit_mean, their mean is 1."""
     name = {"none": "boxcar", "flat top": "flattop", "blackman-harris": "blackmanharris"}.get(window, window)
     for n in (1, 7, 1024):
-        expected = signal.get_window(name, n)
+        expected = scipy.signal.get_window(name, n)
         found = apply("signal.window", {"x": np.ones((2, n), np.float32)}, device=device, window=window)
         np.testing.assert_allclose(found, [expected, expected], atol=1e-6)
         if n > 8:
@@ -133,7 +134,7 @@ def test_frames_overlap(device: Device, start: int, loop: bool) -> None:
     places = start + 7 * np.arange(5)[:, None] + np.arange(16)
     cut = x[places % 101] if loop else np.where((places >= 0) & (places < 101), x[np.clip(places, 0, 100)], 0)
     found = apply("signal.frames", {"x": x}, device=device, **given)
-    np.testing.assert_allclose(found, cut * signal.get_window("hann", 16), atol=1e-6)
+    np.testing.assert_allclose(found, cut * scipy.signal.get_window("hann", 16), atol=1e-6)
 
 
 def test_a_sine_stands_at_its_frequency(device: Device) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import signal
+import scipy
 
 from engine.libraries.call import LibraryCall, OperandError
 from engine.libraries.dnn import BatchNormalization, Convolution, Pooling, Softmax
@@ -43,7 +43,9 @@ def convolved(call: Convolution, x: Array, weights: Array) -> Array:
     images = [
         [
             sum(
-                signal.correlate2d(image[output // per_group * taken + channel], spread[output, channel], mode="valid")
+                scipy.signal.correlate2d(
+                    image[output // per_group * taken + channel], spread[output, channel], mode="valid"
+                )
                 for channel in range(taken)
             )
             for output in range(made)

@@ -20,18 +20,23 @@ def add(a: int, b: int) -> int:
 
 def hang(started: Path) -> None:
     """Write the process's number to a file, then never return."""
-    part = started.with_suffix(".part")
-    part.write_text(str(os.getpid()))
-    part.rename(started)
+    _tell(started)
     while True:
         time.sleep(60)
 
 
 def hang_with_interpreter(started: Path) -> None:
     """Never return, and let other threads run only when the interpreter makes them."""
-    started.write_text(str(os.getpid()))
+    _tell(started)
     while True:
         pass
+
+
+def _tell(started: Path) -> None:
+    """Write the process's number; the file is there only when the number is in it."""
+    part = started.with_suffix(".part")
+    part.write_text(str(os.getpid()))
+    part.rename(started)
 
 
 def die(number: int) -> None:

@@ -13,14 +13,14 @@ from engine.device.device import Device
 from engine.protocol.messages import FrameReport, Reset, SetRunning, UpdateRecord
 from engine.runtime.update import updater as updates
 from engine.runtime.update.prepare import prepare
-from tests.fuzzing import seeds
+from tests.fuzzing import many, seeds
 from tests.runtime.conftest import SCALE, Kernels
 from tests.runtime.update.update_edits import Editor
 from tests.runtime.update.update_support import OwnArrays, Sources, contents, copy_of, differences, errors, outputs
 from tests.waiting import next_report, until
 
 #: How long the stress test edits.
-STRESS_S = 5
+STRESS_S = many(3)
 #: Edits of a running engine; kernel files that stay broken would only slow the test down.
 KINDS: tuple[str, ...] = ("live",) * 8 + (
     "size",

@@ -43,28 +43,6 @@ extern "C" __global__ void sum_rows(const double* in, double* out, int n) {
   if (lane == 0) out[blockIdx.x] = value;
 }
 
-extern "C" __global__ void votes(const unsigned* in, unsigned* out) {
-  int t = blockIdx.x * blockDim.x + threadIdx.x;
-  unsigned key = in[t], peers = ~0u;
-  for (int bit = 0; bit < 4; bit++) {
-    unsigned set = __ballot_sync(~0u, key >> bit & 1);
-    peers &= key >> bit & 1 ? set : ~set;
-  }
-  int all = __all_sync(~0u, key < 14), any = __any_sync(~0u, key == 15);
-  int alike = __popc(__match_any_sync(~0u, key)), most = 0;
-#if __CUDA_ARCH__ >= 800
-  most = __reduce_max_sync(~0u, key);
-#endif
-  out[t] = peers ^ (all << 5) ^ (any << 9) ^ (alike << 12) ^ (most << 20);
-}
-
-extern "C" __global__ void chained_faults(const int* in, int* out, int at) {
-  int lane = threadIdx.x % 32, first = __shfl_sync(~0u, in[threadIdx.x], 0);
-  int next = __shfl_down_sync(~0u, first + lane, 1);
-  int value = in[threadIdx.x == at ? 1 << 20 : threadIdx.x];
-  out[threadIdx.x] = __shfl_xor_sync(~0u, next + value, 1);
-}
-
 extern "C" __global__ void chunks(int* out, int* counter, const int* in, int n) {
   __shared__ int chunk, total;
   int t = threadIdx.x;
@@ -98,6 +76,30 @@ extern "C" __global__ void turns(volatile int* turn, int* order, int n) {
   order[own * blockDim.x + threadIdx.x] = seen + threadIdx.x;
 }
 """
+VOTES = """
+extern "C" __global__ void votes(const unsigned* in, unsigned* out) {
+  int t = blockIdx.x * blockDim.x + threadIdx.x;
+  unsigned key = in[t], peers = ~0u;
+  for (int bit = 0; bit < 4; bit++) {
+    unsigned set = __ballot_sync(~0u, key >> bit & 1);
+    peers &= key >> bit & 1 ? set : ~set;
+  }
+  int all = __all_sync(~0u, key < 14), any = __any_sync(~0u, key == 15);
+  int alike = __popc(__match_any_sync(~0u, key)), most = 0;
+#if __CUDA_ARCH__ >= 800
+  most = __reduce_max_sync(~0u, key);
+#endif
+  out[t] = peers ^ (all << 5) ^ (any << 9) ^ (alike << 12) ^ (most << 20);
+}
+"""
+FAULTS = """
+extern "C" __global__ void chained_faults(const int* in, int* out, int at) {
+  int lane = threadIdx.x % 32, first = __shfl_sync(~0u, in[threadIdx.x], 0);
+  int next = __shfl_down_sync(~0u, first + lane, 1);
+  int value = in[threadIdx.x == at ? 1 << 20 : threadIdx.x];
+  out[threadIdx.x] = __shfl_xor_sync(~0u, next + value, 1);
+}
+"""
 
 
 @pytest.fixture
@@ -129,7 +131,7 @@ def test_votes_in_a_row(run, block):
     """Ballots, and votes between other operations of whole warps; the last warp may be short."""
     key = np.random.default_rng(3).integers(0, 16, 2 * block).astype(np.uint32)
     key[:32] %= 14
-    out = run(SOURCE, "votes", 2, block, key, np.zeros_like(key), dialect="compute_80")[1]
+    out = run(VOTES, "votes", 2, block, key, np.zeros_like(key), dialect="compute_80")[1]
     for first in [start + at for start in (0, block) for at in range(0, block, 32)]:
         own = key[first : min(first + 32, first // block * block + block)]
         bits = np.uint32(1) << np.arange(len(own), dtype=np.uint32)
@@ -145,9 +147,9 @@ def test_a_bad_address_between_shuffles(run):
     """The fault names the thread whose access it is, not one that would have gone on with what it gave."""
     x, out = np.arange(64, dtype=np.int32), np.zeros(64, np.int32)
     with pytest.raises(KernelFault) as caught:
-        run(SOURCE, "chained_faults", 1, 64, x, out, 37)
+        run(FAULTS, "chained_faults", 1, 64, x, out, 37)
     assert caught.value.thread == (37, 0, 0)
-    found = run(SOURCE, "chained_faults", 1, 64, x, out, -1)[1]
+    found = run(FAULTS, "chained_faults", 1, 64, x, out, -1)[1]
     lane, warp = x % 32, x // 32
     given = warp * 32 + np.where(lane < 31, lane + 1, lane) + x
     assert np.array_equal(found, given[x ^ 1])
