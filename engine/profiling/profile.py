@@ -3,6 +3,7 @@
 import msgspec
 
 from engine.profiling.levels import ProfilingLevel
+from engine.profiling.side_work import SideWork
 
 
 class BufferStatistics(msgspec.Struct, frozen=True):
@@ -86,6 +87,7 @@ class Profile(msgspec.Struct, frozen=True, tag=True):
     samples. `cost_ns` is what one sample takes, on the device and off it; `every_ns` the time between two samples.
     `buffers` tells at deep levels what buffers held, by "node.port". `sums_p99_ns` has the p99 of what several spans
     take together, by the key of their row (`engine.profiling.rows`): the percentile of the sums, not a sum of them.
+    `side_work` is what was done beside the frames since the engine was started, such as compiles, at any level.
     """
 
     frame: int
@@ -97,6 +99,7 @@ class Profile(msgspec.Struct, frozen=True, tag=True):
     spans: tuple[SpanProfile, ...] = ()
     buffers: dict[str, BufferStatistics] = {}
     sums_p99_ns: dict[str, int] = {}
+    side_work: tuple[SideWork, ...] = ()
 
     @property
     def overhead(self) -> float | None:
