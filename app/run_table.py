@@ -56,7 +56,7 @@ def _cells(row: Row, times: RowTimes, nodes: Mapping[str, NodeReport]) -> Iterat
     yield format_time(times.mean_ns)
     yield format_time(times.p99_ns)
     yield f"{times.turns:,}"
-    yield f"{times.share:.1%}"
+    yield f"{times.share:.1%}" if times.share is not None else ""
     yield _kernels_text(node) if node is not None else ""
 
 

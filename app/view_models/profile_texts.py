@@ -6,7 +6,7 @@ from math import prod
 from engine.figures import format_bytes, format_time, plural
 from engine.patch.document import Patch
 from engine.profiling.levels import ProfilingLevel
-from engine.profiling.profile import BufferStatistics, KernelFacts, Profile, SpanProfile
+from engine.profiling.profile import BufferStatistics, KernelFacts, Profile, SpanProfile, frame_share
 from engine.profiling.side_work import SideKind, SideWork
 from engine.protocol.messages import BufferReport, EngineStatistics, FrameReport, NodeReport, UpdateRecord
 
@@ -57,9 +57,7 @@ def time_share(report: NodeReport, statistics: EngineStatistics) -> float | None
     """
     if report.share is not None:
         return report.share
-    if report.time_ns is None or not statistics.launch_ns:
-        return None
-    return min(report.time_ns / statistics.launch_ns, 1.0)
+    return frame_share(report.time_ns, statistics.launch_ns) if report.time_ns is not None else None
 
 
 def share_text(report: NodeReport, statistics: EngineStatistics) -> str:

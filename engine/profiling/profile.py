@@ -80,6 +80,14 @@ class SpanProfile(msgspec.Struct, frozen=True):
         return self.moved_bytes * self.turns / self.busy_ns * 1e9 if self.busy_ns and self.moved_bytes else None
 
 
+def frame_share(time_ns: int, frame_ns: int | None) -> float | None:
+    """Return the share of a launch's time that something takes, from 0 to 1; None while the launch is not measured.
+
+    Work that runs side by side can have shares of more than 1 together.
+    """
+    return min(time_ns / frame_ns, 1.0) if frame_ns else None
+
+
 class Profile(msgspec.Struct, frozen=True, tag=True):
     """The last frame that was measured. All times are nanoseconds.
 
@@ -100,6 +108,11 @@ class Profile(msgspec.Struct, frozen=True, tag=True):
     buffers: dict[str, BufferStatistics] = {}
     sums_p99_ns: dict[str, int] = {}
     side_work: tuple[SideWork, ...] = ()
+
+    @property
+    def frame_ns(self) -> int | None:
+        """What shares are of: the time of a launch, without measuring where that is known; None before any is."""
+        return self.launch_ns or self.measured_ns
 
     @property
     def overhead(self) -> float | None:
