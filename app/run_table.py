@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from app.console import make_console, make_table
 from app.run_result import RunResult
+from app.view_models.profile_texts import side_work_lines
 from engine.figures import budget_text, format_time
 from engine.profiling.critical_path import critical_path
 from engine.profiling.profile import Profile, SpanProfile
@@ -55,7 +56,7 @@ def _cells(row: Row, times: RowTimes, nodes: Mapping[str, NodeReport]) -> Iterat
     yield format_time(times.mean_ns)
     yield format_time(times.p99_ns)
     yield f"{times.turns:,}"
-    yield f"{times.share:.1%}"
+    yield f"{times.share:.1%}" if times.share is not None else ""
     yield _kernels_text(node) if node is not None else ""
 
 
@@ -90,7 +91,7 @@ def path_text(spans: Sequence[SpanProfile], region: str = "") -> str:
 
 
 def profile_lines(profile: Profile, budget_ns: int) -> Iterator[str]:
-    """Give what a profile says of the whole frame: its times, its critical path, and what measuring costs."""
+    """Give what a profile says of the whole: times, critical path, what measuring costs, and work beside frames."""
     if profile.launch_ns is not None:
         kept = budget_text(profile.launch_ns, budget_ns)
         yield f"launch: {format_time(profile.launch_ns)} on the device without measuring, {kept}"
@@ -103,5 +104,8 @@ def profile_lines(profile: Profile, budget_ns: int) -> Iterator[str]:
     if profile.overhead is not None:
         cost, every = format_time(profile.cost_ns), format_time(profile.every_ns)
         yield f"measuring: {profile.overhead:.1%} of the time, {cost} every {every}"
+    elif profile.measured_ns is not None and profile.cost_ns:
+        yield f"measuring: {format_time(profile.cost_ns)}, in one frame"
     elif profile.measured_ns is not None and profile.launch_ns is None:
         yield f"measuring: in every frame, which then takes {format_time(profile.measured_ns)} on the device"
+    yield from (line[0].lower() + line[1:] for line in side_work_lines(profile.side_work))

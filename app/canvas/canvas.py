@@ -82,13 +82,14 @@ class Canvas(QWidget):
         self.search.placed.connect(self._select_placed)
         self.search.refused.connect(self._refuse)
         self.search.popup.shown.connect(self._show_hint)
-        layout = QGridLayout(self, contentsMargins=QMargins())
-        layout.addWidget(self.view, 0, 0)
-        layout.addWidget(
-            self._hint, 0, 0, Qt.AlignmentFlag.AlignCenter
-        )  # not in the viewport, which moves its children
-        layout.addWidget(legend, 0, 0, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom)
-        layout.addWidget(self.path, 0, 0, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignBottom)
+        layout = QGridLayout(self, contentsMargins=QMargins(), spacing=0)
+        layout.addWidget(self.view, 0, 0, 2, 1)
+        # Not in the viewport, which moves its children.
+        layout.addWidget(self._hint, 0, 0, 2, 1, Qt.AlignmentFlag.AlignCenter)
+        layout.addWidget(legend, 1, 0, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom)
+        layout.setRowStretch(0, 1)
+        self._legend, self._layout, self._path_row = legend, layout, -1
+        self._part_legends()
         self.setFocusProxy(self.view)
         self.view.nodes_dropped.connect(self._move)
         self.view.files_dropped.connect(self._place_files)
@@ -144,6 +145,16 @@ class Canvas(QWidget):
     def fit_selection(self) -> None:
         """Bring the selected nodes into view, or the whole patch when none is selected."""
         self.view.show_rect(self.scene.rect_of(self.selected() or self.scene.nodes))
+
+    def _part_legends(self) -> None:
+        """Put the path's legend beside that of the heat map, or above it where there is no room for both."""
+        legends = self._legend, self.path
+        width = sum(legend.sizeHint().width() for legend in legends if not legend.isHidden())
+        row = 1 if self._legend.isHidden() or width <= self.width() else 0
+        if row != self._path_row:
+            self._path_row = row
+            self._layout.removeWidget(self.path)
+            self._layout.addWidget(self.path, row, 0, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignBottom)
 
     def _show_hint(self) -> None:
         """Say what to do on an empty canvas, unless the search stands there."""
@@ -327,6 +338,12 @@ class Canvas(QWidget):
         else:
             return False
         return True
+
+    def event(self, event: QEvent) -> bool:
+        """Keep the legends apart when there is another size, or another legend."""
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
+            self._part_legends()
+        return super().event(event)
 
     def changeEvent(self, event: QEvent) -> None:
         """Repaint in another theme's colours."""

@@ -23,7 +23,7 @@ class Column(Enum):
     MEAN = ("Mean", "Mean over the frames that were measured lately")
     P99 = ("p99", "99 of 100 measured frames took no longer")
     TURNS = ("Turns", "How often it ran in the last measured frame; in a loop more than once")
-    SHARE = ("Share", "Share of the mean time of all rows at the top; parallel work counts in full")
+    SHARE = ("Share", "Share of the time of a frame on the device; work side by side can have more than 100% together")
 
     @property
     def title(self) -> str:
@@ -98,7 +98,7 @@ class ProfileTable:
             case Column.TURNS:
                 return f"{times.turns:,}" if times.turns else NOTHING
             case Column.SHARE:
-                return f"{times.share:.1%}"
+                return f"{times.share:.1%}" if times.share is not None else ""
 
     def tooltip(self, number: int) -> str:
         """Return all that is known of a row."""
@@ -111,9 +111,8 @@ class ProfileTable:
             lines.append(f"From {format_time(times.first_ns)} to {format_time(times.last_ns)} of the measured frame")
         else:
             lines.append("Did not run in the last measured frame")
-        lines.append(
-            f"Lately {format_time(times.mean_ns)}, p99 {format_time(times.p99_ns)}, {percent(times.share)} of all work"
-        )
+        share = f", {percent(times.share)} of the frame" if times.share is not None else ""
+        lines.append(f"Lately {format_time(times.mean_ns)}, p99 {format_time(times.p99_ns)}{share}")
         return "\n".join(lines)
 
     def order(self, column: Column, *, descending: bool) -> dict[int, list[int]]:

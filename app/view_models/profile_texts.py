@@ -6,7 +6,8 @@ from math import prod
 from engine.figures import format_bytes, format_time, plural
 from engine.patch.document import Patch
 from engine.profiling.levels import ProfilingLevel
-from engine.profiling.profile import BufferStatistics, KernelFacts, Profile, SpanProfile
+from engine.profiling.profile import BufferStatistics, KernelFacts, Profile, SpanProfile, frame_share
+from engine.profiling.side_work import SideKind, SideWork
 from engine.protocol.messages import BufferReport, EngineStatistics, FrameReport, NodeReport, UpdateRecord
 
 #: How the editor calls the levels, and what each one measures.
@@ -24,6 +25,17 @@ LEVELS = {
     ),
     ProfilingLevel.DEEP_SYNC: ("Deep, every frame", "Measure every frame in depth and wait for it: this is slow"),
 }
+#: What is done beside frames, and with how many of each kind a line begins, the longest first.
+_SIDE_WORK = {
+    SideKind.COMPILE: "Compiled",
+    SideKind.LOAD: "Loaded",
+    SideKind.UPDATE: "Updates",
+    SideKind.UPLOAD: "Uploaded",
+    SideKind.READBACK: "Pictures",
+    SideKind.DOWNLOAD: "Read",
+    SideKind.SAVE: "Saved",
+}
+_SIDE_NAMED = 3
 #: So many blocks, or kernels, are named in a tooltip.
 _NAMED = 4
 _KERNELS = 6
@@ -45,9 +57,7 @@ def time_share(report: NodeReport, statistics: EngineStatistics) -> float | None
     """
     if report.share is not None:
         return report.share
-    if report.time_ns is None or not statistics.launch_ns:
-        return None
-    return min(report.time_ns / statistics.launch_ns, 1.0)
+    return frame_share(report.time_ns, statistics.launch_ns) if report.time_ns is not None else None
 
 
 def share_text(report: NodeReport, statistics: EngineStatistics) -> str:
@@ -185,7 +195,8 @@ def held_text(held: BufferStatistics) -> str:
 def engine_text(report: FrameReport | None, profile: Profile | None, update: UpdateRecord | None = None) -> str:
     """Return the tooltip of the engine's badge: blocks, kernels, times, profiling, memory and mode.
 
-    `update` is the last one; where kernels are measured, the graph's own uploads and downloads are told, too.
+    `update` is the last one. Where kernels are measured, the graph's own uploads and downloads are told, too, and from
+    the whole frame on what was done beside the frames.
     """
     if report is None:
         return "No patch is running"
@@ -201,6 +212,7 @@ def engine_text(report: FrameReport | None, profile: Profile | None, update: Upd
         f"Profiling: {level}" + (f", takes {percent(overhead)} of the time" if overhead is not None else ""),
         _own_work(profile) if profile is not None else "",
         _update_text(update) if update is not None else "",
+        *(side_work_lines(profile.side_work) if profile is not None else ()),
         f"Memory: {used} of {allocated}",
         _MODES[report.in_flight > 1].format(report.in_flight),
         f"Frame {report.frame:,}",
@@ -215,6 +227,24 @@ def _own_work(profile: Profile) -> str:
         f"{span.name} {format_time(span.busy_ns)}" for span in profile.spans if not span.node and span.operation >= 0
     ]
     return f"Besides blocks: {', '.join(own)}" if own else ""
+
+
+def side_work_lines(found: Sequence[SideWork]) -> list[str]:
+    """Return a line for each kind of work beside the frames: "Compiled: blur.cu 310 ms, tone.cu 41.0 ms and 3 more"."""
+    lines = []
+    for kind, title in _SIDE_WORK.items():
+        of_kind = sorted((work for work in found if work.kind is kind), key=lambda work: work.last_ns, reverse=True)
+        if of_kind:
+            more = f" and {len(of_kind) - _SIDE_NAMED} more" if len(of_kind) > _SIDE_NAMED else ""
+            lines.append(f"{title}: {', '.join(map(_side_text, of_kind[:_SIDE_NAMED]))}{more}")
+    return lines
+
+
+def _side_text(work: SideWork) -> str:
+    size = format_bytes(work.size_bytes) if work.size_bytes else ""
+    often = f"{work.count:,} times, mean {format_time(work.mean_ns)}" if work.count > 1 else ""
+    about = ", ".join(filter(None, (size, often)))
+    return f"{work.name} {format_time(work.last_ns)}" + (f" ({about})" if about else "")
 
 
 def _update_text(update: UpdateRecord) -> str:

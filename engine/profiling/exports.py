@@ -25,6 +25,7 @@ def profile_object(profile: Profile) -> dict[str, Any]:
     Rows are as in `engine.profiling.rows`, with the key of the row around each as `parent`, "" at the top. `slack_ns`
     of a row is the least of its spans, by the means of lately; `is_critical` says that one is on the critical path.
     `moved_bytes` are those of all turns, None for what holds regions. `kernel` tells of the row of a single kernel.
+    `side_work` is as in `engine.profiling.side_work`.
     """
     spans = profile.spans
     path, found = critical_path(spans, lately=True), rows(spans)
@@ -57,6 +58,7 @@ def profile_object(profile: Profile) -> dict[str, Any]:
         "critical_path_ns": now.length_ns,
         "rows": told,
         "buffers": msgspec.to_builtins(profile.buffers),
+        "side_work": msgspec.to_builtins(profile.side_work),
     }
 
 
@@ -77,12 +79,20 @@ def profile_json(profile: Profile) -> str:
 
 
 def profile_csv(profile: Profile) -> str:
-    """Return the rows of a profile as CSV with a header; what is not known is empty."""
+    """Return the rows of a profile as CSV with a header; what is not known is empty.
+
+    Work beside the frames follows, with how often it was done as `turns` and the last time as `busy_ns`.
+    """
     text = io.StringIO()
     writer = csv.DictWriter(text, (*_COLUMNS, *_KERNEL_COLUMNS), lineterminator="\n")
     writer.writeheader()
-    for row in profile_object(profile)["rows"]:
+    told = profile_object(profile)
+    for row in told["rows"]:
         kernel = row.pop("kernel") or {}
         sizes = {name: "x".join(map(str, kernel[name])) for name in ("grid", "thread_block") if kernel}
         writer.writerow(row | kernel | sizes)
+    for work in told["side_work"]:
+        times = {"turns": work["count"], "busy_ns": work["last_ns"], "mean_ns": work["mean_ns"]}
+        place = {"key": f"{work['kind']} {work['name']}", "kind": work["kind"], "name": work["name"]}
+        writer.writerow(place | times | {"moved_bytes": work["size_bytes"]})
     return text.getvalue()

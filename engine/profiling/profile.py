@@ -3,6 +3,7 @@
 import msgspec
 
 from engine.profiling.levels import ProfilingLevel
+from engine.profiling.side_work import SideWork
 
 
 class BufferStatistics(msgspec.Struct, frozen=True):
@@ -79,6 +80,14 @@ class SpanProfile(msgspec.Struct, frozen=True):
         return self.moved_bytes * self.turns / self.busy_ns * 1e9 if self.busy_ns and self.moved_bytes else None
 
 
+def frame_share(time_ns: int, frame_ns: int | None) -> float | None:
+    """Return the share of a launch's time that something takes, from 0 to 1; None while the launch is not measured.
+
+    Work that runs side by side can have shares of more than 1 together.
+    """
+    return min(time_ns / frame_ns, 1.0) if frame_ns else None
+
+
 class Profile(msgspec.Struct, frozen=True, tag=True):
     """The last frame that was measured. All times are nanoseconds.
 
@@ -86,6 +95,7 @@ class Profile(msgspec.Struct, frozen=True, tag=True):
     samples. `cost_ns` is what one sample takes, on the device and off it; `every_ns` the time between two samples.
     `buffers` tells at deep levels what buffers held, by "node.port". `sums_p99_ns` has the p99 of what several spans
     take together, by the key of their row (`engine.profiling.rows`): the percentile of the sums, not a sum of them.
+    `side_work` is what was done beside the frames since the engine was started, such as compiles, at any level.
     """
 
     frame: int
@@ -97,6 +107,12 @@ class Profile(msgspec.Struct, frozen=True, tag=True):
     spans: tuple[SpanProfile, ...] = ()
     buffers: dict[str, BufferStatistics] = {}
     sums_p99_ns: dict[str, int] = {}
+    side_work: tuple[SideWork, ...] = ()
+
+    @property
+    def frame_ns(self) -> int | None:
+        """What shares are of: the time of a launch, without measuring where that is known; None before any is."""
+        return self.launch_ns or self.measured_ns
 
     @property
     def overhead(self) -> float | None:

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 import msgspec
 
-from engine.profiling.profile import Profile, SpanProfile
+from engine.profiling.profile import Profile, SpanProfile, frame_share
 
 
 class RowKind(StrEnum):
@@ -44,7 +44,7 @@ class RowTimes(msgspec.Struct, frozen=True):
     """The times of a row, in nanoseconds, with the meaning that they have in `SpanProfile`.
 
     `turns` are those of the span that has most. `p99_ns` is that of the sum, where a row has several spans. `share` is
-    the part of the mean time of all rows at the top, from 0 to 1: it counts work that runs side by side in full.
+    that of the mean in the time of a launch, see `frame_share`.
     """
 
     first_ns: int
@@ -53,7 +53,7 @@ class RowTimes(msgspec.Struct, frozen=True):
     turns: int
     mean_ns: int
     p99_ns: int
-    share: float
+    share: float | None
 
 
 @dataclass
@@ -150,7 +150,6 @@ def _listed(top: _Draft) -> list[Row]:
 def row_times(found: Sequence[Row], profile: Profile) -> list[RowTimes]:
     """Return the times of each row of `rows`, from a profile of the same graph and level."""
     spans, sums = profile.spans, profile.sums_p99_ns
-    all_ns = sum(spans[number].mean_ns for row in found if row.parent < 0 for number in row.spans) or 1
     times = []
     for row in found:
         own = [spans[number] for number in row.spans]
@@ -164,7 +163,7 @@ def row_times(found: Sequence[Row], profile: Profile) -> list[RowTimes]:
                 turns=max((span.turns for span in ran), default=0),
                 mean_ns=mean_ns,
                 p99_ns=own[0].p99_ns if len(own) == 1 else sums.get(row.key, 0),
-                share=mean_ns / all_ns,
+                share=frame_share(mean_ns, profile.frame_ns),
             )
         )
     return times

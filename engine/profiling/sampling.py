@@ -3,7 +3,8 @@
 #: The share of the time that samples and reports of times may take. Frames may take 5 % longer on average: the rest is
 #: for what each frame pays to ask whether a sample is due.
 SHARE = 0.04
-#: After a change of the graph or the level a sample is due within so long, whatever was spent before.
+#: After a change of the graph or the level, and after the first sample of it, the next one is due within so long,
+#: whatever was spent.
 _LONGEST_NS = 2_000_000_000
 
 

@@ -211,7 +211,7 @@ class LocalEngine:
             self.engine.settle()
             place = SavePlace(self._patch.folder, question.folder, trusted=self.engine.context.trusted)
             saved, problems = [], []
-            for output in read_outputs(compiled, self.device, place):
+            for output in read_outputs(compiled, self.engine.context.services, place):
                 try:
                     saved.append(output.save())
                 except PatchError as problem:

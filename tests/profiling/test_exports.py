@@ -7,6 +7,7 @@ import json
 from engine.profiling.exports import profile_csv, profile_json, profile_object
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import BufferStatistics, KernelFacts, Profile
+from engine.profiling.side_work import SideKind, SideWork
 from tests.profiling.spans import span
 
 KERNEL = KernelFacts((4, 2, 1), (256, 1, 1), 32, 0, None, 0.5, "registers")
@@ -15,8 +16,12 @@ SPANS = (
     span("glow/tone", 'to"ne, fast', operation=1, busy_ns=60, turns=3, region="loop", moved_bytes=40, kernel=KERNEL),
     span("view", "view", operation=2, first_ns=10, busy_ns=30),
 )
+WORK = (
+    SideWork(SideKind.COMPILE, "blur.cu", 2, 900, 800),
+    SideWork(SideKind.UPLOAD, "array.out", 1, 70, 70, 4096),
+)
 HELD = BufferStatistics(4, None, 2.5, 1, 0)
-PROFILE = Profile(7, ProfilingLevel.PER_KERNEL, 120, 150, 10, 200, SPANS, {"glow.out": HELD})
+PROFILE = Profile(7, ProfilingLevel.PER_KERNEL, 120, 150, 10, 200, SPANS, {"glow.out": HELD}, {}, WORK)
 
 
 def test_json_has_the_frame_its_rows_and_buffers() -> None:
@@ -27,6 +32,10 @@ def test_json_has_the_frame_its_rows_and_buffers() -> None:
         "frame": 7, "level": "per-kernel", "launch_ns": 120, "measured_ns": 150, "cost_ns": 10, "every_ns": 200,
         "overhead": 0.05, "wall_ns": 100, "busy_ns": 130, "critical_path_ns": 100,
         "buffers": {"glow.out": {"numbers": 4, "minimum": None, "maximum": 2.5, "nans": 1, "infinities": 0}},
+        "side_work": [
+            {"kind": "compile", "name": "blur.cu", "count": 2, "last_ns": 900, "mean_ns": 800, "size_bytes": 0},
+            {"kind": "upload", "name": "array.out", "count": 1, "last_ns": 70, "mean_ns": 70, "size_bytes": 4096},
+        ],
     }  # fmt: skip
     assert [(row["node"], row["name"], row["parent"], row["is_critical"], row["slack_ns"]) for row in rows] == [
         ("loop", "", "", True, 0),
@@ -43,8 +52,16 @@ def test_json_has_the_frame_its_rows_and_buffers() -> None:
 
 
 def test_csv_has_the_same_rows() -> None:
-    """With a header; what is not known is empty."""
+    """With a header; what is not known is empty; work beside the frames comes last."""
     read = list(csv.DictReader(io.StringIO(profile_csv(PROFILE))))
+    beside = [{key: value for key, value in row.items() if value} for row in read[-2:]]
+    assert beside == [
+        {"key": "compile blur.cu", "kind": "compile", "name": "blur.cu", "turns": "2", "busy_ns": "900",
+         "mean_ns": "800", "moved_bytes": "0"},
+        {"key": "upload array.out", "kind": "upload", "name": "array.out", "turns": "1", "busy_ns": "70",
+         "mean_ns": "70", "moved_bytes": "4096"},
+    ]  # fmt: skip
+    del read[-2:]
     rows = profile_object(PROFILE)["rows"]
     wanted = [{key: "" if value is None else str(value) for key, value in row.items()} for row in rows]
     kernels = [row.pop("kernel") for row in wanted]

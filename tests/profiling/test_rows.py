@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from engine import Engine, ProfilingLevel
 from engine.device.device import Device
@@ -30,7 +31,7 @@ SPANS = (
 
 
 def profile_of(spans: tuple[SpanProfile, ...], sums_p99_ns: dict[str, int]) -> Profile:
-    return Profile(0, ProfilingLevel.PER_KERNEL, None, None, 0, 0, spans, {}, sums_p99_ns)
+    return Profile(0, ProfilingLevel.PER_KERNEL, 150, None, 0, 0, spans, {}, sums_p99_ns)
 
 
 def test_regions_and_composites_hold_what_is_inside_them() -> None:
@@ -79,15 +80,17 @@ def test_a_block_is_in_its_region_although_a_part_of_its_work_is_not() -> None:
 
 
 def test_times_of_rows_add_up() -> None:
-    """A region's own span holds what is inside it; shares of the top are 1; the profile tells the p99 of sums."""
+    """A region's own span holds what is inside it; shares are of the launch; the profile tells the p99 of sums."""
     found = rows(SPANS)
     profile = profile_of(SPANS, {"mix": 92})
     times = {row.key: time for row, time in zip(found, row_times(found, profile), strict=True)}
     assert (times["mix"].busy_ns, times["mix"].turns, times["mix"].p99_ns) == (90, 1, 92)
-    assert (times["loop"].busy_ns, times["loop"].share) == (102, pytest.approx(102 / 202))
+    assert (times["loop"].busy_ns, times["loop"].share) == (102, pytest.approx(102 / 150))
     assert (times["glow"].busy_ns, times["glow"].turns, times["glow"].p99_ns) == (60, 3, 61)
     assert (times["never"].busy_ns, times["never"].mean_ns, times["never"].p99_ns) == (0, 5, 6)
-    assert sum(times[name].share for name in ("", "mix", "loop")) == pytest.approx(1)
+    assert (times[""].share, times["mix"].share) == pytest.approx((10 / 150, 90 / 150))
+    assert {time.share for time in row_times(found, replace(profile, launch_ns=None, measured_ns=50))} >= {1.0, 0.2}
+    assert {time.share for time in row_times(found, replace(profile, launch_ns=None))} == {None}
 
 
 @pytest.mark.parametrize("level", [ProfilingLevel.PER_BLOCK, ProfilingLevel.PER_KERNEL])

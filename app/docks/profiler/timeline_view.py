@@ -16,6 +16,7 @@ _RULER = 18  # pixels
 _LANE = 18
 _GAP = 2
 _LABELLED = 28  # pixels from which a bar has a label
+_OUTLINED = 3  # pixels from which one in a loop has an outline
 _MARK_WIDTH = 72  # pixels between two marks of the ruler, at least
 _PER_EIGHTH_DEGREE = 1.0015
 _STEP = 1.25  # of a key that zooms
@@ -179,10 +180,14 @@ class TimelineView(QWidget):
         is_operation = table.rows[bar.row].kind is RowKind.OPERATION
         full = colours.mix(tint, theme.canvas, 0.45) if is_operation else tint
         if times.turns > 1:  # it works in a part of the time only; the strip says in how much of it
+            ink = colours.category_ink(category, theme)
             painter.fillRect(place, QColor(colours.mix(full, theme.canvas, 0.5)))
+            if place.width() >= _OUTLINED:  # a pale bar hardly differs from the canvas of the light theme
+                painter.setPen(QColor(colours.mix(ink, theme.canvas, 0.5)))
+                painter.drawRect(place.adjusted(0, 0, -1, -1))
             fill = min(times.busy_ns / max(bar.last_ns - bar.first_ns, 1), 1.0)
             strip = QRectF(place.left(), place.bottom() - 3, place.width() * fill, 3)
-            painter.fillRect(strip, QColor(colours.category_ink(category, theme)))
+            painter.fillRect(strip, QColor(ink))
         else:
             painter.fillRect(place, QColor(full))
         if is_selected:

@@ -24,6 +24,7 @@ from engine.patch import changes
 from engine.patch.changes import PortRef
 from engine.patch.trust import SavePlace
 from engine.profiling.levels import ProfilingLevel
+from engine.profiling.side_work import SideKind
 from engine.protocol import messages
 from engine.protocol.messages import FrameReport, Message, UpdateLevel, UpdateRecord
 from engine.protocol.outbox import Outbox
@@ -75,8 +76,11 @@ class CudaEngine:
         self.outbox = Outbox()
         self.updates = Updater(self.context, self._tell, self.settle)
         #: Launches the graph, and measures some of the launches.
-        self.profiler = Profiler(device, self.context.services.uniforms, profiling, self.updates.found.follow_measuring)
-        self.previews = Previews(device, self.context.services.pool, self.outbox)
+        services = self.context.services
+        self.profiler = Profiler(
+            device, services.uniforms, services.times, profiling, self.updates.found.follow_measuring
+        )
+        self.previews = Previews(services, self.outbox)
         self.running = True
         self.frames_left: int | None = None
         self.fault: DeviceError | None = None
@@ -93,12 +97,13 @@ class CudaEngine:
         self._room_ns = self._launching_ns = self._launched_ns = self._pictures_ns = 0
         self._thread = 0  # where the device was activated last
         self._saves: deque[str | None] = deque()
-        self._saver = Saver(device, self.outbox)
+        self._saver = Saver(services, self.outbox)
         #: How often the graph was launched.
         self.launches = 0
         self._is_current = False  # the last launch was of the graph and state as they are now
         self._reporter = Reporter(self.context, self.updates, self.profiler)
         self.recorder = FlightRecorder(self.updates, self.profiler, is_asynchronous=device.info.is_asynchronous)
+        services.times.more.append(self.recorder.hot_updates)
 
     @property
     def has_work(self) -> bool:
@@ -208,7 +213,10 @@ class CudaEngine:
         """Return a copy of what a port of the running graph held in the last frame."""
         assert self.updates.compiled is not None
         self.settle()
-        return read_port(self.updates.compiled, self.context.services, self.updates.values, self.stream, port)
+        services, begun_ns = self.context.services, _now_ns()
+        array = read_port(self.updates.compiled, services, self.updates.values, self.stream, port)
+        services.times.add(SideKind.DOWNLOAD, str(port), _now_ns() - begun_ns, array.nbytes)
+        return array
 
     def fail(self, diagnostic: Diagnostic) -> None:
         """Leave a last report that says why the engine has stopped, without using the device."""

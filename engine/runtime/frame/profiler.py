@@ -29,12 +29,13 @@ from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import BufferStatistics, KernelFacts, Profile, SpanProfile
 from engine.profiling.rows import rows
 from engine.profiling.sampling import Sampler
+from engine.profiling.side_work import SideTimes
 from engine.profiling.statistics import Average, History
 from engine.runtime.frame.instrumented_graph import InstrumentedGraph
 from engine.runtime.frame.kernel_facts import LaunchFacts, moved_bytes
 
-#: What a sample takes at least, with what its own clock doesn't see. That makes 2,500 samples a second at most.
-_LEAST_COST_NS = 20_000
+#: What a sample takes besides what its own clock sees. That makes 4,000 samples a second at most.
+_UNSEEN_NS = 10_000
 
 
 @dataclass
@@ -57,13 +58,18 @@ class Profiler:
         self,
         device: Device,
         uniforms: FrameUniforms,
+        times: SideTimes,
         level: ProfilingLevel,
         tell: Callable[[Diagnostic | None], None],
     ) -> None:
-        """`tell` is called with what keeps something from being measured, and with None when it no longer does."""
+        """`times` are told in profiles.
+
+        `tell` is called with what keeps something from being measured, and with None when it no longer does.
+        """
         self.level = level
-        self._uniforms, self._tell = uniforms, tell
+        self._uniforms, self._times, self._tell = uniforms, times, tell
         self.sampler = Sampler()
+        self._is_asynchronous = device.info.is_asynchronous
         #: The time of a launch without measuring spans, and with it.
         self.launch_ns, self.measured_ns = Average(), Average()
         #: How many samples were taken.
@@ -141,17 +147,20 @@ class Profiler:
         if advance:
             compiled.advance()
         copied = self._next_copy(compiled, begun_ns, wait)
+        if wait:  # then no other frame was slowed while the copy was built
+            self._graph.take_cost()
+            begun_ns = time.perf_counter_ns()
         sample = self._free.pop()
         sample.frame, sample.copied, sample.is_current = frame, copied, True
-        begun_ns = time.perf_counter_ns()
         stream.record(sample.start)
+        launched_ns = time.perf_counter_ns()
         if copied is None:
-            launched_ns = time.perf_counter_ns()
             compiled.launch(stream, advance=False, uniforms=self._uniforms.current)
-            begun_ns += time.perf_counter_ns() - launched_ns  # which any frame takes
         else:
-            self.operations, self.launched_ns = copied.operations, time.perf_counter_ns()
+            self.operations, self.launched_ns = copied.operations, launched_ns
             copied.launch(stream, self._uniforms.current)
+        if copied is None or not self._is_asynchronous:  # any frame launches; on the host that is the device's work
+            begun_ns += time.perf_counter_ns() - launched_ns
         stream.record(sample.stop)
         sample.host_ns = time.perf_counter_ns() - begun_ns
         self._waiting.append(sample)
@@ -228,6 +237,7 @@ class Profiler:
             tuple(found),
             self._told_buffers(),
             sums_p99_ns,
+            self._times.told(),
         )
 
     def close(self) -> None:
@@ -266,11 +276,14 @@ class Profiler:
             self._last = copied.read()
             self._surveyed = copied.surveys, copied.read_surveys()
             self._history.add(self._last["busy_ns"])
+        is_first = self._is_new or self._unpaid is not None
         if copied is not None or self.level < ProfilingLevel.PER_BLOCK:
             self.frame, self._is_new = sample.frame, False
         self.samples += 1
         now_ns = time.perf_counter_ns()
         self._pay(sample, launch_ns, now_ns, sample.host_ns + now_ns - begun_ns)
+        if is_first:  # which took longer than the next ones will
+            self.sampler.begin_again(now_ns)
 
     def _pay(self, sample: _Sample, launch_ns: int, now_ns: int, host_ns: int) -> None:
         """Let the time that follows pay for a sample, which took `host_ns` on this thread."""
@@ -282,10 +295,11 @@ class Profiler:
         if copied is not None:
             cost_ns += max(0, launch_ns - plain_ns)
             self._cost_ns, self._every_ns, self._sampled_ns = cost_ns, now_ns - self._sampled_ns, now_ns
-        paid_ns = max(cost_ns, _LEAST_COST_NS)
+        paid_ns = cost_ns + _UNSEEN_NS
         if self._unpaid is not None:
             (first_ns, before_ns), self._unpaid = self._unpaid, None
-            paid_ns += before_ns + max(0, first_ns - plain_ns)
+            self._cost_ns = before_ns + max(0, first_ns - plain_ns)
+            paid_ns += self._cost_ns
         self.sampler.spend(now_ns, paid_ns + self._graph.take_cost())
 
     def _follow(self, plan: Plan) -> None:

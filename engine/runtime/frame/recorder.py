@@ -6,9 +6,10 @@ It is always on. A frame pays for a tuple of stamps; what a slow frame's time we
 import gc
 import time
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 
 from engine.profiling.recorder import LATEST_FRAMES, Stamps, frame_rows
+from engine.profiling.side_work import SideKind, SideWork
 from engine.protocol.flight_record import BUDGET_NS, FlightRecord, RecordedUpdate, SlowFrame, Spent, SpentOn
 from engine.protocol.messages import UpdateLevel, UpdateRecord
 from engine.runtime.frame.profiler import Profiler
@@ -59,6 +60,14 @@ class FlightRecorder:
             rows["wait"] += rows["launch"]
             rows["launch"] = 0
         return FlightRecord(now_ns, self.budget_ns, rows, tuple(noted), tuple(log), tuple(slow))
+
+    def hot_updates(self) -> Iterator[SideWork]:
+        """Give how long recorded frames read messages and wrote parameters, if any did no more than that."""
+        frames = [stamps for stamps in self._frames.copy() if stamps[1] == UpdateLevel.HOT]
+        if frames:
+            times = frame_rows(frames)["before"]
+            mean_ns = round(float(times[-30:].mean()))
+            yield SideWork(SideKind.UPDATE, "hot", len(frames), int(times[-1]), mean_ns)
 
     def close(self) -> None:
         """Follow no more collections."""

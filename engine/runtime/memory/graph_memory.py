@@ -16,6 +16,7 @@ from engine.device.protocol import Memory, MemoryPart, PinnedArray
 from engine.diagnostics import DeviceError, Diagnostic, GraphValidationError, Source, error
 from engine.figures import format_bytes
 from engine.patch.changes import PortRef
+from engine.profiling.side_work import SideKind, SideTimes
 from engine.runtime.memory.buffer_pool import BufferPool, bucket_bytes, exact_bytes
 from engine.runtime.memory.state_store import KeptState, StateStore
 
@@ -80,13 +81,14 @@ def allocate(
     store: StateStore,
     frame: Memory,
     claimed: GraphMemory | None = None,
+    times: SideTimes | None = None,
 ) -> GraphMemory:
     """Claim memory for every buffer of a plan and upload what blocks provide.
 
-    `claimed` is what exists already, from `keep_memory`. When a buffer doesn't fit, raise GraphValidationError with its
-    node and claim nothing.
+    `claimed` is what exists already, from `keep_memory`; `times` takes how long uploads take. When something doesn't
+    fit, raise GraphValidationError with its node and claim nothing.
     """
-    claimed = claimed or GraphMemory({})
+    claimed, times = claimed or GraphMemory({}), times or SideTimes()
     claimed.by_owner[FRAME] = frame
     try:
         _allocate_transient(plan, pool, claimed)
@@ -94,7 +96,7 @@ def allocate(
         by_owner = claimed.by_owner
         for owner, buffer in plan.buffers.allocations.items():
             if owner not in by_owner and buffer.lifetime is not Lifetime.FUSED:
-                by_owner[owner] = _allocate_own(plan, owner, buffer, device, pool, store, claimed)
+                by_owner[owner] = _allocate_own(plan, owner, buffer, device, pool, store, claimed, times)
     except BaseException:
         claimed.abandon(pool, store)
         raise
@@ -234,6 +236,7 @@ def _allocate_own(
     pool: BufferPool,
     store: StateStore,
     claimed: GraphMemory,
+    times: SideTimes,
 ) -> Memory:
     if buffer.lifetime is Lifetime.EXTERNAL:
         claimed.adopted[owner] = adopt(plan, device, owner)
@@ -249,7 +252,9 @@ def _allocate_own(
         raise _too_large(owner, buffer, problem) from problem
     claimed.pooled.append(memory)
     if buffer.lifetime is Lifetime.PROVIDED:
-        device.write(memory, plan.description.by_id[owner.node].description.contents[owner.port])
+        contents = plan.description.by_id[owner.node].description.contents[owner.port]
+        with times.timed(SideKind.UPLOAD, str(owner), contents.nbytes):
+            device.write(memory, contents)
     else:
         assert buffer.lifetime in TRANSIENT
     return memory

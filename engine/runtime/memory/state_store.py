@@ -10,6 +10,7 @@ from engine.compiler.plan import Plan
 from engine.device.device import Device
 from engine.device.protocol import Memory
 from engine.patch.changes import PortRef
+from engine.profiling.side_work import SideKind, SideTimes
 from engine.runtime.memory.buffer_pool import BufferPool
 from engine.types import nearest_number
 from engine.types.bits import same
@@ -28,9 +29,10 @@ class KeptState(NamedTuple):
 class StateStore:
     """The state buffers of the running graph, and of blocks that are left out for now."""
 
-    def __init__(self, pool: BufferPool, device: Device) -> None:
+    def __init__(self, pool: BufferPool, device: Device, times: SideTimes | None = None) -> None:
+        """`times` takes how long arrays are uploaded."""
         self._pool = pool
-        self._device = device
+        self._device, self._times = device, times or SideTimes()
         self._kept: dict[PortRef, KeptState] = {}
 
     def kept(self, plan: Plan) -> frozenset[PortRef]:
@@ -49,7 +51,7 @@ class StateStore:
         state = KeptState(layout, self._pool.acquire(layout.size_bytes), initial)
         if not same(initial, 0.0):
             try:
-                self._fill(state)
+                self._fill(owner, state)
             except BaseException:
                 self._pool.release(state.memory)
                 raise
@@ -61,7 +63,7 @@ class StateStore:
         if not _is_other_array(kept.initial, initial):
             return False
         fresh = kept._replace(initial=initial)
-        self._fill(fresh)
+        self._fill(owner, fresh)
         self._kept[owner] = fresh
         return True
 
@@ -88,12 +90,13 @@ class StateStore:
 
     def clear(self) -> None:
         """Give every state its initial contents."""
-        for state in self._kept.values():
-            self._fill(state)
+        for owner, state in self._kept.items():
+            self._fill(owner, state)
 
-    def _fill(self, state: KeptState) -> None:
+    def _fill(self, owner: PortRef, state: KeptState) -> None:
         if isinstance(state.initial, np.ndarray):
-            self._device.write(state.memory, state.initial)
+            with self._times.timed(SideKind.UPLOAD, str(owner), state.initial.nbytes):
+                self._device.write(state.memory, state.initial)
             return
         if same(float(state.initial), 0.0):
             self._device.fill(state.memory, 0)

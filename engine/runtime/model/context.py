@@ -15,6 +15,7 @@ from engine.patch import changes
 from engine.patch.applying import PatchIndex, check_change
 from engine.patch.changes import Change, Connection, PortRef
 from engine.patch.rules import is_value_connection
+from engine.profiling.side_work import SideTimes
 from engine.runtime.memory.buffer_pool import BufferPool
 from engine.runtime.memory.state_store import StateStore
 from engine.runtime.model.block_registry import BlockRegistry
@@ -33,12 +34,14 @@ class DeviceServices:
 
     def __init__(self, device: Device) -> None:
         self.device = device
+        #: How long compiles, uploads and the like take.
+        self.times = SideTimes()
         self.pool = BufferPool(device)
-        self.modules = ModuleCache(device)
+        self.modules = ModuleCache(device, self.times)
         self.libraries = open_libraries(device)
         #: Runs what the worker needs of blocks' code.
         self.code = BlockCode()
-        self.states = StateStore(self.pool, device)
+        self.states = StateStore(self.pool, device, self.times)
         #: The stream of what the worker has done on the device.
         self.side = device.create_stream()
         self.uniforms = FrameUniforms(device)

@@ -30,6 +30,7 @@ from engine.kernel_sources.python.trust import UntrustedKernel
 from engine.kernel_sources.sources import KernelSource, OpGraphSource, PtxFile
 from engine.ops import OpError
 from engine.processes.scope import Cancelled, Scope, check_cancelled
+from engine.profiling.side_work import SideKind, SideTimes
 
 _log = logging.getLogger(__name__)
 #: How many modules stay loaded that nothing uses: whoever undoes an edit needs them again.
@@ -63,8 +64,9 @@ class ModuleCache:
     returns the last good version.
     """
 
-    def __init__(self, device: Device) -> None:
-        self._device = device
+    def __init__(self, device: Device, times: SideTimes | None = None) -> None:
+        """`times` takes how long each source is compiled and loaded."""
+        self._device, self._times = device, times or SideTimes()
         #: By source, the most recently used last.
         self._loaded: dict[KernelSource, LoadedModule] = {}
         self._replaced: list[LoadedModule] = []
@@ -243,11 +245,13 @@ class ModuleCache:
     def _load_once(self, source: KernelSource) -> LoadedModule:
         architecture = self._device.info.architecture
         begun_ns = time.perf_counter_ns()
-        image = load_image(source, architecture)
-        for entry in image.signatures:
-            pointer_elements(image, entry)  # which may take a compile too
+        with self._times.timed(SideKind.COMPILE, source.label):
+            image = load_image(source, architecture)
+            for entry in image.signatures:
+                pointer_elements(image, entry)  # which may take a compile too
         try:
-            module = self._device.load_module(image.payload(architecture), best=image.best)
+            with self._times.timed(SideKind.LOAD, source.label):
+                module = self._device.load_module(image.payload(architecture), best=image.best)
         except KernelError as problem:
             if isinstance(image.source, PtxFile) or isinstance(problem, TranslatorBug | CompilerCrash):
                 problem.file = source.file  # else its line is one of the PTX that was compiled from the source

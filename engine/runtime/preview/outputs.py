@@ -24,6 +24,7 @@ from engine.diagnostics import PatchError, Source, WarploomError, error
 from engine.patch.changes import PortRef
 from engine.patch.files import write_atomically
 from engine.patch.trust import SavePlace
+from engine.profiling.side_work import SideKind, SideTimes
 from engine.protocol.messages import Saved
 from engine.protocol.outbox import Outbox
 from engine.runtime.model.context import DeviceServices
@@ -86,6 +87,7 @@ class OutputContents:
     path: Path | None
     contents: np.ndarray[Any, Any] | None
     place: SavePlace
+    times: SideTimes
 
     def save(self) -> Saved:
         """Write the file; PatchError when that fails or is refused."""
@@ -93,19 +95,24 @@ class OutputContents:
             refusal = self.place.refusal(self.saved.node, self.path)
             if refusal is not None:
                 raise PatchError(f"node {self.saved.node}: {refusal.message} ({refusal.remedy})")
-            _write(self.path, self.contents, self.saved.node)
+            with self.times.timed(SideKind.SAVE, self.path.name, self.contents.nbytes):
+                _write(self.path, self.contents, self.saved.node)
         return self.saved
 
 
 def read_outputs(
-    compiled: CompiledGraph, device: Device, place: SavePlace, node: str | None = None
+    compiled: CompiledGraph, services: DeviceServices, place: SavePlace, node: str | None = None
 ) -> Iterator[OutputContents]:
     """Read the outputs of one node, or of all, back one by one."""
 
     def contents(port: PortRef, path: Path | None) -> OutputContents:
         layout = compiled.plan.layouts[compiled.plan.inlined.output(port)]
         saved = Saved(port.node, port.port, str(layout.dtype), layout.shape, str(path) if path else None)
-        return OutputContents(saved, path, read_buffer(compiled, device, port) if path is not None else None, place)
+        array = None
+        if path is not None:
+            with services.times.timed(SideKind.DOWNLOAD, str(port), layout.size_bytes):
+                array = read_buffer(compiled, services.device, port)
+        return OutputContents(saved, path, array, place, services.times)
 
     folder = place.folder
     taken: set[Path] = set()
@@ -155,8 +162,8 @@ class Saver:
     Each file, or the reason why it couldn't be written, is an event in the outbox.
     """
 
-    def __init__(self, device: Device, outbox: Outbox) -> None:
-        self._device, self._outbox = device, outbox
+    def __init__(self, services: DeviceServices, outbox: Outbox) -> None:
+        self._services, self._outbox = services, outbox
         self._writer = ThreadPoolExecutor(1, "warploom-save")  # starts its thread with the first file
 
     def save(self, compiled: CompiledGraph | None, node: str | None, place: SavePlace, *, wait: bool) -> None:
@@ -165,7 +172,7 @@ class Saver:
             text = "outputs must come from a running patch, got one not built yet"
             self._outbox.put_event(error(text, node=node, source=Source.ENGINE))
             return
-        outputs = [o for o in read_outputs(compiled, self._device, place, node) if o.path]
+        outputs = [o for o in read_outputs(compiled, self._services, place, node) if o.path]
         writing = self._writer.submit(self._write, outputs, node)
         if wait:
             writing.result()

@@ -15,12 +15,12 @@ from functools import partial
 
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.plan import Plan
-from engine.device.device import Device
 from engine.device.protocol import Stream
 from engine.diagnostics import Diagnostic, Source, warning
+from engine.profiling.side_work import SideKind
 from engine.protocol.messages import Viewing
 from engine.protocol.outbox import Outbox
-from engine.runtime.memory.buffer_pool import BufferPool
+from engine.runtime.model.context import DeviceServices
 from engine.runtime.preview.picture_slot import PIXEL_BYTES, Downscaler, PictureSlot, PictureSource, picture_sources
 
 
@@ -50,12 +50,13 @@ class _Job:
 class Previews:
     """Takes pictures for an engine; all methods belong to the engine's thread."""
 
-    def __init__(self, device: Device, pool: BufferPool, outbox: Outbox) -> None:
-        self._device, self._pool, self._outbox = device, pool, outbox
+    def __init__(self, services: DeviceServices, outbox: Outbox) -> None:
+        device = services.device
+        self._device, self._pool, self._times, self._outbox = device, services.pool, services.times, outbox
         #: The time by which pictures are due.
         self.clock_ns: Callable[[], int] = time.perf_counter_ns
         self._stream = device.create_stream()
-        self._ended, self._read, self._done = (device.create_event() for _ in range(3))
+        self._ended, self._began, self._read, self._done = (device.create_event() for _ in range(4))
         #: Loads the kernel and reserves memory beside the frames.
         self._beside = ThreadPoolExecutor(1, "warploom-pictures")
         self.downscaler = Downscaler(device, self._beside)
@@ -146,7 +147,7 @@ class Previews:
         self._flying = []
         self.observe({})
         with ExitStack() as closing:  # runs in reverse order
-            for used in (self._stream, self._done, self._read, self._ended):
+            for used in (self._stream, self._done, self._read, self._began, self._ended):
                 closing.callback(used.destroy)
             closing.callback(self.downscaler.close)
             for slot in self._spare:
@@ -199,6 +200,7 @@ class Previews:
     def _begin(self, compiled: CompiledGraph, stream: Stream, jobs: list[_Job], frame: int) -> None:
         stream.record(self._ended)
         self._stream.wait(self._ended)
+        self._stream.record(self._began)
         self.reads_graph = True
         self._flying, self._frame = jobs, frame
         for job in jobs:
@@ -279,6 +281,9 @@ class Previews:
             return
         flown, self._flying = self._flying, []
         self.reads_graph = False
+        what = flown[0].node if len(flown) == 1 else f"{len(flown)} viewers"
+        size_bytes = PIXEL_BYTES * sum(width * height for width, height in (job.size for job in flown))
+        self._times.add(SideKind.READBACK, what, self._done.elapsed_ns(self._began), size_bytes)
         for job in flown:
             if self._viewers.get(job.node) is job.viewer:
                 take = partial(job.viewer.slot.take, job.node, self._frame, job.size, job.source.size, job.probe)

@@ -23,6 +23,7 @@ from engine.compiler.plan import Plan, plan_what_can_run
 from engine.descriptions.entries import KernelEntry
 from engine.diagnostics import Diagnostic, GraphValidationError, KernelError, Source, WarploomError, error
 from engine.processes.scope import Cancelled, check_cancelled
+from engine.profiling.side_work import SideKind
 from engine.protocol.messages import BufferReport
 from engine.runtime.check.kernel_checks import count_problems, element_problems, launch_warnings
 from engine.runtime.memory.graph_memory import GraphMemory, MemoryRefused, allocate, keep_memory, require_memory
@@ -197,7 +198,7 @@ def _realise(prepared: Prepared, services: DeviceServices, plan: Plan, current: 
     claimed = keep_memory(plan, current.compiled.plan, current.memory) if current is not None else GraphMemory({})
     there = states.kept(plan) | claimed.by_owner.keys()
     require_memory(plan, device, pool, there, has_arena=claimed.arena is not None)
-    memory = allocate(plan, device, pool, states, services.frame_memory, claimed)
+    memory = allocate(plan, device, pool, states, services.frame_memory, claimed, services.times)
     try:
         resources = Resources(
             memory.by_owner,
@@ -226,8 +227,9 @@ def _look_ahead(prepared: Prepared, services: DeviceServices) -> None:
         kernels = compiled.kernels
         _ = compiled.is_still  # computed once, here
         prepared.kernels = node_kernels(compiled)
-        compiled.upload(services.side)
-        services.side.synchronize()
+        with services.times.timed(SideKind.UPLOAD, "graph"):
+            compiled.upload(services.side)
+            services.side.synchronize()
     else:
         assert prepared.adjustment is not None
         kernels = _adjusted_kernels(prepared.adjustment)

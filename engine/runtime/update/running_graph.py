@@ -12,6 +12,7 @@ from engine.compiler.inlining import changed_values
 from engine.compiler.plan import Plan
 from engine.diagnostics import DeviceError, Diagnostic, GraphValidationError
 from engine.patch.changes import PortRef
+from engine.profiling.side_work import SideKind
 from engine.runtime.memory.graph_memory import GraphMemory, adopt
 from engine.runtime.memory.state_store import move
 from engine.runtime.model.context import DeviceServices
@@ -101,7 +102,9 @@ class RunningGraph:
                 continue
             for name, contents in now.contents.items():
                 if then.contents[name] is not contents:
-                    self._services.device.write(self.compiled.memory[PortRef(node.id, name)], contents)
+                    port = PortRef(node.id, name)
+                    with self._services.times.timed(SideKind.UPLOAD, str(port), contents.nbytes):
+                        self._services.device.write(self.compiled.memory[port], contents)
                     changed = True
             for name, initial in now.initials.items():
                 changed |= self._services.states.begin_again(PortRef(node.id, name), initial)

@@ -21,6 +21,7 @@ from engine.patch.applying import not_applied
 from engine.patch.changes import BlockTypesChanged, Change, ParameterChanged, nodes_of
 from engine.patch.trust import SavePlace
 from engine.processes.scope import Cancelled
+from engine.profiling.side_work import SideKind
 from engine.protocol.messages import BufferReport, UpdateLevel, UpdateRecord
 from engine.runtime.model.context import Cause, CudaContext, UpdateSource
 from engine.runtime.report.diagnostics_store import DiagnosticsStore
@@ -234,6 +235,7 @@ class Updater:
             text, source, nodes = job.cause
             self._records.append(UpdateRecord(level, text, cost_ns, frame, source, job.beside_ns, swap_ns, nodes))
             self._costs.setdefault(level, deque(maxlen=_REMEMBERED)).append(cost_ns)
+            self.context.services.times.add(SideKind.UPDATE, level.name.lower(), cost_ns)
             if self.compiled is not None:
                 # A driven parameter may take a WARM update in every frame.
                 _log.log(

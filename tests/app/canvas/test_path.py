@@ -7,12 +7,13 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.canvas.canvas import Canvas
+from app.canvas.heat_legend import HeatLegend
 from app.theme.apply import apply_theme
 from app.theme.colours import current
 from engine.patch.changes import Connection, PortRef
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import Profile
-from engine.protocol.messages import EngineStatistics, FrameReport
+from engine.protocol.messages import EngineStatistics, FrameReport, NodeReport, NodeState
 from tests.app.app_support import make_report
 from tests.profiling.spans import span
 
@@ -74,6 +75,25 @@ def line_colour(canvas: Canvas) -> str:
     QApplication.processEvents()
     place = canvas.view.mapFromScene(middle)
     return canvas.view.viewport().grab().toImage().pixelColor(place).name()
+
+
+@pytest.mark.parametrize(("width", "is_beside"), [(400, False), (900, True)])
+def test_legends_never_cover_each_other(canvas: Canvas, qtbot: QtBot, width: int, is_beside: bool) -> None:
+    """Beside each other, or one above the other in a narrow canvas; also when one comes later."""
+    canvas.resize(width, 500)
+    canvas.show_heat(True)
+    canvas.path.show_path(True)
+    canvas.path.show_profile(PROFILE)
+    statistics = EngineStatistics("host", launch_ns=400_000, profiling=ProfilingLevel.PER_BLOCK)
+    node = NodeReport("t", NodeState.OK, "", 100_000, 1)
+    canvas.show_report(make_report(nodes={"source": node}, statistics=statistics))
+    legend = canvas.findChild(HeatLegend)
+    qtbot.waitUntil(lambda: legend.isVisible() and canvas.path.isVisible())
+    qtbot.waitUntil(lambda: not legend.geometry().intersects(canvas.path.geometry()))
+    assert (canvas.path.geometry().bottom() == legend.geometry().bottom()) is is_beside
+    canvas.resize(1300 - width, 500)
+    qtbot.waitUntil(lambda: not legend.geometry().intersects(canvas.path.geometry()))
+    qtbot.waitUntil(lambda: (canvas.path.geometry().bottom() == legend.geometry().bottom()) is not is_beside)
 
 
 def test_another_patch_begins_without_marks(canvas: Canvas) -> None:

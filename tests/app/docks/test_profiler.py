@@ -4,9 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 
 from app.docks.profiler.profiler import Profiler
+from app.theme.colours import current, make_current
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import Profile, SpanProfile
 from tests.app.app_support import make_report
@@ -90,3 +92,19 @@ def test_the_timeline_zooms_about_a_point_and_stays_in_the_frame(profiler: Profi
     assert timeline.shown == pytest.approx((75_000, 100_000))
     timeline.fit()
     assert timeline.shown == (0, 100_000)
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_bars_in_loops_stand_out_from_the_canvas(profiler: Profiler, theme: str) -> None:
+    """Pale, since they work in a part of the time only, with an outline that can be seen."""
+    make_current(theme)
+    try:
+        profiler.show_profile(profile_of(span("a", busy_ns=1000, is_region=True), span("b", region="a", turns=3)))
+        picture, view = profiler.timeline.grab().toImage(), profiler.timeline
+        bar = next(bar for bar in view.timeline.bars if view._table.node(bar.row) == "b")
+        place = view._place(bar)
+        corner = picture.pixelColor(round(place.left()), round(place.top()) + 4)
+        canvas = QColor(current().canvas)
+        assert max(abs(a - b) for a, b in zip(corner.getRgb(), canvas.getRgb(), strict=True)) > 40
+    finally:
+        make_current("dark")

@@ -21,7 +21,7 @@ SPANS = (
 
 
 def profile_of(*spans: SpanProfile, sums_p99_ns: dict[str, int] | None = None) -> Profile:
-    return Profile(0, ProfilingLevel.PER_KERNEL, None, None, 0, 0, spans, {}, sums_p99_ns or {})
+    return Profile(0, ProfilingLevel.PER_KERNEL, 80_000, None, 0, 0, spans, {}, sums_p99_ns or {})
 
 
 def table_of(*spans: SpanProfile) -> ProfileTable:
@@ -44,11 +44,11 @@ def test_rows_are_sorted_within_the_row_around_them() -> None:
 
 
 def test_cells_tell_times_turns_and_shares() -> None:
-    """Shares are those of the mean of all rows at the top: 40 of 5 + 30 + 40 + 20 µs."""
+    """Shares are of the launch, as on the canvas: 40 of 80 µs."""
     table = table_of(*SPANS)
     found = numbers(table)
     assert [table.text(found["b"], column) for column in Column] == [
-        *("b", "10.0 µs", "40.0 µs", "40.0 µs", "1", f"{40 / 95:.1%}")
+        *("b", "10.0 µs", "40.0 µs", "40.0 µs", "1", "50.0%")
     ]
     assert table.text(found["c"], Column.TURNS) == "4"
     assert "20.0 µs in 4 turns of 5.00 µs" in table.tooltip(found["c"])

@@ -11,6 +11,7 @@ from app.view_models.profile_texts import (
     held_text,
     percent,
     share_text,
+    side_work_lines,
     time_share,
     times_text,
 )
@@ -19,6 +20,7 @@ from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import BufferStatistics, KernelFacts, Profile, SpanProfile
+from engine.profiling.side_work import SideKind, SideWork
 from engine.protocol.messages import (
     BufferReport,
     EngineStatistics,
@@ -88,6 +90,21 @@ def test_a_node_tells_what_its_level_measures(patch: Patch, level: ProfilingLeve
     if profile is not None and level >= ProfilingLevel.PER_KERNEL:
         profile = replace(profile, sums_p99_ns={"scale": 405_000})
     assert node_tooltip(patch, "scale", report_at(level), profile).splitlines()[3:] == expected
+
+
+def test_work_beside_frames_has_a_line_for_each_kind() -> None:
+    """The longest first, with how often and how much; three of a kind are named."""
+    found = [
+        SideWork(SideKind.UPLOAD, "array.out", 2, 3_000_000, 2_500_000, 8 * 2**20),
+        *(SideWork(SideKind.COMPILE, f"{us}.cu", 1, us * 1000, us * 1000) for us in (5, 900, 7, 800, 600)),
+    ]
+    assert side_work_lines(found) == [
+        "Compiled: 900.cu 900 µs, 800.cu 800 µs, 600.cu 600 µs and 2 more",
+        "Uploaded: array.out 3.00 ms (8.00 MB, 2 times, mean 2.50 ms)",
+    ]
+    assert side_work_lines([]) == []
+    profile = replace(profile_of(span("scale", 0, 400)), side_work=tuple(found))
+    assert side_work_lines(found)[1] in engine_text(report_at(ProfilingLevel.PER_BLOCK), profile).splitlines()
 
 
 def test_a_failed_node_says_why_before_what_it_cost(patch: Patch) -> None:

@@ -1,0 +1,89 @@
+"""What is done beside the work of frames, and how long it takes: compiles, updates, uploads, pictures, reads, files."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+
+import msgspec
+
+from engine.profiling.statistics import Average
+
+#: Of each kind so many names are known, those that came last.
+_KNOWN = 100
+
+
+class SideKind(StrEnum):
+    """What is done."""
+
+    COMPILE = "compile"  # a kernel's source into PTX or a CUBIN, or its copy on disk is found
+    LOAD = "load"  # onto the device: a GPU's driver may compile PTX, the host compiles it for the CPU
+    UPDATE = "update"  # of the running graph, by level
+    UPLOAD = "upload"  # of an array to the device, or of a graph
+    READBACK = "readback"  # of viewers' pictures, on the device
+    DOWNLOAD = "download"  # of a port's contents that somebody reads or saves
+    SAVE = "save"  # of a file
+
+
+class SideWork(msgspec.Struct, frozen=True):
+    """Work of one kind on one thing; times are nanoseconds.
+
+    `name` is a kernel's source, an update level, "node.port", a viewer or a file. It was done `count` times; `mean_ns`
+    is that of the last thirty. `size_bytes` is what was moved the last time, 0 where that has no meaning.
+    """
+
+    kind: SideKind
+    name: str
+    count: int
+    last_ns: int
+    mean_ns: int
+    size_bytes: int = 0
+
+
+class _Times:
+    """The times of one thing."""
+
+    def __init__(self) -> None:
+        self.count = self.last_ns = self.size_bytes = 0
+        self.average = Average()
+
+
+class SideTimes:
+    """Takes the times of one engine; any thread may call it. Frames in which nothing of this happens never do."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: dict[SideKind, dict[str, _Times]] = {kind: {} for kind in SideKind}
+        #: Gives more when somebody asks, such as what was recorded for another purpose.
+        self.more: list[Callable[[], Iterator[SideWork]]] = []
+
+    def add(self, kind: SideKind, name: str, time_ns: int, size_bytes: int = 0) -> None:
+        """Take the time of something that was done."""
+        with self._lock:
+            known = self._known[kind]
+            times = known[name] = known.pop(name) if name in known else _Times()
+            times.count += 1
+            times.last_ns, times.size_bytes = time_ns, size_bytes
+            times.average.add(time_ns)
+            if len(known) > _KNOWN:
+                del known[next(iter(known))]
+
+    @contextmanager
+    def timed(self, kind: SideKind, name: str, size_bytes: int = 0) -> Iterator[None]:
+        """Take the time of what is done inside of it, unless it fails."""
+        begun_ns = time.perf_counter_ns()
+        yield
+        self.add(kind, name, time.perf_counter_ns() - begun_ns, size_bytes)
+
+    def told(self) -> tuple[SideWork, ...]:
+        """Return everything that is known, by kind; of each kind what was done last comes last."""
+        with self._lock:
+            found = [
+                SideWork(kind, name, times.count, times.last_ns, times.average.mean or 0, times.size_bytes)
+                for kind, known in self._known.items()
+                for name, times in known.items()
+            ]
+        order = list(SideKind)
+        found += [work for give in self.more for work in give()]
+        return tuple(sorted(found, key=lambda work: order.index(work.kind)))
