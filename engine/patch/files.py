@@ -7,7 +7,8 @@
      "connections": [{"source": "load.image", "target": "blur.image"}],
      "sentinels": [{"port": "load.image", "nan": true, "infinity": true, "maximum": 1.0, "action": "freeze"}]}
 
-"sentinels" is left out where there are none. A node that lies in a region has a "region": a region block's id, or "id.else" for its other branch.
+A node that lies in a region has a "region": a region block's id, or "id.else" for its other branch.
+"sentinels" is left out where there are none.
 Unknown block types and unknown fields are kept as they are. A file is written whole and then moved into place.
 """
 

@@ -40,12 +40,15 @@ class Sentinel(msgspec.Struct, frozen=True):
         return self.action is SentinelAction.FREEZE
 
     @property
-    def range_text(self) -> str:
-        """The bounds in words, such as "0 to 1" or "at least 0"; empty without any."""
+    def rule_text(self) -> str:
+        """What elements must be, such as "finite and from 0 to 1"."""
         low, high = (None if bound is None else f"{bound:.7g}" for bound in (self.minimum, self.maximum))
+        rules = ["finite" if self.nan and self.infinity else "no NaN" if self.nan else "not infinite" * self.infinity]
         if low is not None and high is not None:
-            return f"{low} to {high}"
-        return f"at least {low}" if low is not None else f"at most {high}" if high is not None else ""
+            rules.append(f"from {low} to {high}")
+        else:
+            rules.append(f"at least {low}" if low is not None else f"at most {high}" if high is not None else "")
+        return " and ".join(filter(None, rules))
 
 
 def make_sentinel(

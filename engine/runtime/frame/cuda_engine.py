@@ -126,17 +126,18 @@ class CudaEngine:
                 self.read_inbox()
                 self._heard_ns = start_ns
             advance = self.running or by_hand
-            overlaps = not by_hand and self._may_overlap(start_ns)
             self.clock.begin(start_ns, advance=advance, real=real_time)
             level = self._update(advance, by_hand) if self._is_outdated else _NONE
             compiled = self.updates.compiled
+            overlaps = not by_hand and self._may_overlap(start_ns)
             is_told = False
             # A launch is left out when it would give what the last one gave.
             if compiled is not None and not (
                 free_running and level is _NONE and self._is_current and (compiled.is_still or not advance)
             ):
                 # Status words are read as often as a person reads what they tell.
-                is_due = compiled.status is not None and start_ns - self._waited_ns >= REPORT_INTERVAL_NS
+                has_status = compiled.status is not None or self.updates.found.has_status
+                is_due = has_status and start_ns - self._waited_ns >= REPORT_INTERVAL_NS
                 waits = is_due or not overlaps
                 if waits:
                     self._waited_ns = start_ns
@@ -282,7 +283,9 @@ class CudaEngine:
         """True when the next frame may be launched while this one runs."""
         if not (self.running and self.device.info.is_asynchronous):
             return False
-        asked = self.pacing.overlap
+        compiled, asked = self.updates.compiled, self.pacing.overlap
+        if compiled is not None and compiled.plan.freezes:
+            return False  # the next frame is launched only if this one holds what it should
         if asked is not None:
             return asked
         is_live = now_ns - self._heard_ns < LIVE_NS or self.context.value_graph.is_listening
@@ -326,12 +329,23 @@ class CudaEngine:
             self.profiler.collect()
         if waits:
             self._read_status(by_hand)
+            if advance and self.updates.found.freezing:
+                self._freeze(self.updates.found.freezing)
         return is_told
+
+    def _freeze(self, reasons: tuple[Diagnostic, ...]) -> None:
+        """Pause after this frame, whose data stays as it is."""
+        self.running, self.frames_left = False, None
+        frame = self.clock.moment.frame
+        _log.info(
+            "frame %d is frozen: %s", frame, "; ".join(f"{item.node}.{item.port}: {item.message}" for item in reasons)
+        )
+        self.outbox.put_event(messages.Frozen(frame, reasons))
 
     def _read_status(self, by_hand: bool) -> None:
         """Read the status words of the last launch, which has ended."""
         compiled, found = self.updates.compiled, self.updates.found
-        if found.status or (compiled is not None and compiled.status is not None):
+        if found.has_status or (compiled is not None and compiled.status is not None):
             found.read_status(compiled, fresh=by_hand)
 
     def _collect(self, compiled: CompiledGraph | None, by_hand: bool) -> None:

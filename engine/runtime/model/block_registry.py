@@ -10,7 +10,8 @@ from engine.blocktypes.value_blocks import ValueBlock
 from engine.catalogue.block_code import BlockCode
 from engine.catalogue.catalogue import Catalogue
 from engine.diagnostics import Diagnostic, Severity
-from engine.patch.changes import Connection, Node
+from engine.patch.changes import Connection, Node, PortRef
+from engine.patch.sentinels import Sentinel
 from engine.runtime.model.describe_patch import PatchSnapshot, PlacedNode, look_up, with_value_block
 from engine.runtime.model.parameters import ParameterStore, fit
 
@@ -96,8 +97,10 @@ class BlockRegistry:
             self._put(replace(placed, stale=made.problems, declared=newest.declared))  # the version before runs on
         return False
 
-    def snapshot(self, connections: Iterable[Connection]) -> PatchSnapshot:
-        """Return the nodes as they are to be described, with the connections of buffers and all values."""
+    def snapshot(
+        self, connections: Iterable[Connection], sentinels: Mapping[PortRef, Sentinel] | None = None
+    ) -> PatchSnapshot:
+        """Return the nodes as they are to be described, with the connections of buffers, sentinels and all values."""
         parameters = self._parameters
         for node_id in self._undescribed:
             placed, successor = self.placed[node_id], self.placed[node_id].successor
@@ -107,7 +110,11 @@ class BlockRegistry:
             values = dict(parameters.values[node_id])
             self.placed[node_id] = replace(placed, values=values, successor=successor)
         return PatchSnapshot(
-            tuple(self.placed.values()), tuple(connections), parameters.snapshot(), tuple(self._notices())
+            tuple(self.placed.values()),
+            tuple(connections),
+            parameters.snapshot(),
+            tuple(self._notices()),
+            dict(sentinels or {}),
         )
 
     def adopt(self, nodes: Iterable[PlacedNode]) -> list[str]:

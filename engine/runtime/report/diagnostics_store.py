@@ -18,6 +18,7 @@ from engine.patch.changes import PortRef
 from engine.runtime.memory.graph_memory import status_words
 from engine.runtime.model.context import CudaContext
 from engine.runtime.report.diagnostics_log import DiagnosticsLog
+from engine.runtime.report.sentinel_diagnostics import sentinel_diagnostics
 from engine.runtime.report.sightings import Identity, Sightings, identity
 
 #: Times, states and numbers that a person reads change no faster than this while the engine runs freely.
@@ -51,6 +52,8 @@ class DiagnosticsStore:
         self.inlined = Inlined(GraphDescription((), ()))
         #: The status words of the last launch, by buffer.
         self.status: dict[PortRef, int] = {}
+        #: What the last launch gave that freezes its frame.
+        self.freezing: tuple[Diagnostic, ...] = ()
         #: What the last frames found, by what found it.
         self._in_frames: dict[str, dict[Identity, Diagnostic]] = {}
         self._frames_told_ns = 0
@@ -60,6 +63,11 @@ class DiagnosticsStore:
         self._status_seen = b""
         self._status_plan: Plan | None = None
         self.log = DiagnosticsLog()
+
+    @property
+    def has_status(self) -> bool:
+        """True when status words were read of the graph that runs, or of one before that had some."""
+        return self._status_plan is not None
 
     def tell(self) -> None:
         """Put all diagnostics together again."""
@@ -140,8 +148,11 @@ class DiagnosticsStore:
             self._status_seen, self._status_plan = words, plan
             self.status = status_words(plan, compiled.status.array)
             told = status_diagnostics(plan, self.status, self._context.parameters.values)
-        elif self.status:
-            self.status, self._status_plan = {}, None  # of a graph that is gone
+            tripped = list(sentinel_diagnostics(plan, compiled.status.array))
+            told += [found for found, _ in tripped]
+            self.freezing = tuple(found for found, sentinel in tripped if sentinel.freezes)
+        elif self._status_plan is not None:
+            self.status, self._status_plan, self.freezing = {}, None, ()  # of a graph that is gone
         self.follow_frame(_STATUS, told, fresh=fresh or is_other)
 
 
@@ -154,7 +165,7 @@ def status_diagnostics(
     """
     found = []
     for node, status in plan.statuses:
-        word = words[PortRef(node, status.buffer)]
+        word = words.get(PortRef(node, status.buffer))  # None for what a sentinel has found
         if not word:
             continue
         if status.call is not None:
