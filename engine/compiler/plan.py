@@ -298,9 +298,7 @@ def _with_held(inlined: Inlined, previous: Plan, idle: Collection[str], held: se
     ids = {node.id for node in kept}
     connections = [c for c in new.connections if c.target.node not in held and c.source.node not in held]
     connections += [c for c in old.connections if c.target.node in held and c.source.node in ids]
-    sentinels = {port: check for port, check in new.sentinels.items() if port.node not in held}
-    sentinels |= {port: check for port, check in old.sentinels.items() if port.node in held}
-    whole = inline(GraphDescription(tuple(kept), tuple(connections), sentinels))
+    whole = inline(GraphDescription(tuple(kept), tuple(connections), new.sentinels))
     left_out = {node for node in idle if owner(node) not in held}
     left_out |= {node for node in _members(whole.description, held) if node not in running}
     return whole, left_out

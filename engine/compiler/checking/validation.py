@@ -3,6 +3,7 @@
 One function for each mistake; `dataflow.py` and `check.py` call them.
 """
 
+import math
 from collections.abc import Container, Iterator
 
 from engine.compiler.checking.inputs import type_mismatch
@@ -192,7 +193,7 @@ def unchecked(port: PortRef, layout: Layout) -> Diagnostic | None:
     """Return the warning of a sentinel whose output holds something else than numbers, or has too many axes."""
     if number_of(layout.dtype) is None:
         text = f"elements must be numbers of one type to be checked, got {layout.dtype}"
-    elif len(layout.shape) > AXES:
+    elif math.prod(layout.shape[:-AXES]) != 1:
         text = f"a buffer must have at most {AXES} dimensions to be checked, got shape {list(layout.shape)}"
     else:
         return None

@@ -91,6 +91,7 @@ class CudaEngine:
         #: How often the graph was launched.
         self.launches = 0
         self._is_current = False  # the last launch was of the graph and state as they are now
+        self._is_frozen = False  # a sentinel has paused the engine, and the clock still shows that frame
         self._reporter = Reporter(self.context, self.updates, self.profiler)
         self.recorder = FlightRecorder(self.updates, self.profiler, is_asynchronous=device.info.is_asynchronous)
 
@@ -126,6 +127,9 @@ class CudaEngine:
                 self.read_inbox()
                 self._heard_ns = start_ns
             advance = self.running or by_hand
+            if advance and self._is_frozen:
+                self._is_frozen = False
+                self.clock.end()
             self.clock.begin(start_ns, advance=advance, real=real_time)
             level = self._update(advance, by_hand) if self._is_outdated else _NONE
             compiled = self.updates.compiled
@@ -241,7 +245,7 @@ class CudaEngine:
                         self.updates.compiled.begin_again()
                     self.context.value_graph.begin_again()
                     self.clock.reset()
-                    self._is_current = False
+                    self._is_current = self._is_frozen = False
                 case messages.SaveOutputs(node):
                     self._saves.append(node)
                 case messages.SetInput(name, value):
@@ -334,8 +338,8 @@ class CudaEngine:
         return is_told
 
     def _freeze(self, reasons: tuple[Diagnostic, ...]) -> None:
-        """Pause after this frame, whose data stays as it is."""
-        self.running, self.frames_left = False, None
+        """Pause after this frame, whose data stays as it is; an edit is shown at the same frame."""
+        self.running, self.frames_left, self._is_frozen = False, None, True
         frame = self.clock.moment.frame
         _log.info(
             "frame %d is frozen: %s", frame, "; ".join(f"{item.node}.{item.port}: {item.message}" for item in reasons)
@@ -383,7 +387,8 @@ class CudaEngine:
             recorder.put((report.frame, level, due_ns, began_ns, room_ns, launching_ns, self._launched_ns, ended_ns))
             if ended_ns - due_ns > recorder.budget_ns:
                 recorder.note_slow(records, self._pictures_ns)
-            clock.end()
+            if not self._is_frozen:
+                clock.end()
         outbox.put_report(report)
         if (profile := self._reporter.take_profile()) is not None:
             outbox.put_profile(profile)
