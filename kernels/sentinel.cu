@@ -107,8 +107,10 @@ extern "C" __global__ void check_elements(
         if (buffer.bytes == 8 && !suspects(data, start, count, step, low, high)) return;
     }
     unsigned long long nans = 0, infinities = 0, outside = 0, first = 0;
+#pragma unroll 1
     for (unsigned long long i = start; i < count; i += step) {
         unsigned int worst = SOUND;
+#pragma unroll 1
         for (unsigned int n = 0; n < buffer.numbers; ++n) worst = max(worst, rule.kind(buffer.at(i, n, is_dense)));
         nans += worst == NOT_A_NUMBER;
         infinities += worst == INFINITE;
@@ -130,8 +132,10 @@ extern "C" __global__ void end_check(BUFFER, unsigned int flags, double minimum,
     const Buffer buffer = MAKE_BUFFER;
     const Rule rule = {flags, minimum, maximum};
     const bool is_dense = buffer.is_dense();
-    unsigned int n = 0;
-    while (n + 1 < buffer.numbers && rule.kind(buffer.at(~found->first, n, is_dense)) == SOUND) ++n;
-    found->value = buffer.at(~found->first, n, is_dense);
     found->turn = found->turns;
+#pragma unroll 1
+    for (unsigned int n = 0; n < buffer.numbers; ++n) {
+        found->value = buffer.at(~found->first, n, is_dense);
+        if (rule.kind(found->value) != SOUND) return;
+    }
 }

@@ -136,6 +136,7 @@ class Patch(PatchContents):
         members = [self.nodes[member] for member in self.members(found.id)]
         made: list[Change] = [changes.NodeRegionChanged(m.id, found.region, m.region) for m in members]
         made += [changes.Disconnected(c) for c in self.connections_of(found.id)]
+        made += [changes.SentinelChanged(p, None, s) for p, s in self.sentinels.items() if p.node == found.id]
         self._do(f"Delete {self.title(found.id)}", *made, changes.NodeRemoved(found))
 
     def connect(self, source: PortRef, target: PortRef) -> Connection:

@@ -134,7 +134,7 @@ class CudaContext:
         #: Those that carry buffers, in the order in which they came.
         self._connections: dict[Connection, None] = {}
         #: The checks of what flows, by output.
-        self._sentinels: dict[PortRef, Sentinel] = {}
+        self.sentinels: dict[PortRef, Sentinel] = {}
 
     def apply(self, change: Change) -> None:
         """Follow one change of the patch; PatchError, and nothing happens, when it doesn't fit the patch as it is."""
@@ -142,8 +142,8 @@ class CudaContext:
         if isinstance(change, changes.NodeRemoved):  # its connections leave before it
             for connection in self._index.touching(change.node.id):
                 self.apply(changes.Disconnected(connection))
-            for port in [port for port in self._sentinels if port.node == change.node.id]:
-                del self._sentinels[port]
+            for port in [port for port in self.sentinels if port.node == change.node.id]:
+                del self.sentinels[port]
         self._index.follow(change)
         match change:
             case changes.NodeAdded(node):
@@ -185,7 +185,7 @@ class CudaContext:
 
     def snapshot(self) -> PatchSnapshot:
         """Return the patch as it is now, for `describe_patch`."""
-        return self.registry.snapshot(self._connections, self._sentinels)
+        return self.registry.snapshot(self._connections, self.sentinels)
 
     def adopt(self, nodes: Iterable[PlacedNode]) -> None:
         """Adopt the described nodes of the last snapshot: newer versions of blocks may have taken over."""
@@ -237,9 +237,9 @@ class CudaContext:
 
     def _set_sentinel(self, port: PortRef, sentinel: Sentinel | None) -> None:
         if sentinel is None:
-            self._sentinels.pop(port, None)
+            self.sentinels.pop(port, None)
         else:
-            self._sentinels[port] = sentinel
+            self.sentinels[port] = sentinel
         self.dirty.mark_structure("removed check of" if sentinel is None else "check of", port, nodes=(port.node,))
 
     def _renew(self, node_id: str) -> None:

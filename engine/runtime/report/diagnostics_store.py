@@ -148,12 +148,19 @@ class DiagnosticsStore:
             self._status_seen, self._status_plan = words, plan
             self.status = status_words(plan, compiled.status.array)
             told = status_diagnostics(plan, self.status, self._context.parameters.values)
-            tripped = list(sentinel_diagnostics(plan, compiled.status.array))
-            told += [found for found, _ in tripped]
-            self.freezing = tuple(found for found, sentinel in tripped if sentinel.freezes)
+            found = list(sentinel_diagnostics(plan, compiled.status.array))
+            told += found
+            self.freezing = tuple(item for item in found if self._freezes(plan, item))
         elif self._status_plan is not None:
             self.status, self._status_plan, self.freezing = {}, None, ()  # of a graph that is gone
         self.follow_frame(_STATUS, told, fresh=fresh or is_other)
+
+
+    def _freezes(self, plan: Plan, found: Diagnostic) -> bool:
+        """True when what a sentinel found freezes the frame, by the graph that runs and by the patch as it is now."""
+        port = PortRef(found.node or "", found.port or "")
+        known = (plan.inlined.original.sentinels.get(port), self._context.sentinels.get(port))
+        return all(sentinel is not None and sentinel.freezes for sentinel in known)
 
 
 def status_diagnostics(

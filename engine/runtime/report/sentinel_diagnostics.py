@@ -10,14 +10,13 @@ from engine.compiler.plan import Plan
 from engine.compiler.sentinels import FOUND, checked_port, found_buffer
 from engine.diagnostics import Diagnostic, Source, warning
 from engine.patch.regions import region_of
-from engine.patch.sentinels import Sentinel
 from engine.types import Shape
 
 _ALL = (1 << 64) - 1
 
 
-def sentinel_diagnostics(plan: Plan, array: np.ndarray[Any, Any]) -> Iterator[tuple[Diagnostic, Sentinel]]:
-    """Give each sentinel that has found something, after a warning of what that is; `array` is what was read back."""
+def sentinel_diagnostics(plan: Plan, array: np.ndarray[Any, Any]) -> Iterator[Diagnostic]:
+    """Give a warning for each sentinel that has found something; `array` is what was read back after a frame."""
     data = array.tobytes()
     for check, port in plan.inlined.checks.items():
         place = plan.status_places.get(found_buffer(check))
@@ -32,7 +31,7 @@ def sentinel_diagnostics(plan: Plan, array: np.ndarray[Any, Any]) -> Iterator[tu
             remedy = "look at what the block computes, and at what it is given"
             if sentinel.freezes:
                 remedy += "; the frame is frozen, and Play goes on"
-            yield warning(text, node=port.node, port=port.port, remedy=remedy, source=Source.SENTINEL), sentinel
+            yield warning(text, node=port.node, port=port.port, remedy=remedy, source=Source.SENTINEL)
 
 
 def _finding(found: np.void, shape: Shape) -> str:

@@ -287,20 +287,24 @@ def test_other_bounds_need_no_other_graph(device: Device) -> None:
 
 def test_what_cannot_be_checked_is_told_and_runs(device: Device) -> None:
     """Some ports tell their elements only when they are connected: mixed structs, and more axes than eight."""
-    deep = Patch().add("io.array", data=np.full((2, 1, 1, 1, 1, 1, 1, 1, 2), np.nan, np.float32))
-    pairs = Patch().add(small_blocks.MakePairs.id)
-    for source, rule in ((pairs, "numbers of one type to be checked"), (deep, "at most 8 dimensions to be checked")):
-        patch = source.patch
-        assert isinstance(patch, Patch)
-        copy = patch.add("buffer.copy")
-        patch.connect(source["out"], copy["x"])
-        watched(copy, patch)
-        patch.set_sentinel(copy["out"], minimum=1e30)
-        (told,) = (item for item in check_patch(patch) if item.source is Source.SENTINEL)
-        assert rule in told.message and (told.node, told.port, told.severity) == (copy.id, "out", Severity.WARNING)
-        with Engine(patch, device) as engine:
-            assert engine.step().diagnostics == (told,)
-            assert engine.read(copy["out"]).tobytes() == engine.read(source["out"]).tobytes()
+    patch = Patch()
+    pairs, copy = patch.add(small_blocks.MakePairs.id), patch.add("buffer.copy")
+    patch.connect(pairs["out"], copy["x"])
+    watched(copy, patch)
+    deep = patch.add("io.array", data=np.full((2, 1, 1, 1, 1, 1, 1, 1, 2), np.nan, np.float32))
+    flat = patch.add("buffer.reshape", shape="4")
+    patch.connect(deep["out"], flat["x"])
+    for node in (copy, deep):
+        patch.set_sentinel(node["out"], minimum=1e30)
+    told = [item for item in check_patch(patch) if item.source is Source.SENTINEL]
+    assert [(item.node, item.port, item.severity) for item in told] == [
+        (deep.id, "out", Severity.WARNING),
+        (copy.id, "out", Severity.WARNING),
+    ]
+    assert "at most 8 dimensions" in told[0].message and "numbers of one type to be checked" in told[1].message
+    with Engine(patch, device) as engine:
+        assert engine.step().diagnostics == tuple(told)
+        assert engine.read(copy["out"]).tobytes() == engine.read(pairs["out"]).tobytes()
 
 
 def test_a_check_never_keeps_a_block_from_running(device: Device) -> None:
