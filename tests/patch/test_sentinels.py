@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ def chain(count: int = 3) -> tuple[Patch, list[NodeRef]]:
     patch = Patch()
     nodes = [patch.add("io.array", data=np.ones(3, np.float32))]
     nodes += [patch.add("math.scale_offset") for _ in range(count - 1)]
-    for before, after in zip(nodes, nodes[1:], strict=False):
+    for before, after in pairwise(nodes):
         patch.connect(before["out"], after["x"])
     return patch, nodes
 
@@ -78,7 +79,7 @@ def test_only_an_output_that_feeds_numbers_to_something_can_be_checked() -> None
     for place, rule in places:
         with pytest.raises(PatchError, match=rule):
             patch.set_sentinel(place)
-    with pytest.raises(PatchError, match="sentinel to remove must be in the patch, got none of array.out"):
+    with pytest.raises(PatchError, match=r"sentinel to remove must be in the patch, got none of array\.out"):
         patch.remove_sentinel(source["out"])
     assert not patch.sentinels
 
