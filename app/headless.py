@@ -24,7 +24,7 @@ from engine.profiling.exports import profile_csv, profile_json
 from engine.profiling.trace import chrome_trace
 from engine.protocol.client import Client
 from engine.protocol.flight_record import record_csv, record_json
-from engine.protocol.messages import FrameReport, SetFrameBudget
+from engine.protocol.messages import FrameReport, Frozen, SetFrameBudget
 from engine.protocol.pacing import Pacer, Pacing
 from engine.runtime.check.check_patch import check_patch, has_errors, plan_patch
 from engine.runtime.engine import open_engine
@@ -95,7 +95,9 @@ def run_headless(
         _write("profile", profile_out, _PROFILE_FORMS[profile_out.suffix](result.profile))
         if not as_json:
             click.echo(f"wrote {profile_out}")
-    return 1 if has_errors(last.diagnostics) else 0
+    if result.frozen_frame is not None:
+        click.echo(f"frame {result.frozen_frame} is frozen, the last of {result.frames}", err=True)
+    return 1 if has_errors(last.diagnostics) or result.frozen_frame is not None else 0
 
 
 def _run(
@@ -109,7 +111,10 @@ def _run(
     profiles: bool,
     show_progress: bool,
 ) -> FrameReport:
-    """Run the frames, save the outputs, and return the last report; end early when a block doesn't compile."""
+    """Run the frames, save the outputs, and return the last report.
+
+    End early when a block doesn't compile, or a sentinel freezes a frame, of which the outputs are saved.
+    """
     info, path = client.info, client.patch.path
     result.device = info.name
     never = threading.Lock()
@@ -125,6 +130,10 @@ def _run(
             if number == 0 and out is None:
                 _require_trust(report.diagnostics)
             advance()
+            frozen = next((event for event in client.take_events() if isinstance(event, Frozen)), None)
+            if frozen is not None:
+                result.frozen_frame = frozen.frame
+                break
             pacer.advance()
             if number + 1 < frames:
                 pacer.wait(never)

@@ -24,6 +24,8 @@ class RunResult:
         self.last: FrameReport | None = None
         self.profile: Profile | None = None
         self.outputs: list[Saved] = []
+        #: The frame that a sentinel froze, which is the last one then.
+        self.frozen_frame: int | None = None
         self._times_ns = array("q")  # a run may have millions of frames
         self._levels: Counter[str] = Counter()
 
@@ -44,6 +46,7 @@ class RunResult:
         return {
             "device": self.device,
             "frames": self.frames,
+            "frozen_frame": self.frozen_frame,
             "frame_time_ms": {
                 name: _milliseconds(percentile(times_ns, part)) if times_ns else None
                 for name, part in (("median", 0.5), ("p99", 0.99))

@@ -18,6 +18,7 @@ from app.canvas.notice import EmptyHint, Notice
 from app.canvas.path_display import PathDisplay
 from app.canvas.report_display import ReportDisplay
 from app.canvas.selection_edits import SelectionEdits
+from app.canvas.sentinel_form import SentinelForm
 from app.edits import nodes as node_edits
 from app.edits import regions
 from app.edits.dropped_files import place_files
@@ -287,6 +288,31 @@ class Canvas(QWidget):
         connections = self.scene.selected_connections()
         if connections:
             self._insert_at_pointer(connections[0])
+
+    # Sentinels
+
+    @property
+    def checkable(self) -> Connection | None:
+        """The selected connection if what flows through it can be checked; None for several."""
+        connections = self.scene.selected_connections()
+        if self._patch is None or len(connections) != 1:
+            return None
+        try:
+            self._patch.check_sentinel(connections[0])
+        except PatchError:
+            return None
+        return connections[0]
+
+    def check_values(self) -> None:
+        """Ask what to check of what flows through the selected connection."""
+        if self._patch is not None and (connection := self.checkable) is not None:
+            SentinelForm(self._patch, connection.source, self).open()
+
+    def remove_check(self) -> None:
+        """Check what flows through the selected connection no longer."""
+        connection = self.checkable
+        if self._patch is not None and connection is not None and connection.source in self._patch.sentinels:
+            self._patch.remove_sentinel(connection)
 
     def _insert_at_pointer(self, connection: Connection) -> None:
         self._open_search_for(None, connection)

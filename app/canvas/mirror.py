@@ -59,7 +59,7 @@ class Mirror:
         for node in self._patch.nodes.values():
             self._add(node, used[node.id])
         for connection in self._patch.connections:
-            self._scene.add_connection(connection)
+            self._show_connection(connection)
 
     def _follow(self, change: Change) -> None:
         self._touched.update(changes.nodes_of(change) if isinstance(self._patch, InnerPatch) else ())
@@ -72,7 +72,7 @@ class Mirror:
                 self._scene.remove_node(node.id, node.region)
             case changes.Connected(connection):
                 self._show_ends(connection)
-                self._scene.add_connection(connection)
+                self._show_connection(connection)
             case changes.Disconnected(connection):
                 self._scene.remove_connection(connection)
                 self._hide_ends(connection)
@@ -84,6 +84,10 @@ class Mirror:
                 self._follow_types([node_id])
             case changes.ParameterChanged(node_id) if self._scene.nodes[node_id].model.slider is not None:
                 self.refresh(node_id)
+            case changes.SentinelChanged(port, sentinel):
+                for connection in self._patch.connections_of(port.node):
+                    if connection.source == port:
+                        self._scene.connections[connection].show_sentinel(sentinel)
             case changes.NodeRegionChanged(node_id, _, previous):
                 self._scene.regions.move(node_id, previous)
             case changes.BlockTypesChanged(types):
@@ -101,6 +105,10 @@ class Mirror:
         self._show_region(node.id)
         if node.region:
             self._scene.regions.touch(node.id)
+
+    def _show_connection(self, connection: Connection) -> None:
+        self._scene.add_connection(connection)
+        self._scene.connections[connection].show_sentinel(self._patch.sentinels.get(connection.source))
 
     def _show_region(self, node_id: str) -> None:
         model = region_view_model(self._patch, node_id)

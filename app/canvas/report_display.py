@@ -10,6 +10,7 @@ from app.canvas.items.scene import GraphScene
 from app.qt.throttle import Throttle
 from app.view_models.heat import degree_of, legend_text
 from app.view_models.tooltips import size_text, time_text
+from engine.diagnostics import Source
 from engine.protocol.messages import FrameReport, NodeState
 
 _BADGE_INTERVAL_MS = 200
@@ -58,6 +59,9 @@ class ReportDisplay(QObject):
             state = found.state if found else NodeState.OK
             if state is not view.appearance.state:
                 view.show_appearance(state=state)
+        found_at = {(item.node, item.port) for item in report.diagnostics if item.source is Source.SENTINEL}
+        for connection, line in self._scene.connections.items():
+            line.show_found((connection.source.node, connection.source.port) in found_at)
 
     def _show_measured(self) -> None:
         """Show times, heat and sizes where they changed."""

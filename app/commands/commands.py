@@ -20,6 +20,9 @@ NEEDS_OP_GRAPH = ("open_graph",)
 NEEDS_MEMBER = ("take_out",)
 #: Commands that need a selected connection.
 NEEDS_CONNECTION = ("insert_block",)
+#: Commands that need a selected connection that carries numbers, and one that is checked.
+NEEDS_CHECKABLE = ("check_values",)
+NEEDS_CHECK = ("remove_check",)
 #: Commands that need one of the two.
 NEEDS_SELECTION = ("delete", "disconnect")
 #: Commands that need an open patch.
@@ -97,6 +100,13 @@ def make_commands(window: CommandWindow) -> list[Command]:
             canvas_only=True,
         ),
         Command("insert_block", "&Insert block …", canvas.insert_block, "add", help="In the middle of the connection"),
+        Command(
+            "check_values",
+            "Check &values …",
+            canvas.check_values,
+            help="Look for NaN, infinity and numbers out of range in every frame",
+        ),
+        Command("remove_check", "Remove c&heck", canvas.remove_check, help="Look at these values no longer"),
         *(
             Command(
                 f"wrap_{kind}",
@@ -192,7 +202,7 @@ MENUS = (
         "&Edit",
         (
             *("undo", "redo", None, "cut", "copy", "paste", "duplicate", "delete", None, "select_all", "add_block"),
-            *("insert_block", "disconnect", "rename", None),
+            *("insert_block", "disconnect", "check_values", "remove_check", "rename", None),
             Menu("&Wrap in", tuple(f"wrap_{kind}" for kind in WRAPS), id="wrap_in"),
             Menu("Move i&nto region", id="move_into"),
             *("take_out", None, "open_graph", "open_kernel"),
@@ -226,7 +236,7 @@ CONTEXT_MENUS: dict[str, tuple[str | None, ...]] = {
         *("rename", None, "cut", "copy", "duplicate", "delete", None, "disconnect", "fit_selection", None),
         *("wrap_in", "move_into", "take_out", None, "open_graph", "block_help", "open_kernel"),
     ),
-    "connection": ("insert_block", "disconnect"),
+    "connection": ("insert_block", "disconnect", None, "check_values", "remove_check"),
     "canvas": ("add_block", "paste", None, "select_all", "fit"),
 }
 

@@ -113,9 +113,13 @@ class Availability(QObject):
         has_nodes, has_connections = bool(self._canvas.selected()), bool(self._canvas.scene.selected_connections())
         self._actions.set_enabled(commands.NEEDS_NODE, has_nodes)
         self._actions.set_enabled(commands.NEEDS_CONNECTION, has_connections)
+        checkable, patch = self._canvas.checkable, self._canvas.patch
+        is_checked = checkable is not None and patch is not None and checkable.source in patch.sentinels
+        self._actions.set_enabled(commands.NEEDS_CHECKABLE, checkable is not None)
+        self._actions.set_enabled(commands.NEEDS_CHECK, is_checked)
         self._actions.set_enabled(commands.NEEDS_SELECTION, has_nodes or has_connections)
         self._actions.set_enabled(commands.NEEDS_MEMBER, self._canvas.edits.has_members())
-        patch, selected = self._canvas.patch, self._canvas.selected()
+        selected = self._canvas.selected()
         is_kernel = patch is not None and len(selected) == 1 and has_op_graph(patch, selected[0])
         self._actions.set_enabled(commands.NEEDS_OP_GRAPH, is_kernel)
         for kind in commands.WRAPS:

@@ -29,7 +29,7 @@ from app.widgets.list_table import make_table
 from app.widgets.tooltip import as_html
 from engine.diagnostics import Diagnostic
 from engine.logs import LogBuffer, Logged, attach, detach, set_level
-from engine.protocol.messages import Saved
+from engine.protocol.messages import Frozen, Saved
 
 _log = logging.getLogger("app.editor")
 _PERIOD_MS = 100
@@ -171,6 +171,11 @@ class Log(EmptyState):
     def add_saved(self, saved: Saved) -> None:
         """Note a file that the engine has saved; its own record lists it."""
         self.noted.emit(f"Saved {saved.path}")
+
+    def add_frozen(self, frozen: Frozen) -> None:
+        """Note that the engine has paused after a frame; its own record lists it."""
+        places = ", ".join(f"{item.node}.{item.port}" for item in frozen.reasons)
+        self.noted.emit(f"Frame {frozen.frame} is frozen: values of {places} are wrong. Play goes on.")
 
     def add_diagnostic(self, diagnostic: Diagnostic) -> None:
         """Note what the engine could not do; its own record lists it."""

@@ -11,7 +11,7 @@ from PySide6.QtGui import QGuiApplication
 from app.qt.display_rate import refresh_rate
 from engine.diagnostics import Diagnostic
 from engine.profiling.profile import Profile
-from engine.protocol.messages import FrameReport, Observe, ObserveProfile, Preview, Saved, UpdateRecord, Viewing
+from engine.protocol.messages import FrameReport, Frozen, Observe, ObserveProfile, Preview, Saved, UpdateRecord, Viewing
 
 if TYPE_CHECKING:
     from engine.protocol.client import Client
@@ -29,6 +29,8 @@ class Bridge(QObject):
     profiled = Signal(Profile)
     updated = Signal(UpdateRecord)
     saved = Signal(Saved)
+    #: The engine has paused by itself, after a frame in which something is wrong.
+    frozen = Signal(Frozen)
     #: Something that was asked for could not be done.
     failed = Signal(Diagnostic)
 
@@ -115,6 +117,8 @@ class Bridge(QObject):
                     self.updated.emit(event)
                 case Saved():
                     self.saved.emit(event)
+                case Frozen():
+                    self.frozen.emit(event)
                 case Diagnostic():
                     self.failed.emit(event)
 

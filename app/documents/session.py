@@ -215,6 +215,11 @@ class Session(QObject):
         self.post(SetRunning(running))
         self.running_changed.emit(running)
 
+    def follow_freeze(self) -> None:
+        """The engine has paused by itself."""
+        self.running = False
+        self.running_changed.emit(False)
+
     def step(self) -> None:
         """Run one frame, and pause."""
         self.running = False

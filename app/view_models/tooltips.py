@@ -13,6 +13,7 @@ from engine.blocktypes.block import Block
 from engine.blocktypes.declarations import ValueSpec
 from engine.blocktypes.parameters import ParameterSpec
 from engine.descriptions.ports import PortSpec
+from engine.diagnostics import Source
 from engine.figures import format_bytes, format_shape, format_time, plural
 from engine.network_patches.network_patch import NetworkPatch
 from engine.patch.changes import Connection, PortRef
@@ -176,7 +177,20 @@ def connection_tooltip(
     spec = patch.find_end(connection.source)
     if isinstance(patch, TYPED) and isinstance(spec, PortSpec):
         return _joined([ends, type_text(patch, connection.source, spec)])
-    return _joined([ends, *(_held_lines(connection.source, report, profile) or ["Nothing flows yet."])])
+    held = _held_lines(connection.source, report, profile) or ["Nothing flows yet."]
+    return _joined([ends, *held, *_check_lines(patch, connection.source, report)])
+
+
+def _check_lines(patch: Patch, source: PortRef, report: FrameReport | None) -> list[str]:
+    """Return what is checked of an output in every frame, and what was found."""
+    sentinel = patch.sentinels.get(source)
+    if sentinel is None:
+        return []
+    lines = [f"Checked: {sentinel.rule_text}{', or the frame is frozen' if sentinel.freezes else ''}."]
+    told = report.diagnostics if report is not None else ()
+    where = source.node, source.port
+    found = [d.message for d in told if d.source is Source.SENTINEL and (d.node, d.port) == where]
+    return lines + [f"{message[0].upper()}{message[1:]}." for message in found]
 
 
 def _held_lines(source: PortRef, report: FrameReport | None, profile: Profile | None) -> list[str]:

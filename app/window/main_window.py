@@ -273,6 +273,8 @@ class MainWindow(QMainWindow):
         bridge.updated.connect(self.updates.add)
         bridge.updated.connect(self.badge.note_update)
         bridge.saved.connect(self.log.add_saved)
+        bridge.frozen.connect(self.log.add_frozen)
+        bridge.frozen.connect(session.follow_freeze)
         bridge.failed.connect(self.log.add_diagnostic)
         for watcher in (canvas.view.tooltip, self.badge.tooltip, self.profiler):
             watcher.watching.connect(partial(bridge.watch_profile, watcher))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
 
@@ -12,6 +12,7 @@ import msgspec
 from engine.descriptions.description import BlockDescription
 from engine.patch.changes import Connection, PortRef
 from engine.patch.regions import TOP, Scopes, region_of
+from engine.patch.sentinels import Sentinel
 
 
 class BlockNode(msgspec.Struct, frozen=True):
@@ -29,10 +30,14 @@ class BlockNode(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class GraphDescription:
-    """Blocks and the connections between them; a region is a block, and those inside it name it as their region."""
+    """Blocks and the connections between them; a region is a block, and those inside it name it as their region.
+
+    `sentinels` are by output; phase 0 puts blocks in their place.
+    """
 
     nodes: tuple[BlockNode, ...]
     connections: tuple[Connection, ...]
+    sentinels: Mapping[PortRef, Sentinel] = field(default_factory=dict)
 
     @cached_property
     def by_id(self) -> dict[str, BlockNode]:
@@ -79,6 +84,14 @@ class GraphDescription:
         if any(kind.displays for kind in self.kinds):
             found += [PortRef(n.id, display.buffer) for n in self.nodes for display in n.description.displays]
         return frozenset(found)
+
+    @cached_property
+    def kept(self) -> frozenset[PortRef]:
+        """What lasts to the end of the frame, since somebody will look at it if the frame is frozen."""
+        if not any(kind.keeps for kind in self.kinds):
+            return frozenset()
+        ports = [PortRef(n.id, s.port) for n in self.nodes for s in n.description.statuses if s.keeps]
+        return frozenset(self.source_of[port] for port in ports if port in self.source_of)
 
     @cached_property
     def files(self) -> list[tuple[str, str]]:

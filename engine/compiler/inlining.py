@@ -11,6 +11,7 @@ import msgspec
 
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.region_copies import with_copies
+from engine.compiler.sentinels import with_sentinels
 from engine.descriptions.description import ChildPort
 from engine.diagnostics import Diagnostic
 from engine.patch.changes import Connection, PortRef
@@ -38,6 +39,8 @@ class Inlined:
     values: dict[str, Mapping[str, object]] = field(default_factory=dict)
     inputs: dict[PortRef, tuple[PortRef, ...]] = field(default_factory=dict)
     outputs: dict[PortRef, PortRef] = field(default_factory=dict)
+    #: The outputs that sentinels check, by the blocks that do so.
+    checks: dict[str, PortRef] = field(default_factory=dict)
     #: What was inlined, when that is not `description` itself.
     composed: GraphDescription | None = None
 
@@ -102,9 +105,12 @@ def changed_values(before: Inlined, after: Inlined, values: Mapping[str, Mapping
 
 
 def inline(description: GraphDescription) -> Inlined:
-    """Return the description with every composite's blocks in its place, and with the copies that leave regions."""
+    """Return the description with every composite's blocks in its place, the blocks that check, and the copies that
+    leave regions."""
     has_composites = any(kind.composition is not None for kind in description.kinds)
     inlined = _Inlining().run(description) if has_composites else Inlined(description)
+    if description.sentinels:
+        inlined = with_sentinels(inlined, description)
     plain, outputs = with_copies(inlined.description, inlined.outputs)
     if plain is inlined.description:
         return inlined
@@ -135,7 +141,7 @@ class _Inlining:
             self.values,
             {port: tuple(ports) for port, ports in self.inputs.items()},
             self.outputs,
-            description,
+            composed=description,
         )
 
     def place(self, node: BlockNode) -> None:

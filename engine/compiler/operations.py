@@ -82,6 +82,11 @@ class Place(msgspec.Struct, frozen=True, gc=False):
     offset: int
     size_bytes: int
 
+    @property
+    def end(self) -> int:
+        """Offset of the first byte behind it."""
+        return self.offset + self.size_bytes
+
     def overlaps(self, other: Place) -> bool:
         """True when both share at least one byte."""
         return (

@@ -17,7 +17,7 @@ from engine.compiler.description import GraphDescription, Nesting
 from engine.compiler.fusion.fuse import fuse
 from engine.compiler.inlining import Inlined, inline, owner
 from engine.compiler.memory.placement import Placement, place_buffers
-from engine.compiler.operations import FusedEntry, Operation, Schedule, Scope
+from engine.compiler.operations import STATUS, FusedEntry, Operation, Place, Schedule, Scope
 from engine.compiler.ordering import Order, order_blocks
 from engine.compiler.scheduling import region_outputs, schedule
 from engine.descriptions.entries import CaptureEntry, KernelEntry, Status
@@ -109,10 +109,21 @@ class Plan:
         return tuple((node.id, status) for node in self.description.nodes for status in node.description.statuses)
 
     @cached_property
-    def status_owners(self) -> tuple[PortRef, ...]:
-        """The buffers of the words that are read back, in the order in which they lie in memory."""
-        allocations = self.buffers.allocations.items()
-        return tuple(owner for owner, buffer in allocations if buffer.lifetime is Lifetime.STATUS)
+    def freezes(self) -> bool:
+        """True when what a frame finds may freeze it: then each frame must be looked at before the next one begins."""
+        return any(kind.keeps for kind in self.description.kinds)
+
+    @cached_property
+    def status_places(self) -> dict[PortRef, Place]:
+        """Where the buffers lie that are read back, in one piece of memory."""
+        places: dict[PortRef, Place] = {}
+        end = 0
+        for port, buffer in self.buffers.allocations.items():
+            if buffer.lifetime is Lifetime.STATUS:
+                start = -(-end // buffer.layout.dtype.alignment) * buffer.layout.dtype.alignment
+                places[port] = Place(STATUS, start, buffer.layout.size_bytes)
+                end = places[port].end
+        return places
 
     @cached_property
     def launches(self) -> dict[int, LaunchConfig]:
@@ -178,7 +189,7 @@ def _plan(
     defaults = region_outputs(description, buffers, nesting)
     unfused = schedule(description, order, buffers, defaults, previous.unfused if previous is not None else None)
     looked = description.looked_at
-    places = (buffers.find(port.node, port.port) for port in (pinned | looked))
+    places = (buffers.find(port.node, port.port) for port in (pinned | looked | description.kept))
     lasting = frozenset([place.owner for place in places if place is not None])
     scheduled = unfused
     if fuses:
@@ -287,7 +298,7 @@ def _with_held(inlined: Inlined, previous: Plan, idle: Collection[str], held: se
     ids = {node.id for node in kept}
     connections = [c for c in new.connections if c.target.node not in held and c.source.node not in held]
     connections += [c for c in old.connections if c.target.node in held and c.source.node in ids]
-    whole = inline(GraphDescription(tuple(kept), tuple(connections)))
+    whole = inline(GraphDescription(tuple(kept), tuple(connections), new.sentinels))
     left_out = {node for node in idle if owner(node) not in held}
     left_out |= {node for node in _members(whole.description, held) if node not in running}
     return whole, left_out

@@ -161,9 +161,9 @@ class _Scheduler:
         """Add what every frame begins with: the frame uniforms for the kernels that read them, cleared status words."""
         if any(kind.uses_frame for kind in self._description.kinds):
             self._add(body, "", UploadFrame(), FRAME_UPLOAD, -1)
-        # Others are written in every frame: only one in a region may miss that.
+        # Others are written in every frame: only one in a region may miss that, and checks add to what is there.
         if self._status and any(
-            status.kind is StatusKind.STOPPED or node.region != TOP
+            status.kind in (StatusKind.STOPPED, StatusKind.CHECKED) or node.region != TOP
             for node in self._description.nodes
             for status in node.description.statuses
         ):

@@ -27,6 +27,7 @@ from engine.descriptions.entries import (
     KernelEntry,
     Requirement,
     Status,
+    StatusKind,
     View,
     Work,
     buffer_arguments,
@@ -151,6 +152,16 @@ class BlockDescription:
     def status_buffers(self) -> frozenset[str]:
         """Internal buffers that are read back after each frame."""
         return frozenset(status.buffer for status in self.statuses)
+
+    @cached_property
+    def is_sentinel(self) -> bool:
+        """True for the block of a check of what an output gives."""
+        return any(status.kind is StatusKind.CHECKED for status in self.statuses)
+
+    @cached_property
+    def keeps(self) -> bool:
+        """True when what one of its ports holds must last to the end of the frame."""
+        return any(status.keeps for status in self.statuses)
 
     @cached_property
     def uses_frame(self) -> bool:

@@ -79,9 +79,13 @@ class ConditionArgument:
 
 @dataclass(frozen=True)
 class ElementArgument:
-    """A number that tells a kernel the element type of a port: see `kernels/elements.cuh`."""
+    """A number that tells a kernel the element type of a port: see `kernels/elements.cuh`.
+
+    With `scalar`, it is the type of the numbers that an element is made of, or 0 where these are of several types.
+    """
 
     name: str
+    scalar: bool = False
 
 
 Argument = (
@@ -267,13 +271,15 @@ class StatusKind(StrEnum):
     APPENDED = "appended"  # how many elements were appended, including those beyond the capacity
     STOPPED = "stopped"  # not 0 when a loop was ended by its limit
     INFO = "info"  # not 0 when a library call failed for what its operands hold
+    CHECKED = "checked"  # several words: what a sentinel has found (`engine.compiler.sentinels`)
 
 
 @dataclass(frozen=True)
 class Status:
-    """A word (u32) of an internal buffer that is read back after each frame.
+    """An internal buffer that is read back after each frame, mostly one word (u32).
 
-    It is compared with `capacity`, or means what the library call that wrote it says.
+    It is compared with `capacity`, or means what the library call that wrote it says. With `keeps`, what the port
+    holds lasts to the end of the frame.
     """
 
     buffer: str
@@ -281,6 +287,7 @@ class Status:
     port: str
     capacity: ExtentArgument | ParameterArgument | None = None
     call: LibraryCall | None = None
+    keeps: bool = False
 
 
 @dataclass(frozen=True)

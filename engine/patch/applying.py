@@ -8,6 +8,7 @@ from engine.diagnostics import Diagnostic, PatchError, error
 from engine.patch import changes, rules
 from engine.patch.changes import Change, Connection, Node, PortRef, nodes_of
 from engine.patch.regions import Scopes, region_of
+from engine.patch.sentinels import Sentinel
 
 
 def check_change(change: Change, nodes: Container[str], connections: Mapping[PortRef, Connection]) -> None:
@@ -36,6 +37,7 @@ def check_change(change: Change, nodes: Container[str], connections: Mapping[Por
             | changes.NodeMoved()
             | changes.NodeRenamed()
             | changes.NodeRegionChanged()
+            | changes.SentinelChanged()
         ):
             (node_id,) = nodes_of(change)
             if node_id not in nodes:
@@ -56,8 +58,13 @@ def not_applied(change: Change, problem: PatchError) -> Diagnostic:
     return error(str(problem), node=node, remedy="it is left out; look whether somebody else edits the same patch")
 
 
-def apply_change(nodes: dict[str, Node], connections: dict[PortRef, Connection], change: Change) -> None:
-    """Apply a change: `nodes` are by id, `connections` by the input that they feed."""
+def apply_change(
+    nodes: dict[str, Node],
+    connections: dict[PortRef, Connection],
+    sentinels: dict[PortRef, Sentinel],
+    change: Change,
+) -> None:
+    """Apply a change: `nodes` are by id, `connections` by the input that they feed, `sentinels` by output."""
     match change:
         case changes.NodeAdded(node):
             nodes[node.id] = node
@@ -67,6 +74,11 @@ def apply_change(nodes: dict[str, Node], connections: dict[PortRef, Connection],
             connections[connection.target] = connection
         case changes.Disconnected(connection):
             del connections[connection.target]
+        case changes.SentinelChanged(port, value):
+            if value is None:
+                sentinels.pop(port, None)
+            else:
+                sentinels[port] = value
         case changes.ParameterChanged() | changes.NodeMoved() | changes.NodeRenamed() | changes.NodeRegionChanged():
             nodes[change.node] = changes.applied(nodes[change.node], change)
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import msgspec
 
+from engine.patch.sentinels import Sentinel
+
 Position = tuple[float, float]
 
 
@@ -134,6 +136,14 @@ class NodeRegionChanged(msgspec.Struct, frozen=True, tag=True):
     previous: str
 
 
+class SentinelChanged(msgspec.Struct, frozen=True, tag=True):
+    """The elements of an output are checked otherwise; None stands for no check."""
+
+    port: PortRef
+    value: Sentinel | None
+    previous: Sentinel | None
+
+
 class BlockTypesChanged(msgspec.Struct, frozen=True, tag=True):
     """Block types were added, removed or changed: nodes of these types show and run the new version. `types` are ids.
 
@@ -145,7 +155,9 @@ class BlockTypesChanged(msgspec.Struct, frozen=True, tag=True):
 
 #: Changes that give one thing of a node another value.
 NodeChanged = ParameterChanged | NodeMoved | NodeRenamed | NodeRegionChanged
-Change = NodeAdded | NodeRemoved | Connected | Disconnected | NodeChanged | BlockTypesChanged
+#: Changes that give anything another value.
+ValueChanged = NodeChanged | SentinelChanged
+Change = NodeAdded | NodeRemoved | Connected | Disconnected | ValueChanged | BlockTypesChanged
 
 
 #: Changes that undo each other.
@@ -156,8 +168,9 @@ _OPPOSITES: dict[type[Change], type[Change]] = {
     Disconnected: Connected,
 }
 #: The field that holds the new value; `previous` holds the old one.
-_NEW_VALUE: dict[type[NodeChanged], str] = {
+_NEW_VALUE: dict[type[ValueChanged], str] = {
     ParameterChanged: "value",
+    SentinelChanged: "value",
     NodeMoved: "position",
     NodeRenamed: "title",
     NodeRegionChanged: "region",
@@ -171,6 +184,8 @@ def nodes_of(change: Change) -> tuple[str, ...]:
             return (node.id,)
         case Connected(connection) | Disconnected(connection):
             return (connection.source.node, connection.target.node)
+        case SentinelChanged(port):
+            return (port.node,)
         case BlockTypesChanged():
             return ()
     return (change.node,)
@@ -178,7 +193,7 @@ def nodes_of(change: Change) -> tuple[str, ...]:
 
 def inverse(change: Change) -> Change:
     """Return the change that undoes `change`; a change of block types can't be undone and is its own inverse."""
-    if isinstance(change, NodeChanged):
+    if isinstance(change, ValueChanged):
         field = _NEW_VALUE[type(change)]
         return msgspec.structs.replace(change, **{field: change.previous, "previous": getattr(change, field)})
     opposite = _OPPOSITES.get(type(change))
@@ -187,7 +202,7 @@ def inverse(change: Change) -> Change:
 
 def merge(first: Change, second: Change) -> Change | None:
     """Return one change that does what both do, when both set the same thing; otherwise None."""
-    if not isinstance(first, NodeChanged) or what_is_set(first) != what_is_set(second):
+    if not isinstance(first, ValueChanged) or what_is_set(first) != what_is_set(second):
         return None
     field = _NEW_VALUE[type(first)]
     return msgspec.structs.replace(first, **{field: getattr(second, field)})
@@ -205,4 +220,5 @@ def applied(node: Node, change: NodeChanged) -> Node:
 
 def what_is_set(change: Change) -> tuple[object, ...]:
     """Return what a change sets: two changes with equal results concern the same thing of the same nodes."""
-    return type(change), *nodes_of(change), change.parameter if isinstance(change, ParameterChanged) else None
+    part = {ParameterChanged: "parameter", SentinelChanged: "port"}.get(type(change))
+    return type(change), *nodes_of(change), getattr(change, part) if part is not None else None

@@ -19,7 +19,13 @@ def difference(before: PatchContents, after: PatchContents) -> list[Change]:
     old, new = before.nodes, after.nodes
     kept = {node for node in old.keys() & new.keys() if _is_same_block(old[node], new[node])}
     stay = {c for c in before.connections if c.source.node in kept and c.target.node in kept} & set(after.connections)
-    steps: list[Change] = [changes.Disconnected(c) for c in before.connections if c not in stay]
+    checked = {port: s for port, s in before.sentinels.items() if port.node in kept}
+    steps: list[Change] = [
+        changes.SentinelChanged(port, None, s)
+        for port, s in before.sentinels.items()
+        if port not in checked or port not in after.sentinels
+    ]
+    steps += [changes.Disconnected(c) for c in before.connections if c not in stay]
     # In between, every block must lie in a region of the patch, and no region inside itself.
     moving = [
         n for n in kept if old[n].region != new[n].region or (old[n].region and region_of(old[n].region) not in kept)
@@ -30,7 +36,9 @@ def difference(before: PatchContents, after: PatchContents) -> list[Change]:
     steps += [changes.NodeRegionChanged(node, new[node].region, TOP) for node in sorted(moving) if new[node].region]
     for node in sorted(kept):
         steps += _settings(old[node], new[node])
-    return [*steps, *(changes.Connected(c) for c in after.connections if c not in stay)]
+    steps += [changes.Connected(c) for c in after.connections if c not in stay]
+    now = after.sentinels.items()
+    return [*steps, *(changes.SentinelChanged(p, s, checked.get(p)) for p, s in now if checked.get(p) != s)]
 
 
 def describe_difference(before: PatchContents, after: PatchContents) -> list[str]:
@@ -48,6 +56,9 @@ def describe_difference(before: PatchContents, after: PatchContents) -> list[str
     lines += [f"connected: {c}" for c in _in_order(links[1] - links[0])]
     gone = (c for c in _in_order(links[0] - links[1]) if c.source.node in new and c.target.node in new)
     lines += [f"disconnected: {c}" for c in gone]
+    checks = before.sentinels, after.sentinels
+    lines += [f"checked: {port}" for port in sorted(checks[1], key=str) if checks[0].get(port) != checks[1][port]]
+    lines += [f"no longer checked: {port}" for port in sorted(checks[0].keys() - checks[1].keys(), key=str)]
     if moved:
         lines.append(f"moved: {plural(moved, 'block')}")
     if not same(before.extra, after.extra):

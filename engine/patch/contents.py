@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -20,6 +20,8 @@ from engine.patch import changes, rules
 from engine.patch.applying import PatchIndex, apply_change, check_change
 from engine.patch.changes import Change, Connection, Node, OwnPort, PortRef
 from engine.patch.regions import OTHERWISE, RegionRefused, Scopes, branch_of, check_region, region_of, scope_text
+from engine.patch.sentinels import Sentinel
+from engine.types.element_numbers import number_of
 
 
 class NodeRef:
@@ -66,9 +68,14 @@ class PatchContents:
     Questions about unknown nodes raise PatchError.
     """
 
+    #: Whether what flows through connections are buffers, which sentinels can check.
+    takes_sentinels: ClassVar[bool] = True
+
     def __init__(self, catalogue: Catalogue | None = None) -> None:
         self.catalogue = catalogue or default_catalogue()
         self.nodes: dict[str, Node] = {}
+        #: The checks of what flows, by the output that it comes from.
+        self.sentinels: dict[PortRef, Sentinel] = {}
         #: Where the patch was loaded from or saved to; relative media paths start at its folder.
         self.path: Path | None = None
         #: A digest of what the file held when it was last read or written here; empty before that.
@@ -163,7 +170,16 @@ class PatchContents:
 
     def as_changes(self) -> list[Change]:
         """Return the changes that make this patch from an empty one."""
-        return [*map(changes.NodeAdded, self.nodes.values()), *map(changes.Connected, self._by_target.values())]
+        return [
+            *map(changes.NodeAdded, self.nodes.values()),
+            *map(changes.Connected, self._by_target.values()),
+            *(changes.SentinelChanged(port, sentinel, None) for port, sentinel in self.sentinels.items()),
+        ]
+
+    def feeds(self, port: PortRef) -> bool:
+        """True when a connection that carries a buffer starts at an output."""
+        touching = self._index.touching(port.node)
+        return any(c.source == port and not self.is_value_connection(c) for c in touching)
 
     def check_connection(self, source: PortRef, target: PortRef) -> Connection:
         """Return the connection that `connect` would make, or raise what it would raise."""
@@ -184,6 +200,24 @@ class PatchContents:
             counts = partial(self._orders, replaced=target)
             rules.check_acyclic(connection, lambda node: self._index.following(node, counts), scopes)
         return connection
+
+    def check_sentinel(self, port: PortRef | Connection) -> PortRef:
+        """Return the output that a sentinel is to check; PatchError says why there can't be one."""
+        if not self.takes_sentinels:
+            raise PatchError("sentinel must check a buffer between blocks, got a connection inside a block")
+        if isinstance(port, Connection) and self._by_target.get(port.target) != port:
+            raise PatchError(f"sentinel must be of a connection in the patch, got {port}")
+        found = self._present(self.own(port.source if isinstance(port, Connection) else port))
+        spec = rules.require_end(found.node, self._known_type(found.node), found.port)
+        if not isinstance(spec, PortSpec):
+            raise PatchError(f"sentinel must check a buffer, got {found}, which is a single value")
+        if spec.is_input:
+            raise PatchError(f"sentinel must be of an output, got the input {found}")
+        if not self.feeds(found):
+            raise PatchError(f"sentinel must be of an output with a connection, got {found}, which feeds nothing")
+        if spec.dtype.kind != "any" and number_of(spec.dtype) is None:
+            raise PatchError(f"elements of {found} must be numbers to be checked, got {spec.dtype}")
+        return found
 
     def find_end(self, ref: PortRef) -> rules.End | None:
         """Return the declaration of a port, value output or parameter, or None when the node's type has none."""
@@ -233,7 +267,7 @@ class PatchContents:
     def _take(self, change: Change) -> None:
         """Apply a change; PatchError, and nothing is changed, when it can't be."""
         check_change(change, self.nodes, self._by_target)
-        apply_change(self.nodes, self._by_target, change)
+        apply_change(self.nodes, self._by_target, self.sentinels, change)
         self._index.follow(change)
         if isinstance(change, changes.NodeRemoved):
             self._adapted.pop(change.node.id, None)
@@ -265,6 +299,10 @@ class PatchContents:
                 )
                 if made != connection and not stays:
                     return type(change)(made)
+            case changes.SentinelChanged(port):
+                made_port = self._present(port)
+                if made_port != port and made_port not in self.sentinels:
+                    return msgspec.structs.replace(change, port=made_port)
         return change
 
     def _present(self, port: PortRef) -> PortRef:

@@ -21,6 +21,7 @@ from engine.patch.comparison import difference
 from engine.patch.contents import NodeRef, PatchContents
 from engine.patch.history import Edit, History
 from engine.patch.regions import TOP, Scopes, branch_of, region_of, scope_text
+from engine.patch.sentinels import Sentinel, SentinelAction, make_sentinel
 from engine.types.bits import same_value
 
 __all__ = ["NodeRef", "Patch"]
@@ -29,7 +30,7 @@ Listener = Callable[[Change], None]
 
 
 class Patch(PatchContents):
-    """Nodes, connections and parameter values, with undo.
+    """Nodes, connections, parameter values and sentinels, with undo.
 
     Edits either happen whole or raise PatchError and change nothing. Listeners hear every change, in order, on the
     thread that edits; a patch belongs to one thread.
@@ -52,7 +53,7 @@ class Patch(PatchContents):
         return NodeRef(self, node_id)
 
     def excerpt(self, node_ids: Collection[str]) -> Patch:
-        """Return some nodes and the connections between them as a patch of its own, with nothing to undo.
+        """Return some nodes, the connections between them and their sentinels as a patch with nothing to undo.
 
         A node whose region is not among them moves to the innermost region around it that is.
         """
@@ -62,7 +63,10 @@ class Patch(PatchContents):
             if node.id in chosen:
                 around = (scope for scope in reversed(self.scopes.chain(node.region)) if region_of(scope) in chosen)
                 made.append(changes.NodeAdded(msgspec.structs.replace(node, region=next(around, TOP))))
-        made += [changes.Connected(c) for c in self.connections if c.source.node in chosen and c.target.node in chosen]
+        inside = [c for c in self.connections if c.source.node in chosen and c.target.node in chosen]
+        made += [changes.Connected(c) for c in inside]
+        feeding = {c.source for c in inside}
+        made += [changes.SentinelChanged(port, s, None) for port, s in self.sentinels.items() if port in feeding]
         part = Patch(self.catalogue)
         part.restore(made)
         return part
@@ -111,13 +115,13 @@ class Patch(PatchContents):
         name: str = "Insert",
         region: NodeRef | str = TOP,
     ) -> dict[str, str]:
-        """Add the nodes and connections of another patch and return each node's new id by its old one.
+        """Add the nodes, connections and sentinels of another patch and return each node's new id by its old one.
 
         Nodes keep their ids where these are free, and stay in the regions that come along; the others go to `region`.
         Placeholders and what connects to them come along unchecked.
         """
         outer = self._scope("what is inserted", region)
-        ids, changes = _copies(other, offset, outer, self.nodes)
+        ids, changes = _copies(other, offset, outer, self.nodes, with_sentinels=self.takes_sentinels)
         self._do(name, *changes)
         return ids
 
@@ -132,6 +136,7 @@ class Patch(PatchContents):
         members = [self.nodes[member] for member in self.members(found.id)]
         made: list[Change] = [changes.NodeRegionChanged(m.id, found.region, m.region) for m in members]
         made += [changes.Disconnected(c) for c in self.connections_of(found.id)]
+        made += [changes.SentinelChanged(p, None, s) for p, s in self.sentinels.items() if p.node == found.id]
         self._do(f"Delete {self.title(found.id)}", *made, changes.NodeRemoved(found))
 
     def connect(self, source: PortRef, target: PortRef) -> Connection:
@@ -151,6 +156,37 @@ class Patch(PatchContents):
         if existing is None or (isinstance(connection, Connection) and existing != connection):
             raise PatchError(f"connection must be in the patch, got {connection}")
         self._do(f"Disconnect {existing}", changes.Disconnected(existing))
+
+    def set_sentinel(
+        self,
+        port: PortRef | Connection,
+        *,
+        nan: bool = True,
+        infinity: bool = True,
+        minimum: float | None = None,
+        maximum: float | None = None,
+        action: SentinelAction | str = SentinelAction.MARK,
+    ) -> Sentinel:
+        """Check the elements that flow through a connection in every frame, in place of what was checked before.
+
+        `port` is the connection, or the output that feeds it: all connections of one output share its sentinel. An
+        element is wrong if it is NaN, infinite, less than `minimum` or greater than `maximum`. Then the `action` is to
+        "mark" the node with a diagnostic, or also to "freeze": the engine pauses after that very frame. The sentinel
+        goes with the last connection. PatchError says which field is wrong, or why the output can't be checked.
+        """
+        found = self.check_sentinel(port)
+        given = {"nan": nan, "infinity": infinity, "minimum": minimum, "maximum": maximum, "action": action}
+        sentinel = make_sentinel(**given, where=f"sentinel of {found}")
+        if sentinel != self.sentinels.get(found):
+            self._do(f"Check values of {found}", changes.SentinelChanged(found, sentinel, self.sentinels.get(found)))
+        return sentinel
+
+    def remove_sentinel(self, port: PortRef | Connection) -> None:
+        """Check an output, given itself or a connection that it feeds, no longer."""
+        found = self._present(self.own(port.source if isinstance(port, Connection) else port))
+        if found not in self.sentinels:
+            raise PatchError(f"sentinel to remove must be in the patch, got none of {found}")
+        self._do(f"Remove check of {found}", changes.SentinelChanged(found, None, self.sentinels[found]))
 
     def set(self, node: NodeRef | str, *, gesture: object = None, **values: Any) -> None:
         """Set parameters of a node; calls with the same `gesture` become one undo step."""
@@ -211,6 +247,9 @@ class Patch(PatchContents):
         self._open_edit, start = edit, len(edit.changes)
         try:
             yield
+            if outer is None:  # within an edit, a connection may go and come back
+                for port in [port for port in self.sentinels if not self.feeds(port)]:
+                    self._apply(changes.SentinelChanged(port, None, self.sentinels[port]), edit)
         except BaseException:
             while len(edit.changes) > start:
                 self._apply(inverse(edit.changes.pop()))
@@ -295,6 +334,8 @@ class Patch(PatchContents):
             self._gone.add(change.node.id)
             for connection in self.connections_of(change.node.id):
                 self._apply(changes.Disconnected(connection))
+            for port in [port for port in self.sentinels if port.node == change.node.id]:
+                self._apply(changes.SentinelChanged(port, None, self.sentinels[port]))
         elif isinstance(change, changes.BlockTypesChanged):
             self._carry_over(change.types)
         change = self._carried(change)
@@ -325,9 +366,17 @@ class Patch(PatchContents):
                 if made != connection and made.target not in self._by_target.keys() - {connection.target}:
                     self._apply(changes.Disconnected(connection))
                     self._apply(changes.Connected(made))
+            for port in [port for port in self.sentinels if port.node == node.id] if renamed else ():
+                present = self._present(port)
+                if present != port and present not in self.sentinels:
+                    sentinel = self.sentinels[port]
+                    self._apply(changes.SentinelChanged(port, None, sentinel))
+                    self._apply(changes.SentinelChanged(present, sentinel, None))
 
 
-def _copies(patch: Patch, offset: Position, region: str, taken: Collection[str]) -> tuple[dict[str, str], list[Change]]:
+def _copies(
+    patch: Patch, offset: Position, region: str, taken: Collection[str], *, with_sentinels: bool
+) -> tuple[dict[str, str], list[Change]]:
     """Return a new id for each node of `patch`, and the changes that add a copy of it to another patch.
 
     `taken` are the ids in use there. Nodes outside all regions go to `region`.
@@ -346,6 +395,8 @@ def _copies(patch: Patch, offset: Position, region: str, taken: Collection[str])
         source, target = connection.source, connection.target
         copied = Connection(PortRef(ids[source.node], source.port), PortRef(ids[target.node], target.port))
         made.append(changes.Connected(copied))
+    for port, sentinel in patch.sentinels.items() if with_sentinels else ():
+        made.append(changes.SentinelChanged(PortRef(ids[port.node], port.port), sentinel, None))
     return ids, made
 
 

@@ -4,9 +4,11 @@
 
     {"schema": 1,
      "nodes": [{"id": "blur", "type": "image.gaussian_blur", "version": 1, "position": [0, 0], "parameters": {...}}],
-     "connections": [{"source": "load.image", "target": "blur.image"}]}
+     "connections": [{"source": "load.image", "target": "blur.image"}],
+     "sentinels": [{"port": "load.image", "nan": true, "infinity": true, "maximum": 1.0, "action": "freeze"}]}
 
 A node that lies in a region has a "region": a region block's id, or "id.else" for its other branch.
+"sentinels" is left out where there are none.
 Unknown block types and unknown fields are kept as they are. A file is written whole and then moved into place.
 """
 
@@ -30,9 +32,10 @@ from engine.blocktypes.parameters import UserArray
 from engine.catalogue.catalogue import Catalogue
 from engine.diagnostics import PatchError
 from engine.figures import plural
-from engine.patch.changes import Change, Connected, Connection, Node, NodeAdded, PortRef
+from engine.patch.changes import Change, Connected, Connection, Node, NodeAdded, PortRef, SentinelChanged
 from engine.patch.document import Patch
 from engine.patch.regions import TOP, RegionRefused, Scopes, region_of
+from engine.patch.sentinels import Sentinel, dump_sentinel, parse_sentinel
 
 _log = logging.getLogger(__name__)
 SCHEMA = 1
@@ -46,7 +49,7 @@ EXAMPLES_FOLDER = Path(__file__).resolve().parents[2] / "resources" / "examples"
 _NODE_FIELDS = {"id", "type", "version", "title", "region", "position", "parameters"}
 # A pair of numbers over four lines, as `json` indents it; no JSON string looks like one, since it has no line breaks.
 _SPREAD_PAIR = re.compile(r"\[\n\s+(-?[\d.e+-]+),\n\s+(-?[\d.e+-]+)\n\s+\]")
-_PATCH_FIELDS = {"schema", "nodes", "connections"}
+_PATCH_FIELDS = {"schema", "nodes", "connections", "sentinels"}
 #: The fields of a node that may be missing: defaults, whose types they must have, and these types in words.
 _OPTIONAL: tuple[tuple[str, Any, str], ...] = (
     ("version", 1, "a whole number"),
@@ -186,12 +189,13 @@ class FrozenPatch:
 
     nodes: dict[str, Node]
     connections: list[Connection]
+    sentinels: dict[PortRef, Sentinel]
     extra: dict[str, Any]
 
     @classmethod
     def of(cls, patch: Patch) -> FrozenPatch:
         """Return a patch as it is now."""
-        return cls(dict(patch.nodes), patch.connections, patch.extra)
+        return cls(dict(patch.nodes), patch.connections, dict(patch.sentinels), patch.extra)
 
 
 def dump_patch(patch: Patch | FrozenPatch) -> str:
@@ -204,6 +208,9 @@ def dump_patch(patch: Patch | FrozenPatch) -> str:
         "nodes": nodes,
         "connections": [{"source": source, "target": target} for target, source in pairs],
     }
+    if patch.sentinels:
+        checks = sorted(patch.sentinels.items(), key=lambda check: str(check[0]))
+        document["sentinels"] = [{"port": str(port), **dump_sentinel(sentinel)} for port, sentinel in checks]
     text = json.dumps(document, indent=2, ensure_ascii=False)
     return _SPREAD_PAIR.sub(r"[\1, \2]", text) + "\n"
 
@@ -249,6 +256,18 @@ def fill_patch(patch: Patch, document: dict[str, Any], name: str) -> None:
             raise PatchError(f"{name}: input {connection.target} must have one connection, got two")
         targets.add(connection.target)
         changes.append(Connected(connection))
+    feeding, checked = {change.connection.source for change in changes if isinstance(change, Connected)}, set()
+    for index, item in enumerate(_list(document, "sentinels", name)):
+        where = f"{name}: sentinels[{index}]"
+        if not isinstance(item, dict):
+            raise PatchError(f"{where} must be an object, got {type(item).__name__}")
+        port = _parse_port(item, "port", where, known)
+        if port not in feeding or port in checked:
+            what = "which feeds nothing" if port not in feeding else "a second time"
+            raise PatchError(f"{where}: port must be an output with a connection, once, got {port}, {what}")
+        checked.add(port)
+        sentinel = parse_sentinel({key: value for key, value in item.items() if key != "port"}, f"{where} ({port})")
+        changes.append(SentinelChanged(port, sentinel, None))
     patch.restore(changes)
 
 
@@ -359,13 +378,14 @@ def _check_regions(nodes: list[Node], name: str) -> None:
 
 
 def _parse_connection(item: Any, where: str, nodes: set[str]) -> Connection:
-    ends = []
-    for key in ("source", "target"):
-        text = item.get(key) if isinstance(item, dict) else None
-        node, dot, port = text.partition(".") if isinstance(text, str) else ("", "", "")
-        if not dot or not port:
-            raise PatchError(f'{where}: "{key}" must be "node.port", got {text!r}')
-        if node not in nodes:
-            raise PatchError(f"{where}: {key} must name a node of the patch, got {node!r}")
-        ends.append(PortRef(node, port))
-    return Connection(*ends)
+    return Connection(*(_parse_port(item, key, where, nodes) for key in ("source", "target")))
+
+
+def _parse_port(item: Any, key: str, where: str, nodes: set[str]) -> PortRef:
+    text = item.get(key) if isinstance(item, dict) else None
+    node, dot, port = text.partition(".") if isinstance(text, str) else ("", "", "")
+    if not dot or not port:
+        raise PatchError(f'{where}: "{key}" must be "node.port", got {text!r}')
+    if node not in nodes:
+        raise PatchError(f"{where}: {key} must name a node of the patch, got {node!r}")
+    return PortRef(node, port)

@@ -18,6 +18,7 @@ class InnerPatch(Patch):
     #: What messages call such a patch, and what it holds.
     kind: ClassVar[str]
     holds: ClassVar[str]
+    takes_sentinels = False
 
     @classmethod
     def parse(cls, data: Mapping[str, Any]) -> Self:

@@ -16,7 +16,7 @@ from engine.diagnostics import Diagnostic, WarploomError
 from engine.logs import Logged
 from engine.patch.changes import ParameterChanged
 from engine.profiling.profile import Profile
-from engine.protocol.messages import FrameReport, Message, Preview, Saved, UpdateRecord
+from engine.protocol.messages import FrameReport, Frozen, Message, Preview, Saved, UpdateRecord
 from engine.protocol.questions import AnyQuestion
 
 _PATH, _ARRAY, _DTYPE, _USER_ARRAY = range(4)  # codes of the extensions
@@ -74,7 +74,7 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
 
 
 ToEngine = Message | Asked | UseFiles | SetLogLevel
-FromEngine = FrameReport | Profile | Preview | Saved | UpdateRecord | Failed | Records | Answered | Refused
+FromEngine = FrameReport | Profile | Preview | Saved | UpdateRecord | Frozen | Failed | Records | Answered | Refused
 
 
 class ElsewhereArray:

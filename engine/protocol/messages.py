@@ -244,6 +244,13 @@ class UpdateRecord(msgspec.Struct, frozen=True, tag=True):
     nodes: tuple[str, ...] = ()
 
 
+class Frozen(msgspec.Struct, frozen=True, tag=True):
+    """The engine has paused after a frame, since sentinels found in it what `reasons` say."""
+
+    frame: int
+    reasons: tuple[Diagnostic, ...]
+
+
 class FrameReport(msgspec.Struct, frozen=True, tag=True):
     """One frame: what was updated, how long it took, how every node is, what every output holds."""
 

@@ -5,11 +5,11 @@ from collections.abc import Callable
 
 from engine.diagnostics import Diagnostic
 from engine.profiling.profile import Profile
-from engine.protocol.messages import FrameReport, Preview, Saved, UpdateRecord
+from engine.protocol.messages import FrameReport, Frozen, Preview, Saved, UpdateRecord
 
 #: How many are kept for a reader who never comes.
 EVENT_LIMIT = 1000
-Happening = Saved | Diagnostic | UpdateRecord
+Happening = Saved | Diagnostic | UpdateRecord | Frozen
 
 
 class Outbox:

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import QGraphicsItem, QGraphicsPathItem, QStyleOptionGrap
 
 from app.canvas.drawing.node_layout import layout, painted_area
 from app.canvas.drawing.node_painter import ABOVE, BELOW, NEAR, NodeAppearance, paint_node
+from app.canvas.drawing.sentinel_mark import AWAY, mark_area, paint_mark
 from app.canvas.drawing.shapes import connection_path, on_screen, qcolor
 from app.canvas.drawing.size_label import has_room, label_area, paint_label
 from app.qt.safe_overrides import safe_overrides
@@ -29,6 +30,7 @@ from app.theme import colours
 from app.theme.port_style import PORT_STYLES
 from app.view_models.node_view_model import NodeViewModel, PortViewModel
 from engine.patch.changes import Connection, PortRef
+from engine.patch.sentinels import Sentinel
 
 
 @contextmanager
@@ -119,6 +121,9 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
         #: The size of what flows, in words; "" when nothing is stored.
         self.size = ""
         self._is_on_path = False
+        #: What is checked of what flows, and whether that is wrong.
+        self._sentinel: Sentinel | None = None
+        self._has_found, self._mark = False, QPointF()
         self.connection = connection
         self.setPen(_REACH_PEN)
         self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemIsSelectable)
@@ -155,8 +160,29 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
             self._is_on_path = on_path
             self.update()
 
+    def show_sentinel(self, sentinel: Sentinel | None) -> None:
+        """Show what is checked of what flows; None for nothing."""
+        if sentinel != self._sentinel:
+            self.prepareGeometryChange()
+            self._sentinel = sentinel
+            self._cover()
+            self.update()
+
+    def show_found(self, has_found: bool) -> None:
+        """Show whether the sentinel has found something."""
+        if has_found != self._has_found:
+            self._has_found = has_found
+            if self._sentinel is not None:
+                self.update()
+
     def _cover(self) -> None:
         self._area = super().boundingRect()
+        if self._sentinel is not None:
+            source, target = self._ends
+            away = target - source
+            # Beside the output rather than on the line, so that the connections of one output share the mark.
+            self._mark = source + QPointF(min(AWAY, max(abs(away.x()), abs(away.y())) / 2), 0.0)
+            self._area |= mark_area(self._mark)
         if self.size:
             self._area |= label_area(self.size, self._middle)
 
@@ -203,6 +229,10 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
         if self.size and scale >= NEAR and (self.isSelected() or has_room(self.size, *self._ends, scale)):
             painter.setOpacity(1.0)
             paint_label(painter, self.size, self._middle, theme.text, theme, scale)
+        if self._sentinel is not None:
+            painter.setOpacity(1.0)
+            freezes, has_found = self._sentinel.freezes, self._has_found
+            paint_mark(painter, self._mark, theme, scale, freezes=freezes, has_found=has_found)
 
     def hoverEnterEvent(self, event: Any) -> None:
         """Mark the connection."""

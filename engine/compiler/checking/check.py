@@ -4,7 +4,7 @@ A block with an error gets no layouts, and what depends on it no errors that fol
 description and input layouts are as in the previous result keeps its layouts as they are.
 """
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,8 +14,9 @@ import msgspec
 from engine.compiler.checking.dataflow import Dataflow, trace_dataflow
 from engine.compiler.checking.layouts import Layouts, NodeLayouts, node_layouts
 from engine.compiler.checking.loops import loop_layouts
-from engine.compiler.checking.validation import unconnected
+from engine.compiler.checking.validation import unchecked, unconnected
 from engine.compiler.description import GraphDescription
+from engine.compiler.sentinels import checked_port
 from engine.descriptions.description import BlockDescription
 from engine.diagnostics import Diagnostic
 from engine.libraries.call import WorkspaceOf
@@ -113,7 +114,20 @@ def check(
         else:
             nodes[node_id] = node_layouts(block, given, workspace_of)
             errors += _located(node_id, nodes[node_id].problems, connected)
-    return Checked(description, flow, nodes, kept, tuple(errors), tuple(flow.warnings))
+    warnings = [*flow.warnings, *_unchecked(description, nodes)]
+    return Checked(description, flow, nodes, kept, tuple(errors), tuple(warnings))
+
+
+def _unchecked(description: GraphDescription, nodes: Mapping[str, NodeLayouts]) -> Iterator[Diagnostic]:
+    """Give a warning for each sentinel that can't check what it is given."""
+    if not any(kind.is_sentinel for kind in description.kinds):
+        return
+    for node in description.nodes:
+        if node.description.is_sentinel and node.id in nodes:
+            source = description.source_of[checked_port(node.id)]
+            problem = unchecked(source, nodes[node.id].layouts[checked_port(node.id).port])
+            if problem is not None:
+                yield problem
 
 
 def _gives_the_same(made: NodeLayouts, old: NodeLayouts) -> bool:

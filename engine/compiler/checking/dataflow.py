@@ -249,5 +249,6 @@ def _unread_counts(description: GraphDescription, node: str, appends: tuple[str,
     for name in appends:
         buffer = PortRef(node, name)
         targets = description.targets_of
-        if targets.get(buffer) and not targets.get(PortRef(node, count_name(name))):
+        counting = targets.get(PortRef(node, count_name(name)), ())
+        if targets.get(buffer) and all(description.by_id[t.node].description.is_sentinel for t in counting):
             yield unread_count(buffer)

@@ -3,15 +3,19 @@
 One function for each mistake; `dataflow.py` and `check.py` call them.
 """
 
+import math
 from collections.abc import Container, Iterator
 
 from engine.compiler.checking.inputs import type_mismatch
 from engine.compiler.description import BlockNode, GraphDescription, Nesting
+from engine.compiler.sentinels import AXES
 from engine.descriptions.entries import buffer_arguments
 from engine.descriptions.ports import count_name
-from engine.diagnostics import Diagnostic, Mend, error, warning
+from engine.diagnostics import Diagnostic, Mend, Source, error, warning
 from engine.patch.changes import Connection, PortRef
 from engine.patch.regions import TOP, branch_of, region_of
+from engine.types.element_numbers import number_of
+from engine.types.layout import Layout
 
 
 def connection_problem(description: GraphDescription, connection: Connection) -> Diagnostic | None:
@@ -183,6 +187,17 @@ def empty_region(node: BlockNode) -> Diagnostic:
         node=node.id,
         remedy="move blocks into it, or delete it",
     )
+
+
+def unchecked(port: PortRef, layout: Layout) -> Diagnostic | None:
+    """Return the warning of a sentinel whose output holds something else than numbers, or has too many axes."""
+    if number_of(layout.dtype) is None:
+        text = f"elements must be numbers of one type to be checked, got {layout.dtype}"
+    elif math.prod(layout.shape[:-AXES]) != 1:
+        text = f"a buffer must have at most {AXES} dimensions to be checked, got shape {list(layout.shape)}"
+    else:
+        return None
+    return warning(text, node=port.node, port=port.port, remedy="remove the check", source=Source.SENTINEL)
 
 
 def unread_count(buffer: PortRef) -> Diagnostic:

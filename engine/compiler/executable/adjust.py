@@ -152,7 +152,7 @@ def is_adjustable(changes: Difference) -> bool:
         return False
     if now.connections is not then.connections and set(now.connections) != set(then.connections):
         return False
-    if plan.statuses != before.statuses or plan.status_owners != before.status_owners:
+    if plan.statuses != before.statuses or plan.status_places != before.status_places:
         return False
     if any((node.region, node.group) != (old.region, old.group) for node, old in _pairs(now, then)):
         return False

@@ -23,7 +23,7 @@ from engine.device.protocol import Condition, LoadedKernel, Memory, PinnedArray
 from engine.libraries.backend import Libraries
 from engine.patch.changes import PortRef
 from engine.ptx.tree import KernelParameter
-from engine.types.element_numbers import element_number
+from engine.types.element_numbers import element_number, number_of
 
 
 @dataclass(frozen=True)
@@ -135,9 +135,10 @@ def argument_recipe(
                 value = extents[position] if position in extents else extent.evaluate(layouts.context)
             case ValueArgument(value=number):
                 value = number
-            case ElementArgument(name=name):
+            case ElementArgument(name=name, scalar=scalar):
                 layout = layouts.layouts.get(name)
-                value = 0 if layout is None else element_number(layout.dtype)
+                dtype = None if layout is None else number_of(layout.dtype) if scalar else layout.dtype
+                value = 0 if dtype is None else element_number(dtype)
             case FrameArgument() | ConditionArgument():
                 positions[type(argument)].append(position)
         constants.append(value)

@@ -41,7 +41,7 @@ def plan_patch(patch: Patch, *, fuses: bool = True) -> tuple[Plan | None, list[D
         for node in patch.nodes.values():
             registry.register(node)
         wires = [c for c in patch.connections if not patch.is_value_connection(c)]
-        described = describe_patch(registry.snapshot(wires), code)
+        described = describe_patch(registry.snapshot(wires, patch.sentinels), code)
         drives = filter(patch.is_value_connection, patch.connections)
         values = registry.value_blocks
         wiring = wire(values, drives, registry.type_of)

@@ -101,6 +101,7 @@ class CudaEngine:
         #: How often the graph was launched.
         self.launches = 0
         self._is_current = False  # the last launch was of the graph and state as they are now
+        self._is_frozen = False  # a sentinel has paused the engine, and the clock still shows that frame
         self._reporter = Reporter(self.context, self.updates, self.profiler)
         self.recorder = FlightRecorder(self.updates, self.profiler, is_asynchronous=device.info.is_asynchronous)
         services.times.more.append(self.recorder.hot_updates)
@@ -141,7 +142,9 @@ class CudaEngine:
                 self.read_inbox()
                 self._heard_ns = start_ns
             advance = self.running or by_hand
-            overlaps = free_running and self._may_overlap(start_ns)
+            if advance and self._is_frozen:
+                self._is_frozen = False
+                self.clock.end()
             self.clock.begin(start_ns, advance=advance, real=real_time)
             level, records = _NONE, _NO_RECORDS
             if not updates.is_settled:
@@ -151,6 +154,7 @@ class CudaEngine:
                 if level > _HOT:
                     records = updates.take_records()
             compiled = updates.running.compiled
+            overlaps = free_running and self._may_overlap(start_ns)
             # A launch is left out when it would give what the last one gave.
             kept, waits = None, False
             if compiled is not None and not (
@@ -158,7 +162,8 @@ class CudaEngine:
             ):
                 # Status words are read as often as a person reads what they tell.
                 waits = not overlaps or (
-                    compiled.status is not None and start_ns - self._waited_ns >= REPORT_INTERVAL_NS
+                    (compiled.status is not None or updates.found.status_plan is not None)
+                    and start_ns - self._waited_ns >= REPORT_INTERVAL_NS
                 )
                 kept = self._launch(compiled, advance, by_hand)
                 if not waits:
@@ -184,8 +189,12 @@ class CudaEngine:
                     self.device.write(memory, contents)
                 if profiler.level:
                     profiler.collect()
-            if waits and (updates.found.status or (compiled is not None and compiled.status is not None)):
+            if waits and (
+                updates.found.status_plan is not None or (compiled is not None and compiled.status is not None)
+            ):
                 updates.found.read_status(compiled, fresh=by_hand)
+                if advance and kept is not None and updates.found.freezing:
+                    self._freeze(updates.found.freezing)
             if self._saves or self.previews.is_watched:
                 if by_hand:
                     self.device.activate()
@@ -283,7 +292,7 @@ class CudaEngine:
                         self.updates.compiled.begin_again()
                     self.context.value_graph.begin_again()
                     self.clock.reset()
-                    self._is_current = False
+                    self._is_current = self._is_frozen = False
                 case messages.SaveOutputs(node):
                     self._saves.append(node)
                 case messages.SetInput(name, value):
@@ -322,7 +331,9 @@ class CudaEngine:
         """True when the next frame may be launched while this one runs."""
         if not (self.running and self.device.info.is_asynchronous):
             return False
-        asked = self.pacing.overlap
+        compiled, asked = self.updates.compiled, self.pacing.overlap
+        if compiled is not None and compiled.plan.freezes:
+            return False  # the next frame is launched only if this one holds what it should
         if asked is not None:
             return asked
         is_live = now_ns - self._heard_ns < LIVE_NS or self.context.value_graph.is_listening
@@ -356,6 +367,15 @@ class CudaEngine:
         self._is_current = True
         return kept
 
+    def _freeze(self, reasons: tuple[Diagnostic, ...]) -> None:
+        """Pause after this frame, whose data stays as it is; an edit is shown at the same frame."""
+        self.running, self.frames_left, self._is_frozen = False, None, True
+        frame = self.clock.moment.frame
+        _log.info(
+            "frame %d is frozen: %s", frame, "; ".join(f"{item.node}.{item.port}: {item.message}" for item in reasons)
+        )
+        self.outbox.put_event(messages.Frozen(frame, reasons))
+
     def _collect(self, compiled: CompiledGraph | None, by_hand: bool) -> None:
         """Take the pictures that are looked at, and save what was asked for."""
         if self.previews.is_watched:
@@ -382,7 +402,7 @@ class CudaEngine:
         if found.fading:
             found.fade()
         self._ended_ns = ended_ns = _now_ns()
-        report = self._reporter.finish(ended_ns - began_ns)
+        report = self._reporter.finish(ended_ns - began_ns, self.running)
         for record in records:
             outbox.put_event(record)
             self.recorder.note_update(record, ended_ns)
@@ -391,7 +411,8 @@ class CudaEngine:
             recorder.put((report.frame, level, due_ns, began_ns, self._room_ns, launching_ns, launched_ns, ended_ns))
             if ended_ns - due_ns > recorder.budget_ns:
                 recorder.note_slow(records, self._pictures_ns)
-            clock.end()
+            if not self._is_frozen:
+                clock.end()
         outbox.put_report(report)
         if self._reporter.watches_profile and (profile := self._reporter.take_profile()) is not None:
             outbox.put_profile(profile)

@@ -110,13 +110,17 @@ class Reporter:
             found.sightings,
         )
 
-    def finish(self, time_ns: int) -> FrameReport:
-        """Return the report of the frame, which took `time_ns`, with what its status words and pictures told."""
+    def finish(self, time_ns: int, running: bool) -> FrameReport:
+        """Return the report of the frame, which took `time_ns`, with what its status words and pictures told.
+
+        These may have paused the engine, which is then no longer `running`.
+        """
         found, report = self._updates.found, self._report
         if (
             found.status is not self._counted
             or found.sightings is not report.sightings
             or found.diagnostics is not report.diagnostics
+            or running is not report.running
         ):
             if found.diagnostics is not self._told:
                 self._follow()
@@ -126,6 +130,7 @@ class Reporter:
                 nodes=self._nodes.reports,
                 statistics=self.statistics,
                 diagnostics=found.diagnostics,
+                running=running,
                 counts=self._counts,
                 preparing=self._was_preparing,
                 sightings=found.sightings,

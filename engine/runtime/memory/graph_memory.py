@@ -217,15 +217,16 @@ def _allocate_transient(plan: Plan, pool: BufferPool, claimed: GraphMemory) -> N
 
 
 def _allocate_status(plan: Plan, device: Device, pool: BufferPool, claimed: GraphMemory) -> None:
-    words = plan.status_owners
-    if not words or claimed.status is not None:
+    places = plan.status_places
+    if not places or claimed.status is not None:
         return
-    memory = pool.acquire(WORD_BYTES * len(words))
+    size_bytes = max(place.end for place in places.values())
+    memory = pool.acquire(size_bytes)
     claimed.pooled.append(memory)
-    claimed.status = device.pinned(np.zeros(len(words), np.uint32))
+    claimed.status = device.pinned(np.zeros(size_bytes // WORD_BYTES, np.uint32))
     claimed.by_owner[STATUS] = memory
-    for number, owner in enumerate(words):
-        claimed.by_owner[owner] = MemoryPart(memory, WORD_BYTES * number, WORD_BYTES)
+    for owner, place in places.items():
+        claimed.by_owner[owner] = MemoryPart(memory, place.offset, place.size_bytes)
 
 
 def _allocate_own(
@@ -272,7 +273,8 @@ def _too_large(
 
 def status_words(plan: Plan, array: np.ndarray[Any, Any]) -> dict[PortRef, int]:
     """Return the value of every status word, by its buffer, from the array that was read back."""
-    return dict(zip(plan.status_owners, array.tolist(), strict=True))
+    words, places = array.tolist(), plan.status_places.items()
+    return {owner: words[place.offset // WORD_BYTES] for owner, place in places if place.size_bytes == WORD_BYTES}
 
 
 def keep_memory(plan: Plan, before: Plan, running: GraphMemory) -> GraphMemory:
@@ -328,13 +330,13 @@ def _keep_arena(plan: Plan, before: Plan, running: GraphMemory, claimed: GraphMe
 
 
 def _keep_status(plan: Plan, before: Plan, running: GraphMemory, claimed: GraphMemory) -> None:
-    words = plan.status_owners
-    if running.status is not None and words == before.status_owners:
+    places = plan.status_places
+    if running.status is not None and places == before.status_places:
         memory = running.by_owner[STATUS]
         claimed.status = running.status
         claimed.pooled.append(memory)
         claimed.borrowed |= {id(memory), id(running.status)}
-        for owner in (STATUS, *words):
+        for owner in (STATUS, *places):
             claimed.by_owner[owner] = running.by_owner[owner]
 
 

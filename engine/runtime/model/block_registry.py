@@ -10,7 +10,8 @@ from engine.blocktypes.value_blocks import ValueBlock
 from engine.catalogue.block_code import BlockCode
 from engine.catalogue.catalogue import Catalogue
 from engine.diagnostics import Diagnostic, Severity
-from engine.patch.changes import Connection, Node
+from engine.patch.changes import Connection, Node, PortRef
+from engine.patch.sentinels import Sentinel
 from engine.runtime.model.describe_patch import PatchSnapshot, PlacedNode, look_up, with_value_block
 from engine.runtime.model.parameters import ParameterStore, fit
 
@@ -96,8 +97,10 @@ class BlockRegistry:
             self._put(replace(placed, stale=made.problems, declared=newest.declared))  # the version before runs on
         return False
 
-    def snapshot(self, connections: Iterable[Connection]) -> PatchSnapshot:
-        """Return the nodes as they are to be described, with the connections of buffers and all values."""
+    def snapshot(
+        self, connections: Iterable[Connection], sentinels: Mapping[PortRef, Sentinel] | None = None
+    ) -> PatchSnapshot:
+        """Return the nodes as they are to be described, with the connections of buffers, sentinels and all values."""
         parameters, copies = self._parameters, self._parameters.snapshot()
         for node_id in self._undescribed:
             placed, successor = self.placed[node_id], self.placed[node_id].successor
@@ -105,7 +108,13 @@ class BlockRegistry:
                 values, _ = fit(node_id, successor.specs, parameters.said(node_id), self._folder)
                 successor = replace(successor, values=values)
             self.placed[node_id] = replace(placed, values=copies[node_id], successor=successor)
-        return PatchSnapshot(tuple(self.placed.values()), tuple(connections), copies, tuple(self._notices()))
+        return PatchSnapshot(
+            tuple(self.placed.values()),
+            tuple(connections),
+            copies,
+            tuple(self._notices()),
+            dict(sentinels or {}),
+        )
 
     def adopt(self, nodes: Iterable[PlacedNode]) -> list[str]:
         """Adopt the described nodes of the last snapshot; return those whose newer version has taken over."""

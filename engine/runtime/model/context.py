@@ -15,6 +15,7 @@ from engine.patch import changes
 from engine.patch.applying import PatchIndex, check_change
 from engine.patch.changes import Change, Connection, PortRef
 from engine.patch.rules import is_value_connection
+from engine.patch.sentinels import Sentinel
 from engine.profiling.side_work import SideTimes
 from engine.runtime.memory.buffer_pool import BufferPool
 from engine.runtime.memory.state_store import StateStore
@@ -134,6 +135,8 @@ class CudaContext:
         self._by_target: dict[PortRef, Connection] = {}
         #: Those at each node; None until the first node is removed.
         self._index: PatchIndex | None = None
+        #: The checks of what flows, by output.
+        self.sentinels: dict[PortRef, Sentinel] = {}
 
     def apply(self, change: Change) -> None:
         """Follow one change of the patch; PatchError, and nothing happens, when it doesn't fit the patch as it is."""
@@ -141,6 +144,8 @@ class CudaContext:
         if isinstance(change, changes.NodeRemoved):  # its connections leave before it
             for connection in self._touching(change.node.id):
                 self.apply(changes.Disconnected(connection))
+            for port in [port for port in self.sentinels if port.node == change.node.id]:
+                del self.sentinels[port]
         if self._index is not None:
             self._index.follow(change)
         match change:
@@ -159,6 +164,8 @@ class CudaContext:
                 self._disconnect(connection)
             case changes.ParameterChanged(node_id, parameter, value):
                 self._set_parameter(node_id, parameter, value)
+            case changes.SentinelChanged(port, value):
+                self._set_sentinel(port, value)
             case changes.NodeRegionChanged(node_id, region):
                 self.registry.set_region(node_id, region)
                 self._block_changed(node_id)
@@ -182,7 +189,7 @@ class CudaContext:
 
     def snapshot(self) -> PatchSnapshot:
         """Return the patch as it is now, for `describe_patch`."""
-        return self.registry.snapshot(self.connections)
+        return self.registry.snapshot(self.connections, self.sentinels)
 
     def adopt(self, nodes: Iterable[PlacedNode]) -> None:
         """Adopt the described nodes of the last snapshot: newer versions of blocks may have taken over."""
@@ -240,6 +247,13 @@ class CudaContext:
             else:
                 self.registry.invalidate(node_id)
             self.dirty.mark_structure(f"{name} of {node_id}", nodes=(node_id,))
+
+    def _set_sentinel(self, port: PortRef, sentinel: Sentinel | None) -> None:
+        if sentinel is None:
+            self.sentinels.pop(port, None)
+        else:
+            self.sentinels[port] = sentinel
+        self.dirty.mark_structure("removed check of" if sentinel is None else "check of", port, nodes=(port.node,))
 
     def _renew(self, node_id: str) -> None:
         """Follow a value that decides the ports and parameters of its node."""

@@ -28,6 +28,7 @@ from engine.compiler.inlining import Inlined, inline
 from engine.descriptions.description import BlockDescription
 from engine.diagnostics import Diagnostic, Mend, error, warning
 from engine.patch.changes import Connection, PortRef
+from engine.patch.sentinels import Sentinel
 from engine.types.bits import bits
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -200,13 +201,14 @@ def _unknown(node_id: str, type_id: str, patch_folder: Path) -> Diagnostic:
 class PatchSnapshot:
     """A patch at one moment: its nodes, the connections that carry buffers, and the parameter values by node and name.
 
-    `notices` tell of block files that failed and that no node needs.
+    `notices` tell of block files that failed and that no node needs. `sentinels` are by output.
     """
 
     nodes: tuple[PlacedNode, ...]
     connections: tuple[Connection, ...]
     values: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     notices: tuple[Diagnostic, ...] = ()
+    sentinels: Mapping[PortRef, Sentinel] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -244,8 +246,9 @@ def describe_patch(patch: PatchSnapshot, code: BlockCode) -> PatchDescription:
         nodes[index] = new
     graph = GraphDescription(tuple([node.block for node in nodes if node.block is not None]), patch.connections)
     kept, dangling = _without_dangling(graph.by_id, graph.connections)
-    if kept != graph.connections:
-        graph = GraphDescription(graph.nodes, kept)
+    if kept != graph.connections or patch.sentinels:
+        sentinels = {_present(port, graph.by_id.get(port.node)): check for port, check in patch.sentinels.items()}
+        graph = GraphDescription(graph.nodes, kept, sentinels)
     stale = [problem for node in nodes if node.stale for problem in node.stale]
     problems = [problem for node in nodes if node.problems for problem in node.problems]
     noted = [

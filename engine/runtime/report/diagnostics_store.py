@@ -18,6 +18,7 @@ from engine.patch.changes import PortRef
 from engine.runtime.memory.graph_memory import status_words
 from engine.runtime.model.context import CudaContext
 from engine.runtime.report.diagnostics_log import DiagnosticsLog
+from engine.runtime.report.sentinel_diagnostics import sentinel_diagnostics
 from engine.runtime.report.sightings import Identity, Sightings, identity
 
 #: Times, states and numbers that a person reads change no faster than this while the engine runs freely.
@@ -52,6 +53,8 @@ class DiagnosticsStore:
         self.inlined = Inlined(GraphDescription((), ()))
         #: The status words of the last launch, by buffer.
         self.status: dict[PortRef, int] = {}
+        #: What the last launch gave that freezes its frame.
+        self.freezing: tuple[Diagnostic, ...] = ()
         #: What the last frames found, by what found it.
         self._in_frames: dict[str, dict[Identity, Diagnostic]] = {}
         self._frames_told_ns = 0
@@ -59,7 +62,8 @@ class DiagnosticsStore:
         self.fading: dict[Identity, tuple[Diagnostic, int]] = {}
         self._sightings = Sightings()
         self._status_seen = b""
-        self._status_plan: Plan | None = None
+        #: The plan of the graph whose status words were read last; None when the last graph had none.
+        self.status_plan: Plan | None = None
         self.log = DiagnosticsLog()
 
     def tell(self) -> None:
@@ -139,19 +143,28 @@ class DiagnosticsStore:
     def read_status(self, compiled: CompiledGraph | None, *, fresh: bool) -> None:
         """Read the status words of the last launch."""
         told: list[Diagnostic] = []
-        is_other = self._status_plan is not (compiled.plan if compiled is not None else None)
+        is_other = self.status_plan is not (compiled.plan if compiled is not None else None)
         if compiled is not None and compiled.status is not None:
             plan, words = compiled.plan, compiled.status.array.tobytes()
             if self._status_seen == words and not is_other and not self._is_due(fresh):
                 for which in self._in_frames.get(_STATUS, ()):
                     self._sightings.found(which)
                 return
-            self._status_seen, self._status_plan = words, plan
+            self._status_seen, self.status_plan = words, plan
             self.status = status_words(plan, compiled.status.array)
             told = status_diagnostics(plan, self.status, self._context.parameters.values)
-        elif self.status:
-            self.status, self._status_plan = {}, None  # of a graph that is gone
+            found = list(sentinel_diagnostics(plan, compiled.status.array))
+            told += found
+            self.freezing = tuple(item for item in found if self._freezes(plan, item))
+        elif self.status_plan is not None:
+            self.status, self.status_plan, self.freezing = {}, None, ()  # of a graph that is gone
         self.follow_frame(_STATUS, told, fresh=fresh or is_other)
+
+    def _freezes(self, plan: Plan, found: Diagnostic) -> bool:
+        """True when what a sentinel found freezes the frame, by the graph that runs and by the patch as it is now."""
+        port = PortRef(found.node or "", found.port or "")
+        known = (plan.inlined.original.sentinels.get(port), self._context.sentinels.get(port))
+        return all(sentinel is not None and sentinel.freezes for sentinel in known)
 
 
 def status_diagnostics(
@@ -163,7 +176,7 @@ def status_diagnostics(
     """
     found = []
     for node, status in plan.statuses:
-        word = words[PortRef(node, status.buffer)]
+        word = words.get(PortRef(node, status.buffer))  # None for what a sentinel has found
         if not word:
             continue
         if status.call is not None:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from engine.diagnostics import Diagnostic, Sighting
 
 #: Digits in a word, such as the "1" of "blur_1", are part of a name.
-_NUMBERS = re.compile(r"(?<!\w)[0-9][0-9.,]*")
+_NUMBERS = re.compile(r"(?<!\w)-?[0-9][0-9.,]*(?:e[-+]?[0-9]+)?")
 #: One that has been gone for so long is new when it comes back.
 REMEMBERED_S = 60.0
 #: What makes a diagnostic the same as an earlier one.

@@ -25,6 +25,7 @@ from engine.patch.applying import apply_change
 from engine.patch.changes import Change, Connection, Node, PortRef
 from engine.patch.document import Patch
 from engine.patch.rules import is_value_connection
+from engine.patch.sentinels import Sentinel
 from engine.protocol.messages import EditCost, KernelFilesChanged, SetProfiling, UpdateLevel
 from engine.protocol.questions import CostedEdit
 from engine.runtime.model.describe_patch import PatchDescription, PatchSnapshot, PlacedNode, describe_patch, look_up
@@ -144,6 +145,12 @@ class _Estimate:
                 self._sources[connection.target] = None
             case changes.ParameterChanged(node_id, name):
                 self._add_parameter(node_id, name)
+            case changes.SentinelChanged(port, value, previous):
+                if value is not None and previous is not None and value.freezes == previous.freezes:
+                    self._write(f"other bounds of the check of {port}", at_most=port.node not in published.running)
+                else:
+                    runs = port.node in published.running
+                    self._restructure(UpdateLevel.COLD if runs else UpdateLevel.NONE, f"check of {port}")
             case changes.NodeRegionChanged(node_id):
                 if not self._is_value_block(node_id):
                     runs = node_id in published.running
@@ -253,18 +260,19 @@ def try_changes(patch: Patch, changes: Iterable[Change], plan: Plan, *, blocked:
     """
     if max(len(patch.nodes), len(plan.description.nodes)) > MOST_BLOCKS:
         return None
-    nodes = dict(patch.nodes)
+    nodes, sentinels = dict(patch.nodes), dict(patch.sentinels)
     by_target = {connection.target: connection for connection in patch.connections}
     try:
         for change in changes:
-            apply_change(nodes, by_target, change)
+            apply_change(nodes, by_target, sentinels, change)
     except KeyError:  # a node or a connection that is not there
         return None
     by_target = {t: c for t, c in by_target.items() if c.source.node in nodes and t.node in nodes}
     trial = _Trial(patch, plan, blocked=blocked)
     if not all(map(trial.place, nodes.values())):
         return None
-    return trial.outcome(by_target, nodes)
+    feeding = {connection.source for connection in by_target.values()}
+    return trial.outcome(by_target, nodes, {port: check for port, check in sentinels.items() if port in feeding})
 
 
 class _Trial:
@@ -292,7 +300,9 @@ class _Trial:
         self._nodes.append(replace(placed, values=values))
         return True
 
-    def outcome(self, by_target: dict[PortRef, Connection], nodes: dict[str, Node]) -> EditCost:
+    def outcome(
+        self, by_target: dict[PortRef, Connection], nodes: dict[str, Node], sentinels: dict[PortRef, Sentinel]
+    ) -> EditCost:
         """Plan what was placed and compare it with what runs."""
 
         def type_of(node: str) -> type[Block] | None:
@@ -302,7 +312,10 @@ class _Trial:
             c for c in by_target.values() if not is_value_connection(c, type_of(c.source.node), type_of(c.target.node))
         )
         # Compiling fused kernels takes too long for who only wants to know.
-        described, plan = self._described(PatchSnapshot(tuple(self._nodes), wires)), self._plan.before_fusing
+        described, plan = (
+            self._described(PatchSnapshot(tuple(self._nodes), wires, sentinels=sentinels)),
+            self._plan.before_fusing,
+        )
         running = frozenset(plan.description.by_id)
         sizes = plan.workspaces  # those of other calls only the device knows
         partial = plan_what_can_run(

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from engine.patch.files import load_patch, save_patch
 from tests.app.cli.cli_support import EXAMPLES, Warploom
 
 
@@ -218,3 +219,24 @@ def test_run_by_an_engine_in_another_process_gives_the_same(
     assert (
         wrong.err == "error: engine command must be one that runs, got ['no-such-engine']: No such file or directory\n"
     )
+
+
+def test_a_frozen_frame_is_the_last_one(warploom: Warploom, saxpy_file: Path, tmp_path: Path) -> None:
+    """Exit status 1, its outputs, and what the sentinel found, in the text and in the object."""
+    patch = load_patch(saxpy_file)
+    patch.set_sentinel(patch["x"]["out"], maximum=998, action="freeze")
+    save_patch(patch, saxpy_file)
+    result = warploom("run", saxpy_file, "--device", "host", "--frames", 9, "--json", "--out", tmp_path / "out")
+    told = "elements must be finite and at most 998, got 1 out of range among 1,000, the first at [999]: 999"
+    assert result.status == 1 and f"warning: x.out: {told}" in result.err
+    assert "frame 0 is frozen, the last of 1" in result.err
+    assert (result.json["frames"], result.json["frozen_frame"]) == (1, 0)
+    assert [(d["node"], d["port"], d["message"], d["source"]) for d in result.json["diagnostics"]] == [
+        ("x", "out", told, "sentinel")
+    ]
+    np.testing.assert_array_equal(np.load(result.json["outputs"][0]["path"])[-1], 2998)
+    assert "x/out sentinel: kernel check_elements" in warploom("plan", saxpy_file).out
+    patch.set_sentinel(patch["x"]["out"], maximum=999, action="freeze")
+    save_patch(patch, saxpy_file)
+    result = warploom("run", saxpy_file, "--device", "host", "--frames", 9, "--json")
+    assert (result.status, result.json["frames"], result.json["frozen_frame"]) == (0, 9, None)

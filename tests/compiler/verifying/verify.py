@@ -198,7 +198,9 @@ def _frame_problems(plan: Plan, reach: Reach, touches: list[list[Touch]]) -> lis
     statuses = [(node, status) for node in plan.description.nodes for status in node.description.statuses]
     wanted = {
         UploadFrame: any(block.uses_frame for block in blocks),
-        ClearStatus: any(node.region or status.kind is StatusKind.STOPPED for node, status in statuses),
+        ClearStatus: any(
+            node.region or status.kind in (StatusKind.STOPPED, StatusKind.CHECKED) for node, status in statuses
+        ),
         DownloadStatus: bool(statuses),
     }
     words = {

@@ -1,0 +1,112 @@
+"""Phase 0, sentinels: a block for each check of what flows through connections, as a reader of what it checks.
+
+As a block, a check comes after what writes the buffer and before what changes it in place, in the scope of the writer.
+It keeps the buffer from being fused away, and its bounds are live parameters. Its id, "blur/out sentinel", begins with
+the node of the output, as those of blocks in a composite do: its time is told of that node.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.compiler.description import BlockNode, GraphDescription
+from engine.descriptions.builder import BlockBuilder
+from engine.descriptions.description import BlockDescription
+from engine.descriptions.entries import ElementArgument, Kernel, Status, StatusKind
+from engine.descriptions.extents import Extent
+from engine.descriptions.handles import BufferHandle, ParameterHandle
+from engine.descriptions.ports import PortSpec, count_name
+from engine.patch.changes import Connection, PortRef
+from engine.patch.sentinels import Sentinel
+from engine.types import any_type, u32, u64
+
+if TYPE_CHECKING:
+    from engine.compiler.inlining import Inlined
+
+#: What the kernels of kernels/sentinel.cu leave.
+FOUND = np.dtype(
+    [(name, "<u8") for name in ("nans", "infinities", "outside", "elements", "first")]
+    + [("value", "<f8")]
+    + [(name, "<u8") for name in ("turn", "turns")]
+)
+#: The axes of a buffer whose elements can be checked.
+AXES = 8
+#: The elements that a thread of a check looks at, and the most threads, beyond which each looks at more.
+_ELEMENTS, _THREADS = 4, 1 << 18
+_CHECK, _END = (Kernel("sentinel.cu", entry=entry) for entry in ("check_elements", "end_check"))
+_INPUT, _COUNT, _FOUND = "x", "count", "found"
+#: Live parameters, so that other bounds need no other graph.
+_VALUES = ("flags", "minimum", "maximum")
+
+
+def _described() -> BlockDescription:
+    ports = {
+        _INPUT: PortSpec(_INPUT, "in", any_type, "What is checked.", "same", strided=True),
+        _COUNT: PortSpec(_COUNT, "in", u32, "How many elements count.", "[1]", optional=True, advised=False),
+    }
+    build = BlockBuilder("sentinel", ports, _VALUES, {}, None)
+    x, found = BufferHandle(_INPUT), build.buffer(_FOUND, u64, f"[{FOUND.itemsize // 8}]")
+    axes = range(AXES - 1, -1, -1)
+    types = ElementArgument(_INPUT), ElementArgument(_INPUT, scalar=True)
+    buffer = (x, *types, *map(x.last, axes), *map(x.last_stride, axes))
+    rule = tuple(map(ParameterHandle, _VALUES))
+    threads = Extent(f"min(max({x.size.text} // {_ELEMENTS}, 1), {_THREADS})")
+    build.launch(_CHECK, num_threads=threads, args=(*buffer, x.size, BufferHandle(_COUNT), *rule, found))
+    build.launch(_END, num_threads=1, thread_block=1, args=(*buffer, *rule, found))
+    return replace(build.commit(), statuses=(Status(_FOUND, StatusKind.CHECKED, _INPUT),))
+
+
+_MARKING = _described()
+#: The same, but what it checks lasts to the end of the frame.
+_FREEZING = replace(_MARKING, statuses=tuple(replace(status, keeps=True) for status in _MARKING.statuses))
+
+
+def found_buffer(check: str) -> PortRef:
+    """Return the buffer in which the block of a check leaves what it has found."""
+    return PortRef(check, _FOUND)
+
+
+def checked_port(check: str) -> PortRef:
+    """Return the input by which the block of a check reads."""
+    return PortRef(check, _INPUT)
+
+
+def with_sentinels(inlined: Inlined, description: GraphDescription) -> Inlined:
+    """Return plain blocks with those that check; `description` has the sentinels and was inlined.
+
+    One whose output is not there, such as that of a block that can't be described, is left out.
+    """
+    plain, by_id = inlined.description, inlined.description.by_id
+    nodes: list[BlockNode] = []
+    connections: list[Connection] = []
+    checks: dict[str, PortRef] = {}
+    values: dict[str, Mapping[str, object]] = {}
+    for port, sentinel in sorted(description.sentinels.items(), key=lambda item: str(item[0])):
+        source = inlined.output(port)
+        rule = by_id[source.node].description.rules.output_of.get(source.port) if source.node in by_id else None
+        if rule is None:
+            continue
+        check = f"{port.node}/{port.port} sentinel"
+        region = description.by_id[port.node].region
+        nodes.append(BlockNode(check, _FREEZING if sentinel.freezes else _MARKING, region))
+        connections.append(Connection(source, PortRef(check, _INPUT)))
+        if rule.spec.append:
+            connections.append(Connection(PortRef(source.node, count_name(source.port)), PortRef(check, _COUNT)))
+        checks[check], values[check] = port, _values(sentinel)
+    if not nodes:
+        return inlined
+    whole = GraphDescription((*plain.nodes, *nodes), (*plain.connections, *connections))
+    return replace(inlined, description=whole, values={**inlined.values, **values}, checks=checks, composed=description)
+
+
+def _values(sentinel: Sentinel) -> dict[str, object]:
+    return {
+        "flags": sentinel.nan + 2 * sentinel.infinity,
+        "minimum": -math.inf if sentinel.minimum is None else sentinel.minimum,
+        "maximum": math.inf if sentinel.maximum is None else sentinel.maximum,
+    }

@@ -1,0 +1,141 @@
+// A sentinel's check: how many elements of a buffer are NaN, infinite or out of range, and which one is the first.
+#include "elements.cuh"
+
+// The axes that strides are given for; a buffer with more is not looked at.
+constexpr int AXES = 8;
+constexpr unsigned int CHECK_NAN = 1u, CHECK_INFINITY = 2u;
+// What a number is; an element is the greatest of what its numbers are.
+constexpr unsigned int SOUND = 0, OUTSIDE = 1, INFINITE = 2, NOT_A_NUMBER = 3;
+
+// Zeros at the start of a frame. `first` is the complement of an index, so that it only grows. Where a loop runs the
+// check several times in a frame, all this is of the first `turn` with a wrong element, counted from 1.
+struct Found {
+    unsigned long long nans, infinities, outside, elements, first;
+    double value;  // the first wrong number of the first wrong element
+    unsigned long long turn, turns;
+};
+
+__device__ inline double infinity() { return __longlong_as_double(0x7FF0000000000000ll); }
+
+struct Rule {
+    unsigned int flags;
+    double minimum, maximum;
+
+    __device__ unsigned int kind(double value) const {
+        if (value != value) return flags & CHECK_NAN ? NOT_A_NUMBER : SOUND;
+        if (fabs(value) == infinity() && flags & CHECK_INFINITY) return INFINITE;
+        return value < minimum || value > maximum ? OUTSIDE : SOUND;
+    }
+};
+
+// The numbers of a buffer, whose type `number` and whose places are only known at launch.
+struct Buffer {
+    const void* data;
+    unsigned int bytes, number, numbers;  // of an element; 0 numbers where they can't be checked
+    unsigned long long sizes[AXES], strides[AXES];
+
+    __device__ unsigned long long size() const {
+        unsigned long long size = 1;
+        for (int axis = 0; axis < AXES; ++axis) size *= sizes[axis];
+        return size;
+    }
+
+    // True when elements lie one after the other.
+    __device__ bool is_dense() const {
+        unsigned long long stride = 1;
+        bool is_dense = true;
+        for (int axis = AXES - 1; axis >= 0; --axis) {
+            is_dense = is_dense && (sizes[axis] == 1 || strides[axis] == stride);
+            stride *= sizes[axis];
+        }
+        return is_dense;
+    }
+
+    __device__ double at(unsigned long long element, unsigned int n, bool is_dense) const {
+        unsigned long long place = is_dense ? element : 0;
+        for (int axis = AXES - 1; axis >= 0 && !is_dense; --axis) {
+            place += element % sizes[axis] * strides[axis];
+            element /= sizes[axis];
+        }
+        return number_at(static_cast<const unsigned char*>(data) + place * bytes, number, n);
+    }
+};
+
+// How many numbers are not from `low` to `high`. It has no branches, so a CPU looks at several at once.
+template <typename Number>
+__device__ unsigned int suspects(
+    const void* data, unsigned long long first, unsigned long long count, unsigned long long step, Number low, Number high)
+{
+    unsigned int found = 0;
+    for (unsigned long long i = first; i < count; i += step) {
+        const Number value = static_cast<const Number*>(data)[i];
+        found += !(value >= low && value <= high);
+    }
+    return found;
+}
+
+#define BUFFER \
+    const void *data, unsigned int element, unsigned int number, \
+    unsigned long long size0, unsigned long long size1, unsigned long long size2, unsigned long long size3, \
+    unsigned long long size4, unsigned long long size5, unsigned long long size6, unsigned long long size7, \
+    unsigned long long stride0, unsigned long long stride1, unsigned long long stride2, unsigned long long stride3, \
+    unsigned long long stride4, unsigned long long stride5, unsigned long long stride6, unsigned long long stride7
+
+#define MAKE_BUFFER \
+    {data, element & ELEMENT_SIZE, number, number ? (element & ELEMENT_SIZE) / (number & ELEMENT_SIZE) : 0, \
+     {size0, size1, size2, size3, size4, size5, size6, size7}, \
+     {stride0, stride1, stride2, stride3, stride4, stride5, stride6, stride7}}
+
+// One thread looks at whole elements: `element` and `number` say what an element is and the numbers that it is made of;
+// a `number` of 0 is none that can be checked. With `live`, only the first `*live` elements count.
+extern "C" __global__ void check_elements(
+    BUFFER, unsigned long long count, const unsigned int* live, unsigned int flags, double minimum, double maximum, Found* found)
+{
+    if (found->turn) return;  // a turn of this frame has found something
+    const Buffer buffer = MAKE_BUFFER;
+    const Rule rule = {flags, minimum, maximum};
+    if (!buffer.numbers || buffer.size() != count) count = 0;
+    if (live) count = min(count, static_cast<unsigned long long>(*live));
+    const unsigned long long start = blockIdx.x * static_cast<unsigned long long>(blockDim.x) + threadIdx.x;
+    const unsigned long long step = static_cast<unsigned long long>(gridDim.x) * blockDim.x;
+    if (start == 0) found->elements = count;
+    const bool is_dense = buffer.is_dense();
+    if (is_dense && buffer.numbers == 1 && number & ELEMENT_FLOAT) {
+        const double most = flags & CHECK_INFINITY ? 1.7976931348623157e308 : infinity();
+        const double low = max(minimum, -most), high = min(maximum, most);
+        if (buffer.bytes == 4 && !suspects(data, start, count, step, __double2float_ru(low), __double2float_rd(high))) return;
+        if (buffer.bytes == 8 && !suspects(data, start, count, step, low, high)) return;
+    }
+    unsigned long long nans = 0, infinities = 0, outside = 0, first = 0;
+#pragma unroll 1
+    for (unsigned long long i = start; i < count; i += step) {
+        unsigned int worst = SOUND;
+#pragma unroll 1
+        for (unsigned int n = 0; n < buffer.numbers; ++n) worst = max(worst, rule.kind(buffer.at(i, n, is_dense)));
+        nans += worst == NOT_A_NUMBER;
+        infinities += worst == INFINITE;
+        outside += worst == OUTSIDE;
+        if (worst != SOUND) first = max(first, ~i);
+    }
+    if (nans) atomicAdd(&found->nans, nans);
+    if (infinities) atomicAdd(&found->infinities, infinities);
+    if (outside) atomicAdd(&found->outside, outside);
+    if (first > *static_cast<volatile unsigned long long*>(&found->first)) atomicMax(&found->first, first);
+}
+
+// One thread, after the one above: counts the turn, and looks up the first wrong number.
+extern "C" __global__ void end_check(BUFFER, unsigned int flags, double minimum, double maximum, Found* found)
+{
+    if (found->turn) return;
+    ++found->turns;
+    if (!found->first) return;
+    const Buffer buffer = MAKE_BUFFER;
+    const Rule rule = {flags, minimum, maximum};
+    const bool is_dense = buffer.is_dense();
+    found->turn = found->turns;
+#pragma unroll 1
+    for (unsigned int n = 0; n < buffer.numbers; ++n) {
+        found->value = buffer.at(~found->first, n, is_dense);
+        if (rule.kind(found->value) != SOUND) return;
+    }
+}
