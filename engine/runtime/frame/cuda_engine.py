@@ -203,13 +203,7 @@ class CudaEngine:
             if not is_early:
                 self._reporter.prepare(self.clock.moment, *told, now=by_hand)
         except DeviceError as problem:
-            self.fault = problem
-            why = fault_diagnostic(problem, self.updates.compiled, self.profiler.operations)
-            why = self.updates.found.inlined.shown(why)
-            self.fail(why)
-            stamps = self._room_ns, self._launching_ns, self._launched_ns, _now_ns()
-            self.recorder.put((self.clock.moment.frame, _NONE, due_ns or began_ns, began_ns, *stamps))
-            problem.args = (f"node {why.node}: {why.message}" if why.node else why.message,)  # for who catches it
+            self._break(problem, due_ns or began_ns, began_ns)
             raise
         return self._end(level, records, due_ns or began_ns, began_ns, is_done)
 
@@ -232,6 +226,16 @@ class CudaEngine:
         self.outbox.put_report(self._reporter.last_report(self.clock.moment.frame, diagnostic))
         self.updates.found.log.add_failure(diagnostic)
         self._tell(diagnostic)
+
+    def _break(self, problem: DeviceError, due_ns: int, began_ns: int) -> None:
+        """End the engine, whose device has failed in this frame; `problem` then says at which node."""
+        self.fault = problem
+        why = fault_diagnostic(problem, self.updates.compiled, self.profiler.operations)
+        why = self.updates.found.inlined.shown(why)
+        self.fail(why)
+        stamps = self._room_ns, self._launching_ns, self._launched_ns, _now_ns()
+        self.recorder.put((self.clock.moment.frame, _NONE, due_ns, began_ns, *stamps))
+        problem.args = (f"node {why.node}: {why.message}" if why.node else why.message,)
 
     def cancel(self) -> None:
         """Stop what is being prepared, before `close`; any thread may call it."""
