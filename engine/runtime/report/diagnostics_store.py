@@ -155,7 +155,6 @@ class DiagnosticsStore:
             self.status, self._status_plan, self.freezing = {}, None, ()  # of a graph that is gone
         self.follow_frame(_STATUS, told, fresh=fresh or is_other)
 
-
     def _freezes(self, plan: Plan, found: Diagnostic) -> bool:
         """True when what a sentinel found freezes the frame, by the graph that runs and by the patch as it is now."""
         port = PortRef(found.node or "", found.port or "")
