@@ -61,17 +61,36 @@ struct Buffer {
     }
 };
 
-// How many numbers are not from `low` to `high`. It has no branches, so a CPU looks at several at once.
-template <typename Number>
-__device__ unsigned int suspects(
-    const void* data, unsigned long long first, unsigned long long count, unsigned long long step, Number low, Number high)
+// Whether any number of a thread's elements is not from `low` to `high`, where elements of `numbers` numbers lie one
+// after the other: a quick look, after which few threads have to look closely.
+template <unsigned int TYPE, typename Number>
+__device__ bool has_suspects(
+    const void* data, unsigned int numbers, unsigned long long first, unsigned long long count, unsigned long long step,
+    Number low, Number high)
 {
     unsigned int found = 0;
-    for (unsigned long long i = first; i < count; i += step) {
-        const Number value = static_cast<const Number*>(data)[i];
-        found += !(value >= low && value <= high);
-    }
+    for (unsigned long long i = first * numbers; i < count * numbers; i += step * numbers)
+        for (unsigned int n = 0; n < numbers; ++n) {
+            const Number value = static_cast<Number>(number_at(data, TYPE, i + n));  // exact: `Number` holds the type
+            found += !(value >= low && value <= high);
+        }
     return found;
+}
+
+__device__ bool has_suspects(
+    const Buffer& buffer, const Rule& rule, unsigned long long first, unsigned long long count, unsigned long long step)
+{
+    constexpr unsigned int F16 = 2 | ELEMENT_FLOAT, F32 = 4 | ELEMENT_FLOAT, F64 = 8 | ELEMENT_FLOAT;
+    const unsigned int numbers = buffer.numbers;
+    const double most = rule.flags & CHECK_INFINITY ? 1.7976931348623157e308 : infinity();
+    const double low = max(rule.minimum, -most), high = min(rule.maximum, most);
+    const float least = __double2float_ru(low), greatest = __double2float_rd(high);
+    switch (buffer.number) {
+        case F16: return has_suspects<F16>(buffer.data, numbers, first, count, step, least, greatest);
+        case F32: return has_suspects<F32>(buffer.data, numbers, first, count, step, least, greatest);
+        case F64: return has_suspects<F64>(buffer.data, numbers, first, count, step, low, high);
+        default: return true;
+    }
 }
 
 #define BUFFER \
@@ -89,7 +108,8 @@ __device__ unsigned int suspects(
 // One thread looks at whole elements: `element` and `number` say what an element is and the numbers that it is made of;
 // a `number` of 0 is none that can be checked. With `live`, only the first `*live` elements count.
 extern "C" __global__ void check_elements(
-    BUFFER, unsigned long long count, const unsigned int* live, unsigned int flags, double minimum, double maximum, Found* found)
+    BUFFER, unsigned long long count, const unsigned int* live,
+    unsigned int flags, double minimum, double maximum, Found* found)
 {
     if (found->turn) return;  // a turn of this frame has found something
     const Buffer buffer = MAKE_BUFFER;
@@ -99,13 +119,9 @@ extern "C" __global__ void check_elements(
     const unsigned long long start = blockIdx.x * static_cast<unsigned long long>(blockDim.x) + threadIdx.x;
     const unsigned long long step = static_cast<unsigned long long>(gridDim.x) * blockDim.x;
     if (start == 0) found->elements = count;
+    if (!(number & ELEMENT_FLOAT) && minimum == -infinity() && maximum == infinity()) return;
     const bool is_dense = buffer.is_dense();
-    if (is_dense && buffer.numbers == 1 && number & ELEMENT_FLOAT) {
-        const double most = flags & CHECK_INFINITY ? 1.7976931348623157e308 : infinity();
-        const double low = max(minimum, -most), high = min(maximum, most);
-        if (buffer.bytes == 4 && !suspects(data, start, count, step, __double2float_ru(low), __double2float_rd(high))) return;
-        if (buffer.bytes == 8 && !suspects(data, start, count, step, low, high)) return;
-    }
+    if (is_dense && !has_suspects(buffer, rule, start, count, step)) return;
     unsigned long long nans = 0, infinities = 0, outside = 0, first = 0;
 #pragma unroll 1
     for (unsigned long long i = start; i < count; i += step) {

@@ -37,7 +37,7 @@ FOUND = np.dtype(
 #: The axes of a buffer whose elements can be checked.
 AXES = 8
 #: The elements that a thread of a check looks at, and the most threads, beyond which each looks at more.
-_ELEMENTS, _THREADS = 4, 1 << 18
+_ELEMENTS, _THREADS = 16, 1 << 18
 _CHECK, _END = (Kernel("sentinel.cu", entry=entry) for entry in ("check_elements", "end_check"))
 _INPUT, _COUNT, _FOUND = "x", "count", "found"
 #: Live parameters, so that other bounds need no other graph.
