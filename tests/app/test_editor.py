@@ -42,8 +42,8 @@ def test_a_screenshot_shows_the_running_patch_and_leaves_no_trace(tmp_path: Path
     save_patch(patch, tmp_path / "photo.loom")
     target = tmp_path / "shot.png"
     code = (
-        "import sys; from pathlib import Path; import app.editor; app.editor._FRAMES = 3; "
-        f"sys.exit(app.editor.run_editor(Path('photo.loom'), 'host', Path({str(target)!r})))"
+        "import sys; from pathlib import Path; from app.editor import run_editor; "
+        f"sys.exit(run_editor(Path('photo.loom'), 'host', Path({str(target)!r})))"
     )
     done = run(code, tmp_path, display=False)
     assert done.returncode == 0, done.stderr
