@@ -64,7 +64,7 @@ struct Buffer {
 // Whether any number of a thread's elements is not from `low` to `high`, where elements of `numbers` numbers lie one
 // after the other: a quick look, after which few threads have to look closely.
 template <unsigned int TYPE, typename Number>
-__device__ bool has_suspects(
+__device__ __forceinline__ bool has_suspects(
     const void* data, unsigned int numbers, unsigned long long first, unsigned long long count, unsigned long long step,
     Number low, Number high)
 {
@@ -85,6 +85,8 @@ __device__ bool has_suspects(
     const double most = rule.flags & CHECK_INFINITY ? 1.7976931348623157e308 : infinity();
     const double low = max(rule.minimum, -most), high = min(rule.maximum, most);
     const float least = __double2float_ru(low), greatest = __double2float_rd(high);
+    if (buffer.number == F32 && numbers == 1)  // by far the most: without an inner loop, a CPU takes half the time
+        return has_suspects<F32>(buffer.data, 1, first, count, step, least, greatest);
     switch (buffer.number) {
         case F16: return has_suspects<F16>(buffer.data, numbers, first, count, step, least, greatest);
         case F32: return has_suspects<F32>(buffer.data, numbers, first, count, step, least, greatest);

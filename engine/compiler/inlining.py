@@ -110,7 +110,9 @@ def inline(description: GraphDescription) -> Inlined:
     has_composites = any(kind.composition is not None for kind in description.kinds)
     inlined = _Inlining().run(description) if has_composites else Inlined(description)
     if description.sentinels:
-        inlined = with_sentinels(inlined, description)
+        plain, checks, values = with_sentinels(inlined.description, inlined.outputs, description)
+        values |= inlined.values
+        inlined = replace(inlined, description=plain, checks=checks, values=values, composed=description)
     plain, outputs = with_copies(inlined.description, inlined.outputs)
     if plain is inlined.description:
         return inlined

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,9 +24,6 @@ from engine.descriptions.ports import PortSpec, count_name
 from engine.patch.changes import Connection, PortRef
 from engine.patch.sentinels import Sentinel
 from engine.types import any_type, u32, u64
-
-if TYPE_CHECKING:
-    from engine.compiler.inlining import Inlined
 
 #: What the kernels of kernels/sentinel.cu leave.
 FOUND = np.dtype(
@@ -76,18 +73,29 @@ def checked_port(check: str) -> PortRef:
     return PortRef(check, _INPUT)
 
 
-def with_sentinels(inlined: Inlined, description: GraphDescription) -> Inlined:
-    """Return plain blocks with those that check; `description` has the sentinels and was inlined.
+class Checks(NamedTuple):
+    """Plain blocks with those that check: of these the outputs that they check and their parameter values, by id."""
 
-    One whose output is not there, such as that of a block that can't be described, is left out.
+    description: GraphDescription
+    ports: dict[str, PortRef]
+    values: dict[str, Mapping[str, object]]
+
+
+def with_sentinels(
+    plain: GraphDescription, outputs: Mapping[PortRef, PortRef], description: GraphDescription
+) -> Checks:
+    """Return plain blocks with a block for each sentinel of `description`, which they come from.
+
+    `outputs` leads from ports of composites to those of blocks. A sentinel whose output is not there, such as that of a
+    block that can't be described, is left out.
     """
-    plain, by_id = inlined.description, inlined.description.by_id
+    by_id = plain.by_id
     nodes: list[BlockNode] = []
     connections: list[Connection] = []
     checks: dict[str, PortRef] = {}
     values: dict[str, Mapping[str, object]] = {}
     for port, sentinel in sorted(description.sentinels.items(), key=lambda item: str(item[0])):
-        source = inlined.output(port)
+        source = outputs.get(port, port)
         rule = by_id[source.node].description.rules.output_of.get(source.port) if source.node in by_id else None
         if rule is None:
             continue
@@ -98,10 +106,7 @@ def with_sentinels(inlined: Inlined, description: GraphDescription) -> Inlined:
         if rule.spec.append:
             connections.append(Connection(PortRef(source.node, count_name(source.port)), PortRef(check, _COUNT)))
         checks[check], values[check] = port, _values(sentinel)
-    if not nodes:
-        return inlined
-    whole = GraphDescription((*plain.nodes, *nodes), (*plain.connections, *connections))
-    return replace(inlined, description=whole, values={**inlined.values, **values}, checks=checks, composed=description)
+    return Checks(GraphDescription((*plain.nodes, *nodes), (*plain.connections, *connections)), checks, values)
 
 
 def _values(sentinel: Sentinel) -> dict[str, object]:

@@ -10,7 +10,7 @@ from tests.app.cli.cli_support import Warploom, edited
 
 RUN_KEYS = {
     "device", "frames", "frame_time_ms", "first_frame_ms", "update_levels", "nodes", "profile", "outputs",
-    "diagnostics",
+    "diagnostics", "frozen_frame",
 }  # fmt: skip
 
 

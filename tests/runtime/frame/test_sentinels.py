@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,12 @@ from hypothesis import strategies as st
 from engine import Engine, Patch, ProfilingLevel, UpdateLevel
 from engine.device.device import Device
 from engine.diagnostics import Severity, Source
-from engine.patch.changes import PortRef
+from engine.patch.changes import PortRef, SentinelChanged
 from engine.patch.document import NodeRef
+from engine.patch.sentinels import Sentinel, SentinelAction
 from engine.protocol.messages import FrameReport, Frozen, NodeState, SetRunning
 from engine.protocol.pacing import Pacing
+from engine.protocol.pipe import connect
 from engine.runtime.check.check_patch import check_patch
 from engine.runtime.report import diagnostics_store
 from engine.types import to_bf16
@@ -413,3 +416,29 @@ def test_a_mark_fades_when_frames_are_sound_again(monkeypatch: pytest.MonkeyPatc
             for item, s in zip(report.diagnostics, report.sightings, strict=True)
         ]
         assert told == [("1 infinite among 3, the first at [2]", False), ("1 NaN among 3, the first at [1]", True)]
+
+
+def test_the_cost_of_a_check_is_known_before_it_is_made() -> None:
+    """To add one, to remove it or to let it freeze is a build, to change its bounds a parameter write."""
+    patch, source = watched(np.ones(3, np.float32))
+    port = PortRef(source.id, "out")
+    plain, other, freezing = Sentinel(), Sentinel(maximum=2.0), Sentinel(action=SentinelAction.FREEZE)
+    with Engine(patch, "host") as engine:
+        engine.step()
+        added = engine.cost_of(SentinelChanged(port, plain, None))
+        assert (added.level, added.cause) == (UpdateLevel.COLD, f"check of {port}")
+        patch.set_sentinel(port)
+        engine.step()
+        for value, level in ((other, UpdateLevel.HOT), (freezing, UpdateLevel.COLD), (None, UpdateLevel.COLD)):
+            assert engine.cost_of(SentinelChanged(port, value, plain)).level is level
+
+
+def test_an_engine_in_another_process_tells_that_it_has_frozen_a_frame() -> None:
+    """Sentinels go there with the patch, and what they find comes back."""
+    patch, source = watched(np.array([1, np.inf], np.float32))
+    patch.set_sentinel(source["out"], action="freeze")
+    with connect(patch, [sys.executable, "-m", "app", "engine"], "host") as engine:
+        report = engine.step()
+        assert found(report, source["out"]) == "1 infinite among 2, the first at [1]" and not report.running
+        (frozen,) = (event for event in engine.take_events() if isinstance(event, Frozen))
+        assert frozen.frame == 0 and frozen.reasons == report.diagnostics
