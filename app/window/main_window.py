@@ -36,6 +36,7 @@ from app.qt.safe_overrides import safe_overrides
 from app.theme.apply import apply_theme
 from app.theme.colours import current
 from app.view_models.block_help import kernel_files
+from app.view_models.flight import Flight
 from app.viewers.viewer_docks import ViewerDocks
 from app.widgets.banner import NO_NOTICE, Banner, Notice
 from app.window.docks import LISTS, Docks, arrange, remember, restore, size_docks
@@ -259,7 +260,7 @@ class MainWindow(QMainWindow):
 
     def _wire(self) -> None:
         session, bridge, canvas = self.session, self.bridge, self.canvas
-        for part in (canvas, self.inspector, self.code, self.kernel, self.recorder):
+        for part in (canvas, self.inspector, self.code, self.kernel, self.recorder.feed, self.profiler.feed):
             part.beside = self.beside.run
         self.code.architecture = lambda: session.architecture
         session.replaced.connect(self._on_replaced)
@@ -282,6 +283,7 @@ class MainWindow(QMainWindow):
         bridge.profiled.connect(self.profiler.show_profile)
         self.profiler.node_chosen.connect(self._choose_node)
         self.profiler.node_activated.connect(self.go_to)
+        self.profiler.frame_chosen.connect(self._show_frame)
         canvas.profile = lambda: None if self.kernel.is_open else bridge.profile
         canvas.peak_bytes_per_s = lambda: session.peak_bytes_per_s
         self.badge.profile = lambda: bridge.profile
@@ -350,10 +352,15 @@ class MainWindow(QMainWindow):
         self.transport.begin()
         self.gc_timer.set_busy(self.session.engine is not None)
         self.updates.begin_again()
-        self.profiler.begin_again()
         self.bridge.set_engine(self.session.engine)
         self._show_path()  # of the new engine's frames
         self.recorder.set_engine(self.session.engine)
+        self.profiler.set_engine(self.session.engine)
+
+    def _show_frame(self, flight: Flight, place: int) -> None:
+        """Show a frame in the recorder, which tells what happened in it."""
+        self.docks.reveal("recorder")
+        self.recorder.show_frame(flight, place)
 
     def _show_title(self) -> None:
         self.setWindowTitle(f"{self.files.name}[*] – Warploom" if self.session.patch else "Warploom[*]")

@@ -1,4 +1,4 @@
-"""The profiler: what every block took in the last measured frame, as a timeline and as a table."""
+"""The profiler: the last frames, and what every block took in the last measured one, as a timeline and as a table."""
 
 import time
 from collections.abc import Iterable, Mapping
@@ -7,10 +7,13 @@ from PySide6.QtCore import QMargins, Qt, Signal
 from PySide6.QtGui import QAction, QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSplitter, QToolButton, QVBoxLayout, QWidget
 
+from app.docks.flight_feed import FlightFeed
+from app.docks.frame_bars import FrameBars
 from app.docks.profiler.profile_table import ProfileView
 from app.docks.profiler.timeline_view import TimelineView
 from app.qt.safe_overrides import safe_overrides
 from app.qt.throttle import Throttle
+from app.view_models.flight import Flight
 from app.view_models.profile_table import cost_text, why_empty
 from app.view_models.profile_texts import LEVELS
 from app.view_models.profile_timeline import lay_out
@@ -19,15 +22,18 @@ from app.widgets.frame_rate import FrameRate
 from engine.patch.document import Patch
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import Profile
+from engine.protocol.client import Client
 from engine.protocol.messages import FrameReport
 
 _REFRESH_MS = 250  # a person can't read figures that change faster
+#: The height of the graph of frames, in pixels.
+_BARS = 56
 _NARROW = 640  # pixels below which the table is under the timeline, not beside it
 
 
 @safe_overrides
 class Profiler(QWidget):
-    """A timeline beside a table; a line above chooses what is measured, and tells what that costs."""
+    """A graph of frames and a timeline beside a table; a line above chooses what is measured, and tells its cost."""
 
     #: A node was selected here.
     node_chosen = Signal(str)
@@ -35,6 +41,8 @@ class Profiler(QWidget):
     node_activated = Signal(str)
     #: Somebody begins or ends to look.
     watching = Signal(bool)
+    #: A frame of the graph of frames was chosen: the `Flight` and its place there.
+    frame_chosen = Signal(Flight, int)
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,8 +56,18 @@ class Profiler(QWidget):
         self.level.setMenu(menu)
         self.summary = QLabel(objectName="figures")
         self.timeline, self.table = TimelineView(), ProfileView()
+        self.feed, self.bars = FlightFeed(self), FrameBars()
+        self._flight: Flight | None = None
+        self.feed.arrived.connect(self._show_flight)
+        self.bars.setToolTip("The last frames, the newest at the right; a click shows one in the recorder")
+        self.bars.setFixedHeight(_BARS)
+        self.bars.chosen.connect(self._choose_frame)
+        times = QWidget()
+        rows = QVBoxLayout(times, contentsMargins=QMargins(), spacing=4)
+        rows.addWidget(self.bars)
+        rows.addWidget(self.timeline, 1)
         self._details = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
-        self._details.addWidget(self.timeline)
+        self._details.addWidget(times)
         self._details.addWidget(self.table)
         self._details.setSizes([400, 500])
         self.page = EmptyState(self._details, "")
@@ -83,9 +101,11 @@ class Profiler(QWidget):
         self._forget()
         self.table.rows.set_patch(patch)
 
-    def begin_again(self) -> None:
-        """Another engine runs."""
-        self._report = None
+    def set_engine(self, engine: Client | None) -> None:
+        """Show the frames of another engine."""
+        self._report = self._flight = None
+        self.bars.clear()
+        self.feed.set_engine(engine)
         self._rate.clear()
         self._forget()
 
@@ -113,6 +133,14 @@ class Profiler(QWidget):
     def _pass_on(self, node: str) -> None:
         self.show_selection([node])
         self.node_chosen.emit(node)
+
+    def _show_flight(self, flight: Flight) -> None:
+        self._flight = flight
+        self.bars.show_flight(flight, None)
+
+    def _choose_frame(self, place: int) -> None:
+        if self._flight is not None:
+            self.frame_chosen.emit(self._flight, place)
 
     def _forget(self) -> None:
         self._profile = None
@@ -145,11 +173,13 @@ class Profiler(QWidget):
         """Begin to watch."""
         super().showEvent(event)
         self._show_page()
+        self.feed.start()
         self.watching.emit(True)
 
     def hideEvent(self, event: QHideEvent) -> None:
         """End watching; what is shown would be old the next time."""
         super().hideEvent(event)
+        self.feed.stop()
         self._forget()
         self.watching.emit(False)
 

@@ -1,6 +1,7 @@
 """The profiler dock."""
 
 from collections.abc import Iterator
+from typing import cast
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
@@ -11,7 +12,9 @@ from app.docks.profiler.profiler import Profiler
 from app.theme.colours import current, make_current
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import Profile, SpanProfile
+from engine.protocol.client import Client
 from tests.app.app_support import make_report
+from tests.app.docks.recording import Recording
 from tests.profiling.spans import span
 
 pytestmark = pytest.mark.usefixtures("qapp")
@@ -52,6 +55,25 @@ def test_a_profile_of_another_level_is_late(profiler: Profiler) -> None:
     profiler.show_report(make_report(failed=True))
     assert profiler.page.currentIndex() == 0
     assert "stopped" in profiler.page.hint.text()
+
+
+def test_the_last_frames_are_bars_and_a_click_chooses_one(profiler: Profiler) -> None:
+    """They are asked for while the dock is seen; another engine has none at first."""
+    engine, chosen = Recording(), list[int]()
+    profiler.frame_chosen.connect(lambda flight, place: chosen.append(int(flight.frames["frame"][place])))
+    profiler.show_profile(profile_of(span("a")))
+    profiler._show()
+    profiler.set_engine(cast(Client, engine))
+    QTest.mouseClick(profiler.bars, Qt.MouseButton.LeftButton, pos=QPoint(profiler.bars.width() // 2, 8))
+    place = profiler.bars.place_at(profiler.bars.width() // 2)
+    assert place is not None and 200 < place < 400
+    assert chosen == [place + 1], "its first frame has number 1"
+    profiler.hide()
+    asked = engine.asked
+    profiler.feed.ask()
+    assert engine.asked == asked
+    profiler.set_engine(None)
+    assert profiler.bars.place_at(10) is None
 
 
 def test_times_change_in_place(profiler: Profiler) -> None:

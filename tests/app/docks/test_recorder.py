@@ -3,46 +3,17 @@
 from collections.abc import Callable
 from typing import Any, cast
 
-import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.docks.recorder import Recorder, SlowRows, phase_colours
+from app.docks.frame_bars import phase_colours
+from app.docks.recorder import Recorder, SlowRows
 from app.theme import colours
 from app.view_models.flight import Flight
-from engine.diagnostics import DeviceError
-from engine.profiling.recorder import FRAME_ROW
 from engine.protocol.client import Client
-from engine.protocol.flight_record import BUDGET_NS, FlightRecord, SlowFrame, Spent, SpentOn
-from engine.protocol.messages import UpdateLevel
-
-MS = 1_000_000
-
-
-class Recording:
-    """Stands for an engine: 600 frames of 8 ms, the one before the last took 40."""
-
-    def __init__(self) -> None:
-        self.asked = 0
-        self.fails = False
-
-    def flight_record(self) -> FlightRecord:
-        self.asked += 1
-        if self.fails:
-            raise DeviceError("gone")
-        rows = np.zeros(600, FRAME_ROW)
-        rows["frame"] = np.arange(600) + self.asked
-        rows["whole"] = rows["wait"] = 8 * MS
-        rows["whole"][598], rows["wait"][598] = 40 * MS, 40 * MS
-        rows["began"] = (1 + rows["frame"]) * 50 * MS
-        began = int(rows["began"][598])
-        slow = tuple(
-            SlowFrame(frame, at, 40 * MS, UpdateLevel.NONE, (Spent(SpentOn.DEVICE, 40 * MS),))
-            for frame, at in ((3, 7), (int(rows["frame"][598]), began))
-        )
-        return FlightRecord(int(rows["began"][-1]) + 8 * MS, BUDGET_NS, rows, slow=slow)
+from tests.app.docks.recording import Recording
 
 
 @pytest.fixture
@@ -76,10 +47,18 @@ def test_it_follows_only_while_it_is_seen(qtbot: QtBot, recorder: Recorder, engi
     assert engine.asked == asked
 
 
+def test_a_frame_of_another_record_can_be_shown(recorder: Recorder) -> None:
+    """As it is chosen in the profiler, which has a record of its own."""
+    flight = Flight(Recording().flight_record(), 0.0)
+    recorder.show_frame(flight, 598)
+    assert recorder.freeze.isChecked() and recorder.flight is flight
+    assert "40.0 ms" in recorder.details.text()
+
+
 def test_an_answer_that_comes_after_freezing_is_left_out(recorder: Recorder) -> None:
     told: list[Callable[[], object]] = []
-    recorder.beside = lambda what, work, then: told.extend((work, then))
-    recorder._timer.timeout.emit()
+    recorder.feed.beside = lambda what, work, then: told.extend((work, then))
+    recorder.feed.ask()
     click(recorder, 5)
     flight = recorder.flight
     for step in told:

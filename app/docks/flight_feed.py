@@ -1,0 +1,71 @@
+"""The feed of the flight recorder: what the engine recorded, for a widget that is seen."""
+
+import time
+from contextlib import suppress
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from app.qt.beside import Run, at_once
+from app.view_models.flight import Flight
+from engine.diagnostics import WarploomError
+from engine.protocol.client import Client
+from engine.protocol.flight_record import FlightRecord
+
+_PERIOD_MS = 100
+
+
+class FlightFeed(QObject):
+    """Asks an engine for its flight record from `start` to `stop`, ten times a second, beside the window."""
+
+    #: A `Flight` that differs from the last one.
+    arrived = Signal(Flight)
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self.beside: Run = at_once
+        #: While it is True nothing is asked for, and an answer that comes is left out.
+        self.is_held = False
+        self._engine: Client | None = None
+        self._is_asking = False
+        self._mark: object = None
+        self._timer = QTimer(self, interval=_PERIOD_MS)
+        self._timer.timeout.connect(self.ask)
+
+    def set_engine(self, engine: Client | None) -> None:
+        """Ask another engine."""
+        self._engine, self._is_asking, self._mark = engine, False, None
+        self.ask()
+
+    def start(self) -> None:
+        """Begin to ask."""
+        self._timer.start()
+        self.ask()
+
+    def stop(self) -> None:
+        """Ask no more."""
+        self._timer.stop()
+
+    def ask(self) -> None:
+        """Ask for the record, unless an answer is under way."""
+        engine = self._engine
+        if engine is None or self._is_asking or self.is_held or not self._timer.isActive():
+            return
+        self._is_asking = True
+        answers: list[FlightRecord] = []
+
+        def work() -> None:
+            with suppress(WarploomError):  # closed, or ended: its last report says so
+                answers.append(engine.flight_record())
+
+        def then() -> None:
+            if engine is self._engine:
+                self._is_asking = False
+                if answers and not self.is_held:
+                    self._take(Flight(answers[0], time.time()))
+
+        self.beside("Reading the flight recorder …", work, then)
+
+    def _take(self, flight: Flight) -> None:
+        if flight.mark != self._mark:
+            self._mark = flight.mark
+            self.arrived.emit(flight)
