@@ -1,5 +1,7 @@
 """Sentinels on the canvas: the form that edits one, the mark on its connections, and what the tooltip says."""
 
+from pathlib import Path
+
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import QPointF, QRect
@@ -9,15 +11,20 @@ from PySide6.QtWidgets import QApplication, QDialogButtonBox, QPushButton
 from app.canvas.canvas import Canvas
 from app.canvas.drawing.sentinel_mark import AWAY
 from app.canvas.sentinel_form import SentinelForm
+from app.commands.commands import CONTEXT_MENUS
 from app.theme.apply import apply_theme
 from app.theme.colours import DARK, LIGHT, Colours
 from app.view_models.tooltips import tooltip
+from app.window.main_window import MainWindow
 from engine.diagnostics import Source, warning
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
+from engine.patch.files import save_patch
 from engine.patch.sentinels import Sentinel, SentinelAction
+from engine.protocol.messages import Frozen, SetRunning
+from tests.app.app_support import FakeEngine
 from tests.app.canvas.canvas_support import Hand
-from tests.app.sample_blocks import make_report
+from tests.app.sample_blocks import make_patch, make_report
 
 SOURCE = PortRef("source", "out")
 FOUND = warning(
@@ -141,3 +148,39 @@ def test_the_tooltip_says_what_is_checked_and_what_was_found(patch: Patch) -> No
     )
     told = tooltip(patch, connection, replace(make_report({}), diagnostics=(FOUND,)))
     assert "Elements must be finite, got 3 NaN among 100, the first at [7]." in told.replace("\n", " ")
+
+
+def test_the_editor_pauses_with_a_frozen_frame(window: MainWindow, tmp_path: Path) -> None:
+    """The button then plays on, and the status bar says what happened."""
+    save_patch(make_patch(), tmp_path / "demo.loom")
+    window.files.open_path(tmp_path / "demo.loom")
+    engine = window.session.engine
+    assert isinstance(engine, FakeEngine) and window.session.running
+    engine.events = [Frozen(17, (FOUND,))]
+    window.bridge.poll()
+    assert not window.session.running
+    assert window.actions_by_id["play"].toolTip().startswith("Play")
+    assert window.statusBar().currentMessage() == "Frame 17 is frozen: values of source.out are wrong. Play goes on."
+    window.actions_by_id["play"].trigger()
+    assert engine.posted[-1] == SetRunning(True)
+
+
+def test_the_menu_of_a_connection_offers_the_check(window: MainWindow, tmp_path: Path) -> None:
+    """Removing it only where there is one, and neither without a connection."""
+    save_patch(make_patch(), tmp_path / "demo.loom")
+    window.files.open_path(tmp_path / "demo.loom")
+    patch, actions = window.session.patch, window.actions_by_id
+    assert patch is not None
+
+    def usable() -> list[bool]:
+        return [actions[name].isEnabled() for name in ("check_values", "remove_check")]
+
+    assert usable() == [False, False]
+    window.canvas.scene.select_connection(patch.connections[0])
+    assert usable() == [True, False]
+    patch.set_sentinel(SOURCE)
+    window.canvas.scene.select_connection(patch.connections[0])
+    assert usable() == [True, True]
+    actions["remove_check"].trigger()
+    assert not patch.sentinels
+    assert {"check_values", "remove_check"} <= set(CONTEXT_MENUS["connection"])

@@ -16,6 +16,7 @@ from engine.device.device import Device
 from engine.diagnostics import Severity, Source
 from engine.patch.changes import PortRef, SentinelChanged
 from engine.patch.document import NodeRef
+from engine.patch.files import EXAMPLES_FOLDER, load_patch
 from engine.patch.sentinels import Sentinel, SentinelAction
 from engine.protocol.messages import FrameReport, Frozen, NodeState, SetRunning
 from engine.protocol.pacing import Pacing
@@ -442,3 +443,20 @@ def test_an_engine_in_another_process_tells_that_it_has_frozen_a_frame() -> None
         assert found(report, source["out"]) == "1 infinite among 2, the first at [1]" and not report.running
         (frozen,) = (event for event in engine.take_events() if isinstance(event, Frozen))
         assert frozen.frame == 0 and frozen.reasons == report.diagnostics
+
+
+def test_checks_change_no_result(device: Device) -> None:
+    """With every connection checked, an If inside a For gives what it gives without."""
+    results: list[dict[PortRef, bytes]] = []
+    for is_checked in (False, True):
+        patch = load_patch(EXAMPLES_FOLDER / "nested.loom")
+        for number, connection in enumerate(patch.connections if is_checked else ()):
+            if not patch.is_value_connection(connection):
+                patch.set_sentinel(connection, action="freeze" if number % 2 else "mark")
+        with Engine(patch, device, profiling=ProfilingLevel.NONE) as engine:
+            for _ in range(3):
+                assert not [item for item in engine.step().diagnostics if item.severity is Severity.ERROR]
+            ports = [c.source for c in patch.connections if not patch.is_value_connection(c)]
+            results.append({port: engine.read(port).tobytes() for port in ports})
+        assert bool(patch.sentinels) is is_checked
+    assert results[0] == results[1]
