@@ -95,14 +95,8 @@ __device__ bool has_suspects(
     }
 }
 
-#define BUFFER \
-    const void *data, unsigned int element, unsigned int number, \
-    unsigned long long size0, unsigned long long size1, unsigned long long size2, unsigned long long size3, \
-    unsigned long long size4, unsigned long long size5, unsigned long long size6, unsigned long long size7, \
-    unsigned long long stride0, unsigned long long stride1, unsigned long long stride2, unsigned long long stride3, \
-    unsigned long long stride4, unsigned long long stride5, unsigned long long stride6, unsigned long long stride7
-
-#define MAKE_BUFFER \
+// The buffer that the parameters of a kernel below describe.
+#define THE_BUFFER \
     {data, element & ELEMENT_SIZE, number, number ? (element & ELEMENT_SIZE) / (number & ELEMENT_SIZE) : 0, \
      {size0, size1, size2, size3, size4, size5, size6, size7}, \
      {stride0, stride1, stride2, stride3, stride4, stride5, stride6, stride7}}
@@ -110,11 +104,16 @@ __device__ bool has_suspects(
 // One thread looks at whole elements: `element` and `number` say what an element is and the numbers that it is made of;
 // a `number` of 0 is none that can be checked. With `live`, only the first `*live` elements count.
 extern "C" __global__ void check_elements(
-    BUFFER, unsigned long long count, const unsigned int* live,
+    const void* data, unsigned int element, unsigned int number,
+    unsigned long long size0, unsigned long long size1, unsigned long long size2, unsigned long long size3,
+    unsigned long long size4, unsigned long long size5, unsigned long long size6, unsigned long long size7,
+    unsigned long long stride0, unsigned long long stride1, unsigned long long stride2, unsigned long long stride3,
+    unsigned long long stride4, unsigned long long stride5, unsigned long long stride6, unsigned long long stride7,
+    unsigned long long count, const unsigned int* live,
     unsigned int flags, double minimum, double maximum, Found* found)
 {
     if (found->turn) return;  // a turn of this frame has found something
-    const Buffer buffer = MAKE_BUFFER;
+    const Buffer buffer = THE_BUFFER;
     const Rule rule = {flags, minimum, maximum};
     if (!buffer.numbers || buffer.size() != count) count = 0;
     if (live) count = min(count, static_cast<unsigned long long>(*live));
@@ -142,12 +141,18 @@ extern "C" __global__ void check_elements(
 }
 
 // One thread, after the one above: counts the turn, and looks up the first wrong number.
-extern "C" __global__ void end_check(BUFFER, unsigned int flags, double minimum, double maximum, Found* found)
+extern "C" __global__ void end_check(
+    const void* data, unsigned int element, unsigned int number,
+    unsigned long long size0, unsigned long long size1, unsigned long long size2, unsigned long long size3,
+    unsigned long long size4, unsigned long long size5, unsigned long long size6, unsigned long long size7,
+    unsigned long long stride0, unsigned long long stride1, unsigned long long stride2, unsigned long long stride3,
+    unsigned long long stride4, unsigned long long stride5, unsigned long long stride6, unsigned long long stride7,
+    unsigned int flags, double minimum, double maximum, Found* found)
 {
     if (found->turn) return;
     ++found->turns;
     if (!found->first) return;
-    const Buffer buffer = MAKE_BUFFER;
+    const Buffer buffer = THE_BUFFER;
     const Rule rule = {flags, minimum, maximum};
     const bool is_dense = buffer.is_dense();
     found->turn = found->turns;
