@@ -133,8 +133,8 @@ class CudaEngine:
         began_ns = self._ended_ns if free_running and in_flight.flying else start_ns
         by_hand = not free_running
         if by_hand and (self.inbox or not updates.is_settled or profiler.level or get_ident() != self._thread):
-            # The engine's own thread has done so. A launch alone is right in any context (driver 580), so that a frame
-            # in the same thread needs not ask which is current.
+            # The engine's own thread has done so. A launch works in any context (driver 580), so a frame that does
+            # nothing else doesn't ask which one is current.
             self.device.activate()
             self._thread = get_ident()
         try:
