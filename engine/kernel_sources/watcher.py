@@ -7,6 +7,7 @@ import logging
 import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
@@ -27,7 +28,8 @@ class SourceWatcher:
     """Watches folders and calls `on_change` with the files that were saved together, from its own thread.
 
     A file is reported when its content differs from what was last seen; an empty one is first given time to be filled.
-    A save that changes nothing is not reported, nor is a deletion: the version that was loaded last stays in use.
+    A save that changes nothing is not reported, nor is a deletion: the version that was loaded last stays in use. What
+    several saves at once end with is always reported, for somebody may have read a version between.
     `watch` may be called from any thread. `clock` gives seconds.
     """
 
@@ -37,6 +39,7 @@ class SourceWatcher:
         self._on_change, self._clock = on_change, clock
         self._known: dict[Path, bytes] = {}
         self._due_s: dict[Path, float] = {}  # when each touched file is complete, unless it is touched again
+        self._saves: Counter[Path] = Counter()  # how often each of them was saved since it was last looked at
         self._empty: set[Path] = set()  # files found empty once, which may be about to be written
         self._folders: set[Path] = set()
         self._flat: set[Path] = set()  # watched without what lies below
@@ -111,14 +114,15 @@ class SourceWatcher:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _touch(self, path: Path, kind: str) -> None:
+    def _touch(self, path: Path, kind: str, saves: int = 0) -> None:
         with self._changed:
             self._due_s[path] = self._clock() + REST_S[kind]
+            self._saves[path] += saves
             self._changed.notify()
 
     def _report(self) -> None:
         while (complete := self._next_complete()) is not None:
-            changed = {path for path in complete if self._is_new(path)}
+            changed = {path for path, saves in complete.items() if self._is_new(path, saves)}
             if changed:
                 _log.info("saved: %s", ", ".join(sorted(map(str, changed))))
                 try:
@@ -126,8 +130,8 @@ class SourceWatcher:
                 except Exception:  # noqa: BLE001 - a failed report must not end the watch
                     _log.exception("a change of %s could not be handled", ", ".join(sorted(map(str, changed))))
 
-    def _next_complete(self) -> set[Path] | None:
-        """Wait until files are complete and return them; None when the watcher closes."""
+    def _next_complete(self) -> dict[Path, int] | None:
+        """Wait until files are complete; return them and how often each was saved, or None when the watcher closes."""
         with self._changed:
             while not self._closing:
                 now_s = self._clock()
@@ -137,35 +141,36 @@ class SourceWatcher:
                 if complete and not nearly:
                     for path in complete:
                         del self._due_s[path]
-                    return complete
+                    return {path: self._saves.pop(path, 0) for path in complete}
                 first_s = min((due_s for due_s in self._due_s.values() if due_s > now_s), default=None)
                 self._changed.wait(None if first_s is None else first_s - now_s)
             return None
 
-    def _is_new(self, path: Path) -> bool:
+    def _is_new(self, path: Path, saves: int) -> bool:
         content, known = _digest(path), self._known.get(path)
         if content == _EMPTY != known and path not in self._empty:
             self._empty.add(path)
-            self._touch(path, "modified")
+            self._touch(path, "modified", saves)
             return False
         self._empty.discard(path)
-        if content is None or content == known:
+        if content is None or (content == known and saves < 2):
             return False
         self._known[path] = content
         return True
 
 
 class _Handler(FileSystemEventHandler):
-    def __init__(self, touch: Callable[[Path, str], None]) -> None:
+    def __init__(self, touch: Callable[[Path, str, int], None]) -> None:
         self._touch = touch
 
     def on_any_event(self, event: FileSystemEvent) -> None:
         if event.event_type not in REST_S:
             return
-        for name in (event.src_path, event.dest_path):
+        is_moved = event.event_type == "moved"  # which saves the file that it becomes
+        for name, saves in ((event.src_path, event.event_type == "closed"), (event.dest_path, is_moved)):
             path = Path(os.fsdecode(name))
             if name and path.suffix in WATCHED_SUFFIXES:
-                self._touch(path, event.event_type)
+                self._touch(path, event.event_type, int(saves))
 
 
 def _digest(path: Path) -> bytes | None:

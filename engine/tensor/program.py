@@ -177,13 +177,12 @@ class Program:
         self._compiled.clear()
 
     def _plan(self, batch: int, alignments: Sequence[int]) -> Plan:
-        libraries = self.tensors.services.libraries
         types = (*self.input_types, *self.output_types)
         try:
             return make_plan(
                 self._lowered.description(types, batch, alignments),
                 fuses=False,
-                workspace_of=libraries.workspace_bytes,
+                workspace_of=self.tensors.services.workspace_bytes,
             )
         except GraphValidationError as problem:
             raise ExecutionFailed(f"program must compile, got: {problem}") from problem

@@ -3,12 +3,14 @@
     python -m tests.benchmarks.bench_edges --device cuda:0
 
 A chain is launched and waited for. The bare graph has plain edges and is made by driver calls alone; torch replays its
-own CUDAGraph of additions in place, where it is installed. Times are medians; all of a row are measured in turns, so
-that ratios hold within one run.
+own CUDAGraph, where it is installed. All compute the same: out = a * x + y, a thousand times over 1024 elements for the
+longest chain. Times are medians. Each call is made 30 times in a row, as an engine does, and the calls of a row take
+turns, so that ratios hold within one run.
 """
 
 import argparse
 import ctypes
+import random
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -26,31 +28,38 @@ from tests.benchmarks.bench_frame import EXAMPLES
 from tests.benchmarks.first_frame import chain
 
 SETTLE_S = 0.5
+#: Calls in a row, and how many of them don't count.
+TURN, SKIPPED = 30, 3
 LENGTHS = (3, 10, 20, 100, 1000)
 NAMES = ("particles", "photo", "mandelbrot", "jacobi")
+#: out = a * x + y, as in `kernels/saxpy.cu`.
 _PTX = """
 .version 7.0
 .target sm_75
 .address_size 64
-.visible .entry add(.param .u64 p, .param .u32 n) {
-    .reg .b64 %x<3>; .reg .b32 %i<5>; .reg .f32 %f; .reg .pred %p;
-    ld.param.u64 %x0, [p]; ld.param.u32 %i4, [n];
+.visible .entry saxpy(.param .u64 x, .param .u64 y, .param .u64 out, .param .f32 a, .param .u32 n) {
+    .reg .b64 %x<4>; .reg .b32 %i<5>; .reg .f32 %f<3>; .reg .pred %p;
+    ld.param.u32 %i4, [n];
     mov.u32 %i0, %ctaid.x; mov.u32 %i1, %ntid.x; mov.u32 %i2, %tid.x; mad.lo.u32 %i3, %i0, %i1, %i2;
-    setp.ge.u32 %p, %i3, %i4; @%p ret;
-    mad.wide.u32 %x1, %i3, 4, %x0; ld.global.f32 %f, [%x1]; add.f32 %f, %f, 0f3F800000; st.global.f32 [%x1], %f; ret;
+    setp.ge.s32 %p, %i3, %i4; @%p ret;
+    ld.param.u64 %x0, [x]; ld.param.u64 %x1, [y]; ld.param.u64 %x2, [out]; ld.param.f32 %f0, [a];
+    mul.wide.s32 %x3, %i3, 4; add.u64 %x0, %x0, %x3; add.u64 %x1, %x1, %x3; add.u64 %x2, %x2, %x3;
+    ld.global.nc.f32 %f1, [%x0]; ld.global.nc.f32 %f2, [%x1];
+    fma.rn.f32 %f1, %f0, %f1, %f2; st.global.f32 [%x2], %f1; ret;
 }
 """
 
 
 def bare_chain(length: int) -> Callable[[], object]:
-    """Return a launch of a chain of kernels with plain edges, made by the driver alone, that waits for its end."""
+    """Return a launch of `first_frame.chain` with plain edges, made by the driver alone, that waits for its end."""
     module = check(driver.cuModuleLoadData(_PTX.encode() + b"\0"), "loading")
-    function = check(driver.cuModuleGetFunction(module, b"add"), "finding")
-    memory = check(driver.cuMemAlloc(4096), "allocating")
-    values = (ctypes.c_uint64(int(memory)), ctypes.c_uint32(1024))
-    addresses = (ctypes.c_void_p * 2)(*map(ctypes.addressof, values))
+    function = check(driver.cuModuleGetFunction(module, b"saxpy"), "finding")
+    source, *turns = (ctypes.c_uint64(int(check(driver.cuMemAlloc(4096), "allocating"))) for _ in range(3))
+    factor, count = ctypes.c_float(1.0), ctypes.c_int(1024)
     graph, before = check(driver.cuGraphCreate(0), "making a graph"), []
-    for _ in range(length):
+    for index in range(length):
+        values = (turns[index % 2 - 1] if index else source, source, turns[index % 2], factor, count)
+        addresses = (ctypes.c_void_p * 5)(*map(ctypes.addressof, values))
         work = driver.CUDA_KERNEL_NODE_PARAMS()
         work.func, work.kernelParams = function, ctypes.addressof(addresses)
         work.gridDimX, work.blockDimX = 4, 256
@@ -67,20 +76,21 @@ def bare_chain(length: int) -> Callable[[], object]:
 
 
 def torch_chain(length: int) -> Callable[[], object] | None:
-    """Return a replay of torch's graph of additions, that waits for its end; None where torch is not installed."""
+    """Return a replay of torch's graph of the same chain, that waits for its end; None where torch is not installed."""
     try:
         import torch
     except ImportError:
         return None
     if not torch.cuda.is_available():
         return None
-    numbers = torch.ones(1024, device="cuda")
+    source = torch.ones(1024, device="cuda")
     for _ in range(3):
-        numbers.add_(1.0)
+        torch.add(source, source, alpha=1.0)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
+        output = source
         for _ in range(length):
-            numbers.add_(1.0)
+            output = torch.add(source, output, alpha=1.0)
 
     def run() -> None:
         graph.replay()
@@ -98,14 +108,19 @@ def launch(engine: Engine) -> None:
 
 
 def medians(calls: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """Return the median time of each call in microseconds; they are made in turns."""
+    """Return the median time of each call in microseconds; they take turns of `TURN` calls, in random order."""
     times: dict[str, list[float]] = {name: [] for name in calls}
-    for repeat in range(repeats + 10):
-        for name, call in calls.items():
-            start = time.perf_counter()
-            call()
-            if repeat >= 10:
-                times[name].append(time.perf_counter() - start)
+    order = list(calls)
+    while len(times[order[0]]) < repeats:
+        random.shuffle(order)
+        for name in order:
+            call = calls[name]
+            for number in range(TURN):
+                start = time.perf_counter()
+                call()
+                took = time.perf_counter() - start
+                if number >= SKIPPED:  # the others have emptied the caches
+                    times[name].append(took)
     return {name: median(found) * 1e6 for name, found in times.items()}
 
 
@@ -143,7 +158,7 @@ def main() -> None:
                 engine.step()
                 calls[f"frame, {label}"] = engine.step
                 calls[f"launch, {label}"] = partial(launch, engine)
-            row(f"{length} kernels", medians(calls, 300 if length <= 100 else 60), "bare")
+            row(f"{length} kernels", medians(calls, 900 if length <= 100 else 180), "bare")
     for example in NAMES:
         with ExitStack() as opened:
             calls = {}
@@ -152,7 +167,7 @@ def main() -> None:
                 engine = opened.enter_context(Engine(patch, name, profiling=ProfilingLevel.NONE, plain_edges=plain))
                 calls[label] = engine.step
             settle(calls.values())
-            row(example, medians(calls, 150), "plain edges")
+            row(example, medians(calls, 300), "plain edges")
 
 
 if __name__ == "__main__":

@@ -241,7 +241,7 @@ def print_first_frames(device: str, processes: int) -> None:
     found: list[dict[str, Any]] = []
     for _ in range(processes):
         command = [sys.executable, "-m", "tests.benchmarks.first_frame", "--device", device]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
         found.append(json.loads(done.stdout.splitlines()[-1]))
     print(f"first frame of {BLOCKS} blocks in ms, {found[0]['title']}, fastest of {processes} processes")
     best = [min((told[run] for told in found), key=lambda phases: phases[TOTAL]) for run in RUNS]

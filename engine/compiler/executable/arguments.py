@@ -1,6 +1,6 @@
 """Arguments: what each kernel of the graph is given, from shapes, memory and parameter values."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -57,7 +57,7 @@ class Resources:
 
     Memory by owner, kernels by operation index, parameter values by node and name, the frame uniforms, and the array
     that receives the status words. `swapped` is the memory in every other frame of the buffers that change places;
-    `libraries` are the device's, for a plan with library calls.
+    `libraries` returns the device's, for a plan with library calls.
     """
 
     memory: Mapping[PortRef, Memory]
@@ -66,7 +66,7 @@ class Resources:
     frame: PinnedArray
     status: PinnedArray | None = None
     swapped: Mapping[PortRef, Memory] = field(default_factory=dict)
-    libraries: Libraries | None = None
+    libraries: Callable[[], Libraries] | None = None
 
     @property
     def memories(self) -> list[Mapping[PortRef, Memory]]:

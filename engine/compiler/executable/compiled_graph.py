@@ -132,6 +132,7 @@ class CompiledGraph:
     def __post_init__(self) -> None:
         #: Where the values of live parameters go.
         self.live = LiveParameters(self.variants)
+        self._is_single = len(self.variants) == 1
         self._upload = frame_upload(self.plan)
         #: True when it reads the frame uniforms.
         self.uses_frame = self._upload is not None
@@ -266,10 +267,9 @@ class CompiledGraph:
         The frame uniforms are read from `uniforms`, or where the last launch found them; they must stay there until the
         launch has ended.
         """
-        variants = self.variants
-        if advance and (len(variants) > 1 or not self._launched):
+        if advance and not (self._is_single and self._launched):
             self.advance()
-        variant = variants[self.phase]
+        variant = self.variants[self.phase]
         if uniforms is not None and self._upload is not None:
             variant.read_uniforms(self._upload, uniforms)
         variant.executable.launch(stream)

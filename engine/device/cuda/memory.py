@@ -97,7 +97,7 @@ class CudaPinnedArray:
         size = max(content.nbytes, 1)
         handle = check(driver.cuMemAllocHost(size), f"allocation of {size} page-locked bytes")
         self.address = int(handle)
-        bytes_there = np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(self.address))
+        bytes_there = np.ndarray(size, np.uint8, memoryview((ctypes.c_uint8 * size).from_address(self.address)))
         self.array: np.ndarray[Any, Any] = bytes_there[: content.nbytes].view(content.dtype).reshape(content.shape)
         self.array[...] = content
         self._objects = objects

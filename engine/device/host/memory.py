@@ -119,7 +119,7 @@ def allocate(table: AllocationTable, size_bytes: int) -> HostMemory:
 def adopt(table: AllocationTable, external: ExternalArray) -> HostMemory:
     """Return memory that another library owns."""
     size_bytes = writable_bytes(external, "cpu")
-    view = np.ctypeslib.as_array((ctypes.c_uint8 * size_bytes).from_address(external.pointer))
+    view = np.ndarray(size_bytes, np.uint8, memoryview((ctypes.c_uint8 * size_bytes).from_address(external.pointer)))
     return HostMemory(table, view, external)
 
 

@@ -33,6 +33,8 @@ class Clock:
             )
         self.time_step_s = time_step_s
         self.moment = Moment(time_step_s=time_step_s)
+        #: The moment is that of the next frame already, if it is one fixed step after the last.
+        self.is_set = False
         self._began_ns: int | None = None  # when the last frame began, if the next one is measured from there
         # Where fixed steps are counted from.
         self._origin_frame, self._origin_ns = 0, 0
@@ -40,6 +42,7 @@ class Clock:
     def begin(self, now_ns: int, *, advance: bool, real: bool) -> None:
         """Set the moment of a frame that begins at `now_ns`; without `advance`, the patch's time stands still."""
         moment, time_step_s = self.moment, self.time_step_s
+        self.is_set = False
         if real or self._began_ns is not None:
             began_ns, self._began_ns = self._began_ns, now_ns if advance and real else None
             if self._began_ns is not None and began_ns is not None:
@@ -49,12 +52,19 @@ class Clock:
                 self._origin_frame = moment.frame
                 moment.time_s, moment.time_step_s = self._origin_ns / 1e9, step_ns / 1e9
                 return
-        moment.time_s = self._origin_ns / 1e9 + (moment.frame - self._origin_frame) * time_step_s
-        moment.time_step_s = time_step_s if advance else 0.0
+        self._take_step(advance)
 
     def end(self) -> None:
         """Go on to the next frame, after one that began with `advance`."""
         self.moment.frame += 1
+        if self._began_ns is None:
+            self._take_step(True)
+            self.is_set = True
+
+    def back(self) -> None:
+        """Return to the frame before, which has not ended after all; it must `begin` again."""
+        self.moment.frame -= 1
+        self.is_set = False
 
     def hold(self) -> None:
         """Stop real time until the next frame."""
@@ -65,3 +75,9 @@ class Clock:
         self.hold()
         self._origin_frame, self._origin_ns = 0, 0
         self.moment.frame, self.moment.time_s, self.moment.time_step_s = 0, 0.0, self.time_step_s
+        self.is_set = True
+
+    def _take_step(self, advance: bool) -> None:
+        moment = self.moment
+        moment.time_s = self._origin_ns / 1e9 + (moment.frame - self._origin_frame) * self.time_step_s
+        moment.time_step_s = self.time_step_s if advance else 0.0

@@ -13,6 +13,7 @@ from threading import get_ident
 from typing import Any
 
 import numpy as np
+from msgspec.structs import force_setattr
 
 from engine.catalogue.catalogue import Catalogue
 from engine.compiler.executable.compiled_graph import CompiledGraph
@@ -128,84 +129,81 @@ class CudaEngine:
         """
         if self.fault is not None:
             raise self.fault
-        start_ns = _now_ns()
-        in_flight, updates, profiler = self.in_flight, self.updates, self.profiler
-        began_ns = self._ended_ns if free_running and in_flight.flying else start_ns
+        began_ns = start_ns = _now_ns()
+        in_flight, updates, profiler, clock = self.in_flight, self.updates, self.profiler, self.clock
         by_hand = not free_running
-        if by_hand and (self.inbox or not updates.is_settled or profiler.level or get_ident() != self._thread):
-            # The engine's own thread has done so. A launch works in any context (driver 580), so a frame that does
-            # nothing else doesn't ask which one is current.
-            self.device.activate()
-            self._thread = get_ident()
+        if by_hand:
+            if self.inbox or not updates.is_settled or profiler.level or get_ident() != self._thread:
+                # The engine's own thread has done so. A launch works in any context (driver 580), so a frame that does
+                # nothing else doesn't ask which one is current.
+                self.device.activate()
+                self._thread = get_ident()
+        elif in_flight.flying:
+            began_ns = self._ended_ns
+        is_ended = False  # the clock shows the next frame
         try:
             if self.inbox:
                 self.read_inbox()
                 self._heard_ns = start_ns
             advance = self.running or by_hand
-            if advance and self._is_frozen:
+            if self._is_frozen and advance:
                 self._is_frozen = False
-                self.clock.end()
-            self.clock.begin(start_ns, advance=advance, real=real_time)
+                clock.end()
+            if real_time or not (advance and clock.is_set):
+                clock.begin(start_ns, advance=advance, real=real_time)
             level, records = _NONE, _NO_RECORDS
+            if updates.is_settled and self.context.parameters.is_written:
+                level = updates.write_parameters()
             if not updates.is_settled:
-                updates.is_settled = self.context.value_graph.is_empty and not updates.pending
-            if self.context.parameters.is_written or not updates.is_settled:
-                level = self._update(advance, by_hand)
+                level = max(level, self._update(advance, by_hand))
                 if level > _HOT:
                     records = updates.take_records()
             compiled = updates.running.compiled
-            overlaps = free_running and self._may_overlap(start_ns)
+            kept = None
             # A launch is left out when it would give what the last one gave.
-            kept, waits = None, False
             if compiled is not None and not (
                 free_running and level is _NONE and self._is_current and (compiled.is_still or not advance)
             ):
-                # Status words are read as often as a person reads what they tell.
-                waits = not overlaps or (
-                    (compiled.status is not None or updates.found.status_plan is not None)
-                    and start_ns - self._waited_ns >= REPORT_INTERVAL_NS
-                )
                 kept = self._launch(compiled, advance, by_hand)
-                if not waits:
+            # While the device works, everything that doesn't need its results is done.
+            overlaps = free_running and self._may_overlap(start_ns)
+            has_status = updates.found.status_plan is not None or (compiled is not None and compiled.status is not None)
+            if kept is None:
+                waits = bool(in_flight.flying)
+            else:
+                # Status words are read as often as a person reads what they tell.
+                waits = not overlaps or (has_status and start_ns - self._waited_ns >= REPORT_INTERVAL_NS)
+                if waits:
+                    self._waited_ns = start_ns
+                else:
                     in_flight.add()
+            frame, time_s = clock.moment.frame, clock.moment.time_s
             # The first frame of an engine that plays waits for the first build.
             is_done = advance and (by_hand or compiled is not None)
-            if is_done and self.frames_left:
-                self.frames_left -= 1
-                self.running = self.frames_left > 0
-            told = level, records, self.running, self.launches, MOST_IN_FLIGHT if overlaps else 1
-            # The report is made while the device works. By hand, it has the times of this very launch.
-            is_early = not (by_hand and profiler.level)
-            if is_early:
-                self._reporter.prepare(self.clock.moment, *told, now=by_hand)
+            if is_done:
+                if self.frames_left:
+                    self.frames_left -= 1
+                    self.running = self.frames_left > 0
+                clock.end()
+                is_ended = True
+            told = frame, time_s, level, records, self.running, self.launches, MOST_IN_FLIGHT if overlaps else 1
+            is_late = by_hand and profiler.level  # the report has the times of this very launch
+            if not is_late:
+                self._reporter.prepare(*told, now=by_hand)
+            looks = kept or profiler.level or has_status or self._saves or self.previews.is_watched
             if waits:
-                self._waited_ns = start_ns
                 in_flight.synchronize()
-            elif kept is None and in_flight.flying:
-                in_flight.finish()
-                waits = True
-            if kept is not None:
-                for memory, contents in kept:
-                    self.device.write(memory, contents)
-                if profiler.level:
-                    profiler.collect()
-            if waits and (
-                updates.found.status_plan is not None or (compiled is not None and compiled.status is not None)
-            ):
-                updates.found.read_status(compiled, fresh=by_hand)
-                if advance and kept is not None and updates.found.freezing:
-                    self._freeze(updates.found.freezing)
-            if self._saves or self.previews.is_watched:
-                if by_hand:
-                    self.device.activate()
-                self._pictures_ns = _now_ns()
-                self._collect(compiled, by_hand)
-            if not is_early:
-                self._reporter.prepare(self.clock.moment, *told, now=by_hand)
+            if looks or updates.found.fading:
+                self._look(compiled, kept, frame, has_status and waits, advance, by_hand)
+                if is_late:
+                    self._reporter.prepare(*told, now=by_hand)
+                self._reporter.renew(self.running)
         except DeviceError as problem:
+            if is_ended:
+                clock.back()
             self._break(problem, due_ns or began_ns, began_ns)
             raise
-        return self._end(level, records, due_ns or began_ns, began_ns, is_done)
+        return self._end(frame, level, records, due_ns or began_ns, began_ns, is_done)
 
     def settle(self) -> None:
         """Wait until nothing on the device uses the graph and its memory, which may then be read, changed or freed."""
@@ -315,6 +313,7 @@ class CudaEngine:
     def _update(self, advance: bool, by_hand: bool) -> UpdateLevel:
         """Bring the running graph to what the patch says, and return the highest level that this took."""
         updates, context, moment = self.updates, self.context, self.clock.moment
+        updates.is_settled = context.value_graph.is_empty and not updates.pending
         level = _NONE
         if not updates.is_settled:
             if by_hand and updates.preparing:  # values are computed with everything that was edited
@@ -345,13 +344,13 @@ class CudaEngine:
 
     def _launch(self, compiled: CompiledGraph, advance: bool, by_hand: bool) -> _Kept:
         """Launch the graph; return what a frame that is shown again must leave as it was."""
-        stream, uniforms, kept, read = self.stream, self._uniforms, _NOTHING, None
+        kept, read, stream = _NOTHING, None, self.stream
         if self.in_flight.flying:
             self._room_ns = _now_ns()
             self.in_flight.make_room()
-            uniforms.turn()
+            self._uniforms.turn()
         if compiled.uses_frame:
-            now = self.clock.moment
+            now, uniforms = self.clock.moment, self._uniforms
             uniforms.pack(now.frame, now.time_s, now.time_step_s)
             read = uniforms.current
         if not advance:
@@ -371,19 +370,46 @@ class CudaEngine:
         self._is_current = True
         return kept
 
-    def _freeze(self, reasons: tuple[Diagnostic, ...]) -> None:
+    def _look(
+        self,
+        compiled: CompiledGraph | None,
+        kept: _Kept | None,
+        frame: int,
+        has_status: bool,
+        advance: bool,
+        by_hand: bool,
+    ) -> None:
+        """Take what the device gave, which only some frames do: status words if it `has_status`, times, pictures."""
+        found = self.updates.found
+        for memory, contents in kept or ():
+            self.device.write(memory, contents)
+        if kept is not None and self.profiler.level:
+            self.profiler.collect()
+        if has_status:
+            found.read_status(compiled, fresh=by_hand)
+            if advance and kept is not None and found.freezing:
+                self._freeze(frame, found.freezing)
+        if self._saves or self.previews.is_watched:
+            if by_hand:
+                self.device.activate()
+            self._pictures_ns = _now_ns()
+            self._collect(compiled, frame, by_hand)
+        if found.fading:
+            found.fade()
+
+    def _freeze(self, frame: int, reasons: tuple[Diagnostic, ...]) -> None:
         """Pause after this frame, whose data stays as it is; an edit is shown at the same frame."""
         self.running, self.frames_left, self._is_frozen = False, None, True
-        frame = self.clock.moment.frame
+        self.clock.back()
         _log.info(
             "frame %d is frozen: %s", frame, "; ".join(f"{item.node}.{item.port}: {item.message}" for item in reasons)
         )
         self.outbox.put_event(messages.Frozen(frame, reasons))
 
-    def _collect(self, compiled: CompiledGraph | None, by_hand: bool) -> None:
+    def _collect(self, compiled: CompiledGraph | None, frame: int, by_hand: bool) -> None:
         """Take the pictures that are looked at, and save what was asked for."""
         if self.previews.is_watched:
-            self.previews.take(compiled, self.stream, self.launches, self.clock.moment.frame, by_hand=by_hand)
+            self.previews.take(compiled, self.stream, self.launches, frame, by_hand=by_hand)
             self._follow_pictures()
         # Edits made before the request count: a new file name, a new value.
         while self._saves and not self.updates.pending:
@@ -399,27 +425,30 @@ class CudaEngine:
             found.tell()
 
     def _end(
-        self, level: UpdateLevel, records: tuple[UpdateRecord, ...], due_ns: int, began_ns: int, is_done: bool
+        self,
+        frame: int,
+        level: UpdateLevel,
+        records: tuple[UpdateRecord, ...],
+        due_ns: int,
+        began_ns: int,
+        is_done: bool,
     ) -> FrameReport:
-        """Leave the frame's report, and record it and advance to the next one if it `is_done`."""
-        clock, outbox, found = self.clock, self.outbox, self.updates.found
-        if found.fading:
-            found.fade()
+        """Leave the frame's report, and record it if it `is_done`."""
         self._ended_ns = ended_ns = _now_ns()
-        report = self._reporter.finish(ended_ns - began_ns, self.running)
+        report, outbox, recorder = self._reporter.report, self.outbox, self.recorder
+        force_setattr(report, "frame_time_ns", ended_ns - began_ns)  # the one field that isn't known earlier
         for record in records:
             outbox.put_event(record)
-            self.recorder.note_update(record, ended_ns)
+            recorder.note_update(record, ended_ns)
         if is_done:
-            recorder, launching_ns, launched_ns = self.recorder, self._launching_ns, self._launched_ns
-            recorder.put((report.frame, level, due_ns, began_ns, self._room_ns, launching_ns, launched_ns, ended_ns))
+            recorder.put(
+                (frame, level, due_ns, began_ns, self._room_ns, self._launching_ns, self._launched_ns, ended_ns)
+            )
             if ended_ns - due_ns > recorder.budget_ns:
                 recorder.note_slow(records, self._pictures_ns)
-            if not self._is_frozen:
-                clock.end()
         outbox.put_report(report)
         if self._reporter.watches_profile and (profile := self._reporter.take_profile()) is not None:
             outbox.put_profile(profile)
         if not (is_done and self.running):
-            clock.hold()
+            self.clock.hold()
         return report

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import msgspec
 
-from engine.blocktypes.value_blocks import Moment
 from engine.diagnostics import Diagnostic, Sighting
 from engine.figures import plural
 from engine.patch.changes import PortRef
@@ -22,11 +21,10 @@ _log = logging.getLogger(__name__)
 _SECOND_NS = 1_000_000_000
 # Looked up once: a frame compares with it several times.
 _HOT = UpdateLevel.HOT
-_set = msgspec.structs.force_setattr
 
 
 class Reporter:
-    """Makes reports: `prepare` may be called while the device works, and then `finish` when it is done."""
+    """Makes reports: `prepare` may be called while the device works, and then `renew` when it is done."""
 
     def __init__(self, context: CudaContext, updates: Updater, profiler: Profiler) -> None:
         self._context, self._updates, self._profiler = context, updates, profiler
@@ -45,11 +43,13 @@ class Reporter:
         self._hot_told_ns = 0
         self._counts: dict[str, int] = {}
         self._counted: Mapping[PortRef, int] | None = None  # the status words in `_counts`
-        self._report = FrameReport(0, UpdateLevel.NONE, 0, {}, {}, self.statistics)
+        #: That of the last frame; `frame_time_ns` is 0 at first.
+        self.report = FrameReport(0, UpdateLevel.NONE, 0, {}, {}, self.statistics)
 
     def prepare(
         self,
-        moment: Moment,
+        frame: int,
+        time_s: float,
         level: UpdateLevel,
         records: tuple[UpdateRecord, ...],
         running: bool,
@@ -58,7 +58,7 @@ class Reporter:
         *,
         now: bool,
     ) -> None:
-        """Make the report of the frame at a moment, all but what `finish` adds.
+        """Make the report of a frame, all but its own time.
 
         The reports of nodes and the statistics are renewed where something changed; numbers that change all the time,
         at an interval that people can read, or `now`.
@@ -89,8 +89,8 @@ class Reporter:
         if self._hot_updates != self._hot_told and _log.isEnabledFor(logging.DEBUG):
             self._tell_hot(time_ns)
         # By position, which takes half the time; the order is that of the fields. A deferred report would take longer.
-        self._report = FrameReport(
-            moment.frame,
+        self.report = FrameReport(
+            frame,
             level,
             0,
             self._nodes.reports,
@@ -99,7 +99,7 @@ class Reporter:
             found.diagnostics,
             records,
             running,
-            moment.time_s,
+            time_s,
             self._counts,
             self._values,
             self._was_preparing,
@@ -110,33 +110,32 @@ class Reporter:
             found.sightings,
         )
 
-    def finish(self, time_ns: int, running: bool) -> FrameReport:
-        """Return the report of the frame, which took `time_ns`, with what its status words and pictures told.
+    def renew(self, running: bool) -> None:
+        """Bring the report to what the frame's status words and pictures told.
 
         These may have paused the engine, which is then no longer `running`.
         """
-        found, report = self._updates.found, self._report
+        found, report = self._updates.found, self.report
         if (
-            found.status is not self._counted
-            or found.sightings is not report.sightings
-            or found.diagnostics is not report.diagnostics
-            or running is not report.running
+            found.status is self._counted
+            and found.sightings is report.sightings
+            and found.diagnostics is report.diagnostics
+            and running is report.running
         ):
-            if found.diagnostics is not self._told:
-                self._follow()
-            self._counted, self._counts = found.status, append_counts(self._updates.compiled, found.status)
-            report = msgspec.structs.replace(
-                report,
-                nodes=self._nodes.reports,
-                statistics=self.statistics,
-                diagnostics=found.diagnostics,
-                running=running,
-                counts=self._counts,
-                preparing=self._was_preparing,
-                sightings=found.sightings,
-            )
-        _set(report, "frame_time_ns", time_ns)
-        return report
+            return
+        if found.diagnostics is not self._told:
+            self._follow()
+        self._counted, self._counts = found.status, append_counts(self._updates.compiled, found.status)
+        self.report = msgspec.structs.replace(
+            report,
+            nodes=self._nodes.reports,
+            statistics=self.statistics,
+            diagnostics=found.diagnostics,
+            running=running,
+            counts=self._counts,
+            preparing=self._was_preparing,
+            sightings=found.sightings,
+        )
 
     def watch_profile(self, is_watched: bool) -> None:
         """Somebody looks at profiles from now on, at first at the one that there is; or nobody does any longer."""

@@ -75,10 +75,14 @@ class FrameLock(RLock):  # type: ignore[misc]  # not final at run time; as a bas
 
     def __enter__(self) -> bool:  # type: ignore[override]  # the base has `acquire` for this
         if not self.acquire(False):
-            self._waiting.append(None)
-            self.acquire()
-            self._waiting.pop()
+            self.wait()
         return True
+
+    def wait(self) -> None:
+        """Acquire it after another thread."""
+        self._waiting.append(None)
+        self.acquire()
+        self._waiting.pop()
 
 
 class EngineLoop:

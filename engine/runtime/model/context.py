@@ -1,8 +1,9 @@
 """`CudaContext`: the engine's copy of the patch and the services of its device, wired in one place."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from threading import Lock
 from typing import Literal, NamedTuple
 
 from engine.blocktypes.adaptive import decides_interface
@@ -10,7 +11,8 @@ from engine.catalogue.block_code import LIMIT_S, BlockCode
 from engine.catalogue.catalogue import Catalogue
 from engine.compiler.frame import Frame, FrameUniforms
 from engine.device.device import Device
-from engine.libraries.backend import open_libraries
+from engine.libraries.backend import Libraries, open_libraries
+from engine.libraries.call import LibraryCall
 from engine.patch import changes
 from engine.patch.applying import PatchIndex, check_change
 from engine.patch.changes import Change, Connection, PortRef
@@ -23,6 +25,7 @@ from engine.runtime.model.block_registry import BlockRegistry
 from engine.runtime.model.describe_patch import PatchSnapshot, PlacedNode
 from engine.runtime.model.module_cache import ModuleCache
 from engine.runtime.model.parameters import ParameterStore
+from engine.types.layout import Layout
 from engine.values.value_graph import ValueGraph
 
 
@@ -39,7 +42,6 @@ class DeviceServices:
         self.times = SideTimes()
         self.pool = BufferPool(device)
         self.modules = ModuleCache(device, self.times)
-        self.libraries = open_libraries(device)
         #: Runs what the worker needs of blocks' code.
         self.code = BlockCode()
         self.states = StateStore(self.pool, device, self.times)
@@ -47,11 +49,26 @@ class DeviceServices:
         self.side = device.create_stream()
         self.uniforms = FrameUniforms(device)
         self.frame_memory = self.pool.acquire(Frame.size_bytes)
+        self._libraries: Libraries | None = None
+        self._opening = Lock()
+
+    def libraries(self) -> Libraries:
+        """Return the device's libraries, which are opened at the first call: most patches have no library calls."""
+        with self._opening:
+            if self._libraries is None:
+                self._libraries = open_libraries(self.device)
+            return self._libraries
+
+    def workspace_bytes(self, call: LibraryCall, layouts: Mapping[str, Layout]) -> int:
+        """Return the bytes of scratch memory that a library call needs; LibraryError when it can't be done."""
+        return self.libraries().workspace_bytes(call, layouts)
 
     def close(self) -> None:
         """Free everything on the device, each part whatever it says of another."""
         with ExitStack() as closing:  # the last first
-            parts = (self.libraries.close, self.pool.close, self.side.destroy, self.modules.close, self.uniforms.free)
+            if self._libraries is not None:
+                closing.callback(self._libraries.close)
+            parts = (self.pool.close, self.side.destroy, self.modules.close, self.uniforms.free)
             for give_back in parts:
                 closing.callback(give_back)
 

@@ -112,7 +112,7 @@ def prepare(
     inlined, modules = described.inlined, services.modules
     problems = [*described.problems, *unusable_kernels(modules, inlined.description.nodes)]
     check_cancelled()
-    make_plan = partial(plan_what_can_run, inlined, problems, running, workspace_of=services.libraries.workspace_bytes)
+    make_plan = partial(plan_what_can_run, inlined, problems, running, workspace_of=services.workspace_bytes)
     planned = make_plan(previous=previous, fuses=fuses)
     check_cancelled()
     prepared = Prepared(described, diagnostics=[*described.notices, *planned.diagnostics])

@@ -108,12 +108,21 @@ def test_reset_goes_back_to_the_beginning() -> None:
     st.sampled_from([1 / 60, 1 / 25, 0.001]),
 )
 def test_time_is_the_sum_of_the_steps_since_frame_0(frames: list[tuple[str, float]], step_s: float) -> None:
-    """In any mixture of real, fixed and paused frames; a paused one shows the next frame with no step."""
+    """In any mixture of real, fixed and paused frames; a paused one shows the next frame with no step.
+
+    A clock that is set for a fixed frame has its moment already, and a frame that didn't end after all begins again.
+    """
     wall = Wall()
     clock = Clock(step_s)
     total, count = 0.0, 0
     for kind, pause_s in frames:
         wall.pass_s(pause_s)
+        if kind == "fixed" and clock.is_set:
+            moment = astuple(clock.moment)
+            clock.begin(wall.now_ns, advance=True, real=False)
+            assert astuple(clock.moment) == moment
+            clock.end()
+            clock.back()
         clock.begin(wall.now_ns, advance=kind != "paused", real=kind == "real")
         moment = clock.moment
         assert moment.frame == count

@@ -165,15 +165,15 @@ def test_what_a_slow_frame_was_spent_on(patch: Patch, monkeypatch: pytest.Monkey
         assert slow.spent[0].kind is SpentOn.UPDATE
         assert "noise" in slow.spent[0].text
         assert slow.level > UpdateLevel.HOT
-        begin = core.clock.begin
+        read_inbox = core.read_inbox
 
-        def collecting(*arguments: Any, **more: Any) -> None:
+        def collecting() -> None:
             gc.collect()
-            begin(*arguments, **more)
+            read_inbox()
 
         engine.post(SetFrameBudget(0))
         with monkeypatch.context() as slowed:
-            slowed.setattr(core.clock, "begin", collecting)
+            slowed.setattr(core, "read_inbox", collecting)
             engine.step()
         assert spent_on(last_slow(engine))[0] is SpentOn.COLLECTION
 
@@ -212,7 +212,7 @@ def test_parts_that_hardly_count_are_left_out(patch: Patch, monkeypatch: pytest.
     with Engine(patch, "host", profiling=ProfilingLevel.NONE) as engine:
         engine.step()
         engine.post(SetFrameBudget(0))
-        delay(engine.core.clock, "begin", 0.01, monkeypatch)
+        delay(engine.core, "read_inbox", 0.01, monkeypatch)
         delay(engine.core.in_flight, "synchronize", 0.05, monkeypatch)
         engine.step()
         slow = last_slow(engine)
