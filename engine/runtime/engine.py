@@ -162,7 +162,7 @@ class LocalEngine:
         if not lock.acquire(False):  # a `with` statement would cost every frame 0.15 us more
             lock.wait()
         try:
-            if engine.launches:
+            if engine.launcher.launches:
                 return engine.frame(real_time=real_time)
             with COLLECTOR.deferred():
                 return engine.frame(real_time=real_time)

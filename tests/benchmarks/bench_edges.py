@@ -101,7 +101,7 @@ def torch_chain(length: int) -> Callable[[], object] | None:
 
 def launch(engine: Engine) -> None:
     """Launch an engine's graph and wait for its end, without the rest of a frame."""
-    compiled, stream = engine.core.updates.compiled, engine.core.stream
+    compiled, stream = engine.core.updates.compiled, engine.core.launcher.stream
     assert compiled is not None
     compiled.launch(stream)
     stream.synchronize()

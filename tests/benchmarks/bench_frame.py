@@ -38,7 +38,7 @@ def bench_chain(device: Device, length: int) -> None:
         engine.step()
         first = (time.perf_counter() - start) * 1e3
         compiled = engine.core.updates.compiled
-        stream = engine.core.stream
+        stream = engine.core.launcher.stream
         assert compiled is not None
 
         def bare() -> None:

@@ -76,7 +76,7 @@ def run_chain(device: Device, length: int, arrays: tuple[Any, Any], batch: int, 
     with Engine(patch, device, profiling=ProfilingLevel.NONE, fuse=fuse) as engine:
         report = engine.step()
         assert not report.diagnostics, report.diagnostics
-        compiled, stream = engine.core.updates.compiled, engine.core.stream
+        compiled, stream = engine.core.updates.compiled, engine.core.launcher.stream
         assert isinstance(compiled, CompiledGraph)
         assert len(compiled.kernels) == (1 if fuse else length)
         return milliseconds(lambda: compiled.launch(stream), stream.synchronize, batch), engine.read(last["out"])
@@ -136,7 +136,7 @@ def run_reductions(
     with Engine(patch, device, profiling=ProfilingLevel.NONE, fuse=fuse) as engine:
         report = engine.step()
         assert not report.diagnostics, report.diagnostics
-        compiled, stream = engine.core.updates.compiled, engine.core.stream
+        compiled, stream = engine.core.updates.compiled, engine.core.launcher.stream
         assert isinstance(compiled, CompiledGraph)
         assert not fuse or len(compiled.kernels) == kernels
         taken = milliseconds(lambda: compiled.launch(stream), stream.synchronize, batch)

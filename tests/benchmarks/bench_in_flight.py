@@ -39,12 +39,12 @@ def frames_per_second(engine: Engine, *, overlap: bool) -> float:
     """Return how many frames a second there are for a while."""
     engine.start(pacing=Pacing.free(overlap=overlap))
     time.sleep(0.05)
-    before, start = engine.core.launches, time.perf_counter()
+    before, start = engine.core.launcher.launches, time.perf_counter()
     while (elapsed := time.perf_counter() - start) < SECONDS:
         engine.take_report()
         engine.take_preview("viewer")
         time.sleep(1 / 60)
-    rate = (engine.core.launches - before) / elapsed
+    rate = (engine.core.launcher.launches - before) / elapsed
     engine.stop()
     return rate
 

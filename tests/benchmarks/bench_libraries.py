@@ -33,7 +33,7 @@ def in_a_patch(device: Device, patch: Patch, batch: int) -> float:
     with Engine(patch, device, profiling=ProfilingLevel.NONE) as engine:
         report = engine.step()
         assert not report.diagnostics, report.diagnostics
-        compiled, stream = engine.core.updates.compiled, engine.core.stream
+        compiled, stream = engine.core.updates.compiled, engine.core.launcher.stream
         assert compiled is not None
         return milliseconds(lambda: compiled.launch(stream), stream.synchronize, batch)
 

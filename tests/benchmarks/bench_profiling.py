@@ -55,7 +55,9 @@ def without_profiler(device: Device, length: int) -> Engine:
     engine: Any = Engine(chain(length), device, profiling=ProfilingLevel.NONE)
     core = engine.core
     core.profiler.close()
-    core.profiler = core.recorder._profiler = core._reporter._profiler = NoProfiler(core.context.services.uniforms)
+    core.profiler = NoProfiler(core.context.services.uniforms)
+    for user in (core.recorder, core._reporter, core.launcher):
+        user._profiler = core.profiler
     return engine
 
 

@@ -77,7 +77,7 @@ class Bare:
         compiled = engine.core.updates.compiled
         assert compiled is not None
         executable: Any = compiled.variants[0].executable
-        stream: Any = engine.core.stream
+        stream: Any = engine.core.launcher.stream
         handles = [kernel.handle for kernel in compiled.kernels]
         if engine.device.info.name == "host":
             self.launch = lambda: (executable.launch(stream), stream.synchronize())

@@ -63,8 +63,8 @@ PHASES = {
         "engine.runtime.update.prepare:buffer_reports",
     ),
     "swapped in": ("engine.runtime.update.updater:Updater._finish",),
-    "launched": ("engine.runtime.frame.profiler:Profiler.launch",),
-    "device works": ("engine.runtime.frame.in_flight:FramesInFlight.synchronize",),
+    "launched": ("engine.runtime.frame.launcher:Launcher.launch",),
+    "device works": ("engine.runtime.frame.launcher:Launcher.synchronize",),
     "report": (
         "engine.runtime.frame.reporter:Reporter.prepare",
         "engine.runtime.frame.cuda_engine:CudaEngine._end",

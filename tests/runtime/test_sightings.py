@@ -125,12 +125,12 @@ def test_what_frames_no_longer_find_fades(monkeypatch: pytest.MonkeyPatch) -> No
         engine.post(SetRunning(False))
         free_frame(core)
         assert core.has_work
-        launches = core.launches
+        launches = core.launcher.launches
         monkeypatch.setattr(time, "perf_counter_ns", lambda now=time.perf_counter_ns: now() + diagnostics_store.FADE_NS)
         report = free_frame(core)
         assert not report.diagnostics and not report.sightings
         assert report.nodes[pour.id].state is NodeState.OK
-        assert core.launches == launches and not core.has_work
+        assert core.launcher.launches == launches and not core.has_work
 
 
 @pytest.mark.parametrize("edit", ["by hand", "removed"])

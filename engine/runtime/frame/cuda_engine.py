@@ -6,7 +6,7 @@ Its phases: read the inbox, update the graph (structure, code, parameters), laun
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from threading import get_ident
@@ -19,7 +19,6 @@ from engine.catalogue.catalogue import Catalogue
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.frame import MOST_IN_FLIGHT
 from engine.device.device import Device
-from engine.device.protocol import Memory
 from engine.diagnostics import DeviceError, Diagnostic
 from engine.patch import changes
 from engine.patch.changes import PortRef
@@ -31,7 +30,7 @@ from engine.protocol.messages import FrameReport, Message, UpdateLevel, UpdateRe
 from engine.protocol.outbox import Outbox
 from engine.protocol.pacing import Pacing
 from engine.runtime.frame.clock import Clock
-from engine.runtime.frame.in_flight import FramesInFlight
+from engine.runtime.frame.launcher import Kept, Launcher
 from engine.runtime.frame.profiler import Profiler
 from engine.runtime.frame.recorder import FlightRecorder
 from engine.runtime.frame.reporter import Reporter
@@ -44,9 +43,6 @@ from engine.runtime.update.updater import Updater
 
 _log = logging.getLogger(__name__)
 _NO_RECORDS: tuple[UpdateRecord, ...] = ()
-#: Memory on the device, and what it held.
-_Kept = Sequence[tuple[Memory, np.ndarray[Any, Any]]]
-_NOTHING: _Kept = ()
 # Looked up once: a frame compares with them several times.
 _NONE, _HOT = UpdateLevel.NONE, UpdateLevel.HOT
 _now_ns = time.perf_counter_ns
@@ -76,8 +72,8 @@ class CudaEngine:
         self.inbox: deque[Message] = deque()
         self.outbox = Outbox()
         self.updates = Updater(self.context, self._tell, self.settle)
-        #: Launches the graph, and measures some of the launches.
         services = self.context.services
+        #: Measures some of the launches.
         self.profiler = Profiler(
             device, services.uniforms, services.times, profiling, self.updates.found.follow_measuring
         )
@@ -88,20 +84,13 @@ class CudaEngine:
         self.clock = Clock(time_step_s)
         #: When frames of the engine's thread begin.
         self.pacing = Pacing()
-        #: What frames are launched on.
-        self.stream = device.create_stream()
-        self.in_flight = FramesInFlight(device, self.stream)
-        self._uniforms = self.context.services.uniforms
-        # When the last message was read, the last frame ended, and a frame was waited for last.
-        self._heard_ns = self._ended_ns = self._waited_ns = 0
-        # The same for waiting for room on the device, launches, and pictures and files.
-        self._room_ns = self._launching_ns = self._launched_ns = self._pictures_ns = 0
+        #: Launches the graph, and waits for it.
+        self.launcher = Launcher(device, services.uniforms, self.clock, self.profiler, self.previews)
+        # When the last message was read, the last frame ended, one was waited for, and pictures and files were begun.
+        self._heard_ns = self._ended_ns = self._waited_ns = self._pictures_ns = 0
         self._thread = 0  # where the device was activated last
         self._saves: deque[str | None] = deque()
         self._saver = Saver(services, self.outbox)
-        #: How often the graph was launched.
-        self.launches = 0
-        self._is_current = False  # the last launch was of the graph and state as they are now
         self._is_frozen = False  # a sentinel has paused the engine, and the clock still shows that frame
         self._reporter = Reporter(self.context, self.updates, self.profiler)
         self.recorder = FlightRecorder(self.updates, self.profiler, is_asynchronous=device.info.is_asynchronous)
@@ -110,7 +99,7 @@ class CudaEngine:
     @property
     def has_work(self) -> bool:
         """True when there is a reason for a frame: the engine plays, something changed, or something is under way."""
-        if self.running or self.inbox or self.in_flight.flying:
+        if self.running or self.inbox or self.launcher.flying:
             return True
         return self.updates.pending or self.previews.has_work or bool(self.updates.found.fading)
 
@@ -130,7 +119,7 @@ class CudaEngine:
         if self.fault is not None:
             raise self.fault
         began_ns = start_ns = _now_ns()
-        in_flight, updates, profiler, clock = self.in_flight, self.updates, self.profiler, self.clock
+        launcher, updates, profiler, clock = self.launcher, self.updates, self.profiler, self.clock
         by_hand = not free_running
         if by_hand:
             if self.inbox or not updates.is_settled or profiler.level or get_ident() != self._thread:
@@ -138,7 +127,7 @@ class CudaEngine:
                 # nothing else doesn't ask which one is current.
                 self.device.activate()
                 self._thread = get_ident()
-        elif in_flight.flying:
+        elif launcher.flying:
             began_ns = self._ended_ns
         is_ended = False  # the clock shows the next frame
         try:
@@ -162,21 +151,21 @@ class CudaEngine:
             kept = None
             # A launch is left out when it would give what the last one gave.
             if compiled is not None and not (
-                free_running and level is _NONE and self._is_current and (compiled.is_still or not advance)
+                free_running and level is _NONE and launcher.is_current and (compiled.is_still or not advance)
             ):
-                kept = self._launch(compiled, advance, by_hand)
+                kept = launcher.launch(compiled, advance, by_hand)
             # While the device works, everything that doesn't need its results is done.
             overlaps = free_running and self._may_overlap(start_ns)
             has_status = updates.found.status_plan is not None or (compiled is not None and compiled.status is not None)
             if kept is None:
-                waits = bool(in_flight.flying)
+                waits = bool(launcher.flying)
             else:
                 # Status words are read as often as a person reads what they tell.
                 waits = not overlaps or (has_status and start_ns - self._waited_ns >= REPORT_INTERVAL_NS)
                 if waits:
                     self._waited_ns = start_ns
                 else:
-                    in_flight.add()
+                    launcher.fly()
             frame, time_s = clock.moment.frame, clock.moment.time_s
             # The first frame of an engine that plays waits for the first build.
             is_done = advance and (by_hand or compiled is not None)
@@ -186,20 +175,20 @@ class CudaEngine:
                     self.running = self.frames_left > 0
                 clock.end()
                 is_ended = True
-            told = frame, time_s, level, records, self.running, self.launches, MOST_IN_FLIGHT if overlaps else 1
+            told = frame, time_s, level, records, self.running, launcher.launches, MOST_IN_FLIGHT if overlaps else 1
             is_late = by_hand and profiler.level  # the report has the times of this very launch
             if not is_late:
                 self._reporter.prepare(*told, now=by_hand)
             looks = kept or profiler.level or has_status or self._saves or self.previews.is_watched
             if waits:
-                in_flight.synchronize()
+                launcher.synchronize()
             if looks or updates.found.fading:
                 self._look(compiled, kept, frame, has_status and waits, advance, by_hand)
                 if is_late:
                     self._reporter.prepare(*told, now=by_hand)
                 self._reporter.renew(self.running)
         except DeviceError as problem:
-            if is_ended:
+            if is_ended and not self._is_frozen:
                 clock.back()
             self._break(problem, due_ns or began_ns, began_ns)
             raise
@@ -207,7 +196,7 @@ class CudaEngine:
 
     def settle(self) -> None:
         """Wait until nothing on the device uses the graph and its memory, which may then be read, changed or freed."""
-        self.in_flight.finish()
+        self.launcher.finish()
         self.previews.before_update()
 
     def read(self, port: PortRef) -> np.ndarray[Any, Any]:
@@ -215,7 +204,7 @@ class CudaEngine:
         assert self.updates.compiled is not None
         self.settle()
         services, begun_ns = self.context.services, _now_ns()
-        array = read_port(self.updates.compiled, services, self.updates.values, self.stream, port)
+        array = read_port(self.updates.compiled, services, self.updates.values, self.launcher.stream, port)
         services.times.add(SideKind.DOWNLOAD, str(port), _now_ns() - begun_ns, array.nbytes)
         return array
 
@@ -231,7 +220,7 @@ class CudaEngine:
         why = fault_diagnostic(problem, self.updates.compiled, self.profiler.operations)
         why = self.updates.found.inlined.shown(why)
         self.fail(why)
-        stamps = self._room_ns, self._launching_ns, self._launched_ns, _now_ns()
+        stamps = self.launcher.room_ns, self.launcher.launching_ns, self.launcher.launched_ns, _now_ns()
         self.recorder.put((self.clock.moment.frame, _NONE, due_ns, began_ns, *stamps))
         problem.args = (f"node {why.node}: {why.message}" if why.node else why.message,)
 
@@ -247,11 +236,10 @@ class CudaEngine:
         try:
             with ExitStack() as closing:  # runs in reverse order, all of it even when one raises
                 closing.callback(self.context.close)
-                for used in (self.in_flight, self.stream):
-                    closing.callback(used.destroy)
+                closing.callback(self.launcher.destroy)
                 for part in (self.updates, self.profiler, self._saver, self.previews, self.recorder):
                     closing.callback(part.close)
-                closing.callback(self.stream.synchronize)
+                closing.callback(self.launcher.stream.synchronize)
                 self.device.activate()
         except DeviceError:
             if self.fault is None:
@@ -294,7 +282,7 @@ class CudaEngine:
                         self.updates.compiled.begin_again()
                     self.context.value_graph.begin_again()
                     self.clock.reset()
-                    self._is_current = self._is_frozen = False
+                    self.launcher.is_current = self._is_frozen = False
                 case messages.SaveOutputs(node):
                     self._saves.append(node)
                 case messages.SetInput(name, value):
@@ -342,38 +330,10 @@ class CudaEngine:
         is_live = now_ns - self._heard_ns < LIVE_NS or self.context.value_graph.is_listening
         return self.pacing.rate is None and not is_live
 
-    def _launch(self, compiled: CompiledGraph, advance: bool, by_hand: bool) -> _Kept:
-        """Launch the graph; return what a frame that is shown again must leave as it was."""
-        kept, read, stream = _NOTHING, None, self.stream
-        if self.in_flight.flying:
-            self._room_ns = _now_ns()
-            self.in_flight.make_room()
-            self._uniforms.turn()
-        if compiled.uses_frame:
-            now, uniforms = self.clock.moment, self._uniforms
-            uniforms.pack(now.frame, now.time_s, now.time_step_s)
-            read = uniforms.current
-        if not advance:
-            self.in_flight.finish()
-            kept = [(memory, np.empty(size, np.uint8)) for memory, size in compiled.kept_turns]
-            for memory, contents in kept:
-                self.device.read(memory, contents)
-        if self.previews.reads_graph:
-            self.previews.before_launch(stream)
-        self._launching_ns = begun_ns = _now_ns()
-        if self.profiler.level:
-            self.profiler.launch(compiled, stream, self.clock.moment.frame, begun_ns, advance=advance, wait=by_hand)
-        else:
-            compiled.launch(stream, advance=advance, uniforms=read)
-        self._launched_ns = _now_ns()
-        self.launches += 1
-        self._is_current = True
-        return kept
-
     def _look(
         self,
         compiled: CompiledGraph | None,
-        kept: _Kept | None,
+        kept: Kept | None,
         frame: int,
         has_status: bool,
         advance: bool,
@@ -381,10 +341,10 @@ class CudaEngine:
     ) -> None:
         """Take what the device gave, which only some frames do: status words if it `has_status`, times, pictures."""
         found = self.updates.found
-        for memory, contents in kept or ():
-            self.device.write(memory, contents)
-        if kept is not None and self.profiler.level:
-            self.profiler.collect()
+        if kept is not None:
+            self.launcher.restore(kept)
+            if self.profiler.level:
+                self.profiler.collect()
         if has_status:
             found.read_status(compiled, fresh=by_hand)
             if advance and kept is not None and found.freezing:
@@ -409,7 +369,7 @@ class CudaEngine:
     def _collect(self, compiled: CompiledGraph | None, frame: int, by_hand: bool) -> None:
         """Take the pictures that are looked at, and save what was asked for."""
         if self.previews.is_watched:
-            self.previews.take(compiled, self.stream, self.launches, frame, by_hand=by_hand)
+            self.previews.take(compiled, self.launcher.stream, self.launcher.launches, frame, by_hand=by_hand)
             self._follow_pictures()
         # Edits made before the request count: a new file name, a new value.
         while self._saves and not self.updates.pending:
@@ -435,14 +395,23 @@ class CudaEngine:
     ) -> FrameReport:
         """Leave the frame's report, and record it if it `is_done`."""
         self._ended_ns = ended_ns = _now_ns()
-        report, outbox, recorder = self._reporter.report, self.outbox, self.recorder
+        report, outbox, recorder, launcher = self._reporter.report, self.outbox, self.recorder, self.launcher
         force_setattr(report, "frame_time_ns", ended_ns - began_ns)  # the one field that isn't known earlier
         for record in records:
             outbox.put_event(record)
             recorder.note_update(record, ended_ns)
         if is_done:
             recorder.put(
-                (frame, level, due_ns, began_ns, self._room_ns, self._launching_ns, self._launched_ns, ended_ns)
+                (
+                    frame,
+                    level,
+                    due_ns,
+                    began_ns,
+                    launcher.room_ns,
+                    launcher.launching_ns,
+                    launcher.launched_ns,
+                    ended_ns,
+                )
             )
             if ended_ns - due_ns > recorder.budget_ns:
                 recorder.note_slow(records, self._pictures_ns)

@@ -27,8 +27,9 @@ _RECENT, _RECENT_URGENT = 10_000, 30_000
 #: Everything is thawed and collected when the memory blocks in use have grown by this factor since the last time: while
 #: no engine plays, and while one does.
 _ALL, _ALL_PLAYING = 1.5, 2.0
-#: At most so many objects are aged without a look at them before everything is collected.
-_MOST_AGED = 1_000_000
+#: From so many on, new objects are aged after a deferral (a young collection of fewer takes half a millisecond), and at
+#: most so many without a look at them before everything is collected.
+_LEAST_AGED, _MOST_AGED = 2_000, 1_000_000
 #: The assumed cost of a collection for each object, until one has been measured.
 _OBJECT_NS = 300.0
 
@@ -184,7 +185,7 @@ class Collector:
         collected = self._heap.get_stats()[2]["collections"]
         if collected != self._collected:
             self._collected, self._aged = collected, 0
-        if made < _YOUNG_URGENT or self._aged + made > _MOST_AGED or self._heap.get_freeze_count():
+        if made < _LEAST_AGED or self._aged + made > _MOST_AGED or self._heap.get_freeze_count():
             return
         self._aged += made
         self._heap.freeze()

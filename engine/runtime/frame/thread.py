@@ -141,7 +141,7 @@ class EngineLoop:
         while not self._stopping:
             if engine.has_work:
                 gap.free_until_ns = 0
-                launches = engine.launches
+                launches = engine.launcher.launches
                 with lock:
                     engine.frame(free_running=True, real_time=self._real_time, due_ns=pacer.due_ns)
                 if engine.pacing is not pacer.pacing:
@@ -153,7 +153,7 @@ class EngineLoop:
                 self._collect()
                 # A free frame follows at once. A sleep takes 60 us even when it is for no time at all, and threads that
                 # want the interpreter get it while the driver works.
-                if engine.pacing.rate is not None or engine.launches == launches or lock.is_wanted:
+                if engine.pacing.rate is not None or engine.launcher.launches == launches or lock.is_wanted:
                     pacer.wait(wake)
             else:
                 gap.free_until_ns = _FOREVER_NS

@@ -305,7 +305,7 @@ def test_any_other_failure_ends_the_thread_and_is_reported(patch: Patch, monkeyp
         engine.step()
         engine.take_events()
         with monkeypatch.context() as broken:
-            broken.setattr(type(engine.core), "_launch", lambda *_, **__: 1 / 0)
+            broken.setattr(engine.core.launcher, "launch", lambda *_, **__: 1 / 0)
             engine.start(rate=None)
             until(lambda: "warploom-engine" not in [t.name for t in threading.enumerate()])
         (event,) = engine.take_events()

@@ -109,9 +109,9 @@ class Pair:
         reports = [core.frame(free_running=not by_hand) for core in (first, second)]
         assert reports[0].frame == reports[1].frame
         assert reports[0].launches == reports[1].launches
-        self.most = max(self.most, len(first.in_flight.flying))
-        assert len(first.in_flight.flying) <= MOST_IN_FLIGHT
-        assert not second.in_flight.flying
+        self.most = max(self.most, len(first.launcher.flying))
+        assert len(first.launcher.flying) <= MOST_IN_FLIGHT
+        assert not second.launcher.flying
         compiled = second.updates.compiled
         assert compiled is not None
         picture = read_buffer(compiled, self.engines[1].device, PortRef("show", "pixels"))
@@ -296,9 +296,9 @@ def test_free_frames_overlap_when_nobody_is_there(counter: Patch, lagging: Laggi
         core.pacing = Pacing.free()
         core._heard_ns = 0
         assert run(engine) == MOST_IN_FLIGHT
-        assert len(core.in_flight.flying) == MOST_IN_FLIGHT
+        assert len(core.launcher.flying) == MOST_IN_FLIGHT
         assert engine.step().in_flight == 1
-        assert not core.in_flight.flying
+        assert not core.launcher.flying
         counter.set("count", step=2.0)
         assert run(engine) == 1
         core._heard_ns = 0
@@ -344,13 +344,13 @@ def test_status_words_are_read_as_often_as_a_person_reads(
         engine.step()
         core = engine.core
         core.pacing = Pacing.free(overlap=True)
-        synchronize = core.in_flight.synchronize
-        monkeypatch.setattr(core.in_flight, "synchronize", lambda: (waits.append(core.launches), synchronize()))
+        synchronize = core.launcher.synchronize
+        monkeypatch.setattr(core.launcher, "synchronize", lambda: (waits.append(core.launcher.launches), synchronize()))
         monkeypatch.setattr(cuda_engine, "REPORT_INTERVAL_NS", 1 << 62)
         run(engine)
         assert not waits
         monkeypatch.setattr(cuda_engine, "REPORT_INTERVAL_NS", 0)
-        launches = core.launches
+        launches = core.launcher.launches
         run(engine, 3)
         assert waits == [launches + 1, launches + 2, launches + 3]
 
@@ -360,7 +360,7 @@ def rest(engine: Engine) -> None:
     while engine.core.has_work:
         report = engine.core.frame(free_running=True)
     assert not report.running
-    assert not engine.core.in_flight.flying
+    assert not engine.core.launcher.flying
 
 
 def test_a_pause_ends_what_is_in_flight(counter: Patch, lagging: LaggingDevice) -> None:
@@ -370,7 +370,7 @@ def test_a_pause_ends_what_is_in_flight(counter: Patch, lagging: LaggingDevice) 
         engine.core.pacing = Pacing.free(overlap=True)
         run(engine)
         engine.post(SetRunning(False))
-        assert engine.core.in_flight.flying
+        assert engine.core.launcher.flying
         rest(engine)
         engine.post(SetRunning(True, frames=2))
         rest(engine)
@@ -383,12 +383,12 @@ def test_stopping_ends_what_is_in_flight(counter: Patch, lagging: LaggingDevice)
         next_report(engine, lambda report: report.frame > 50)
         between = engine.read(PortRef("count", "out"))[0]
         assert between > 50
-        until(lambda: len(engine.core.in_flight.flying) > 1)
+        until(lambda: len(engine.core.launcher.flying) > 1)
         with engine.between_frames():
-            assert not engine.core.in_flight.flying
-        until(lambda: len(engine.core.in_flight.flying) > 1)
+            assert not engine.core.launcher.flying
+        until(lambda: len(engine.core.launcher.flying) > 1)
         engine.stop()
-        assert not engine.core.in_flight.flying
+        assert not engine.core.launcher.flying
         assert engine.read(PortRef("count", "out"))[0] == engine.core.clock.moment.frame >= between
 
 
@@ -403,7 +403,7 @@ def test_a_fault_names_its_node_although_later_frames_were_launched(
         engine.core.pacing = Pacing.free(overlap=True)
         with pytest.raises(KernelFault, match="scale"):
             run(engine, 20)
-        assert 5 < engine.core.launches <= 5 + MOST_IN_FLIGHT
+        assert 5 < engine.core.launcher.launches <= 5 + MOST_IN_FLIGHT
         report = engine.take_report()
         assert report is not None and report.failed
         assert [item.node for item in report.diagnostics] == ["scale"]

@@ -96,9 +96,9 @@ def test_frames_of_a_paused_engine_are_not_told_but_its_updates_are(patch: Patch
         engine.post(SetRunning(False))
         engine.start()
         until(lambda: not engine.core.running)
-        launches = engine.core.launches
+        launches = engine.core.launcher.launches
         patch.set("scale", factor=3.0)
-        until(lambda: engine.core.launches > launches)
+        until(lambda: engine.core.launcher.launches > launches)
         assert engine.flight_record().frames["frame"].tolist() == [0]
         patch.set("noise", width=9)
         until(lambda: len(engine.flight_record().updates) == 2)
@@ -145,7 +145,7 @@ def test_what_a_slow_frame_was_spent_on(patch: Patch, monkeypatch: pytest.Monkey
         engine.step()
         core = engine.core
         with monkeypatch.context() as slowed:
-            delay(core.in_flight, "synchronize", 0.08, slowed)
+            delay(core.launcher, "synchronize", 0.08, slowed)
             engine.step()
         assert spent_on(last_slow(engine))[0] is SpentOn.DEVICE
         with monkeypatch.context() as slowed:
@@ -213,7 +213,7 @@ def test_parts_that_hardly_count_are_left_out(patch: Patch, monkeypatch: pytest.
         engine.step()
         engine.post(SetFrameBudget(0))
         delay(engine.core, "read_inbox", 0.01, monkeypatch)
-        delay(engine.core.in_flight, "synchronize", 0.05, monkeypatch)
+        delay(engine.core.launcher, "synchronize", 0.05, monkeypatch)
         engine.step()
         slow = last_slow(engine)
     assert spent_on(slow)[0] is SpentOn.DEVICE
@@ -242,7 +242,7 @@ def test_what_measuring_cost_is_no_time_of_the_device(patch: Patch, monkeypatch:
     with Engine(patch, device, profiling=ProfilingLevel.NONE) as engine:
         engine.step()
         engine.post(SetFrameBudget(0))
-        delay(engine.core.in_flight, "synchronize", 0.05, monkeypatch)
+        delay(engine.core.launcher, "synchronize", 0.05, monkeypatch)
         monkeypatch.setattr(engine.core.profiler, "cost_since", lambda time_ns: 30_000_000)
         engine.step()
         slow = last_slow(engine)
@@ -260,8 +260,8 @@ def test_waiting_for_room_is_waiting_for_the_device(patch: Patch, monkeypatch: p
         engine.core.pacing = Pacing.free(overlap=True)
         engine.step()
         engine.core.frame(free_running=True)
-        assert len(engine.core.in_flight.flying) == 1
-        delay(engine.core.in_flight, "make_room", 0.03, monkeypatch)
+        assert len(engine.core.launcher.flying) == 1
+        delay(engine.core.launcher, "make_room", 0.03, monkeypatch)
         engine.core.frame(free_running=True)
         record = engine.flight_record()
     device.close()

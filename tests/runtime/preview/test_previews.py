@@ -204,7 +204,7 @@ def test_a_paused_engine_serves_a_viewer_that_is_opened_or_resized(patch: Patch,
         while engine.core.running or engine.core.previews.has_work:
             time.sleep(0.002)
             engine.take_preview("show")
-        launches = engine.core.launches
+        launches = engine.core.launcher.launches
         for place in ((16, 16), (12, 12)):
             device.is_late = True
             engine.post(Observe({"show": Viewing(place, rate=30)}))
@@ -212,7 +212,7 @@ def test_a_paused_engine_serves_a_viewer_that_is_opened_or_resized(patch: Patch,
             assert engine.take_preview("show") is None
             device.is_late = False
             assert next_preview(engine).pixels.shape[1] == place[0]
-        assert engine.core.launches == launches
+        assert engine.core.launcher.launches == launches
 
 
 def test_pictures_come_at_the_rate_that_is_asked_for(patch: Patch, device: LateDevice) -> None:

@@ -1,0 +1,109 @@
+"""The launcher: launches the running graph once a frame, and knows which launches are still under way."""
+
+import time
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from engine.compiler.executable.compiled_graph import CompiledGraph
+from engine.compiler.frame import MOST_IN_FLIGHT, FrameUniforms
+from engine.device.device import Device
+from engine.device.protocol import Event, Memory
+from engine.runtime.frame.clock import Clock
+from engine.runtime.frame.profiler import Profiler
+from engine.runtime.preview.previews import Previews
+
+#: Memory on the device, and what it held.
+Kept = Sequence[tuple[Memory, np.ndarray[Any, Any]]]
+_NOTHING: Kept = ()
+_now_ns = time.perf_counter_ns
+
+
+class Launcher:
+    """Launches on a stream of its own. At most `MOST_IN_FLIGHT` launches are `flying`, the oldest first.
+
+    An event follows each launch that was not waited for. Whoever changes what launches use calls `finish` before.
+    """
+
+    def __init__(
+        self, device: Device, uniforms: FrameUniforms, clock: Clock, profiler: Profiler, previews: Previews
+    ) -> None:
+        self._device, self._uniforms, self._clock = device, uniforms, clock
+        self._profiler, self._previews = profiler, previews
+        self.stream = device.create_stream()
+        self._free: list[Event] = [device.create_event(timed=False) for _ in range(MOST_IN_FLIGHT)]
+        #: The events of the launches that were not seen to end.
+        self.flying: deque[Event] = deque()
+        #: How often the graph was launched.
+        self.launches = 0
+        #: The last launch was of the graph and state as they are now.
+        self.is_current = False
+        #: When the last launch waited for room on the device, and when it began and ended on the host.
+        self.room_ns = self.launching_ns = self.launched_ns = 0
+
+    def launch(self, compiled: CompiledGraph, advance: bool, by_hand: bool) -> Kept:
+        """Launch the graph; return what a frame that is shown again must leave as it was, for `restore`."""
+        kept, read, stream = _NOTHING, None, self.stream
+        if self.flying:
+            self.room_ns = _now_ns()
+            self.make_room()
+            self._uniforms.turn()
+        if compiled.uses_frame:
+            now, uniforms = self._clock.moment, self._uniforms
+            uniforms.pack(now.frame, now.time_s, now.time_step_s)
+            read = uniforms.current
+        if not advance:
+            self.finish()
+            kept = [(memory, np.empty(size, np.uint8)) for memory, size in compiled.kept_turns]
+            for memory, contents in kept:
+                self._device.read(memory, contents)
+        if self._previews.reads_graph:
+            self._previews.before_launch(stream)
+        self.launching_ns = begun_ns = _now_ns()
+        if self._profiler.level:
+            frame = self._clock.moment.frame
+            self._profiler.launch(compiled, stream, frame, begun_ns, advance=advance, wait=by_hand)
+        else:
+            compiled.launch(stream, advance=advance, uniforms=read)
+        self.launched_ns = _now_ns()
+        self.launches += 1
+        self.is_current = True
+        return kept
+
+    def restore(self, kept: Kept) -> None:
+        """Bring memory back to what it held before a launch that has ended."""
+        for memory, contents in kept:
+            self._device.write(memory, contents)
+
+    def make_room(self) -> None:
+        """Wait for the oldest launch if there may be no more."""
+        if not self._free:
+            oldest = self.flying.popleft()
+            self._free.append(oldest)
+            oldest.synchronize()
+
+    def fly(self) -> None:
+        """Count the last launch as under way; there must be room."""
+        event = self._free.pop()
+        self.flying.append(event)
+        self.stream.record(event)
+
+    def synchronize(self) -> None:
+        """Wait until everything on the stream has ended, also a launch that is not counted."""
+        if self.flying:
+            self._free += self.flying
+            self.flying.clear()
+        self.stream.synchronize()
+
+    def finish(self) -> None:
+        """Wait until all launches have ended."""
+        if self.flying:
+            self.synchronize()
+
+    def destroy(self) -> None:
+        """Give everything back."""
+        for event in (*self._free, *self.flying):
+            event.destroy()
+        self.stream.destroy()
