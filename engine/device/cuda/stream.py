@@ -8,7 +8,8 @@ from engine.device.cuda.ownership import DriverObjects
 from engine.device.protocol import Event, Memory, PinnedArray, Stream
 from engine.diagnostics import DeviceError
 
-_synchronize = driver.cuStreamSynchronize
+# Each frame calls these, so they are looked up once, and `check` is called for errors only.
+_synchronize, _record, _synchronize_event = driver.cuStreamSynchronize, driver.cuEventRecord, driver.cuEventSynchronize
 
 
 class CudaEvent:
@@ -44,7 +45,9 @@ class CudaEvent:
 
     def synchronize(self) -> None:
         """Wait until it is reached."""
-        check(driver.cuEventSynchronize(self.handle), "waiting for an event")
+        result = _synchronize_event(self.handle)
+        if result[0]:
+            check(result, "waiting for an event")
 
     def destroy(self) -> None:
         """Release it; no graph that records it may be launched afterwards."""
@@ -64,7 +67,10 @@ class CudaStream:
 
     def record(self, event: Event) -> None:
         """Record `event` after the work so far."""
-        check(driver.cuEventRecord(own_event(event).handle, self.handle), "cuEventRecord")
+        recorded = event if type(event) is CudaEvent else own_event(event)
+        result = _record(recorded.handle, self.handle)
+        if result[0]:
+            check(result, "recording an event")
 
     def wait(self, event: Event) -> None:
         """Let later work of this stream wait on the GPU for the last record of `event`; the caller doesn't wait."""

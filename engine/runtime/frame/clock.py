@@ -47,8 +47,9 @@ class Clock:
             began_ns, self._began_ns = self._began_ns, now_ns if advance and real else None
             if self._began_ns is not None and began_ns is not None:
                 step_ns = min(now_ns - began_ns, _LONGEST_STEP_NS)
-                steps_done = moment.frame - 1 - self._origin_frame
-                self._origin_ns += round(steps_done * time_step_s * 1e9) + step_ns
+                if fixed_steps := moment.frame - 1 - self._origin_frame:
+                    self._origin_ns += round(fixed_steps * time_step_s * 1e9)
+                self._origin_ns += step_ns
                 self._origin_frame = moment.frame
                 moment.time_s, moment.time_step_s = self._origin_ns / 1e9, step_ns / 1e9
                 return

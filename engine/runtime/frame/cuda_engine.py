@@ -322,7 +322,7 @@ class CudaEngine:
         """True when the next frame may be launched while this one runs."""
         if not (self.running and self.device.info.is_asynchronous):
             return False
-        compiled, asked = self.updates.compiled, self.pacing.overlap
+        compiled, asked = self.updates.running.compiled, self.pacing.overlap
         if compiled is not None and compiled.plan.freezes:
             return False  # the next frame is launched only if this one holds what it should
         if asked is not None:

@@ -82,6 +82,8 @@ class Collector:
         self._recent = 0
         #: How often everything had been collected at the last deferral, and how many objects were aged since.
         self._collected = self._aged = 0
+        #: Whether somebody else had frozen objects at that time. To ask takes longer the more they are.
+        self._is_frozen: bool | None = None
         self._object_ns = _OBJECT_NS
         self._blocks_before = 0
 
@@ -184,8 +186,12 @@ class Collector:
         """
         collected = self._heap.get_stats()[2]["collections"]
         if collected != self._collected:
-            self._collected, self._aged = collected, 0
-        if made < _LEAST_AGED or self._aged + made > _MOST_AGED or self._heap.get_freeze_count():
+            self._collected, self._aged, self._is_frozen = collected, 0, None
+        if made < _LEAST_AGED or self._aged + made > _MOST_AGED:
+            return
+        if self._is_frozen is None:
+            self._is_frozen = self._heap.get_freeze_count() > 0
+        if self._is_frozen:
             return
         self._aged += made
         self._heap.freeze()

@@ -66,12 +66,8 @@ class FrameLock(RLock):  # type: ignore[misc]  # not final at run time; as a bas
     """Held during each frame, and by other threads between two frames, which then don't wait for long."""
 
     def __init__(self) -> None:
-        self._waiting: list[None] = []  # an entry for each thread; appending and popping are atomic
-
-    @property
-    def is_wanted(self) -> bool:
-        """True while a thread waits for it."""
-        return bool(self._waiting)
+        #: An entry for each thread that waits for it; appending and popping are atomic.
+        self.waiting: list[None] = []
 
     def __enter__(self) -> bool:  # type: ignore[override]  # the base has `acquire` for this
         if not self.acquire(False):
@@ -80,9 +76,9 @@ class FrameLock(RLock):  # type: ignore[misc]  # not final at run time; as a bas
 
     def wait(self) -> None:
         """Acquire it after another thread."""
-        self._waiting.append(None)
+        self.waiting.append(None)
         self.acquire()
-        self._waiting.pop()
+        self.waiting.pop()
 
 
 class EngineLoop:
@@ -142,8 +138,11 @@ class EngineLoop:
             if engine.has_work:
                 gap.free_until_ns = 0
                 launches = engine.launcher.launches
-                with lock:
+                lock.acquire()  # nobody has to let this thread in, so `with` would note that it waits for nothing
+                try:
                     engine.frame(free_running=True, real_time=self._real_time, due_ns=pacer.due_ns)
+                finally:
+                    lock.release()
                 if engine.pacing is not pacer.pacing:
                     pacer.follow(engine.pacing)
                 pacer.advance()
@@ -153,7 +152,7 @@ class EngineLoop:
                 self._collect()
                 # A free frame follows at once. A sleep takes 60 us even when it is for no time at all, and threads that
                 # want the interpreter get it while the driver works.
-                if engine.pacing.rate is not None or engine.launcher.launches == launches or lock.is_wanted:
+                if engine.pacing.rate is not None or engine.launcher.launches == launches or lock.waiting:
                     pacer.wait(wake)
             else:
                 gap.free_until_ns = _FOREVER_NS

@@ -418,10 +418,10 @@ def test_a_thread_that_waits_for_the_engine_is_seen() -> None:
             entered.set()
 
     with lock, lock:
-        assert not lock.is_wanted
+        assert not lock.waiting
         other = threading.Thread(target=enter)
         other.start()
-        until(lambda: lock.is_wanted)
+        until(lambda: lock.waiting)
         assert not entered.is_set()
     other.join()
-    assert entered.is_set() and not lock.is_wanted
+    assert entered.is_set() and not lock.waiting
