@@ -54,6 +54,7 @@ class CudaLibraries:
     def _plan(self, call: LibraryCall, layouts: Mapping[str, Layout]) -> Plan:
         key = call, tuple(sorted(layouts.items()))
         with self._lock:
+            self._handles.sweep()
             plan = self._plans.get(key)
             if plan is None:
                 plan = self._plans[key] = self._make(call, layouts)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Mapping
 from ctypes import byref, c_double, c_float, c_size_t, c_void_p
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from engine.libraries.call import LibraryCall
@@ -70,7 +69,7 @@ class _Layer:
         """Make a descriptor and set it."""
         made = c_void_p()
         _library().call(f"cudnnCreate{kind}Descriptor", byref(made))
-        weakref.finalize(self, _library().call, f"cudnnDestroy{kind}Descriptor", made).atexit = False
+        self._handles.own(self, made, partial(_library().call, f"cudnnDestroy{kind}Descriptor"))
         _library().call(setter, made, *values)
         return made
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Mapping
 
 import numpy as np
@@ -30,8 +29,7 @@ class FftPlan:
         self._direction = _INVERSE if call.is_inverse else _FORWARD
         is_complex_to_real = isinstance(call, InverseRealFft)
         sizes = target.sizes if is_complex_to_real else source.sizes
-        self._plan = cufft.create()
-        weakref.finalize(self, cufft.destroy, self._plan).atexit = False
+        self._plan = handles.own(self, cufft.create(), cufft.destroy)
         cufft.set_auto_allocation(self._plan, 0)
         work_bytes = cufft.xt_make_plan_many(
             self._plan,

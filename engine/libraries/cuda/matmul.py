@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
-from weakref import finalize
 
 import numpy as np
 from nvmath.bindings import cublas, cublasLt
@@ -31,9 +30,8 @@ class GemmPlan:
         self._dtype = dtype = layouts["out"].dtype
         a, b, out = (matrix_of(layouts[slot]) for slot in ("a", "b", "out"))
         number = DATA_TYPES[dtype if dtype in FULL else f32]
-        self._product = self._owned(
-            cublasLt.matmul_desc_create(_compute_type(dtype, call.allow_tf32), number), cublasLt.matmul_desc_destroy
-        )
+        made = cublasLt.matmul_desc_create(_compute_type(dtype, call.allow_tf32), number)
+        self._product = handles.own(self, made, cublasLt.matmul_desc_destroy)
         self._set(_Attribute.TRANSA, _operation(b, is_transposed=call.transpose_b))
         self._set(_Attribute.TRANSB, _operation(a, is_transposed=call.transpose_a))
         self._set(_Attribute.EPILOGUE, cublasLt.Epilogue[_EPILOGUES[call.activation]["bias" in layouts]])
@@ -65,10 +63,8 @@ class GemmPlan:
     def _matrix(self, matrix: Matrix, dtype: DType, count: int) -> int:
         """Return the descriptor of `count` matrices, which are all the same one when it is repeated."""
         rows, columns = (matrix.rows, matrix.columns) if matrix.is_transposed else (matrix.columns, matrix.rows)
-        made = self._owned(
-            cublasLt.matrix_layout_create(DATA_TYPES[dtype], rows, columns, matrix.leading),
-            cublasLt.matrix_layout_destroy,
-        )
+        made: int = cublasLt.matrix_layout_create(DATA_TYPES[dtype], rows, columns, matrix.leading)
+        self._handles.own(self, made, cublasLt.matrix_layout_destroy)
         kinds, setter = cublasLt.get_matrix_layout_attribute_dtype, cublasLt.matrix_layout_set_attribute
         _set(setter, kinds, made, _LayoutAttribute.BATCH_COUNT, count)
         _set(setter, kinds, made, _LayoutAttribute.STRIDED_BATCH_OFFSET, matrix.distance)
@@ -96,11 +92,6 @@ class GemmPlan:
     def _set(self, attribute: int, value: int) -> None:
         kinds = cublasLt.get_matmul_desc_attribute_dtype
         _set(cublasLt.matmul_desc_set_attribute, kinds, self._product, attribute, value)
-
-    def _owned(self, descriptor: int, destroy: Callable[[int], None]) -> int:
-        """Return a descriptor that is destroyed with this plan."""
-        finalize(self, destroy, descriptor).atexit = False
-        return descriptor
 
 
 def _set(setter: Any, kinds: Any, target: int, attribute: int, value: int) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, Protocol, TypeVar
+from weakref import finalize
 
 import numpy as np
 
@@ -49,7 +52,10 @@ class Plan(Protocol):
 
 
 class Handles:
-    """The libraries' handles of one device, each made when it is first asked for."""
+    """The libraries' handles of one device, each made when it is first asked for, and what belongs to single plans.
+
+    One thread at a time uses them.
+    """
 
     def __init__(self, device: Device) -> None:
         self.info = device.info
@@ -57,6 +63,11 @@ class Handles:
         self._zero: Memory | None = None
         self._module: Module | None = None
         self._made: dict[object, tuple[Any, Callable[[Any], None]]] = {}
+        self._numbers = count()
+        #: What belongs to plans, by number, with what destroys it.
+        self._owned: dict[int, tuple[Any, Callable[[Any], object]]] = {}
+        #: The numbers of what belongs to no plan any more.
+        self._left: deque[int] = deque()
 
     def get(self, create: Callable[[], Handle], destroy: Callable[[Handle], None]) -> Handle:
         """Return the handle that `create` makes."""
@@ -64,6 +75,26 @@ class Handles:
             self._made[create] = create(), destroy
         handle: Handle = self._made[create][0]
         return handle
+
+    def own(self, plan: object, made: Handle, destroy: Callable[[Handle], object]) -> Handle:
+        """Return what was made for a plan, to be destroyed when that is gone: by the next `sweep`, or by `close`.
+
+        Python may find in any thread that a plan is gone, also after the device was closed or while this very thread
+        is inside a library.
+        """
+        number = next(self._numbers)
+        self._owned[number] = made, destroy
+        finalize(plan, self._left.append, number).atexit = False
+        return made
+
+    def sweep(self) -> None:
+        """Destroy what belonged to plans that are gone."""
+        while self._left:
+            self._destroy(self._left.popleft())
+
+    def _destroy(self, number: int) -> None:
+        made, destroy = self._owned.pop(number)
+        destroy(made)
 
     @property
     def zero(self) -> int:
@@ -81,7 +112,10 @@ class Handles:
         return self._module.kernel(entry)
 
     def close(self) -> None:
-        """Give all of them back."""
+        """Give everything back; no plan may be used any more."""
+        self._left.clear()
+        while self._owned:
+            self._destroy(next(iter(self._owned)))
         if self._module is not None:
             self._module.unload()
             self._module = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from weakref import finalize
 
 import numpy as np
 from cuda.bindings import driver
@@ -36,8 +35,8 @@ class SparsePlan:
         width = call.width if call.transpose else x.shape[0]
         at = _SOMEWHERE
         types = _INDEX_32, _INDEX_32, 0, kind
-        self._matrix = cusparse.create_csr(rows, width, entries, at, at, at, *types)
-        finalize(self, cusparse.destroy_sp_mat, self._matrix).atexit = False
+        made = cusparse.create_csr(rows, width, entries, at, at, at, *types)
+        self._matrix = handles.own(self, made, cusparse.destroy_sp_mat)
         if self._is_vector:
             self._x, self._out = (cusparse.create_dn_vec(layout.shape[0], at, kind) for layout in (x, out))
             destroy = cusparse.destroy_dn_vec
@@ -49,7 +48,7 @@ class SparsePlan:
             destroy = cusparse.destroy_dn_mat
             in_order = _MATRIX_IN_ORDER
         for made in (self._x, self._out):
-            finalize(self, destroy, made).atexit = False
+            handles.own(self, made, destroy)
         self._operation = int(call.transpose)
         self._algorithm = _ANY if call.transpose else in_order
         one = np.ones(1, number_dtype(self._dtype))
