@@ -33,7 +33,7 @@ from engine.runtime.frame.clock import Clock
 from engine.runtime.frame.launcher import Kept, Launcher
 from engine.runtime.frame.profiler import Profiler
 from engine.runtime.frame.recorder import FlightRecorder
-from engine.runtime.frame.reporter import Reporter
+from engine.runtime.frame.reporter import Reporter, Told
 from engine.runtime.model.context import CudaContext
 from engine.runtime.preview.outputs import Saver, read_port
 from engine.runtime.preview.previews import Previews
@@ -46,6 +46,8 @@ _NO_RECORDS: tuple[UpdateRecord, ...] = ()
 # Looked up once: a frame compares with them several times.
 _NONE, _HOT = UpdateLevel.NONE, UpdateLevel.HOT
 _now_ns = time.perf_counter_ns
+#: Frames that overlap leave a report so often: one takes a third of the time that Python has for such a frame.
+TELL_NS = 1_000_000
 #: For how long after a message each frame ends before the next one begins: more edits and input may follow.
 LIVE_NS = 500_000_000
 
@@ -86,8 +88,10 @@ class CudaEngine:
         self.pacing = Pacing()
         #: Launches the graph, and waits for it.
         self.launcher = Launcher(device, services.uniforms, self.clock, self.profiler, self.previews)
-        # When the last message was read, the last frame ended, one was waited for, and pictures and files were begun.
-        self._heard_ns = self._ended_ns = self._waited_ns = self._pictures_ns = 0
+        # When the last message was read, the last frame ended, one was waited for, one told a report, and pictures and
+        # files were begun.
+        self._heard_ns = self._ended_ns = self._waited_ns = self._told_ns = self._pictures_ns = 0
+        self._untold: Told | None = None  # what a report of the last frame would tell
         self._thread = 0  # where the device was activated last
         self._saves: deque[str | None] = deque()
         self._saver = Saver(services, self.outbox)
@@ -112,7 +116,8 @@ class CudaEngine:
         follows the wall clock, see `Clock`. DeviceError when the device fails.
 
         Where frames overlap (`Pacing.overlap`), a free-running frame is launched and not waited for. The time in its
-        report is then that since the last frame, and the rest is told of a frame that ended a moment ago.
+        report is then that since the last frame, and the rest is told of a frame that ended a moment ago. Where nothing
+        was updated, there is a report only every `TELL_NS`, and the last one is returned meanwhile.
 
         `due_ns` is when the frame should have begun, for the flight recorder; 0 means when it did.
         """
@@ -177,7 +182,9 @@ class CudaEngine:
                 is_ended = True
             told = frame, time_s, level, records, self.running, launcher.launches, MOST_IN_FLIGHT if overlaps else 1
             is_late = by_hand and profiler.level  # the report has the times of this very launch
-            if not is_late:
+            tells = self._tells(level, overlaps, start_ns)
+            self._untold = None if tells else told
+            if tells and not is_late:
                 self._reporter.prepare(*told, now=by_hand)
             looks = kept or profiler.level or has_status or self._saves or self.previews.is_watched
             if waits:
@@ -186,13 +193,14 @@ class CudaEngine:
                 self._look(compiled, kept, frame, has_status and waits, advance, by_hand)
                 if is_late:
                     self._reporter.prepare(*told, now=by_hand)
-                self._reporter.renew(self.running)
+                if tells:
+                    self._reporter.renew(self.running)
         except DeviceError as problem:
             if is_ended and not self._is_frozen:
                 clock.back()
             self._break(problem, due_ns or began_ns, began_ns)
             raise
-        return self._end(frame, level, records, due_ns or began_ns, began_ns, is_done)
+        return self._end(frame, level, records, due_ns or began_ns, began_ns, is_done, tells)
 
     def settle(self) -> None:
         """Wait until nothing on the device uses the graph and its memory, which may then be read, changed or freed."""
@@ -318,6 +326,21 @@ class CudaEngine:
                 self.profiler.graph_changed()
         return level
 
+    def _tells(self, level: UpdateLevel, overlaps: bool, now_ns: int) -> bool:
+        """True when this frame leaves a report: always where frames don't overlap, or there is something new."""
+        is_told = overlaps and level is _NONE and self.running and self._reporter.report.in_flight > 1
+        if is_told and now_ns - self._told_ns < TELL_NS:
+            return False
+        self._told_ns = now_ns
+        return True
+
+    def tell(self) -> None:
+        """Leave a report of the last frame, if it has none."""
+        if self._untold is not None:
+            told, self._untold = self._untold, None
+            self._reporter.prepare(*told, now=True)
+            self.outbox.put_report(self._reporter.report)
+
     def _may_overlap(self, now_ns: int) -> bool:
         """True when the next frame may be launched while this one runs."""
         if not (self.running and self.device.info.is_asynchronous):
@@ -392,11 +415,11 @@ class CudaEngine:
         due_ns: int,
         began_ns: int,
         is_done: bool,
+        tells: bool,
     ) -> FrameReport:
-        """Leave the frame's report, and record it if it `is_done`."""
+        """Record the frame if it `is_done`, and leave its report if it `tells` one."""
         self._ended_ns = ended_ns = _now_ns()
         report, outbox, recorder, launcher = self._reporter.report, self.outbox, self.recorder, self.launcher
-        force_setattr(report, "frame_time_ns", ended_ns - began_ns)  # the one field that isn't known earlier
         for record in records:
             outbox.put_event(record)
             recorder.note_update(record, ended_ns)
@@ -415,9 +438,11 @@ class CudaEngine:
             )
             if ended_ns - due_ns > recorder.budget_ns:
                 recorder.note_slow(records, self._pictures_ns)
-        outbox.put_report(report)
-        if self._reporter.watches_profile and (profile := self._reporter.take_profile()) is not None:
-            outbox.put_profile(profile)
+        if tells:
+            force_setattr(report, "frame_time_ns", ended_ns - began_ns)  # the one field that isn't known earlier
+            outbox.put_report(report)
+            if self._reporter.watches_profile and (profile := self._reporter.take_profile()) is not None:
+                outbox.put_profile(profile)
         if not (is_done and self.running):
             self.clock.hold()
         return report

@@ -23,6 +23,10 @@ _SECOND_NS = 1_000_000_000
 _HOT = UpdateLevel.HOT
 
 
+#: What `Reporter.prepare` is told of a frame.
+Told = tuple[int, float, UpdateLevel, tuple[UpdateRecord, ...], bool, int, int]
+
+
 class Reporter:
     """Makes reports: `prepare` may be called while the device works, and then `renew` when it is done."""
 

@@ -120,6 +120,7 @@ class EngineLoop:
             self._turns()
             with self._lock:
                 self._engine.settle()
+                self._engine.tell()
         except (DeviceError, Cancelled):
             pass  # the engine has reported it, or is being closed
         except Exception as problem:  # noqa: BLE001 - a thread that ended in silence would leave the editor waiting

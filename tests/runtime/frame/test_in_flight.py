@@ -17,7 +17,17 @@ from engine.device.open import open_device
 from engine.diagnostics import KernelFault
 from engine.patch.changes import PortRef
 from engine.patch.files import load_patch
-from engine.protocol.messages import Observe, Reset, Saved, SaveOutputs, SetProfiling, SetRunning, SetTrust, Viewing
+from engine.protocol.messages import (
+    Observe,
+    Reset,
+    Saved,
+    SaveOutputs,
+    SetProfiling,
+    SetRunning,
+    SetTrust,
+    UpdateLevel,
+    Viewing,
+)
 from engine.protocol.pacing import Pacing
 from engine.runtime.frame import cuda_engine
 from engine.runtime.frame.thread import FrameLock
@@ -72,6 +82,7 @@ class Pair:
 
     def __init__(self, devices: tuple[Device, Device], kernels: Kernels, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(cuda_engine, "REPORT_INTERVAL_NS", 1 << 62)  # no frame is waited for just to be told of
+        monkeypatch.setattr(cuda_engine, "TELL_NS", 0)  # each frame leaves a report
         is_done = Worker.is_done
         self.may_swap = True
         monkeypatch.setattr(Worker, "is_done", property(lambda worker: self.may_swap and is_done.fget(worker)))
@@ -407,6 +418,32 @@ def test_a_fault_names_its_node_although_later_frames_were_launched(
         report = engine.take_report()
         assert report is not None and report.failed
         assert [item.node for item in report.diagnostics] == ["scale"]
+
+
+def test_not_each_frame_leaves_a_report(
+    counter: Patch, lagging: LaggingDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is new is told at once, the rest now and then, and the last frame when the engine stops."""
+    monkeypatch.setattr(cuda_engine, "TELL_NS", 1 << 62)
+    with Engine(counter, lagging) as engine:
+        core = engine.core
+        engine.step()
+        core.pacing = Pacing.free(overlap=True)
+        frames = [core.frame(free_running=True).frame for _ in range(5)]
+        assert frames == [1] * 5, "that frames overlap is new"
+        counter.set("scale", factor=3.0)
+        report = core.frame(free_running=True)
+        assert (report.frame, report.update_level) == (6, UpdateLevel.HOT)
+        assert engine.take_report() is report
+        run(engine)
+        assert engine.take_report() is None
+        engine.start(pacing=Pacing.free(overlap=True))
+        launches = core.launcher.launches
+        until(lambda: core.launcher.launches > launches + 5)
+        engine.stop()
+        last = engine.take_report()
+        assert last is not None
+        assert (last.frame, last.launches) == (core.clock.moment.frame - 1, core.launcher.launches)
 
 
 def test_a_thread_that_waits_for_the_engine_is_seen() -> None:
