@@ -78,6 +78,8 @@ class Client:
         The patch's time goes on by one `time_step_s`, so that the same edits give the same frames on every run; with
         `real_time` it goes on by what has passed since the step before.
         """
+        if real_time is not False and real_time is not True:
+            raise _wrong("real_time", "True or False", real_time)
         return self._step(real_time)
 
     def trace(self, frames: int) -> list[TraceSlice]:
@@ -110,6 +112,8 @@ class Client:
             raise _wrong("rate", "a number of frames a second, or None", rate)
         if pacing is not None and not isinstance(pacing, Pacing):
             raise _wrong("pacing", "a Pacing", pacing)
+        if not isinstance(deterministic, bool):
+            raise _wrong("deterministic", "True or False", deterministic)
         if pacing is None:
             pacing = Pacing.free() if rate is None else Pacing.fixed(rate)
         self._ask(questions.Start(pacing, deterministic))

@@ -299,6 +299,10 @@ def test_values_of_wrong_types_are_refused_and_the_engine_goes_on() -> None:
     with in_a_child(saxpy_patch()) as client:
         with pytest.raises(WarploomError, match=r"frames must be a whole number of at least 0, got 1\.5"):
             client.trace(1.5)  # type: ignore[arg-type]
+        with pytest.raises(WarploomError, match="real_time must be True or False, got 'no'"):
+            client.step(real_time="no")  # type: ignore[arg-type]
+        with pytest.raises(WarploomError, match="deterministic must be True or False, got 1"):
+            client.start(deterministic=1)  # type: ignore[arg-type]
         with pytest.raises(WarploomError, match=r"port must be one of a node"):
             client.read("saxpy.out")  # type: ignore[arg-type]
         with pytest.raises(WarploomError, match="running of SetRunning must be of type bool, got 'yes'"):
