@@ -164,7 +164,7 @@ class Client:
         return self._ask(questions.CostOf(edits))
 
     def take_report(self) -> FrameReport | None:
-        """Return the newest report that was not taken yet; frames that overlap leave one at least every millisecond."""
+        """Return the newest report that was not taken yet. Of frames that overlap, not each leaves one."""
         return self._outbox.take_report()
 
     def take_profile(self) -> Profile | None:

@@ -3,9 +3,9 @@
     python -m tests.benchmarks.bench_edges --device cuda:0
 
 A chain is launched and waited for. The bare graph has plain edges and is made by driver calls alone; torch replays its
-own CUDAGraph, where it is installed. All compute the same: out = a * x + y, a thousand times over 1024 elements for the
-longest chain. Times are medians. Each call is made 30 times in a row, as an engine does, and the calls of a row take
-turns, so that ratios hold within one run.
+own CUDAGraph, where it is installed. All compute the same: out = a * x + y of 1024 elements in each kernel. Times are
+medians. Each call is made 30 times in a row, as an engine does, and the calls of a row take turns, so that ratios hold
+within one run.
 """
 
 import argparse

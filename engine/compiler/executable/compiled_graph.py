@@ -132,7 +132,6 @@ class CompiledGraph:
     def __post_init__(self) -> None:
         #: Where the values of live parameters go.
         self.live = LiveParameters(self.variants)
-        self._is_single = len(self.variants) == 1
         self._upload = frame_upload(self.plan)
         #: True when it reads the frame uniforms.
         self.uses_frame = self._upload is not None
@@ -267,7 +266,7 @@ class CompiledGraph:
         The frame uniforms are read from `uniforms`, or where the last launch found them; they must stay there until the
         launch has ended.
         """
-        if advance and not (self._is_single and self._launched):
+        if advance and not (self._launched and len(self.variants) == 1):
             self.advance()
         variant = self.variants[self.phase]
         if uniforms is not None and self._upload is not None:

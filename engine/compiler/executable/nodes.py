@@ -159,8 +159,8 @@ class NodeMaker:
 
     def capture(self, index: int, entry: CaptureEntry) -> Capture:
         """Capture library calls; GraphValidationError, with the node, when a library refuses them."""
-        operation, open_libraries = self._operations[index], self._resources.libraries
-        assert open_libraries is not None
+        operation, libraries = self._operations[index], self._resources.libraries
+        assert libraries is not None
         layouts = self._blocks[operation.node].layouts.layouts
         calls = []
         for made in entry.calls:
@@ -171,7 +171,7 @@ class NodeMaker:
             }
             calls.append(BoundCall(made.call, operands, self._numbers(operation, made)))
         try:
-            issue = open_libraries().bind(calls, self._place(operation, entry.workspace)[0])
+            issue = libraries().bind(calls, self._place(operation, entry.workspace)[0])
             return self._device.capture(entry.label, issue)
         except LibraryError as problem:
             raise _refused(operation, str(problem), problem.remedy) from None

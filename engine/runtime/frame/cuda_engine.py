@@ -33,7 +33,7 @@ from engine.runtime.frame.clock import Clock
 from engine.runtime.frame.launcher import Kept, Launcher
 from engine.runtime.frame.profiler import Profiler
 from engine.runtime.frame.recorder import FlightRecorder
-from engine.runtime.frame.reporter import Reporter, Told
+from engine.runtime.frame.reporter import Reporter
 from engine.runtime.model.context import CudaContext
 from engine.runtime.preview.outputs import Saver, read_port
 from engine.runtime.preview.previews import Previews
@@ -46,8 +46,6 @@ _NO_RECORDS: tuple[UpdateRecord, ...] = ()
 # Looked up once: a frame compares with them several times.
 _NONE, _HOT = UpdateLevel.NONE, UpdateLevel.HOT
 _now_ns = time.perf_counter_ns
-#: Frames that overlap leave a report so often: one takes a third of the time that Python has for such a frame.
-TELL_NS = 1_000_000
 #: For how long after a message each frame ends before the next one begins: more edits and input may follow.
 LIVE_NS = 500_000_000
 
@@ -88,10 +86,8 @@ class CudaEngine:
         self.pacing = Pacing()
         #: Launches the graph, and waits for it.
         self.launcher = Launcher(device, services.uniforms, self.clock, self.profiler, self.previews)
-        # When the last message was read, the last frame ended, one was waited for, one told a report, and pictures and
-        # files were begun.
-        self._heard_ns = self._ended_ns = self._waited_ns = self._told_ns = self._pictures_ns = 0
-        self._untold: Told | None = None  # what a report of the last frame would tell
+        # When the last message was read, the last frame ended, one was waited for, and pictures and files were begun.
+        self._heard_ns = self._ended_ns = self._waited_ns = self._pictures_ns = 0
         self._thread = 0  # where the device was activated last
         self._saves: deque[str | None] = deque()
         self._saver = Saver(services, self.outbox)
@@ -116,8 +112,8 @@ class CudaEngine:
         follows the wall clock, see `Clock`. DeviceError when the device fails.
 
         Where frames overlap (`Pacing.overlap`), a free-running frame is launched and not waited for. The time in its
-        report is then that since the last frame, and the rest is told of a frame that ended a moment ago. Where nothing
-        was updated, there is a report only every `TELL_NS`, and the last one is returned meanwhile.
+        report is then that since the last frame, and the rest is told of a frame that ended a moment ago. Not each of
+        these frames leaves a report (`Reporter.is_due`); one that doesn't returns the last.
 
         `due_ns` is when the frame should have begun, for the flight recorder; 0 means when it did.
         """
@@ -182,9 +178,10 @@ class CudaEngine:
                 is_ended = True
             told = frame, time_s, level, records, self.running, launcher.launches, MOST_IN_FLIGHT if overlaps else 1
             is_late = by_hand and profiler.level  # the report has the times of this very launch
-            tells = self._tells(level, overlaps, start_ns)
-            self._untold = None if tells else told
-            if tells and not is_late:
+            tells = not overlaps or self._reporter.is_due(level, self.running, start_ns)
+            if not tells:
+                self._reporter.put_off(told, began_ns)
+            elif not is_late:
                 self._reporter.prepare(*told, now=by_hand)
             looks = kept or profiler.level or has_status or self._saves or self.previews.is_watched
             if waits:
@@ -326,20 +323,11 @@ class CudaEngine:
                 self.profiler.graph_changed()
         return level
 
-    def _tells(self, level: UpdateLevel, overlaps: bool, now_ns: int) -> bool:
-        """True when this frame leaves a report: always where frames don't overlap, or there is something new."""
-        is_told = overlaps and level is _NONE and self.running and self._reporter.report.in_flight > 1
-        if is_told and now_ns - self._told_ns < TELL_NS:
-            return False
-        self._told_ns = now_ns
-        return True
-
     def tell(self) -> None:
         """Leave a report of the last frame, if it has none."""
-        if self._untold is not None:
-            told, self._untold = self._untold, None
-            self._reporter.prepare(*told, now=True)
-            self.outbox.put_report(self._reporter.report)
+        report = self._reporter.catch_up(self._ended_ns)
+        if report is not None:
+            self.outbox.put_report(report)
 
     def _may_overlap(self, now_ns: int) -> bool:
         """True when the next frame may be launched while this one runs."""

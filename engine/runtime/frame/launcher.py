@@ -3,6 +3,7 @@
 import time
 from collections import deque
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,8 @@ class Launcher:
             self.synchronize()
 
     def destroy(self) -> None:
-        """Give everything back."""
-        for event in (*self._free, *self.flying):
-            event.destroy()
-        self.stream.destroy()
+        """Give everything back, each part whatever the device says of another."""
+        with ExitStack() as closing:  # the last first
+            closing.callback(self.stream.destroy)
+            for event in (*self._free, *self.flying):
+                closing.callback(event.destroy)

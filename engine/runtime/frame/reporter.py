@@ -5,6 +5,7 @@ import time
 from collections.abc import Mapping
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from engine.diagnostics import Diagnostic, Sighting
 from engine.figures import plural
@@ -20,9 +21,9 @@ from engine.runtime.update.updater import Updater
 _log = logging.getLogger(__name__)
 _SECOND_NS = 1_000_000_000
 # Looked up once: a frame compares with it several times.
-_HOT = UpdateLevel.HOT
-
-
+_NONE, _HOT = UpdateLevel.NONE, UpdateLevel.HOT
+#: The longest time between reports of frames that overlap: to make one takes a quarter of Python's time for a frame.
+LONGEST_NS = 1_000_000
 #: What `Reporter.prepare` is told of a frame.
 Told = tuple[int, float, UpdateLevel, tuple[UpdateRecord, ...], bool, int, int]
 
@@ -49,6 +50,26 @@ class Reporter:
         self._counted: Mapping[PortRef, int] | None = None  # the status words in `_counts`
         #: That of the last frame; `frame_time_ns` is 0 at first.
         self.report = FrameReport(0, UpdateLevel.NONE, 0, {}, {}, self.statistics)
+        self._reported_ns = 0
+        self._put_off: tuple[Told, int] | None = None
+
+    def is_due(self, level: UpdateLevel, running: bool, now_ns: int) -> bool:
+        """True when a frame that overlaps others needs a report: it has something new, or the last report is old."""
+        is_same = level is _NONE and running and self.report.in_flight > 1
+        return not is_same or now_ns - self._reported_ns >= LONGEST_NS
+
+    def put_off(self, told: Told, began_ns: int) -> None:
+        """Note a frame that is not reported, unless it turns out to be the last one."""
+        self._put_off = told, began_ns
+
+    def catch_up(self, ended_ns: int) -> FrameReport | None:
+        """Return the report of the last frame, which ended at a time; None if it was reported."""
+        if self._put_off is None:
+            return None
+        told, began_ns = self._put_off
+        self.prepare(*told, now=True)
+        force_setattr(self.report, "frame_time_ns", ended_ns - began_ns)
+        return self.report
 
     def prepare(
         self,
@@ -69,6 +90,7 @@ class Reporter:
         """
         updates, profiler, time_ns = self._updates, self._profiler, time.perf_counter_ns()
         found = updates.found
+        self._reported_ns, self._put_off = time_ns, None
         is_other = profiler.level is not self.statistics.profiling  # which `_follow` renews
         if level > _HOT:
             self._counted = self._told = None

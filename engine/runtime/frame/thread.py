@@ -139,7 +139,7 @@ class EngineLoop:
             if engine.has_work:
                 gap.free_until_ns = 0
                 launches = engine.launcher.launches
-                lock.acquire()  # nobody has to let this thread in, so `with` would note that it waits for nothing
+                lock.acquire()  # unlike `with`, this does not note that a thread waits: only this loop lets others in
                 try:
                     engine.frame(free_running=True, real_time=self._real_time, due_ns=pacer.due_ns)
                 finally:

@@ -36,6 +36,7 @@ def test_fixed_time_is_the_frame_times_the_step_however_long_frames_take() -> No
     clock = Clock(1 / 3)
     assert done(clock, wall) == (0, 0.0, 1 / 3)
     wall.pass_s(5)
+    assert clock.is_set
     assert done(clock, wall) == (1, 1 / 3, 1 / 3)
     clock.moment.frame = 1_000_000
     assert done(clock, wall)[1] == pytest.approx(float(Fraction(1_000_000, 3)), rel=1e-15)

@@ -29,7 +29,7 @@ from engine.protocol.messages import (
     Viewing,
 )
 from engine.protocol.pacing import Pacing
-from engine.runtime.frame import cuda_engine
+from engine.runtime.frame import cuda_engine, reporter
 from engine.runtime.frame.thread import FrameLock
 from engine.runtime.preview.outputs import read_buffer
 from engine.runtime.update.worker import Worker
@@ -82,7 +82,7 @@ class Pair:
 
     def __init__(self, devices: tuple[Device, Device], kernels: Kernels, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(cuda_engine, "REPORT_INTERVAL_NS", 1 << 62)  # no frame is waited for just to be told of
-        monkeypatch.setattr(cuda_engine, "TELL_NS", 0)  # each frame leaves a report
+        monkeypatch.setattr(reporter, "LONGEST_NS", 0)  # each frame leaves a report
         is_done = Worker.is_done
         self.may_swap = True
         monkeypatch.setattr(Worker, "is_done", property(lambda worker: self.may_swap and is_done.fget(worker)))
@@ -424,7 +424,7 @@ def test_not_each_frame_leaves_a_report(
     counter: Patch, lagging: LaggingDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is new is told at once, the rest now and then, and the last frame when the engine stops."""
-    monkeypatch.setattr(cuda_engine, "TELL_NS", 1 << 62)
+    monkeypatch.setattr(reporter, "LONGEST_NS", 1 << 62)
     with Engine(counter, lagging) as engine:
         core = engine.core
         engine.step()
@@ -444,6 +444,7 @@ def test_not_each_frame_leaves_a_report(
         last = engine.take_report()
         assert last is not None
         assert (last.frame, last.launches) == (core.clock.moment.frame - 1, core.launcher.launches)
+        assert last.frame_time_ns > 0
 
 
 def test_a_thread_that_waits_for_the_engine_is_seen() -> None:
