@@ -1,5 +1,6 @@
 """Times that are told, against kernels that run for a known time by the GPU's own clock."""
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +47,7 @@ def test_known_times_are_told_within_5_percent_or_2_us(cuda: Device, spin: str, 
     """In a row, in a loop and in a branch, which tell the sum of their turns.
 
     The least of some frames counts: other processes may take the GPU in the middle of one, and no kernel ends early.
+    Where they take it in each of the first frames, more are asked for; times that are told wrong stay wrong.
     """
     patch = Patch()
     loop = patch.add("control.for", count=TURNS)
@@ -59,16 +61,18 @@ def test_known_times_are_told_within_5_percent_or_2_us(cuda: Device, spin: str, 
             wanted_us[node.id] = turns * time_us, turns
     with Engine(patch, cuda, profiling=level) as engine:
         engine.core.profiler.sampler.share = 1e9  # as if measuring cost nothing
-        told: dict[str, list[int]] = {node: [] for node in wanted_us}
-        for _ in range(41):
+        least_ns = dict.fromkeys(wanted_us, math.inf)
+        wrong: dict[str, tuple[int, float]] = {}
+        for frame in range(1000):
             engine.step()
             # A node in a region has its kernel's span last, behind one of what is done for it before the region.
             busy_ns = {span.node: span.busy_ns for span in engine.core.profiler.profile().spans}
-            for node, times_ns in told.items():
-                times_ns.append(busy_ns[node])
-    wrong = {}
-    for node, (time_us, turns) in wanted_us.items():
-        off_us = min(told[node]) / 1e3 - time_us
-        if abs(off_us) > max(0.05 * time_us, 2.0 * turns):
-            wrong[node] = time_us, round(off_us, 2)
+            wrong.clear()
+            for node, (time_us, turns) in wanted_us.items():
+                least_ns[node] = min(least_ns[node], busy_ns[node])
+                off_us = least_ns[node] / 1e3 - time_us
+                if abs(off_us) > max(0.05 * time_us, 2.0 * turns):
+                    wrong[node] = time_us, round(off_us, 2)
+            if frame > 40 and not wrong:
+                break
     assert not wrong, "microseconds asked for, and how far off"

@@ -77,7 +77,7 @@ class CudaEngine:
         self.profiler = Profiler(
             device, services.uniforms, services.times, profiling, self.updates.found.follow_measuring
         )
-        self.previews = Previews(services, self.outbox)
+        self.previews = Previews(services, self.outbox, self.updates.found.follow_pictures)
         self.running = True
         self.frames_left: int | None = None
         self.fault: DeviceError | None = None
@@ -89,7 +89,6 @@ class CudaEngine:
         # When the last message was read, the last frame ended, one was waited for, and pictures and files were begun.
         self._heard_ns = self._ended_ns = self._waited_ns = self._pictures_ns = 0
         self._thread = 0  # where the device was activated last
-        self._saves: deque[str | None] = deque()
         self._saver = Saver(services, self.outbox)
         self._is_frozen = False  # a sentinel has paused the engine, and the clock still shows that frame
         self._reporter = Reporter(self.context, self.updates, self.profiler)
@@ -113,7 +112,8 @@ class CudaEngine:
 
         Where frames overlap (`Pacing.overlap`), a free-running frame is launched and not waited for. The time in its
         report is then that since the last frame, and the rest is told of a frame that ended a moment ago. Not each of
-        these frames leaves a report (`Reporter.is_due`); one that doesn't returns the last.
+        these frames leaves a report (`Reporter.is_due`); one that doesn't returns the last. Where they are short and
+        nothing is new, one call launches several of them (`Launcher.burst`), and its report is that of the last.
 
         `due_ns` is when the frame should have begun, for the flight recorder; 0 means when it did.
         """
@@ -130,7 +130,9 @@ class CudaEngine:
                 self._thread = get_ident()
         elif launcher.flying:
             began_ns = self._ended_ns
+        due_ns = due_ns or began_ns
         is_ended = False  # the clock shows the next frame
+        burst, last_ns = 1, began_ns  # the frames that this call launches, and when the last of them began
         try:
             if self.inbox:
                 self.read_inbox()
@@ -166,6 +168,9 @@ class CudaEngine:
                 if waits:
                     self._waited_ns = start_ns
                 else:
+                    if compiled and launcher.burst > 1 and level is _NONE and self._may_repeat():
+                        burst = launcher.burst
+                        due_ns = last_ns = self._repeat(compiled, burst - 1, real_time, due_ns, began_ns)
                     launcher.fly()
             frame, time_s = clock.moment.frame, clock.moment.time_s
             # The first frame of an engine that plays waits for the first build.
@@ -176,14 +181,15 @@ class CudaEngine:
                     self.running = self.frames_left > 0
                 clock.end()
                 is_ended = True
-            told = frame, time_s, level, records, self.running, launcher.launches, MOST_IN_FLIGHT if overlaps else 1
+            in_flight = MOST_IN_FLIGHT * burst if overlaps else 1
+            told = frame, time_s, level, records, self.running, launcher.launches, in_flight
             is_late = by_hand and profiler.level  # the report has the times of this very launch
             tells = not overlaps or self._reporter.is_due(level, self.running, start_ns)
             if not tells:
-                self._reporter.put_off(told, began_ns)
+                self._reporter.put_off(told, began_ns, burst)
             elif not is_late:
                 self._reporter.prepare(*told, now=by_hand)
-            looks = kept or profiler.level or has_status or self._saves or self.previews.is_watched
+            looks = kept or profiler.level or has_status or self._saver.asked or self.previews.is_watched
             if waits:
                 launcher.synchronize()
             if looks or updates.found.fading:
@@ -195,9 +201,9 @@ class CudaEngine:
         except DeviceError as problem:
             if is_ended and not self._is_frozen:
                 clock.back()
-            self._break(problem, due_ns or began_ns, began_ns)
+            self._break(problem, due_ns, last_ns)
             raise
-        return self._end(frame, level, records, due_ns or began_ns, began_ns, is_done, tells)
+        return self._end(frame, level, records, due_ns, began_ns, burst, last_ns, is_done, tells)
 
     def settle(self) -> None:
         """Wait until nothing on the device uses the graph and its memory, which may then be read, changed or freed."""
@@ -262,7 +268,6 @@ class CudaEngine:
                     self.context.services.modules.overtake(paths)
                 case messages.Observe(viewers):
                     self.previews.observe(viewers)
-                    self._follow_pictures()
                 case messages.SetRunning(running, frames):
                     self.running, self.frames_left = running and frames != 0, frames
                 case messages.SetPacing(pacing):
@@ -289,7 +294,7 @@ class CudaEngine:
                     self.clock.reset()
                     self.launcher.is_current = self._is_frozen = False
                 case messages.SaveOutputs(node):
-                    self._saves.append(node)
+                    self._saver.asked.append(node)
                 case messages.SetInput(name, value):
                     self.context.value_graph.inputs.post(name, value)
                 case messages.Undone(change):
@@ -341,6 +346,25 @@ class CudaEngine:
         is_live = now_ns - self._heard_ns < LIVE_NS or self.context.value_graph.is_listening
         return self.pacing.rate is None and not is_live
 
+    def _may_repeat(self) -> bool:
+        """True when the frames after this one, in which nothing was updated, have nothing but a launch."""
+        is_noticed = self.profiler.every_frame or self._saver.asked or self.frames_left is not None
+        return self.updates.is_settled and not is_noticed
+
+    def _repeat(self, compiled: CompiledGraph, count: int, real_time: bool, due_ns: int, began_ns: int) -> int:
+        """Launch the next frames as well, after one that was due and began at times; return when the last began."""
+        launcher, clock = self.launcher, self.clock
+        for _ in range(count):
+            launching_ns, launched_ns = launcher.launching_ns, launcher.launched_ns
+            stamps = due_ns, began_ns, launcher.room_ns, launching_ns, launched_ns, launched_ns
+            self.recorder.put((clock.moment.frame, _NONE, *stamps))
+            due_ns = began_ns = launched_ns
+            clock.end()
+            if real_time or not clock.is_set:
+                clock.begin(began_ns, advance=True, real=real_time)
+            launcher.launch(compiled, True, False)
+        return began_ns
+
     def _look(
         self,
         compiled: CompiledGraph | None,
@@ -360,7 +384,7 @@ class CudaEngine:
             found.read_status(compiled, fresh=by_hand)
             if advance and kept is not None and found.freezing:
                 self._freeze(frame, found.freezing)
-        if self._saves or self.previews.is_watched:
+        if self._saver.asked or self.previews.is_watched:
             if by_hand:
                 self.device.activate()
             self._pictures_ns = _now_ns()
@@ -381,19 +405,11 @@ class CudaEngine:
         """Take the pictures that are looked at, and save what was asked for."""
         if self.previews.is_watched:
             self.previews.take(compiled, self.launcher.stream, self.launcher.launches, frame, by_hand=by_hand)
-            self._follow_pictures()
         # Edits made before the request count: a new file name, a new value.
-        while self._saves and not self.updates.pending:
+        while self._saver.asked and not self.updates.pending:
             self.settle()
             place = SavePlace(self.context.folder(), trusted=self.context.trusted)
-            self._saver.save(compiled, self._saves.popleft(), place, wait=by_hand)
-
-    def _follow_pictures(self) -> None:
-        """Tell what is wrong with pictures that somebody looks at."""
-        found = self.updates.found
-        if self.previews.problems is not found.pictures:
-            found.pictures = self.previews.problems
-            found.tell()
+            self._saver.save(compiled, place, wait=by_hand)
 
     def _end(
         self,
@@ -402,32 +418,23 @@ class CudaEngine:
         records: tuple[UpdateRecord, ...],
         due_ns: int,
         began_ns: int,
+        burst: int,
+        last_ns: int,
         is_done: bool,
         tells: bool,
     ) -> FrameReport:
-        """Record the frame if it `is_done`, and leave its report if it `tells` one."""
+        """Record the frame, the last of a burst, if it `is_done`, and leave its report if it `tells` one."""
         self._ended_ns = ended_ns = _now_ns()
         report, outbox, recorder, launcher = self._reporter.report, self.outbox, self.recorder, self.launcher
         for record in records:
             outbox.put_event(record)
             recorder.note_update(record, ended_ns)
         if is_done:
-            recorder.put(
-                (
-                    frame,
-                    level,
-                    due_ns,
-                    began_ns,
-                    launcher.room_ns,
-                    launcher.launching_ns,
-                    launcher.launched_ns,
-                    ended_ns,
-                )
-            )
-            if ended_ns - due_ns > recorder.budget_ns:
-                recorder.note_slow(records, self._pictures_ns)
+            stamps = launcher.room_ns, launcher.launching_ns, launcher.launched_ns, ended_ns
+            recorder.put((frame, level, due_ns, last_ns, *stamps), records, self._pictures_ns)
         if tells:
-            force_setattr(report, "frame_time_ns", ended_ns - began_ns)  # the one field that isn't known earlier
+            # The one field that isn't known earlier.
+            force_setattr(report, "frame_time_ns", (ended_ns - began_ns) // burst)
             outbox.put_report(report)
             if self._reporter.watches_profile and (profile := self._reporter.take_profile()) is not None:
                 outbox.put_profile(profile)

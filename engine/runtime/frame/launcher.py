@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from engine.compiler.executable.compiled_graph import CompiledGraph
-from engine.compiler.frame import MOST_IN_FLIGHT, FrameUniforms
+from engine.compiler.frame import LONGEST_BURST, MOST_IN_FLIGHT, FrameUniforms
 from engine.device.device import Device
 from engine.device.protocol import Event, Memory
 from engine.runtime.frame.clock import Clock
@@ -19,13 +19,18 @@ from engine.runtime.preview.previews import Previews
 #: Memory on the device, and what it held.
 Kept = Sequence[tuple[Memory, np.ndarray[Any, Any]]]
 _NOTHING: Kept = ()
+#: The launches of a burst together take about as long as this at most: nothing that is new is heard before they end.
+BURST_NS = 40_000
+#: After how many launches it is looked anew at how long each takes.
+_SAMPLE = 32
 _now_ns = time.perf_counter_ns
 
 
 class Launcher:
-    """Launches on a stream of its own. At most `MOST_IN_FLIGHT` launches are `flying`, the oldest first.
+    """Launches on a stream of its own. At most `MOST_IN_FLIGHT` bursts of launches are `flying`, the oldest first.
 
-    An event follows each launch that was not waited for. Whoever changes what launches use calls `finish` before.
+    A burst is what one call of the engine's `frame` launches and doesn't wait for; an event follows it. It is one
+    launch, or `burst` of them where frames are short. Whoever changes what launches use calls `finish` before.
     """
 
     def __init__(
@@ -35,8 +40,11 @@ class Launcher:
         self._profiler, self._previews = profiler, previews
         self.stream = device.create_stream()
         self._free: list[Event] = [device.create_event(timed=False) for _ in range(MOST_IN_FLIGHT)]
-        #: The events of the launches that were not seen to end.
+        #: The events of the bursts that were not seen to end.
         self.flying: deque[Event] = deque()
+        #: How many launches the next burst may have.
+        self.burst = 1
+        self._measured = self._measured_ns = 0  # how many launches there were when `burst` was chosen, and when
         #: How often the graph was launched.
         self.launches = 0
         #: The last launch was of the graph and state as they are now.
@@ -79,23 +87,31 @@ class Launcher:
             self._device.write(memory, contents)
 
     def make_room(self) -> None:
-        """Wait for the oldest launch if there may be no more."""
+        """Wait for the oldest burst if there may be no more."""
         if not self._free:
             oldest = self.flying.popleft()
             self._free.append(oldest)
             oldest.synchronize()
 
     def fly(self) -> None:
-        """Count the last launch as under way; there must be room."""
+        """Count the launches since the last burst as one that is under way; there must be room."""
+        if not self.flying:
+            self._measured, self._measured_ns = self.launches, self.launched_ns
         event = self._free.pop()
         self.flying.append(event)
         self.stream.record(event)
+        since = self.launches - self._measured
+        if since >= _SAMPLE:
+            each_ns = (self.launched_ns - self._measured_ns) // since
+            self.burst = min(max(BURST_NS // each_ns, 1), LONGEST_BURST)
+            self._measured, self._measured_ns = self.launches, self.launched_ns
 
     def synchronize(self) -> None:
-        """Wait until everything on the stream has ended, also a launch that is not counted."""
+        """Wait until everything on the stream has ended, also launches that are not counted."""
         if self.flying:
             self._free += self.flying
             self.flying.clear()
+            self.burst = 1
         self.stream.synchronize()
 
     def finish(self) -> None:

@@ -51,24 +51,24 @@ class Reporter:
         #: That of the last frame; `frame_time_ns` is 0 at first.
         self.report = FrameReport(0, UpdateLevel.NONE, 0, {}, {}, self.statistics)
         self._reported_ns = 0
-        self._put_off: tuple[Told, int] | None = None
+        self._put_off: tuple[Told, int, int] | None = None
 
     def is_due(self, level: UpdateLevel, running: bool, now_ns: int) -> bool:
         """True when a frame that overlaps others needs a report: it has something new, or the last report is old."""
         is_same = level is _NONE and running and self.report.in_flight > 1
         return not is_same or now_ns - self._reported_ns >= LONGEST_NS
 
-    def put_off(self, told: Told, began_ns: int) -> None:
-        """Note a frame that is not reported, unless it turns out to be the last one."""
-        self._put_off = told, began_ns
+    def put_off(self, told: Told, began_ns: int, burst: int) -> None:
+        """Note the last frame of a burst, which is not reported unless nothing follows it."""
+        self._put_off = told, began_ns, burst
 
     def catch_up(self, ended_ns: int) -> FrameReport | None:
         """Return the report of the last frame, which ended at a time; None if it was reported."""
         if self._put_off is None:
             return None
-        told, began_ns = self._put_off
+        told, began_ns, burst = self._put_off
         self.prepare(*told, now=True)
-        force_setattr(self.report, "frame_time_ns", ended_ns - began_ns)
+        force_setattr(self.report, "frame_time_ns", (ended_ns - began_ns) // burst)
         return self.report
 
     def prepare(

@@ -2,6 +2,7 @@
 
 import io
 import logging
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -165,9 +166,12 @@ class Saver:
     def __init__(self, services: DeviceServices, outbox: Outbox) -> None:
         self._services, self._outbox = services, outbox
         self._writer = ThreadPoolExecutor(1, "warploom-save")  # starts its thread with the first file
+        #: The nodes whose save blocks are to be saved, None for all nodes.
+        self.asked: deque[str | None] = deque()
 
-    def save(self, compiled: CompiledGraph | None, node: str | None, place: SavePlace, *, wait: bool) -> None:
-        """Save what the save blocks of one node, or all, hold now; with `wait`, return when the files are written."""
+    def save(self, compiled: CompiledGraph | None, place: SavePlace, *, wait: bool) -> None:
+        """Save what was asked for first as it is now; with `wait`, return when the files are written."""
+        node = self.asked.popleft()
         if compiled is None:
             text = "outputs must come from a running patch, got one not built yet"
             self._outbox.put_event(error(text, node=node, source=Source.ENGINE))

@@ -50,7 +50,9 @@ class _Job:
 class Previews:
     """Takes pictures for an engine; all methods belong to the engine's thread."""
 
-    def __init__(self, services: DeviceServices, outbox: Outbox) -> None:
+    def __init__(
+        self, services: DeviceServices, outbox: Outbox, tell: Callable[[tuple[Diagnostic, ...]], None]
+    ) -> None:
         device = services.device
         self._device, self._pool, self._times, self._outbox = device, services.pool, services.times, outbox
         #: The time by which pictures are due.
@@ -69,8 +71,9 @@ class Previews:
         self._sources: dict[str, PictureSource] = {}
         self._unshowable: list[Diagnostic] = []
         self._unloaded: list[Diagnostic] = []
-        #: Why pictures of observed viewers are missing or come slowly; a new object when that changed.
-        self.problems: tuple[Diagnostic, ...] = ()
+        self._tell = tell
+        #: Why pictures of observed viewers are missing or come slowly, as was told last.
+        self._problems: tuple[Diagnostic, ...] = ()
         self._launch = 0
         self._frame = 0  # of the pictures under way
 
@@ -222,7 +225,7 @@ class Previews:
         self._stream.record(self._done)
 
     def _has_room(self, job: _Job, *, by_hand: bool) -> bool:
-        """False while memory is being reserved for a picture, and when there is none, which `problems` tells."""
+        """False while memory is being reserved for a picture, and when there is none, which is told."""
         slot, on_device = job.viewer.slot, self._is_staged(job)
         size_bytes = PIXEL_BYTES * (job.size[0] * job.size[1] + 1)
         if slot.fits(size_bytes, on_device=on_device):
@@ -247,8 +250,9 @@ class Previews:
         unshown = [problem for problem in self._unshowable if problem.node in self._viewers]
         refused = [viewer.refused for viewer in self._viewers.values() if viewer.refused is not None]
         found = (*unshown, *(self._unloaded if self._viewers else ()), *refused)
-        if found != self.problems:
-            self.problems = found
+        if found != self._problems:
+            self._problems = found
+            self._tell(found)
 
     def _reserve(self, slot: PictureSlot, size_bytes: int, on_device: bool) -> None:
         try:

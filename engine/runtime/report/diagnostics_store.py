@@ -96,6 +96,11 @@ class DiagnosticsStore:
             self.measuring = measuring
             self.tell()
 
+    def follow_pictures(self, problems: tuple[Diagnostic, ...]) -> None:
+        """Take why pictures that somebody looks at are missing or come slowly."""
+        self.pictures = problems
+        self.tell()
+
     def follow_frame(self, found_by: str, found: Iterable[Diagnostic], *, fresh: bool) -> None:
         """Take what the last frame has found, such as a full buffer, in place of what the one before had.
 

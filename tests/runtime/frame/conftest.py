@@ -1,0 +1,29 @@
+"""A device that works late, and a patch that counts."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from engine import Patch
+from engine.runtime.frame import launcher
+from tests.device.lagging_device import LaggingDevice
+from tests.runtime.conftest import Kernels
+
+
+@pytest.fixture
+def lagging(monkeypatch: pytest.MonkeyPatch) -> Iterator[LaggingDevice]:
+    """A device that works late; no frame counts as a short one."""
+    monkeypatch.setattr(launcher, "BURST_NS", 0)
+    device = LaggingDevice()
+    yield device
+    device.close()
+
+
+@pytest.fixture
+def counter(kernels: Kernels) -> Patch:
+    """A counter, and what scales its number."""
+    patch = Patch()
+    patch.connect(
+        patch.add("test_run.count", node_id="count")["out"], patch.add("test_run.scale", node_id="scale")["x"]
+    )
+    return patch
