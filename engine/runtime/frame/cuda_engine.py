@@ -130,9 +130,7 @@ class CudaEngine:
                 self._thread = get_ident()
         elif launcher.flying:
             began_ns = self._ended_ns
-        due_ns = due_ns or began_ns
         is_ended = False  # the clock shows the next frame
-        burst, last_ns = 1, began_ns  # the frames that this call launches, and when the last of them began
         try:
             if self.inbox:
                 self.read_inbox()
@@ -158,6 +156,8 @@ class CudaEngine:
             ):
                 kept = launcher.launch(compiled, advance, by_hand)
             # While the device works, everything that doesn't need its results is done.
+            due_ns = due_ns or began_ns
+            burst, last_ns = 1, began_ns  # the frames that this call launches, and when the last of them began
             overlaps = free_running and self._may_overlap(start_ns)
             has_status = updates.found.status_plan is not None or (compiled is not None and compiled.status is not None)
             if kept is None:
@@ -189,10 +189,13 @@ class CudaEngine:
                 self._reporter.put_off(told, began_ns, burst)
             elif not is_late:
                 self._reporter.prepare(*told, now=by_hand)
-            looks = kept or profiler.level or has_status or self._saver.asked or self.previews.is_watched
+            stamps = launcher.room_ns, launcher.launching_ns, launcher.launched_ns
+            done = (frame, level, due_ns, last_ns, *stamps) if is_done else None
+            is_asked = self._saver.asked or self.previews.is_watched
+            looks = kept or profiler.level or has_status or is_asked or updates.found.fading
             if waits:
                 launcher.synchronize()
-            if looks or updates.found.fading:
+            if looks:
                 self._look(compiled, kept, frame, has_status and waits, advance, by_hand)
                 if is_late:
                     self._reporter.prepare(*told, now=by_hand)
@@ -201,9 +204,9 @@ class CudaEngine:
         except DeviceError as problem:
             if is_ended and not self._is_frozen:
                 clock.back()
-            self._break(problem, due_ns, last_ns)
+            self._break(problem, due_ns or began_ns, began_ns)
             raise
-        return self._end(frame, level, records, due_ns, began_ns, burst, last_ns, is_done, tells)
+        return self._end(done, records, began_ns, burst, tells)
 
     def settle(self) -> None:
         """Wait until nothing on the device uses the graph and its memory, which may then be read, changed or freed."""
@@ -413,31 +416,27 @@ class CudaEngine:
 
     def _end(
         self,
-        frame: int,
-        level: UpdateLevel,
+        done: tuple[int, ...] | None,
         records: tuple[UpdateRecord, ...],
-        due_ns: int,
         began_ns: int,
         burst: int,
-        last_ns: int,
-        is_done: bool,
         tells: bool,
     ) -> FrameReport:
-        """Record the frame, the last of a burst, if it `is_done`, and leave its report if it `tells` one."""
+        """Record the frame, the last of a burst, if it is `done`, and leave its report if it `tells` one."""
         self._ended_ns = ended_ns = _now_ns()
-        report, outbox, recorder, launcher = self._reporter.report, self.outbox, self.recorder, self.launcher
+        reporter, outbox, recorder = self._reporter, self.outbox, self.recorder
         for record in records:
             outbox.put_event(record)
             recorder.note_update(record, ended_ns)
-        if is_done:
-            stamps = launcher.room_ns, launcher.launching_ns, launcher.launched_ns, ended_ns
-            recorder.put((frame, level, due_ns, last_ns, *stamps), records, self._pictures_ns)
+        if done is not None:
+            recorder.put((*done, ended_ns), records, self._pictures_ns)
+        report = reporter.report
         if tells:
             # The one field that isn't known earlier.
             force_setattr(report, "frame_time_ns", (ended_ns - began_ns) // burst)
             outbox.put_report(report)
-            if self._reporter.watches_profile and (profile := self._reporter.take_profile()) is not None:
+            if reporter.watches_profile and (profile := reporter.take_profile()) is not None:
                 outbox.put_profile(profile)
-        if not (is_done and self.running):
+        if done is None or not self.running:
             self.clock.hold()
         return report
