@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from app.console import make_console, make_table
 from app.run_result import RunResult
-from app.view_models.profile_texts import side_work_lines
+from app.view_models.profile.texts import side_work_lines
 from engine.figures import budget_text, format_time
 from engine.profiling.critical_path import critical_path
 from engine.profiling.profile import Profile, SpanProfile

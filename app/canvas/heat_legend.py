@@ -9,8 +9,8 @@ from app.canvas.drawing.shapes import paint_text, qcolor
 from app.qt.safe_overrides import safe_overrides
 from app.theme.colours import current, heat_colour
 from app.theme.fonts import SMALL
-from app.view_models.heat import DEGREES, TICKS, heat
-from app.view_models.profile_texts import percent
+from app.view_models.profile.heat import DEGREES, TICKS, heat
+from app.view_models.profile.texts import percent
 
 _BAR, _HEIGHT, _PADDING, _LINE = 200, 8, 10, 16
 #: From the corner of the canvas.

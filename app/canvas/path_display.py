@@ -11,7 +11,7 @@ from app.qt.safe_overrides import safe_overrides
 from app.qt.throttle import Throttle
 from app.theme.colours import current
 from app.theme.fonts import SMALL
-from app.view_models.path_marks import PathMarks, path_marks
+from app.view_models.profile.path_marks import PathMarks, path_marks
 from engine.patch.document import Patch
 from engine.profiling.profile import Profile
 from engine.protocol.flight_record import BUDGET_NS

@@ -8,7 +8,7 @@ from app.canvas.graph_view import GraphView
 from app.canvas.heat_legend import HeatLegend
 from app.canvas.items.scene import GraphScene
 from app.qt.throttle import Throttle
-from app.view_models.heat import degree_of, legend_text
+from app.view_models.profile.heat import degree_of, legend_text
 from app.view_models.tooltips import size_text, time_text
 from engine.diagnostics import Source
 from engine.protocol.messages import FrameReport, NodeState

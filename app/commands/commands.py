@@ -8,7 +8,7 @@ from app.commands.actions import Command, Menu
 from app.documents.editor_state import UserState
 from app.documents.file_commands import FileCommands
 from app.documents.session import Session
-from app.view_models.profile_texts import LEVELS
+from app.view_models.profile.texts import LEVELS
 from engine.protocol.messages import Reset, SaveOutputs
 from engine.protocol.pacing import PacingMode
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.qt.beside import Run, at_once
-from app.view_models.flight import Flight
+from app.view_models.profile.flight import Flight
 from engine.diagnostics import WarploomError
 from engine.protocol.client import Client
 from engine.protocol.flight_record import FlightRecord

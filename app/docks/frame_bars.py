@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.theme.fonts import SMALL, ui_font
-from app.view_models.flight import Flight
+from app.view_models.profile.flight import Flight
 from engine.figures import format_time
 from engine.protocol.messages import UpdateLevel
 

@@ -20,7 +20,7 @@ from app.qt.beside import Run, at_once
 from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.theme.fonts import SMALL, code_font, ui_font
-from app.view_models.kernel_code import Listing, llvm_listing, ptx_listing, sass_listing
+from app.view_models.ops.kernel_code import Listing, llvm_listing, ptx_listing, sass_listing
 from app.widgets.empty_state import EmptyState
 from engine.device.device import HOST_ARCHITECTURE
 from engine.diagnostics import KernelError

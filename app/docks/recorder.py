@@ -9,7 +9,7 @@ from app.docks.frame_bars import FrameBars, phase_colours
 from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.theme.icons import icon
-from app.view_models.flight import PHASES, Flight
+from app.view_models.profile.flight import PHASES, Flight
 from app.widgets.empty_state import EmptyState
 from app.widgets.list_table import make_table
 from engine.figures import format_time

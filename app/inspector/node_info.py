@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLabel, QLineEdit, QSizePolicy, QToolButton, QVBox
 from app.theme import colours
 from app.theme.icons import icon
 from app.view_models.live_values import LiveValue
-from app.view_models.profile_texts import share_text
+from app.view_models.profile.texts import share_text
 from app.view_models.tooltips import message_text, titles_of
 from app.widgets.button_row import ButtonRow
 from app.widgets.marked_text import without_marks

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
-from app.view_models.op_problems import place_title, with_op_problems
+from app.view_models.ops.problems import place_title, with_op_problems
 from engine.diagnostics import Diagnostic, Severity, Sighting, Source
 from engine.figures import plural
 from engine.patch.document import Patch

@@ -8,7 +8,7 @@ from app.edits.drive import source_title
 from app.view_models.live_values import LiveValue
 from app.view_models.parameter_text import parameter_facts, value_text
 from app.view_models.port_flow import TYPED, type_text
-from app.view_models.profile_texts import count_text, held_text, share_text, times_text
+from app.view_models.profile.texts import count_text, held_text, share_text, times_text
 from engine.blocktypes.block import Block
 from engine.blocktypes.declarations import ValueSpec
 from engine.blocktypes.parameters import ParameterSpec

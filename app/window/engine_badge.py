@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
 
 from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
-from app.view_models.profile_texts import engine_text
+from app.view_models.profile.texts import engine_text
 from app.widgets.frame_rate import FrameRate
 from app.widgets.tooltip import LiveTooltip
 from engine.figures import format_rate, format_time

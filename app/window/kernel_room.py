@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject, QPointF, QTimer, Signal
 from app.canvas.canvas import Canvas
 from app.inspector.inspector import Inspector
 from app.qt.beside import Run, at_once
-from app.view_models.op_report import op_report
+from app.view_models.ops.report import op_report
 from app.window.breadcrumb import Breadcrumb
 from engine.diagnostics import PatchError
 from engine.figures import plural

@@ -36,7 +36,7 @@ from app.qt.safe_overrides import safe_overrides
 from app.theme.apply import apply_theme
 from app.theme.colours import current
 from app.view_models.block_help import kernel_files
-from app.view_models.flight import Flight
+from app.view_models.profile.flight import Flight
 from app.viewers.viewer_docks import ViewerDocks
 from app.widgets.banner import NO_NOTICE, Banner, Notice
 from app.window.docks import LISTS, Docks, arrange, remember, restore, size_docks

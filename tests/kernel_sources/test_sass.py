@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.view_models.kernel_code import sass_listing
+from app.view_models.ops.kernel_code import sass_listing
 from engine.diagnostics import KernelError
 from engine.kernel_sources import sass
 from engine.kernel_sources.sass import disassemble, find_tool, graph_sass

@@ -20,8 +20,8 @@ from app.canvas.drawing.shapes import CIRCLE_RADIUS, OUTLINES, on_screen, paint_
 from app.theme.colours import Colours, category_tint, heat_colour, mix
 from app.theme.fonts import BODY, FAR, SMALL, ui_font
 from app.theme.port_style import PORT_STYLES, PortKind, Shape
-from app.view_models.heat import DEGREES
 from app.view_models.node_view_model import NodeViewModel, PortViewModel, SliderViewModel
+from app.view_models.profile.heat import DEGREES
 from engine.protocol.messages import NodeState
 
 _TRACK, _HANDLE = 4.0, 5.0

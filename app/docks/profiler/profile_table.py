@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView
 
 from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
-from app.view_models.profile_table import NOTHING, Column, ProfileTable
+from app.view_models.profile.table import NOTHING, Column, ProfileTable
 from engine.patch.document import Patch
 from engine.profiling.profile import Profile
 from engine.profiling.rows import RowKind

@@ -13,10 +13,10 @@ from app.docks.profiler.profile_table import ProfileView
 from app.docks.profiler.timeline_view import TimelineView
 from app.qt.safe_overrides import safe_overrides
 from app.qt.throttle import Throttle
-from app.view_models.flight import Flight
-from app.view_models.profile_table import cost_text, why_empty
-from app.view_models.profile_texts import LEVELS
-from app.view_models.profile_timeline import lay_out
+from app.view_models.profile.flight import Flight
+from app.view_models.profile.table import cost_text, why_empty
+from app.view_models.profile.texts import LEVELS
+from app.view_models.profile.timeline import lay_out
 from app.widgets.empty_state import EmptyState
 from app.widgets.frame_rate import FrameRate
 from engine.patch.document import Patch

@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QToolTip, QWidget
 from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.theme.fonts import SMALL, ui_font
-from app.view_models.profile_table import ProfileTable
-from app.view_models.profile_timeline import Bar, Timeline, ruler
+from app.view_models.profile.table import ProfileTable
+from app.view_models.profile.timeline import Bar, Timeline, ruler
 from engine.figures import format_time
 from engine.profiling.rows import RowKind
 

@@ -11,7 +11,7 @@ from app.canvas.canvas import Canvas
 from app.canvas.heat_legend import HeatLegend
 from app.theme.apply import apply_theme
 from app.theme.colours import current, heat_colour
-from app.view_models.heat import DEGREES
+from app.view_models.profile.heat import DEGREES
 from engine.patch.changes import Connection, PortRef
 from engine.profiling.levels import ProfilingLevel
 from engine.protocol.messages import BufferReport, EngineStatistics, FrameReport, NodeReport, NodeState

@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 from app.docks.frame_bars import phase_colours
 from app.docks.recorder import Recorder, SlowRows
 from app.theme import colours
-from app.view_models.flight import Flight
+from app.view_models.profile.flight import Flight
 from engine.protocol.client import Client
 from tests.app.docks.recording import Recording
 

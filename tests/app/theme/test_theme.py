@@ -15,8 +15,8 @@ from app.theme.colours import DARK, LIGHT, Colours, category_tint, current, heat
 from app.theme.fonts import BODY, code_font, ui_font
 from app.theme.icons import ACTIONS, CATEGORIES, icon
 from app.theme.port_style import PORT_STYLES, PortKind
-from app.view_models.heat import DEGREES
 from app.view_models.node_view_model import PortViewModel
+from app.view_models.profile.heat import DEGREES
 from engine.catalogue.catalogue import default_catalogue
 from tests.app.app_support import contrast
 

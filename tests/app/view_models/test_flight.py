@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.view_models.flight import PHASES, Flight, spent_text
+from app.view_models.profile.flight import PHASES, Flight, spent_text
 from engine.diagnostics import warning
 from engine.figures import format_time
 from engine.profiling.recorder import FRAME_ROW, LATEST_FRAMES

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.view_models.heat import DEGREES, degree_of, heat, legend_text
+from app.view_models.profile.heat import DEGREES, degree_of, heat, legend_text
 from engine.profiling.levels import ProfilingLevel
 from engine.protocol.messages import EngineStatistics, FrameReport, NodeReport, NodeState
 from tests.app.app_support import make_report

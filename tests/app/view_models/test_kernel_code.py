@@ -1,6 +1,6 @@
 """The code of a kernel as a person reads it, each line with its op."""
 
-from app.view_models.kernel_code import llvm_listing, ptx_listing
+from app.view_models.ops.kernel_code import llvm_listing, ptx_listing
 from engine.ops import GraphBuilder, compile_graph
 
 

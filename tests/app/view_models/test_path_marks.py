@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.view_models.path_marks import PathMarks, path_marks
+from app.view_models.profile.path_marks import PathMarks, path_marks
 from engine.patch.document import Patch
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import Profile, SpanProfile

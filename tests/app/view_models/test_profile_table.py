@@ -4,8 +4,8 @@ from itertools import pairwise
 
 import pytest
 
-from app.view_models.profile_table import Column, ProfileTable, cost_text, why_empty
-from app.view_models.profile_timeline import lay_out, ruler
+from app.view_models.profile.table import Column, ProfileTable, cost_text, why_empty
+from app.view_models.profile.timeline import lay_out, ruler
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import Profile, SpanProfile
 from tests.app.app_support import make_report

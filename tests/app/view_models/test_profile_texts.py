@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from app.view_models.profile_texts import (
+from app.view_models.profile.texts import (
     LEVELS,
     engine_text,
     held_text,

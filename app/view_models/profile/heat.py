@@ -2,7 +2,7 @@
 
 import math
 
-from app.view_models.profile_texts import LEVELS, time_share
+from app.view_models.profile.texts import LEVELS, time_share
 from engine.figures import format_time
 from engine.profiling.levels import ProfilingLevel
 from engine.protocol.messages import EngineStatistics, FrameReport, NodeReport

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.view_models.profile_texts import LEVELS
+from app.view_models.profile.texts import LEVELS
 from engine.figures import budget_text, format_time
 from engine.patch.changes import Connection
 from engine.patch.document import Patch

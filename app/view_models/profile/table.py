@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from enum import Enum
 
-from app.view_models.profile_texts import LEVELS, percent
+from app.view_models.profile.texts import LEVELS, percent
 from engine.figures import format_time
 from engine.patch.document import Patch
 from engine.profiling.levels import ProfilingLevel

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from app.view_models.profile_table import ProfileTable
+from app.view_models.profile.table import ProfileTable
 from engine.profiling.rows import RowKind
 
 #: Steps between the marks of a ruler, as multiples of powers of ten.
