@@ -50,7 +50,7 @@ from engine.kernel_sources.sources import (
 from engine.kernel_sources.specialise import specialised_cuda, specialised_ptx
 from engine.kernel_sources.waiting import WAIT
 from engine.ops import OpError
-from engine.ops.places import without_lines
+from engine.ops.lowering.places import without_lines
 from engine.processes.pool import run
 from engine.ptx import parse, read_signatures
 from engine.ptx.tree import KernelSignature

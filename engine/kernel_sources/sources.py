@@ -30,7 +30,7 @@ from engine.ops import (
 )
 from engine.ops.analysis import Analysis, analyse
 from engine.ops.interface import ToldNumbers, interface_of, without_numbers
-from engine.ops.kernel import lower
+from engine.ops.lowering.kernel import lower
 from engine.types import DType
 
 #: What a macro may stand for: text as it is written in CUDA C++, or a number.

@@ -17,7 +17,7 @@ from engine.ops.expression import ExpressionError, function_names, parse_express
 from engine.ops.graph import GraphBuilder, OpConnection, OpError, OpGraph, OpNode, graph_from_json, graph_to_json
 from engine.ops.graph import Port as OpPort
 from engine.ops.interface import OpInputPort, OpInterface, OpOutputPort, OpParameter
-from engine.ops.kernel import OpKernel, compile_graph
+from engine.ops.lowering.kernel import OpKernel, compile_graph
 from engine.ops.table import CATEGORIES, OPS, OpInput, OpOutput, OpSetting, OpType
 
 _ = library  # its import fills the table

@@ -10,11 +10,12 @@ import msgspec
 from engine.diagnostics import Severity
 from engine.ops.analysis import Analysis
 from engine.ops.graph import OpError, OpGraph, OpNode
-from engine.ops.lanes import SHARE_THREADS
 from engine.ops.types import BufferType, ValueType
 from engine.ops.wiring import PlacedOp
 from engine.types import DType, f64
 
+#: Threads of a thread block in kernels with aggregates.
+SHARE_THREADS = 256
 #: The thread block by the rank of kernels whose threads wait for each other: whole warps.
 _BLOCKS = {1: (256, 1, 1), 2: (32, 8, 1), 3: (32, 4, 2)}
 # fmt: off

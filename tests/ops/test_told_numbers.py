@@ -12,7 +12,7 @@ from engine.kernel_sources.sources import OpGraphSource
 from engine.ops import GraphBuilder, OpGraph, compile_graph, parse_expression
 from engine.ops.analysis import analyse
 from engine.ops.interface import ANY_NUMBER, ToldNumbers, without_numbers
-from engine.ops.kernel import lower
+from engine.ops.lowering.kernel import lower
 from tests.fuzzing import many
 from tests.ops.random_graphs import valid_graph
 from tests.ops.running import run

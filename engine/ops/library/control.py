@@ -5,7 +5,7 @@ from __future__ import annotations
 from llvmlite import ir
 
 from engine.ops.emission import I32, LLVM, Buffer, Emission, Value
-from engine.ops.ptx import LOOP
+from engine.ops.lowering.ptx import LOOP
 from engine.ops.rules import integer, take
 from engine.ops.table import Call, Misuse, OpCode, OpInput, OpOutput, OpType, Signature, register
 from engine.ops.types import BOOLEAN, S32, ValueType, promote

@@ -295,7 +295,7 @@ register(
 )
 
 
-# Aggregates make threads compute many elements, one after the other; see `engine.ops.lanes`.
+# Aggregates make threads compute many elements, one after the other; see `engine.ops.lowering.lanes`.
 
 
 def _extreme(ordered: str) -> Scalar:

@@ -10,7 +10,7 @@ import pytest
 from engine.device.device import Device
 from engine.device.protocol import Module
 from engine.ops.functions import FUNCTIONS
-from engine.ops.ptx import inlined
+from engine.ops.lowering.ptx import inlined
 from tests.ops.functions.oracles import MPMATH, NUMPY, exact, hard_angles
 from tests.ops.functions.running import DTYPES, Array, apply, compiled
 

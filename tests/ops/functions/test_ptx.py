@@ -7,7 +7,7 @@ from llvmlite import ir
 
 from engine.ops.functions import FUNCTIONS
 from engine.ops.functions.table import called, definition
-from engine.ops.ptx import inlined
+from engine.ops.lowering.ptx import inlined
 from tests.ops.functions.running import DTYPES, compiled
 
 #: Operations on floats that round. Without `.rn` the assembler of a GPU may merge two of them into one.

@@ -18,12 +18,13 @@ from llvmlite import ir
 
 from engine.ops import memory
 from engine.ops.emission import I32, I64, Aggregate, Buffer, Emission, Value
+from engine.ops.interface import SHARE_THREADS
 from engine.ops.library.threads import barrier, shared_array
-from engine.ops.places import NOWHERE, Place
+from engine.ops.lowering.places import NOWHERE, Place
 from engine.ops.types import BufferType, read_as
 
-#: Threads of a thread block in kernels with aggregates, and how many elements each computes at once.
-SHARE_THREADS, SHARE_LANES = 256, 4
+#: How many elements each thread of a kernel with aggregates computes at once.
+SHARE_LANES = 4
 
 
 def emit_lanes(

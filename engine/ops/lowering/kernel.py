@@ -27,11 +27,11 @@ from engine.ops.emission import (
 )
 from engine.ops.graph import TOP, OpGraph
 from engine.ops.interface import OpInterface, OpOutputPort, ToldNumbers, interface_of, named
-from engine.ops.lanes import emit_lanes, emit_shares
 from engine.ops.library.interface import input_buffer
 from engine.ops.library.warps import aggregate
-from engine.ops.places import FIRST, NOWHERE, PROGRAM, Place, llvm_lines, places_text, ptx_lines
-from engine.ops.ptx import TRIPLE, check_calls, data_layout, functions_ptx, inlined, to_ptx
+from engine.ops.lowering.lanes import emit_lanes, emit_shares
+from engine.ops.lowering.places import FIRST, NOWHERE, PROGRAM, Place, llvm_lines, places_text, ptx_lines
+from engine.ops.lowering.ptx import TRIPLE, check_calls, data_layout, functions_ptx, inlined, to_ptx
 from engine.ops.table import OpCode, Region
 from engine.ops.types import TOLD, BufferType, ValueType
 from engine.ops.wiring import PlacedOp
