@@ -7,7 +7,7 @@ import struct
 import numpy as np
 import pytest
 
-from engine.device.cuda import many_updates
+from engine.device.cuda.graph import many_updates
 from engine.device.device import Device
 from engine.device.protocol import GraphNode
 from tests.device.graph_support import ONE, Kernels

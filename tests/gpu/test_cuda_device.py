@@ -195,7 +195,7 @@ def test_a_cubin_for_another_gpu_says_so(device: Device) -> None:
 
 def test_long_fills_and_copies_are_split(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last piece is shorter; what follows waits for all of them."""
-    from engine.device.cuda import native_nodes
+    from engine.device.cuda.graph import native_nodes
 
     monkeypatch.setattr(native_nodes, "PIECE_BYTES", 1000)
     source, target = device.allocate(4321), device.pinned(np.zeros(4321, np.uint8))

@@ -9,9 +9,9 @@ import numpy as np
 from cuda.bindings import driver
 
 from engine.device.arguments import pack_arguments
-from engine.device.cuda.capture import CudaCapture, Recorder
 from engine.device.cuda.errors import DeviceFault, check
-from engine.device.cuda.graph import CudaGraphBackend
+from engine.device.cuda.graph.backend import CudaGraphBackend
+from engine.device.cuda.graph.capture import CudaCapture, Recorder
 from engine.device.cuda.launch import argument_pointers, check_launch
 from engine.device.cuda.memory import CudaMemory, CudaPinnedArray, adopt, allocate
 from engine.device.cuda.module import CudaModule, own_kernel

@@ -8,12 +8,12 @@ from typing import Any
 
 from cuda.bindings import driver
 
-from engine.device.cuda import native_nodes
 from engine.device.cuda.errors import check
-from engine.device.cuda.executable import CudaExecutable
+from engine.device.cuda.graph import native_nodes
+from engine.device.cuda.graph.executable import CudaExecutable
+from engine.device.cuda.graph.native_graph import NativeGraph
 from engine.device.cuda.launch import NativeLaunch
 from engine.device.cuda.module import CudaKernel, own_kernel
-from engine.device.cuda.native_graph import NativeGraph
 from engine.device.cuda.ownership import DriverObjects, Holds
 from engine.device.nodes import (
     CapturedWork,

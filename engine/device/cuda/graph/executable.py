@@ -7,14 +7,14 @@ from typing import Any
 from cuda.bindings import driver
 
 from engine.device.arguments import KernelArguments
-from engine.device.cuda.capture import CudaCapture, own_capture
 from engine.device.cuda.errors import check
+from engine.device.cuda.graph.capture import CudaCapture, own_capture
+from engine.device.cuda.graph.many_updates import MANY, row, update_many
+from engine.device.cuda.graph.native_graph import NativeGraph
+from engine.device.cuda.graph.native_nodes import copy_parameters
 from engine.device.cuda.launch import NativeLaunch
-from engine.device.cuda.many_updates import MANY, row, update_many
 from engine.device.cuda.memory import CudaPinnedArray
 from engine.device.cuda.module import CudaKernel, own_kernel
-from engine.device.cuda.native_graph import NativeGraph
-from engine.device.cuda.native_nodes import copy_parameters
 from engine.device.cuda.ownership import DriverObjects, Holds
 from engine.device.cuda.stream import CudaStream, own_stream
 from engine.device.nodes import CapturedWork, CopyWork, KernelWork, NodeRecord, Work

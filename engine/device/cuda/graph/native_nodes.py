@@ -5,8 +5,8 @@ from typing import Any
 
 from cuda.bindings import driver
 
-from engine.device.cuda.capture import own_capture
 from engine.device.cuda.errors import check
+from engine.device.cuda.graph.capture import own_capture
 from engine.device.cuda.memory import CudaPinnedArray, copy_address
 from engine.device.cuda.stream import own_event
 from engine.device.nodes import CapturedWork, ConditionalWork, CopyWork, EventWork, MemsetWork
