@@ -9,9 +9,9 @@ from engine.device.device import Device
 from engine.device.protocol import PinnedArray
 from engine.types import Struct, f32, u32
 
-#: How many bursts of launches may be in flight: launched, and not seen to have ended.
-MOST_IN_FLIGHT = 3
-#: How many launches a burst may have, each of which is a frame.
+#: How many bursts of frames may be in flight: launched, and not seen to have ended.
+MOST_BURSTS = 3
+#: How many frames a burst may have.
 LONGEST_BURST = 4
 
 _pack = struct.Struct("<IffI").pack_into
@@ -35,7 +35,7 @@ class FrameUniforms:
     """The uniforms of the frames in flight, each frame's in a pinned array of its own, which its launch reads."""
 
     def __init__(self, device: Device) -> None:
-        arrays = [device.pinned(np.zeros(1, Frame.numpy)) for _ in range(MOST_IN_FLIGHT * LONGEST_BURST)]
+        arrays = [device.pinned(np.zeros(1, Frame.numpy)) for _ in range(MOST_BURSTS * LONGEST_BURST)]
         self._ring = deque((pinned, pinned.array.view(np.uint8).data) for pinned in arrays)
 
     @property

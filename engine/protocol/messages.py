@@ -257,7 +257,7 @@ class FrameReport(msgspec.Struct, frozen=True, tag=True):
     frame: int
     update_level: UpdateLevel
     #: From the start of the frame to the end of its GPU work, without waiting for the next display frame; where frames
-    #: overlap, the time since the last frame.
+    #: overlap, the time since the last frame, or its mean over frames that were launched together.
     frame_time_ns: int
     nodes: dict[str, NodeReport]
     buffers: dict[str, BufferReport]  # by "node.port"

@@ -41,7 +41,7 @@ _NAMED = 4
 _KERNELS = 6
 _MODES = (
     "Latency: each frame ends before the next one begins",
-    "Throughput: up to {} frames overlap, so input shows later",
+    "Throughput: frames overlap, so input shows later",
 )
 
 
@@ -214,7 +214,7 @@ def engine_text(report: FrameReport | None, profile: Profile | None, update: Upd
         _update_text(update) if update is not None else "",
         *(side_work_lines(profile.side_work) if profile is not None else ()),
         f"Memory: {used} of {allocated}",
-        _MODES[report.in_flight > 1].format(report.in_flight),
+        _MODES[report.in_flight > 1],
         f"Frame {report.frame:,}",
         f"Launches: {report.launches:,}; a frame in which nothing changes needs none",
     ]

@@ -1,4 +1,4 @@
-"""`CudaEngine`: the one place that launches. One call of `frame` is one frame.
+"""`CudaEngine`: the one place that launches. One call of `frame` is one frame, or a burst of short ones.
 
 Its phases: read the inbox, update the graph (structure, code, parameters), launch, collect, report.
 """
@@ -17,7 +17,7 @@ from msgspec.structs import force_setattr
 
 from engine.catalogue.catalogue import Catalogue
 from engine.compiler.executable.compiled_graph import CompiledGraph
-from engine.compiler.frame import MOST_IN_FLIGHT
+from engine.compiler.frame import MOST_BURSTS
 from engine.device.device import Device
 from engine.diagnostics import DeviceError, Diagnostic
 from engine.patch import changes
@@ -113,7 +113,8 @@ class CudaEngine:
         Where frames overlap (`Pacing.overlap`), a free-running frame is launched and not waited for. The time in its
         report is then that since the last frame, and the rest is told of a frame that ended a moment ago. Not each of
         these frames leaves a report (`Reporter.is_due`); one that doesn't returns the last. Where they are short and
-        nothing is new, one call launches several of them (`Launcher.burst`), and its report is that of the last.
+        nothing is new, one call launches a burst of them (`Launcher.burst`), and reports the last one, with the mean of
+        their times.
 
         `due_ns` is when the frame should have begun, for the flight recorder; 0 means when it did.
         """
@@ -156,8 +157,7 @@ class CudaEngine:
             ):
                 kept = launcher.launch(compiled, advance, by_hand)
             # While the device works, everything that doesn't need its results is done.
-            due_ns = due_ns or began_ns
-            burst, last_ns = 1, began_ns  # the frames that this call launches, and when the last of them began
+            burst = 1  # the frames that this call launches
             overlaps = free_running and self._may_overlap(start_ns)
             has_status = updates.found.status_plan is not None or (compiled is not None and compiled.status is not None)
             if kept is None:
@@ -168,9 +168,9 @@ class CudaEngine:
                 if waits:
                     self._waited_ns = start_ns
                 else:
-                    if compiled and launcher.burst > 1 and level is _NONE and self._may_repeat():
+                    if compiled and launcher.burst > 1 and level is _NONE and self._may_burst():
                         burst = launcher.burst
-                        due_ns = last_ns = self._repeat(compiled, burst - 1, real_time, due_ns, began_ns)
+                        self._launch_rest(compiled, burst - 1, real_time, due_ns, began_ns)
                     launcher.fly()
             frame, time_s = clock.moment.frame, clock.moment.time_s
             # The first frame of an engine that plays waits for the first build.
@@ -181,7 +181,7 @@ class CudaEngine:
                     self.running = self.frames_left > 0
                 clock.end()
                 is_ended = True
-            in_flight = MOST_IN_FLIGHT * burst if overlaps else 1
+            in_flight = MOST_BURSTS * burst if overlaps else 1
             told = frame, time_s, level, records, self.running, launcher.launches, in_flight
             is_late = by_hand and profiler.level  # the report has the times of this very launch
             tells = not overlaps or self._reporter.is_due(level, self.running, start_ns)
@@ -189,10 +189,9 @@ class CudaEngine:
                 self._reporter.put_off(told, began_ns, burst)
             elif not is_late:
                 self._reporter.prepare(*told, now=by_hand)
-            stamps = launcher.room_ns, launcher.launching_ns, launcher.launched_ns
-            done = (frame, level, due_ns, last_ns, *stamps) if is_done else None
-            is_asked = self._saver.asked or self.previews.is_watched
-            looks = kept or profiler.level or has_status or is_asked or updates.found.fading
+            stamps = self._stamps(frame, level, due_ns, began_ns) if is_done else None
+            is_seen = self._saver.asked or self.previews.is_watched
+            looks = kept or profiler.level or has_status or is_seen or updates.found.fading
             if waits:
                 launcher.synchronize()
             if looks:
@@ -204,9 +203,9 @@ class CudaEngine:
         except DeviceError as problem:
             if is_ended and not self._is_frozen:
                 clock.back()
-            self._break(problem, due_ns or began_ns, began_ns)
+            self._break(problem, due_ns, began_ns)
             raise
-        return self._end(done, records, began_ns, burst, tells)
+        return self._end(stamps, records, began_ns, burst, tells)
 
     def settle(self) -> None:
         """Wait until nothing on the device uses the graph and its memory, which may then be read, changed or freed."""
@@ -234,8 +233,7 @@ class CudaEngine:
         why = fault_diagnostic(problem, self.updates.compiled, self.profiler.operations)
         why = self.updates.found.inlined.shown(why)
         self.fail(why)
-        stamps = self.launcher.room_ns, self.launcher.launching_ns, self.launcher.launched_ns, _now_ns()
-        self.recorder.put((self.clock.moment.frame, _NONE, due_ns, began_ns, *stamps))
+        self.recorder.put((*self._stamps(self.clock.moment.frame, _NONE, due_ns, began_ns), _now_ns()))
         problem.args = (f"node {why.node}: {why.message}" if why.node else why.message,)
 
     def cancel(self) -> None:
@@ -349,24 +347,30 @@ class CudaEngine:
         is_live = now_ns - self._heard_ns < LIVE_NS or self.context.value_graph.is_listening
         return self.pacing.rate is None and not is_live
 
-    def _may_repeat(self) -> bool:
-        """True when the frames after this one, in which nothing was updated, have nothing but a launch."""
-        is_noticed = self.profiler.every_frame or self._saver.asked or self.frames_left is not None
-        return self.updates.is_settled and not is_noticed
+    def _may_burst(self) -> bool:
+        """True when the next frames would only be launched: nothing is updated, saved, counted or measured in each."""
+        is_each = self.profiler.every_frame or self._saver.asked or self.frames_left is not None
+        return self.updates.is_settled and self.pacing.rate is None and not is_each
 
-    def _repeat(self, compiled: CompiledGraph, count: int, real_time: bool, due_ns: int, began_ns: int) -> int:
-        """Launch the next frames as well, after one that was due and began at times; return when the last began."""
+    def _launch_rest(self, compiled: CompiledGraph, count: int, real_time: bool, due_ns: int, began_ns: int) -> None:
+        """Launch `count` more frames, each of which begins when the one before was launched."""
         launcher, clock = self.launcher, self.clock
         for _ in range(count):
-            launching_ns, launched_ns = launcher.launching_ns, launcher.launched_ns
-            stamps = due_ns, began_ns, launcher.room_ns, launching_ns, launched_ns, launched_ns
-            self.recorder.put((clock.moment.frame, _NONE, *stamps))
-            due_ns = began_ns = launched_ns
+            launched_ns = launcher.launched_ns
+            self.recorder.put((*self._stamps(clock.moment.frame, _NONE, due_ns, began_ns), launched_ns))
+            self._ended_ns = launched_ns
+            launcher.launched_ns = 0  # a launch that fails does not end
             clock.end()
             if real_time or not clock.is_set:
-                clock.begin(began_ns, advance=True, real=real_time)
+                clock.begin(launched_ns, advance=True, real=real_time)
             launcher.launch(compiled, True, False)
-        return began_ns
+
+    def _stamps(self, frame: int, level: UpdateLevel, due_ns: int, began_ns: int) -> tuple[int, ...]:
+        """Return the stamps of a frame of a call that began at a time, but when it ends."""
+        launcher = self.launcher
+        if self._ended_ns > began_ns:  # behind others of its burst
+            due_ns = began_ns = self._ended_ns
+        return frame, level, due_ns or began_ns, began_ns, launcher.room_ns, launcher.launching_ns, launcher.launched_ns
 
     def _look(
         self,
@@ -416,20 +420,20 @@ class CudaEngine:
 
     def _end(
         self,
-        done: tuple[int, ...] | None,
+        stamps: tuple[int, ...] | None,
         records: tuple[UpdateRecord, ...],
         began_ns: int,
         burst: int,
         tells: bool,
     ) -> FrameReport:
-        """Record the frame, the last of a burst, if it is `done`, and leave its report if it `tells` one."""
+        """Record the frame, if it has `stamps`, and leave its report, if it `tells` one."""
         self._ended_ns = ended_ns = _now_ns()
         reporter, outbox, recorder = self._reporter, self.outbox, self.recorder
         for record in records:
             outbox.put_event(record)
             recorder.note_update(record, ended_ns)
-        if done is not None:
-            recorder.put((*done, ended_ns), records, self._pictures_ns)
+        if stamps is not None:
+            recorder.put((*stamps, ended_ns), records, self._pictures_ns)
         report = reporter.report
         if tells:
             # The one field that isn't known earlier.
@@ -437,6 +441,6 @@ class CudaEngine:
             outbox.put_report(report)
             if reporter.watches_profile and (profile := reporter.take_profile()) is not None:
                 outbox.put_profile(profile)
-        if done is None or not self.running:
+        if stamps is None or not self.running:
             self.clock.hold()
         return report

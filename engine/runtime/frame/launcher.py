@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from engine.compiler.executable.compiled_graph import CompiledGraph
-from engine.compiler.frame import LONGEST_BURST, MOST_IN_FLIGHT, FrameUniforms
+from engine.compiler.frame import LONGEST_BURST, MOST_BURSTS, FrameUniforms
 from engine.device.device import Device
 from engine.device.protocol import Event, Memory
 from engine.runtime.frame.clock import Clock
@@ -19,18 +19,18 @@ from engine.runtime.preview.previews import Previews
 #: Memory on the device, and what it held.
 Kept = Sequence[tuple[Memory, np.ndarray[Any, Any]]]
 _NOTHING: Kept = ()
-#: The launches of a burst together take about as long as this at most: nothing that is new is heard before they end.
+#: The frames of a burst take the device about this long at most: so much later a message may be heard.
 BURST_NS = 40_000
-#: After how many launches it is looked anew at how long each takes.
+#: After so many launches, the length of a burst is chosen again.
 _SAMPLE = 32
 _now_ns = time.perf_counter_ns
 
 
 class Launcher:
-    """Launches on a stream of its own. At most `MOST_IN_FLIGHT` bursts of launches are `flying`, the oldest first.
+    """Launches on a stream of its own. At most `MOST_BURSTS` bursts of launches are `flying`, the oldest first.
 
     A burst is what one call of the engine's `frame` launches and doesn't wait for; an event follows it. It is one
-    launch, or `burst` of them where frames are short. Whoever changes what launches use calls `finish` before.
+    launch, or up to `burst` of them where frames are short. Whoever changes what launches use calls `finish` before.
     """
 
     def __init__(
@@ -39,12 +39,13 @@ class Launcher:
         self._device, self._uniforms, self._clock = device, uniforms, clock
         self._profiler, self._previews = profiler, previews
         self.stream = device.create_stream()
-        self._free: list[Event] = [device.create_event(timed=False) for _ in range(MOST_IN_FLIGHT)]
+        self._free: list[Event] = [device.create_event(timed=False) for _ in range(MOST_BURSTS)]
         #: The events of the bursts that were not seen to end.
         self.flying: deque[Event] = deque()
         #: How many launches the next burst may have.
         self.burst = 1
-        self._measured = self._measured_ns = 0  # how many launches there were when `burst` was chosen, and when
+        # The sample by which it is chosen next: launches before it, when it began, how long it waited for the device.
+        self._sampled = self._sampled_ns = self._waited_ns = 0
         #: How often the graph was launched.
         self.launches = 0
         #: The last launch was of the graph and state as they are now.
@@ -77,6 +78,10 @@ class Launcher:
         else:
             compiled.launch(stream, advance=advance, uniforms=read)
         self.launched_ns = _now_ns()
+        if self.flying:
+            self._waited_ns += (waited_ns := begun_ns - self.room_ns)
+            if waited_ns > 2 * BURST_NS:  # frames have become long
+                self.burst = 1
         self.launches += 1
         self.is_current = True
         return kept
@@ -96,15 +101,13 @@ class Launcher:
     def fly(self) -> None:
         """Count the launches since the last burst as one that is under way; there must be room."""
         if not self.flying:
-            self._measured, self._measured_ns = self.launches, self.launched_ns
+            self._begin_sample()
         event = self._free.pop()
         self.flying.append(event)
         self.stream.record(event)
-        since = self.launches - self._measured
-        if since >= _SAMPLE:
-            each_ns = (self.launched_ns - self._measured_ns) // since
-            self.burst = min(max(BURST_NS // each_ns, 1), LONGEST_BURST)
-            self._measured, self._measured_ns = self.launches, self.launched_ns
+        if self.launches - self._sampled >= _SAMPLE:
+            self._choose_burst()
+            self._begin_sample()
 
     def synchronize(self) -> None:
         """Wait until everything on the stream has ended, also launches that are not counted."""
@@ -118,6 +121,15 @@ class Launcher:
         """Wait until all launches have ended."""
         if self.flying:
             self.synchronize()
+
+    def _begin_sample(self) -> None:
+        self._sampled, self._sampled_ns, self._waited_ns = self.launches, self.launched_ns, 0
+
+    def _choose_burst(self) -> None:
+        """Choose how many launches a burst has: more where the device waits for Python, else what `BURST_NS` allows."""
+        launches, time_ns = self.launches - self._sampled, self.launched_ns - self._sampled_ns
+        wanted = 2 * self.burst if 8 * self._waited_ns < time_ns else BURST_NS * launches // time_ns
+        self.burst = min(max(wanted, 1), LONGEST_BURST)
 
     def destroy(self) -> None:
         """Give everything back, each part whatever the device says of another."""

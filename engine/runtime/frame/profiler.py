@@ -16,7 +16,7 @@ from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.executable.instrument import SPAN_TIME, Instrumented, Span, spans
 from engine.compiler.executable.span_order import spans_before
 from engine.compiler.executable.survey import Survey, statistics
-from engine.compiler.frame import MOST_IN_FLIGHT, FrameUniforms
+from engine.compiler.frame import FrameUniforms
 from engine.compiler.inlining import owner
 from engine.compiler.inspection.labels import name
 from engine.compiler.operations import FusedEntry, RegionEntry
@@ -36,6 +36,8 @@ from engine.runtime.frame.kernel_facts import LaunchFacts, moved_bytes
 
 #: What a sample takes besides what its own clock sees. That makes 4,000 samples a second at most.
 _UNSEEN_NS = 10_000
+#: How many samples may be under way on the device.
+_SAMPLES = 3
 
 
 @dataclass
@@ -83,7 +85,7 @@ class Profiler:
         #: When the copy was launched last, on the clock of `time.perf_counter_ns`.
         self.launched_ns = 0
         self._graph = InstrumentedGraph(device, uniforms, tell)
-        self._free = [_Sample(device.create_event(), device.create_event()) for _ in range(MOST_IN_FLIGHT)]
+        self._free = [_Sample(device.create_event(), device.create_event()) for _ in range(_SAMPLES)]
         self._waiting: deque[_Sample] = deque()
         self._plan: Plan | None = None
         self._spans: tuple[Span, ...] = ()

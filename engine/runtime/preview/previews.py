@@ -48,7 +48,10 @@ class _Job:
 
 
 class Previews:
-    """Takes pictures for an engine; all methods belong to the engine's thread."""
+    """Takes pictures for an engine; all methods belong to the engine's thread.
+
+    `tell` is called with why pictures of observed viewers are missing or come slowly, whenever that has changed.
+    """
 
     def __init__(
         self, services: DeviceServices, outbox: Outbox, tell: Callable[[tuple[Diagnostic, ...]], None]
@@ -72,13 +75,18 @@ class Previews:
         self._unshowable: list[Diagnostic] = []
         self._unloaded: list[Diagnostic] = []
         self._tell = tell
-        #: Why pictures of observed viewers are missing or come slowly, as was told last.
-        self._problems: tuple[Diagnostic, ...] = ()
+        self._problems: tuple[Diagnostic, ...] = ()  # as told last
         self._launch = 0
         self._frame = 0  # of the pictures under way
 
     def observe(self, viewers: Mapping[str, Viewing]) -> None:
         """Take pictures of these viewers from now on, by node id."""
+        self._watch(viewers)
+        self._renew_problems()
+        if viewers and self._device.info.has_own_memory:
+            self.downscaler.load(wait=False)
+
+    def _watch(self, viewers: Mapping[str, Viewing]) -> None:
         for node in self._viewers.keys() - viewers.keys():
             gone = self._viewers.pop(node)
             if self._outbox.drop_preview(node):
@@ -92,9 +100,6 @@ class Previews:
                 if viewing.rate != viewer.viewing.rate:
                     viewer.due_ns = 0
                 viewer.viewing = viewing
-        self._renew_problems()
-        if viewers and self._device.info.has_own_memory:
-            self.downscaler.load(wait=False)
 
     @property
     def is_watched(self) -> bool:
@@ -148,7 +153,7 @@ class Previews:
         for job in self._flying:
             job.viewer.slot.is_free = True
         self._flying = []
-        self.observe({})
+        self._watch({})
         with ExitStack() as closing:  # runs in reverse order
             for used in (self._stream, self._done, self._read, self._began, self._ended):
                 closing.callback(used.destroy)

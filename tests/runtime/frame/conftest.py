@@ -12,8 +12,8 @@ from tests.runtime.conftest import Kernels
 
 @pytest.fixture
 def lagging(monkeypatch: pytest.MonkeyPatch) -> Iterator[LaggingDevice]:
-    """A device that works late; no frame counts as a short one."""
-    monkeypatch.setattr(launcher, "BURST_NS", 0)
+    """A device that works late; frames are launched one by one."""
+    monkeypatch.setattr(launcher, "LONGEST_BURST", 1)
     device = LaggingDevice()
     yield device
     device.close()

@@ -1,58 +1,111 @@
 """Bursts: short frames that overlap are launched together, and each is a frame like any other."""
 
+from collections import deque
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
 from engine import Engine, Patch, ProfilingLevel
-from engine.compiler.frame import LONGEST_BURST, MOST_IN_FLIGHT
+from engine.compiler.frame import LONGEST_BURST, MOST_BURSTS
+from engine.diagnostics import DeviceError
 from engine.protocol.flight_record import SpentOn
 from engine.protocol.messages import SaveOutputs, SetProfiling, SetRunning
-from engine.protocol.pacing import Pacing
+from engine.protocol.pacing import Pacing, PacingMode
 from engine.runtime.frame import launcher, reporter
 from tests.device.lagging_device import LaggingDevice
 from tests.waiting import until
 
 
+class Simulated:
+    """An engine whose frames take known times, in microseconds: on the device, and in Python beside the launches."""
+
+    LAUNCH_US = 3
+
+    def __init__(self, engine: Engine, monkeypatch: pytest.MonkeyPatch, *, device_us: int, python_us: int) -> None:
+        self.device_us, self.python_us = device_us, python_us
+        self.core, self.now_us, self._idle_us = engine.core, 0, 0
+        self._ends: deque[int] = deque()
+        launcher_, compiled = self.core.launcher, self.core.updates.compiled
+        make_room, fly, launch = launcher_.make_room, launcher_.fly, compiled.launch
+        free = launcher_._free
+
+        def wait() -> None:
+            if not free:
+                self.now_us = max(self.now_us, self._ends.popleft())
+            make_room()
+
+        def work(*place: object, **how: object) -> None:
+            self.now_us += self.LAUNCH_US
+            self._idle_us = max(self._idle_us, self.now_us) + self.device_us
+            launch(*place, **how)
+
+        monkeypatch.setattr(launcher, "BURST_NS", 40_000)
+        monkeypatch.setattr(launcher, "LONGEST_BURST", LONGEST_BURST)
+        monkeypatch.setattr(launcher, "_now_ns", lambda: self.now_us * 1000)
+        monkeypatch.setattr(launcher_, "make_room", wait)
+        monkeypatch.setattr(launcher_, "fly", lambda: (self._ends.append(self._idle_us), fly()))
+        monkeypatch.setattr(compiled, "launch", work)
+
+    def burst(self) -> int:
+        """Call for a frame as the engine's thread does, and return how many there were."""
+        launches = self.core.launcher.launches
+        self.now_us += self.python_us
+        report = self.core.frame(free_running=True)
+        length = self.core.launcher.launches - launches
+        assert (report.in_flight, report.launches) == (MOST_BURSTS * length, self.core.launcher.launches)
+        return length
+
+
+@pytest.fixture
+def overlapping(counter: Patch, lagging: LaggingDevice, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
+    """An engine whose frames overlap, and each leave a report."""
+    monkeypatch.setattr(reporter, "LONGEST_NS", 0)
+    with Engine(counter, lagging, profiling=ProfilingLevel.NONE) as engine:
+        for _ in range(40):  # frames that do not overlap tell nothing
+            engine.step()
+        engine.core.pacing = Pacing.free(overlap=True)
+        yield engine
+
+
 @pytest.mark.parametrize(
-    ("frame_us", "longest"), [(1, LONGEST_BURST), (10, 4), (11, 3), (20, 2), (21, 1), (100, 1), (20_000, 1)]
+    ("device_us", "python_us", "longest"),
+    [
+        *[(1, 5, 4), (10, 5, 4), (12, 5, 3), (20, 5, 2), (21, 5, 1), (100, 5, 1), (20_000, 5, 1)],
+        *[(5, 18, 4), (5, 40, 4), (11, 18, 3), (1, 1000, 4), (45, 18, 1)],
+    ],
 )
 def test_bursts_are_as_long_as_short_frames_allow(
-    counter: Patch, lagging: LaggingDevice, monkeypatch: pytest.MonkeyPatch, frame_us: int, longest: int
+    overlapping: Engine, monkeypatch: pytest.MonkeyPatch, device_us: int, python_us: int, longest: int
 ) -> None:
-    """At most 40 us of frames are launched at once; the first launches of all are single ones."""
-    time_us = 0
-    monkeypatch.setattr(reporter, "LONGEST_NS", 0)
-    monkeypatch.setattr(launcher, "BURST_NS", 40_000)
-    monkeypatch.setattr(launcher, "_now_ns", lambda: time_us * 1000)
-    with Engine(counter, lagging) as engine:
-        core = engine.core
-        for _ in range(40):  # frames that do not overlap tell nothing
-            time_us += 1
-            engine.step()
-        core.pacing = Pacing.free(overlap=True)
-        lengths = []
-        while core.launcher.launches < 140:
-            launches = core.launcher.launches
-            time_us += frame_us * core.launcher.burst
-            report = core.frame(free_running=True)
-            lengths.append(core.launcher.launches - launches)
-            assert (report.in_flight, report.launches) == (MOST_IN_FLIGHT * lengths[-1], core.launcher.launches)
-        assert lengths[:10] == [1] * 10
-        assert set(lengths[-10:]) == {longest}
-        core.launcher.finish()
-        assert core.launcher.burst == 1
+    """The device works for 40 us on one, however long Python takes; the first launches of all are single ones."""
+    simulated = Simulated(overlapping, monkeypatch, device_us=device_us, python_us=python_us)
+    lengths = [simulated.burst() for _ in range(200)]
+    assert lengths[:10] == [1] * 10
+    assert set(lengths[-20:]) == {longest}
+    simulated.core.launcher.finish()
+    assert simulated.core.launcher.burst == 1
+
+
+def test_frames_that_become_long_are_launched_one_by_one(overlapping: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the first time that somebody waits for one; in flight are then no more than were launched before."""
+    simulated = Simulated(overlapping, monkeypatch, device_us=8, python_us=5)
+    while simulated.burst() < LONGEST_BURST:
+        pass
+    simulated.device_us = 100_000
+    lengths = [simulated.burst() for _ in range(20)]
+    assert lengths == [LONGEST_BURST] * MOST_BURSTS + [1] * (20 - MOST_BURSTS)
 
 
 @pytest.fixture
 def bursting(counter: Patch, lagging: LaggingDevice, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     """An engine whose next frame is launched with three more."""
     monkeypatch.setattr(launcher, "BURST_NS", 1 << 62)
+    monkeypatch.setattr(launcher, "LONGEST_BURST", LONGEST_BURST)
     with Engine(counter, lagging, profiling=ProfilingLevel.NONE) as engine:
         engine.step()
         engine.core.pacing = Pacing.free(overlap=True)
-        until(lambda: engine.core.frame(free_running=True) and engine.core.launcher.burst > 1)
+        until(lambda: engine.core.frame(free_running=True) and engine.core.launcher.burst == LONGEST_BURST)
         yield engine
 
 
@@ -99,8 +152,35 @@ def test_each_slow_frame_of_a_burst_is_noted(bursting: Engine) -> None:
     assert sum(frame.total_ns for frame in slow) <= core._ended_ns - slow[0].began_ns
 
 
+@pytest.mark.parametrize("launch", range(1, LONGEST_BURST + 1))
+def test_a_launch_that_fails_is_the_last_one_recorded(
+    bursting: Engine, monkeypatch: pytest.MonkeyPatch, launch: int
+) -> None:
+    """With no launch of its own, behind those of its burst that did not fail."""
+    core = bursting.core
+    first, compiled = core.clock.moment.frame, core.updates.compiled
+    calls = iter(range(1, LONGEST_BURST + 1))
+
+    def fail(*place: object, **how: object) -> None:
+        if next(calls) == launch:
+            raise DeviceError("the device has gone")
+        type(compiled).launch(compiled, *place, **how)
+
+    monkeypatch.setattr(compiled, "launch", fail)
+    core.recorder.budget_ns = 1
+    with pytest.raises(DeviceError, match="has gone"):
+        core.frame(free_running=True)
+    record = bursting.flight_record()
+    rows = record.frames[-launch:]
+    assert rows["frame"].tolist() == list(range(first, first + launch))
+    assert (rows["launch"] > 0).tolist() == [True] * (launch - 1) + [False]
+    assert (rows["before"] >= 0).all() and (rows["wait"] >= 0).all()
+    assert (rows["began"][:-1] + rows["whole"][:-1] <= rows["began"][1:]).all()
+    assert record.slow[-1].frame == first + launch - 1
+
+
 def test_what_needs_single_frames_gets_them(bursting: Engine, counter: Patch) -> None:
-    """Edits, numbers of frames, files, and a level that measures every frame."""
+    """Edits, numbers of frames, files, a rate, and a level that measures every frame."""
     core = bursting.core
     assert launched(bursting) == LONGEST_BURST
     counter.set("scale", factor=3.0)
@@ -115,6 +195,10 @@ def test_what_needs_single_frames_gets_them(bursting: Engine, counter: Patch) ->
     assert core.clock.moment.frame == before + 6
     bursting.post(SetRunning(True))
     until(lambda: launched(bursting) == LONGEST_BURST)
+    core.pacing = Pacing(PacingMode.FIXED, 60.0, overlap=True)
+    assert [launched(bursting) for _ in range(3)] == [1] * 3
+    core.pacing = Pacing.free(overlap=True)
+    assert launched(bursting) == LONGEST_BURST
     bursting.post(SetProfiling(ProfilingLevel.PER_BLOCK))
     until(lambda: launched(bursting) == LONGEST_BURST)
     bursting.post(SetProfiling(ProfilingLevel.DEEP_SYNC))

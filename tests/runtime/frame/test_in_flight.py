@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from engine import Engine, Patch, ProfilingLevel
-from engine.compiler.frame import LONGEST_BURST, MOST_IN_FLIGHT
+from engine.compiler.frame import LONGEST_BURST, MOST_BURSTS
 from engine.device.device import Device
 from engine.device.open import open_device
 from engine.diagnostics import KernelFault
@@ -86,7 +86,8 @@ class Pair:
     def __init__(
         self, devices: tuple[Device, Device], kernels: Kernels, monkeypatch: pytest.MonkeyPatch, *, bursts: bool
     ) -> None:
-        monkeypatch.setattr(launcher, "BURST_NS", 1 << 62 if bursts else 0)
+        monkeypatch.setattr(launcher, "BURST_NS", 1 << 62)
+        monkeypatch.setattr(launcher, "LONGEST_BURST", LONGEST_BURST if bursts else 1)
         monkeypatch.setattr(launcher, "_SAMPLE", 2)
         monkeypatch.setattr(cuda_engine, "REPORT_INTERVAL_NS", 1 << 62)  # no frame is waited for just to be told of
         monkeypatch.setattr(reporter, "LONGEST_NS", 0)  # each frame leaves a report
@@ -128,7 +129,7 @@ class Pair:
         report = first.frame(free_running=not by_hand)
         self.longest = max(self.longest, first.launcher.launches - launches)
         self.most = max(self.most, len(first.launcher.flying))
-        assert len(first.launcher.flying) <= MOST_IN_FLIGHT
+        assert len(first.launcher.flying) <= MOST_BURSTS
         is_level = False
         while not is_level:
             other = second.frame(free_running=not by_hand)
@@ -302,8 +303,8 @@ def test_free_frames_overlap_when_nobody_is_there(counter: Patch, lagging: Laggi
         assert run(engine) == 1  # at 60 frames a second
         core.pacing = Pacing.free()
         core._heard_ns = 0
-        assert run(engine) == MOST_IN_FLIGHT
-        assert len(core.launcher.flying) == MOST_IN_FLIGHT
+        assert run(engine) == MOST_BURSTS
+        assert len(core.launcher.flying) == MOST_BURSTS
         assert engine.step().in_flight == 1
         assert not core.launcher.flying
         counter.set("count", step=2.0)
@@ -313,7 +314,7 @@ def test_free_frames_overlap_when_nobody_is_there(counter: Patch, lagging: Laggi
         assert run(engine) == 1
         engine.post(SetRunning(True))
         core.pacing = Pacing(overlap=True)
-        assert run(engine) == MOST_IN_FLIGHT
+        assert run(engine) == MOST_BURSTS
         core.pacing = Pacing.free(overlap=False)
         core._heard_ns = 0
         assert run(engine) == 1
@@ -331,7 +332,7 @@ def test_frames_do_not_overlap_while_the_patch_listens(counter: Patch, lagging: 
         counter.remove(osc)
         engine.step()
         engine.core._heard_ns = 0
-        assert run(engine) == MOST_IN_FLIGHT
+        assert run(engine) == MOST_BURSTS
 
 
 def test_the_host_does_not_overlap(counter: Patch) -> None:
@@ -410,7 +411,7 @@ def test_a_fault_names_its_node_although_later_frames_were_launched(
         engine.core.pacing = Pacing.free(overlap=True)
         with pytest.raises(KernelFault, match="scale"):
             run(engine, 20)
-        assert 5 < engine.core.launcher.launches <= 5 + MOST_IN_FLIGHT
+        assert 5 < engine.core.launcher.launches <= 5 + MOST_BURSTS
         report = engine.take_report()
         assert report is not None and report.failed
         assert [item.node for item in report.diagnostics] == ["scale"]
