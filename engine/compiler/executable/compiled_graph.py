@@ -133,6 +133,7 @@ class CompiledGraph:
         #: Where the values of live parameters go.
         self.live = LiveParameters(self.variants)
         self._upload = frame_upload(self.plan)
+        self._alternates = len(self.variants) > 1
         #: True when it reads the frame uniforms.
         self.uses_frame = self._upload is not None
 
@@ -266,7 +267,7 @@ class CompiledGraph:
         The frame uniforms are read from `uniforms`, or where the last launch found them; they must stay there until the
         launch has ended.
         """
-        if advance and not (self._launched and len(self.variants) == 1):
+        if advance and (self._alternates or not self._launched):
             self.advance()
         variant = self.variants[self.phase]
         if uniforms is not None and self._upload is not None:

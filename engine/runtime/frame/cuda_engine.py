@@ -233,7 +233,8 @@ class CudaEngine:
         why = fault_diagnostic(problem, self.updates.compiled, self.profiler.operations)
         why = self.updates.found.inlined.shown(why)
         self.fail(why)
-        self.recorder.put((*self._stamps(self.clock.moment.frame, _NONE, due_ns, began_ns), _now_ns()))
+        stamps = self._stamps(self.clock.moment.frame, _NONE, due_ns, began_ns)
+        self._end(stamps, _NO_RECORDS, began_ns, 1, tells=False)
         problem.args = (f"node {why.node}: {why.message}" if why.node else why.message,)
 
     def cancel(self) -> None:
@@ -353,16 +354,15 @@ class CudaEngine:
         return self.updates.is_settled and self.pacing.rate is None and not is_each
 
     def _launch_rest(self, compiled: CompiledGraph, count: int, real_time: bool, due_ns: int, began_ns: int) -> None:
-        """Launch `count` more frames, each of which begins when the one before was launched."""
+        """Launch `count` more frames, each of which begins when the one before is launched."""
         launcher, clock = self.launcher, self.clock
         for _ in range(count):
-            launched_ns = launcher.launched_ns
-            self.recorder.put((*self._stamps(clock.moment.frame, _NONE, due_ns, began_ns), launched_ns))
-            self._ended_ns = launched_ns
+            stamps = self._stamps(clock.moment.frame, _NONE, due_ns, began_ns)
+            self._end(stamps, _NO_RECORDS, began_ns, 1, tells=False)
             launcher.launched_ns = 0  # a launch that fails does not end
             clock.end()
             if real_time or not clock.is_set:
-                clock.begin(launched_ns, advance=True, real=real_time)
+                clock.begin(self._ended_ns, advance=True, real=real_time)
             launcher.launch(compiled, True, False)
 
     def _stamps(self, frame: int, level: UpdateLevel, due_ns: int, began_ns: int) -> tuple[int, ...]:
@@ -433,7 +433,9 @@ class CudaEngine:
             outbox.put_event(record)
             recorder.note_update(record, ended_ns)
         if stamps is not None:
-            recorder.put((*stamps, ended_ns), records, self._pictures_ns)
+            recorder.put((*stamps, ended_ns))
+            if ended_ns - stamps[2] > recorder.budget_ns:
+                recorder.note_slow(records, self._pictures_ns)
         report = reporter.report
         if tells:
             # The one field that isn't known earlier.

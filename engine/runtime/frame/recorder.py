@@ -6,7 +6,7 @@ It is always on. A frame pays for a tuple of stamps; what a slow frame's time we
 import gc
 import time
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from engine.profiling.recorder import LATEST_FRAMES, Stamps, frame_rows
 from engine.profiling.side_work import SideKind, SideWork
@@ -27,6 +27,8 @@ class FlightRecorder:
         self._updates, self._profiler = updates, profiler
         self._is_asynchronous = is_asynchronous  # else the launch is the device's work
         self._frames: deque[tuple[int, ...]] = deque(maxlen=LATEST_FRAMES)
+        #: Records a frame; it has the fields of `Stamps`.
+        self.put: Callable[[tuple[int, ...]], None] = self._frames.append
         self._noted: deque[RecordedUpdate] = deque(maxlen=_UPDATES)
         self._slow: deque[SlowFrame] = deque(maxlen=_SLOW_FRAMES)
         #: When collections of garbage began and ended, in any thread: all others wait meanwhile.
@@ -40,14 +42,12 @@ class FlightRecorder:
         """Note an update of the frame that ended at a time, also of one that isn't recorded."""
         self._noted.append(RecordedUpdate(ended_ns, update))
 
-    def put(self, stamps: tuple[int, ...], updates: tuple[UpdateRecord, ...] = (), pictures_ns: int = 0) -> None:
-        """Record a frame, which has the fields of `Stamps`, and note what it was spent on if it was slow.
+    def note_slow(self, updates: tuple[UpdateRecord, ...], pictures_ns: int) -> None:
+        """Note what the frame that was put last was spent on.
 
         `updates` are those above HOT in it, `pictures_ns` is when pictures and files were begun with last.
         """
-        self._frames.append(stamps)
-        if stamps[-1] - stamps[2] > self.budget_ns:
-            self._slow.append(self._slow_frame(Stamps(*stamps), pictures_ns, updates))
+        self._slow.append(self._slow_frame(Stamps(*self._frames[-1]), pictures_ns, updates))
 
     def record(self) -> FlightRecord:
         """Return a copy of all that is held."""
