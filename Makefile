@@ -16,8 +16,9 @@ run: setup
 		$(VENV)/warploom run $(EXAMPLE) --frames 240 --out out; \
 	fi
 
+# The tests start many processes, so compiled modules are kept.
 test: lint
-	QT_QPA_PLATFORM=offscreen $(VENV)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --hypothesis-seed=0 -m "not gpu" $(PYTEST)
+	PYTHONDONTWRITEBYTECODE= QT_QPA_PLATFORM=offscreen $(VENV)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --hypothesis-seed=0 -m "not gpu" $(PYTEST)
 
 FUZZ := 10
 fuzz: setup-dev
