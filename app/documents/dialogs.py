@@ -114,11 +114,27 @@ def ask_open(parent: QWidget, folder: Path) -> Path | None:
 
 def ask_save(parent: QWidget, suggestion: Path) -> Path | None:
     """Ask where to save a patch; the suffix is added when it is missing."""
-    name, _ = QFileDialog.getSaveFileName(parent, "Save patch", str(suggestion), _FILTER)
-    if not name:
-        return None
-    path = Path(name)
-    return path if path.suffix else path.with_suffix(SUFFIX)
+    while True:
+        name, _ = QFileDialog.getSaveFileName(parent, "Save patch", str(suggestion), _FILTER)
+        if not name:
+            return None
+        path = Path(name)
+        if path.suffix == SUFFIX:
+            return path  # the dialog has asked whether to replace it
+        path = path.with_name(path.name + SUFFIX)
+        if not path.exists() or _ask_to_replace(parent, path):
+            return path
+        suggestion = path
+
+
+def _ask_to_replace(parent: QWidget, path: Path) -> bool:
+    box = _box(parent, "File exists", in_a_line(f"Replace {path.name}?"), icon("warning", colours.current().warning))
+    box.setInformativeText(in_a_line(f"{path.parent} has a patch of this name."))
+    replace = box.addButton("Replace", QMessageBox.ButtonRole.DestructiveRole)
+    cancel = box.addButton("Cancel", QMessageBox.ButtonRole.RejectRole)
+    box.setDefaultButton(cancel)
+    box.exec()
+    return box.clickedButton() is replace
 
 
 def show_error(parent: QWidget, title: str, text: str) -> None:

@@ -211,6 +211,7 @@ class FileCommands(QObject):
 
     def save(self) -> bool:
         """Save to the patch's file, or ask for one."""
+        self._enter_typed()
         patch = self._session.patch
         if patch is None or patch.path is None or self._is_copy:
             return self.save_as()
@@ -223,11 +224,13 @@ class FileCommands(QObject):
 
     def save_as(self) -> bool:
         """Ask for a file and save to it; False when that was given up or failed."""
+        self._enter_typed()
         path = dialogs.ask_save(self._window, self._folder() / f"{self.name}{SUFFIX}")
         return path is not None and self._save_to(path)
 
     def may_close(self) -> bool:
         """Ask about unsaved changes; False when the person wants to stay."""
+        self._enter_typed()
         if not self._session.is_modified:
             return True
         answer = dialogs.ask_about_changes(self._window, self.name)
@@ -277,7 +280,18 @@ class FileCommands(QObject):
         self._recovery.clear()
         self._is_copy = False
 
+    def _enter_typed(self) -> None:
+        """Have the field in which somebody types enter what it holds, as it does when it loses the focus."""
+        field = self._window.focusWidget()
+        if field is not None:
+            field.clearFocus()
+            field.setFocus()
+
     def _save_to(self, path: Path) -> bool:
+        if path.resolve().parent == EXAMPLES_FOLDER:
+            text = "Examples stay as they came: save it in another folder."
+            dialogs.show_error(self._window, f"{path.name} can't be saved", text)
+            return False
         try:
             if self._recovery.is_used and self._session.patch is not None:
                 # A copy that is older than the file must not be offered, should the editor be killed before it is gone.
@@ -303,8 +317,8 @@ class FileCommands(QObject):
     def _folder(self) -> Path:
         if self._session.path is not None and not self._is_copy:
             return self._session.path.parent
-        recent = self._state.existing_recent()
-        return recent[0].parent if recent else Path.home()
+        folders = (path.parent for path in self._state.existing_recent())
+        return next((folder for folder in folders if folder.resolve() != EXAMPLES_FOLDER), Path.home())
 
 
 def _names(folder: Path) -> list[str]:

@@ -23,6 +23,8 @@ from engine.patch.regions import TOP
 
 #: Positions are multiples of this, so that nodes line up.
 STEP = 8
+#: How far right and down a copy lies of what it would cover.
+_BESIDE = 24.0
 
 
 def snapped(x: float, y: float) -> Position:
@@ -142,8 +144,8 @@ def copied(patch: Patch, node_ids: Collection[str]) -> str:
 def paste(patch: Patch, text: str, at: Position | None = None, name: str = "Paste", scope: str = TOP) -> list[str]:
     """Add the nodes in `text` to a scope of the patch and return their ids, as one undo step.
 
-    Their top left corner goes to `at`, or is moved by 24 right and down. PatchError when `text` is no patch, or
-    holds ops where blocks are wanted.
+    Their top left corner goes to `at`, or is moved by 24 right and down; by as much again while one of them would lie
+    exactly on a node that is there. PatchError when `text` is no patch, or holds ops where blocks are wanted.
     """
     part = parse_patch(text, "clipboard", patch.catalogue)
     if not part.nodes:
@@ -153,7 +155,12 @@ def paste(patch: Patch, text: str, at: Position | None = None, name: str = "Past
         raise PatchError(f"clipboard must hold {wanted}, got {got}")
     left = min(node.position[0] for node in part.nodes.values())
     top = min(node.position[1] for node in part.nodes.values())
-    dx, dy = (at[0] - left, at[1] - top) if at else (24.0, 24.0)
+    dx, dy = (at[0] - left, at[1] - top) if at else (_BESIDE, _BESIDE)
+    taken = {node.position for node in patch.nodes.values()}
+    for _ in taken:
+        if not any((node.position[0] + dx, node.position[1] + dy) in taken for node in part.nodes.values()):
+            break
+        dx, dy = dx + _BESIDE, dy + _BESIDE
     return list(patch.insert(part, offset=(dx, dy), name=name, region=scope).values())
 
 

@@ -31,6 +31,7 @@ class Beside(QObject):
         super().__init__(parent)
         self._thread = ThreadPoolExecutor(1, "warploom-beside")
         self._waiting: list[str] = []
+        self._is_told = False
         self._timer = QTimer(self, singleShot=True, interval=_TOLD_AFTER_MS)
         self._timer.timeout.connect(self._tell)
         self._done.connect(self._follow, Qt.ConnectionType.QueuedConnection)
@@ -57,8 +58,11 @@ class Beside(QObject):
         self._waiting.pop(0)
         if not self._waiting:
             self._timer.stop()
-            self.told.emit("")
+            if self._is_told:  # else others' messages would be wiped out
+                self._is_told = False
+                self.told.emit("")
         then()
 
     def _tell(self) -> None:
+        self._is_told = True
         self.told.emit(self._waiting[0])

@@ -78,3 +78,18 @@ def test_a_refused_value_changes_no_node(patch: Patch) -> None:
     with pytest.raises(PatchError, match="amount"):
         set_parameter(patch, blends, "amount", 7.0)
     assert [patch.value(node, "amount") for node in blends] == [0.25, 0.25]
+
+
+def test_pasting_twice_at_one_place_covers_nothing(patch: Patch) -> None:
+    """The second copy lies right and below of the first, and so does a third."""
+    text = copied(patch, ["source", "scale"])
+    for _ in range(3):
+        paste(patch, text, (100, 50))
+    places = [patch.nodes[f"source_{number}"].position for number in (2, 3, 4)]
+    assert places == [(100, 50), (124, 74), (148, 98)]
+
+
+def test_pasting_far_away_ends(patch: Patch) -> None:
+    """Where a step right and down is nothing."""
+    text = copied(patch, ["source"])
+    assert [paste(patch, text, (1e300, 1e300)) for _ in range(2)] == [["source_2"], ["source_3"]]

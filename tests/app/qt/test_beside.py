@@ -28,6 +28,9 @@ def test_what_follows_is_done_in_the_ui_thread_and_in_order(qtbot: QtBot) -> Non
     qtbot.waitUntil(lambda: len(done) == 2)
     assert done == [("first", True), ("second", True)]
     assert told == ["first", ""]
+    beside.run("third", lambda: None, lambda: follow("third"))
+    qtbot.waitUntil(lambda: len(done) == 3)
+    assert told == ["first", ""], "work that is quick tells nothing, and wipes out no message"
     beside.close()
 
 

@@ -7,7 +7,7 @@ from pytestqt.qtbot import QtBot
 
 from app.documents.recovery import RecoverySlot
 from app.window.main_window import MainWindow
-from engine.patch.files import load_patch
+from engine.patch.files import EXAMPLES_FOLDER, load_patch
 from tests.app.conftest import Asked
 from tests.app.window.window_support import engine_of, patch_of
 
@@ -180,3 +180,42 @@ def test_work_of_a_crashed_editor_is_offered(window: MainWindow, file: Path, ask
     window.files.save()
     assert not window.session.is_modified
     assert load_patch(file).value("every", "gain") == 9.0
+
+
+@pytest.mark.parametrize("action", ["save", "save_as", "close"])
+def test_what_is_typed_is_saved(
+    qtbot: QtBot, opened: MainWindow, file: Path, asked: Asked, tmp_path: Path, action: str
+) -> None:
+    """Also where nobody has pressed Enter yet; the field keeps the focus."""
+    from app.documents.dialogs import Answer
+
+    asked.path, asked.about_changes = tmp_path / "other.loom", Answer.SAVE
+    opened.canvas.select(["every"])
+    qtbot.waitUntil(lambda: opened.inspector.editor("gain") is not None)
+    box = opened.inspector.editor("gain").box
+    box.setFocus()
+    box.selectAll()
+    qtbot.keyClicks(box, "2.5")
+    assert patch_of(opened).value("every", "gain") == 1.0
+    if action == "close":
+        assert opened.close()
+        assert asked.shown == ["demo"]
+    else:
+        opened.actions_by_id[action].trigger()
+        assert opened.focusWidget() is box
+    assert load_patch(asked.path if action == "save_as" else file).value("every", "gain") == 2.5
+
+
+def test_examples_stay_as_they_came(window: MainWindow, asked: Asked, tmp_path: Path) -> None:
+    """What was made of one is saved elsewhere, and no dialog begins in their folder."""
+    example = EXAMPLES_FOLDER / "formula.loom"
+    before = example.read_bytes()
+    assert window.files.open_path(example)
+    assert window.files._folder() == Path.home()
+    asked.path = example
+    window.actions_by_id["save"].trigger()
+    assert "can't be saved: Examples stay as they came" in asked.shown[-1]
+    assert example.read_bytes() == before
+    asked.path = tmp_path / "mine.loom"
+    window.actions_by_id["save"].trigger()
+    assert load_patch(asked.path).nodes.keys() == load_patch(example).nodes.keys()
