@@ -86,7 +86,7 @@ def _check_device(name: str) -> None:
 
 
 _Command = Callable[..., Any]
-_PATH = click.Path(path_type=Path)
+_PATH = click.Path(path_type=Path, readable=False)  # whoever reads it says why that fails
 _patch = click.argument("patch", type=_PATH, metavar="PATCH", help="A .loom file, or an example: particles.")
 _device = click.option("--device", default="auto", metavar="auto|host|cuda:0", help="What to run on.")
 _engine = click.option("--engine", metavar="COMMAND", help="Run in another process: `warploom engine`, also by ssh.")
@@ -180,6 +180,9 @@ def edit(**options: Any) -> int:
     help="How long a frame may take; the flight recorder tells what longer ones were spent on.",
 )
 @_fuse
+@click.option(
+    "--check", "checks", is_flag=True, help="End at the first frame that carries NaN or infinity through a connection."
+)
 @click.option(
     "--plain-edges", is_flag=True, help="Let no kernel on a GPU begin before those that it waits for are complete."
 )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from engine.diagnostics import printable
+import click
+
+from engine.diagnostics import Diagnostic, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,6 +26,13 @@ def make_console() -> Console:
             return super().render_str(printable(text), **options)
 
     return Printable(highlight=False, markup=False, emoji=False)
+
+
+def print_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
+    """Print each on a line of stderr, with its file and line where it has one."""
+    for item in diagnostics:
+        place = f"{item.file}:{item.line}: " if item.file and item.line else ""
+        click.echo(f"{printable(place)}{item}", err=True)
 
 
 def heading(title: str, rest: str) -> Text:

@@ -10,7 +10,9 @@ from pathlib import Path
 from PySide6.QtCore import QEventLoop, QMessageLogContext, QTimer, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication
 
+from app.console import print_diagnostics
 from app.documents.gallery import find_patch
+from app.exit_status import DEVICE_FAILED, PATCH_WRONG
 from app.logs import details_place
 from app.qt.faults import install_fault_handler
 from app.qt.qt_check import has_display
@@ -20,6 +22,7 @@ from engine.catalogue.catalogue import folder_beside
 from engine.diagnostics import WarploomError
 from engine.protocol.client import Client
 from engine.protocol.messages import FrameReport
+from engine.runtime.check.check_patch import has_errors
 from engine.runtime.engine import open_engine
 
 # How long a screenshot waits: for the build, then for this many frames or this long.
@@ -104,7 +107,7 @@ def _log_message(kind: QtMsgType, context: QMessageLogContext, text: str) -> Non
 
 
 def take_screenshot(window: MainWindow, patch_path: Path | None, target: Path, *, trust: bool = False) -> int:
-    """Run the patch for some frames, save the window's picture and return 0."""
+    """Run the patch for some frames, save the window's picture and return the exit status, as `warploom run` does."""
     loop = QEventLoop()  # the application's own would close the window when it quits
     limit = QTimer(singleShot=True, interval=_BUILD_LIMIT_MS)
     limit.timeout.connect(loop.quit)
@@ -113,10 +116,13 @@ def take_screenshot(window: MainWindow, patch_path: Path | None, target: Path, *
         window.session.open(patch_path, blocks=blocks, trust=trust)
     if window.session.engine is None:
         limit.setInterval(_STILL_MS)
-    frames = 0
+    frames, last = 0, None
 
     def count(report: FrameReport) -> None:
-        nonlocal frames
+        nonlocal frames, last
+        last = report
+        if report.failed:
+            loop.quit()
         if report.preparing:
             return
         frames += 1
@@ -129,7 +135,12 @@ def take_screenshot(window: MainWindow, patch_path: Path | None, target: Path, *
     limit.start()
     loop.exec()
     saved = window.grab().save(str(target))
+    has_device = patch_path is None or (window.session.engine is not None and not (last is not None and last.failed))
     window.close()
     if not saved:
         raise WarploomError(f"screenshot must be writable as an image: {target}")
-    return 0
+    if not has_device:
+        return DEVICE_FAILED
+    found = last.diagnostics if last is not None else ()
+    print_diagnostics(found)
+    return PATCH_WRONG if has_errors(found) else 0

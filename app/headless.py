@@ -1,15 +1,17 @@
 """`warploom run`, `check`, `trace` and `plan`: patches without a window."""
 
+import math
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 
-from app.console import progress
+from app.console import print_diagnostics, progress
 from app.documents.trust import open_patch
 from app.run_result import RunResult
 from app.run_table import print_result
@@ -50,6 +52,7 @@ def run_headless(
     as_json: bool,
     trust: bool,
     fuse: bool,
+    checks: bool,
     plain_edges: bool,
     record: Path | None,
     budget_ms: float,
@@ -62,6 +65,8 @@ def run_headless(
     """
     pacer = _make_pacer(step_s, rate, real_time)
     level = _profiling_level(profile)
+    if math.isnan(budget_ms):
+        raise click.BadParameter("--budget must be a number of milliseconds, got nan")
     if record is not None and record.suffix not in (".json", ".csv"):
         raise click.BadParameter(f"--record must be a .json or .csv file, got {record}")
     if profile_out is not None and profile_out.suffix not in _PROFILE_FORMS:
@@ -70,6 +75,8 @@ def run_headless(
         raise click.BadParameter("--profile-out needs a level that measures, got none; leave out --profile")
     opened = open_patch(patch, trust=trust)
     _apply_settings(opened, settings)
+    if checks:
+        _check_values(opened)
     if out is not None:
         _make_folder(out)  # not after a million frames
     with open_engine(
@@ -86,7 +93,7 @@ def run_headless(
         finally:
             if record is not None:
                 _write_record(client, record)
-    _print_diagnostics(last.diagnostics)
+    print_diagnostics(last.diagnostics)
     if not as_json:
         print_result(result, last, round(budget_ms * 1e6))
         if record is not None:
@@ -142,13 +149,21 @@ def _run(
     return report
 
 
+def _check_values(patch: Patch) -> None:
+    """Have every connection of numbers freeze a frame with NaN or infinity, where the patch checks nothing itself."""
+    for connection in patch.connections:
+        if connection.source not in patch.sentinels:
+            with suppress(PatchError):  # what carries no numbers
+                patch.set_sentinel(connection, action="freeze")
+
+
 def _write_record(client: Client, path: Path) -> None:
     record = client.flight_record()
     _write("flight record", path, record_csv(record) if path.suffix == ".csv" else record_json(record).decode())
 
 
 def _require_trust(diagnostics: Iterable[Diagnostic]) -> None:
-    refused = [str(item) for item in diagnostics if asks_for_trust(item)]
+    refused = [f"{item.node}: {item.message} ({item.remedy})" for item in diagnostics if asks_for_trust(item)]
     if refused:
         raise PatchError("\n".join(refused))
 
@@ -158,7 +173,7 @@ def trace_headless(*, patch: Path, out: Path, frames: int, device: str, engine: 
     opened = open_patch(patch, trust=trust)
     with open_engine(opened, device, engine, profiling=ProfilingLevel.PER_KERNEL) as client:
         diagnostics = client.step().diagnostics
-        _print_diagnostics(diagnostics)
+        print_diagnostics(diagnostics)
         if has_errors(diagnostics):
             return 1
         text = chrome_trace(client.trace(frames))
@@ -172,7 +187,7 @@ def check_headless(*, patch: Path, as_json: bool, trust: bool, told: dict[str, A
     diagnostics = check_patch(open_patch(patch, trust=trust))
     told["diagnostics"] = msgspec.to_builtins(diagnostics)
     told["ok"] = not has_errors(diagnostics)
-    _print_diagnostics(diagnostics)
+    print_diagnostics(diagnostics)
     if told["ok"] and not as_json:
         click.echo(printable(f"{patch}: would compile"))
     return 0 if told["ok"] else 1
@@ -185,7 +200,7 @@ def plan_headless(*, patch: Path, form: str, out: Path | None, trust: bool, fuse
     if form not in formats:
         raise click.BadParameter(f"--format must be one of {', '.join(formats)}, got {form!r}")
     plan, diagnostics = plan_patch(open_patch(patch, trust=trust), fuses=fuse)
-    _print_diagnostics(diagnostics)
+    print_diagnostics(diagnostics)
     if plan is None:
         return 1
     text = formats[form](plan)
@@ -245,9 +260,3 @@ def _write(what: str, path: Path, text: str) -> None:
         write_atomically(path, text.encode())
     except OSError as problem:
         raise PatchError(f"{what} must be writable: {path}: {problem.strerror or problem}") from problem
-
-
-def _print_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
-    for item in diagnostics:
-        place = f"{item.file}:{item.line}: " if item.file and item.line else ""
-        click.echo(f"{printable(place)}{item}", err=True)

@@ -10,11 +10,22 @@ if TYPE_CHECKING:
     from engine.catalogue.catalogue import forget_blocks, trust_blocks
     from engine.device.open import open_device
     from engine.patch.document import Patch
+    from engine.patch.files import load_patch, save_patch
     from engine.profiling.levels import ProfilingLevel
     from engine.protocol.messages import UpdateLevel
     from engine.runtime.engine import Engine
 
-__all__ = ["Engine", "Patch", "ProfilingLevel", "UpdateLevel", "forget_blocks", "open_device", "trust_blocks"]
+__all__ = [
+    "Engine",
+    "Patch",
+    "ProfilingLevel",
+    "UpdateLevel",
+    "forget_blocks",
+    "load_patch",
+    "open_device",
+    "save_patch",
+    "trust_blocks",
+]
 
 _MODULES = {
     "Engine": "engine.runtime.engine",
@@ -22,7 +33,9 @@ _MODULES = {
     "ProfilingLevel": "engine.profiling.levels",
     "UpdateLevel": "engine.protocol.messages",
     "forget_blocks": "engine.catalogue.catalogue",
+    "load_patch": "engine.patch.files",
     "open_device": "engine.device.open",
+    "save_patch": "engine.patch.files",
     "trust_blocks": "engine.catalogue.catalogue",
 }
 

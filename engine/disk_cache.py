@@ -17,6 +17,8 @@ _log = logging.getLogger(__name__)
 _CHECKSUM_BYTES = 4
 #: Bytes in each folder when it was last scanned, plus those of the entries added since.
 _sizes: dict[Path, int] = {}
+#: Folders of which was told that nothing can be written there.
+_unwritable: set[Path] = set()
 
 Entry = TypeVar("Entry")
 
@@ -80,7 +82,9 @@ class DiskCache(Generic[Entry]):
                 raise
             self._count(_CHECKSUM_BYTES + len(body))
         except OSError as reason:
-            _log.warning("cache %s cannot be written: %s", self.folder, reason)
+            level = logging.DEBUG if self.folder in _unwritable else logging.WARNING  # once is enough
+            _unwritable.add(self.folder)
+            _log.log(level, "cache %s cannot be written, so results are made anew: %s", self.folder, reason)
 
     def _count(self, size_bytes: int) -> None:
         """Count a new entry; scan the folder, which may hold thousands, only when it may be too large."""

@@ -138,11 +138,18 @@ class FrameBars(QWidget):
             y = room * (1 - budget_ns / top_ns)
             painter.setPen(QColor(theme.warning))
             painter.drawLine(QPointF(0, y), QPointF(self.width(), y))
-            painter.drawText(QPointF(4, y - 3 if y > 30 else y + 12), format_time(budget_ns))
+            _draw_label(painter, QPointF(4, y - 3 if y > 30 else y + 12), format_time(budget_ns))
         else:
             told += f"   (budget {format_time(budget_ns)})"
         painter.setPen(QColor(theme.text_dim))
-        painter.drawText(QPointF(4, 12), told)
+        _draw_label(painter, QPointF(4, 12), told)
+
+
+def _draw_label(painter: QPainter, place: QPointF, text: str) -> None:
+    """Draw a text that begins at `place` on its baseline, on the background's colour since bars may lie behind it."""
+    ground = painter.fontMetrics().tightBoundingRect(text).adjusted(-2, -1, 2, 1)
+    painter.fillRect(QRectF(ground).translated(place), QColor(colours.current().canvas))
+    painter.drawText(place, text)
 
 
 def _bars(flight: Flight, columns: np.ndarray[Any, Any], height: int) -> QImage:

@@ -112,9 +112,9 @@ def _colour(level: int, column: int) -> str:
 
 @safe_overrides
 class Log(EmptyState):
-    """The newest line is last, and stays in view while the list is at its end.
+    """The newest line is last, and stays in view until the person scrolls away from the end.
 
-    Elsewhere the list stands still, and a button says how many lines wait. A list that nobody sees takes no records:
+    Then the list stands still, and a button says how many lines wait. A list that nobody sees takes no records:
     they wait in a buffer of limited size. `folder` has the log file.
     """
 
@@ -147,6 +147,10 @@ class Log(EmptyState):
         }
         self.table = make_table(self._rows, "Log", _WIDTHS, _LogRows.MESSAGE)
         self.table.installEventFilter(self)
+        self._follows = True  # the newest line stays in view
+        self._scroll_bar = self.table.verticalScrollBar()
+        self._scroll_bar.valueChanged.connect(self._on_scrolled)
+        self._scroll_bar.rangeChanged.connect(self._on_range_changed)
         self.level.currentIndexChanged.connect(self._choose)
         self.filter.textChanged.connect(self._choose)
         bar = QHBoxLayout(contentsMargins=QMargins(8, 0, 8, 0), spacing=4)
@@ -201,6 +205,7 @@ class Log(EmptyState):
         """Empty the list."""
         self._buffer.take()
         self._rows.clear()
+        self._follows = True
         self.set_filled(False)
         self._show_news()
 
@@ -215,28 +220,35 @@ class Log(EmptyState):
 
     # Following
 
-    @property
-    def _is_at_end(self) -> bool:
-        bar = self.table.verticalScrollBar()
-        return bar.value() == bar.maximum()
+    def _on_scrolled(self, value: int) -> None:
+        self._follows = value == self._scroll_bar.maximum()
+
+    def _on_range_changed(self, _first: int, last: int) -> None:
+        """Stay at the end when lines come or the table changes its height; Qt tells the range before it moves."""
+        self._follows = self._follows or self._scroll_bar.value() >= last
+        if self._follows:
+            self._scroll_bar.setValue(last)
 
     def _poll(self) -> None:
-        if self._is_at_end:
+        if self._follows:
             self._take()
         self._show_news()
 
     def _take(self) -> None:
         records, gone = self._buffer.take()
         if records:
-            follows = self._is_at_end
             self._rows.add((dropped(gone), *records) if gone else records)
             self.set_filled(True)
-            if follows:
-                self.table.scrollToBottom()
+            if self._follows:
+                self._go_to_end()
+
+    def _go_to_end(self) -> None:
+        self._follows = True
+        self.table.scrollToBottom()
 
     def _follow(self) -> None:
         self._take()
-        self.table.scrollToBottom()
+        self._go_to_end()
         self._show_news()
 
     def _show_news(self) -> None:
@@ -249,7 +261,7 @@ class Log(EmptyState):
         level: int = self.level.currentData()
         set_level(self._buffer, min(level, logging.INFO))
         self._rows.choose(level, self.filter.text())
-        self.table.scrollToBottom()
+        self._go_to_end()
 
     def _open_folder(self) -> None:
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._folder)))

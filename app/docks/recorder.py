@@ -1,9 +1,10 @@
 """The flight recorder: the times of the last 600 frames, what happened in each, and why slow ones were slow."""
 
 from PySide6.QtCore import QAbstractTableModel, QMargins, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
-from PySide6.QtGui import QColor, QHideEvent, QShowEvent
+from PySide6.QtGui import QColor, QResizeEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QScrollArea, QTableView, QToolButton, QVBoxLayout, QWidget
 
+from app.docks.elided_label import ElidedLabel
 from app.docks.flight_feed import FlightFeed
 from app.docks.frame_bars import FrameBars, phase_colours
 from app.qt.safe_overrides import safe_overrides
@@ -19,6 +20,7 @@ from engine.protocol.flight_record import BUDGET_NS, SlowFrame
 _HINT = "No frames yet.\nThe last 600 frames are recorded here while the patch plays, and slow ones longer"
 #: Frames a second that a budget may be for.
 _RATES = (30, 60, 90, 120, 144)
+_NARROW = 960  # pixels below which the legend gives its place to the summary
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _Index = QModelIndex | QPersistentModelIndex
@@ -102,7 +104,8 @@ class Recorder(EmptyState):
             self.budget.addItem(f"{format_time(budget_ns)} ({rate} fps)", budget_ns)
         self.budget.setCurrentIndex(_RATES.index(60))
         self.budget.currentIndexChanged.connect(lambda: self.budget_changed.emit(self.budget_ns))
-        self.summary, self.legend = QLabel(objectName="faint"), QLabel(objectName="faint")
+        self.summary, self.legend = ElidedLabel("faint"), QLabel(objectName="faint")
+        self.legend.setMinimumWidth(1)  # else a dock with a legend could not be made narrow
         self.bars = FrameBars()
         self.bars.chosen.connect(self.choose)
         self.details = QLabel(wordWrap=True, textFormat=Qt.TextFormat.RichText, alignment=Qt.AlignmentFlag.AlignTop)
@@ -134,6 +137,13 @@ class Recorder(EmptyState):
             self.set_filled(False)
         self.feed.set_engine(engine)
 
+    def set_seen(self, seen: bool) -> None:
+        """Follow the engine while the dock is seen, and not behind the tab of another one."""
+        if seen:
+            self.feed.start()
+        else:
+            self.feed.stop()
+
     def choose(self, place: int) -> None:
         """Show the frame at a place, and stand still."""
         self._place = place
@@ -156,8 +166,7 @@ class Recorder(EmptyState):
     def _make_bar(self) -> QHBoxLayout:
         bar = QHBoxLayout(contentsMargins=QMargins(8, 0, 8, 0), spacing=8)
         bar.addWidget(self.freeze)
-        bar.addWidget(self.summary)
-        bar.addStretch(1)
+        bar.addWidget(self.summary, 1)
         bar.addWidget(self.legend)
         bar.addSpacing(8)
         bar.addWidget(QLabel("Budget", objectName="faint"))
@@ -185,6 +194,7 @@ class Recorder(EmptyState):
         if flight is None:
             return
         self.summary.setText(flight.summary)
+        self.summary.setToolTip(flight.summary)
         self.bars.show_flight(flight, self._place)
         self._rows.show_flight(flight)
         if not len(flight.frames):
@@ -217,12 +227,7 @@ class Recorder(EmptyState):
 
     # Qt
 
-    def showEvent(self, event: QShowEvent) -> None:
-        """Follow the engine."""
-        super().showEvent(event)
-        self.feed.start()
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        """Ask no more."""
-        super().hideEvent(event)
-        self.feed.stop()
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Show the legend where there is room."""
+        super().resizeEvent(event)
+        self.legend.setVisible(self.width() >= _NARROW)

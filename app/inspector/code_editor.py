@@ -23,10 +23,14 @@ _FEWEST, _MOST = 2, 18  # lines that are shown
 
 @safe_overrides
 class CodeEditor(ParameterEditor):
-    """Code; edited when Control and Enter are pressed, or the field is left. It grows with its text."""
+    """Code; edited when Control and Enter are pressed, or the field is left. It grows with its text.
+
+    Escape forgets what was typed.
+    """
 
     def __init__(self, spec: ParameterSpec) -> None:
         super().__init__(spec)
+        self._shown: Sequence[Any] = ()
         self.text = _CodeField(self)
         self.text.setAccessibleName(spec.name)
         self._highlighter = _Highlighter(self.text, _LEXERS.get(spec.language, PythonLexer)())
@@ -35,6 +39,7 @@ class CodeEditor(ParameterEditor):
         self._fit()
 
     def show_values(self, values: Sequence[Any]) -> None:
+        self._shown = values
         same = all(value == values[0] for value in values)
         text = values[0] if same else ""
         self.text.setPlaceholderText("" if same else "various")
@@ -48,6 +53,13 @@ class CodeEditor(ParameterEditor):
         if self.text.document().isModified():
             self.text.document().setModified(False)
             self.edited.emit(self.text.toPlainText())
+
+    def forget_typed(self) -> bool:
+        """Show again what was shown before something was typed; return False if nothing was."""
+        if not self.text.document().isModified():
+            return False
+        self.show_values(self._shown)
+        return True
 
     def _fit(self) -> None:
         lines = min(max(self.text.blockCount(), _FEWEST), _MOST)
@@ -80,8 +92,10 @@ class _CodeField(QPlainTextEdit):
         is_enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
         if is_enter and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             self._editor.enter()
-            return
-        super().keyPressEvent(event)
+        elif event.key() == Qt.Key.Key_Escape and self._editor.forget_typed():
+            self.clearFocus()
+        else:
+            super().keyPressEvent(event)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         super().focusOutEvent(event)

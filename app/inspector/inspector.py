@@ -51,7 +51,6 @@ class Inspector(EmptyState):
 
     def __init__(self, node_size: NodeSize) -> None:
         scroll = QScrollArea(widgetResizable=True)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setFrameShape(QScrollArea.Shape.NoFrame)
         super().__init__(scroll, _HINT)
         self._scroll = scroll

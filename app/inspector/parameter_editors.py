@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from PySide6.QtCore import QMargins, Qt, Signal
-from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QWheelEvent
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -200,25 +200,47 @@ class ChoiceEditor(ParameterEditor):
 
 
 class TextEditor(ParameterEditor):
-    """Any text; edited when Enter is pressed or the field is left."""
+    """Any text; edited when Enter is pressed or the field is left. Escape forgets what was typed."""
 
     def __init__(self, spec: ParameterSpec) -> None:
         super().__init__(spec)
-        self.line = QLineEdit(accessibleName=spec.name, minimumWidth=40)
+        self._shown: Sequence[Any] = ()
+        self.line = _TextField(self)
         self.line.editingFinished.connect(self._on_finished)
         self.row.addWidget(self.line, 1)
 
     def show_values(self, values: Sequence[Any]) -> None:
+        self._shown = values
         same = _all_equal(values)
         self.line.setText(str(values[0]) if same else "")
         self.line.setPlaceholderText("" if same else "various")
         self.line.setCursorPosition(0)
         self.line.setModified(False)
 
+    def forget_typed(self) -> bool:
+        """Show again what was shown before something was typed; return False if nothing was."""
+        if not self.line.isModified():
+            return False
+        self.show_values(self._shown)
+        return True
+
     def _on_finished(self) -> None:
         if self.line.isModified():
             self.line.setModified(False)
             self.edited.emit(self.line.text())
+
+
+@safe_overrides
+class _TextField(QLineEdit):
+    def __init__(self, editor: TextEditor) -> None:
+        super().__init__(accessibleName=editor.spec.name, minimumWidth=40)
+        self._editor = editor
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape and self._editor.forget_typed():
+            self.clearFocus()
+        else:
+            super().keyPressEvent(event)
 
 
 class PathEditor(TextEditor):

@@ -11,6 +11,7 @@ def stylesheet(theme: Colours) -> str:
     """Return the application's Qt stylesheet for a theme."""
     pressed = mix(theme.control, theme.accent, 0.25)
     field = theme.canvas if theme.is_dark else theme.control_hover
+    # Only the empty check box has a rule of its own: with one for all states Qt would not draw the check mark.
     return f"""
 QToolTip {{
     color: {theme.text}; background: {theme.control}; border: 1px solid {theme.border}; padding: 4px;
@@ -42,6 +43,10 @@ QLineEdit, QPlainTextEdit, QTextEdit, QAbstractSpinBox {{
     selection-background-color: {theme.accent}; selection-color: {theme.on_accent};
 }}
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QAbstractSpinBox:focus {{ border-color: {theme.accent}; }}
+QCheckBox::indicator:unchecked {{
+    border: 1px solid {theme.text_dim}; border-radius: 2px; background: {field};
+}}
+QCheckBox::indicator:unchecked:disabled {{ border-color: {theme.text_faint}; }}
 QHeaderView::section {{
     background: {theme.dock}; color: {theme.text_dim}; border: none; border-bottom: 1px solid {theme.border};
     padding: 4px 8px;

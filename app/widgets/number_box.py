@@ -1,27 +1,76 @@
-"""A spin box for numbers of any size: it shows six digits and takes whatever is typed."""
+"""A spin box for numbers of any size: it shows six digits and reads typed numbers and simple arithmetic."""
 
+import ast
 import math
+import operator
+import re
+from collections.abc import Callable
 
-from PySide6.QtCore import QLocale, Qt
-from PySide6.QtGui import QValidator, QWheelEvent
+from PySide6.QtCore import QLocale, QSignalBlocker, Qt
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QValidator, QWheelEvent
 from PySide6.QtWidgets import QDoubleSpinBox
 
 from app.qt.safe_overrides import safe_overrides
 
 _UNBOUNDED = 1e15
+_MOST_CHARACTERS = 200
+_ARITHMETIC = re.compile(r"[0-9.eE+\-*/() ]+")
+_LEADING_ZEROS = re.compile(r"(?<![0-9.])0+(?=[0-9])")  # Python refuses 007
+_OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+_SIGNS: dict[type[ast.unaryop], Callable[[float], float]] = {ast.UAdd: operator.pos, ast.USub: operator.neg}
+
+
+def read_number(text: str) -> float | None:
+    """Return the value of a number or of arithmetic with + - * / and parentheses; None if it has no finite value.
+
+    A comma is read as a decimal point.
+    """
+    text = text.strip().replace(",", ".")
+    if len(text) > _MOST_CHARACTERS or not _ARITHMETIC.fullmatch(text):
+        return None
+    try:
+        return _value(ast.parse(_LEADING_ZEROS.sub("", text), mode="eval").body)
+    except (SyntaxError, ValueError, ArithmeticError, RecursionError, MemoryError):
+        return None
+
+
+def _value(node: ast.expr) -> float:
+    match node:
+        case ast.Constant(int() | float() as number):
+            value = float(number)
+        case ast.BinOp(left, sign, right) if type(sign) in _OPERATORS:
+            value = _OPERATORS[type(sign)](_value(left), _value(right))
+        case ast.UnaryOp(sign, operand) if type(sign) in _SIGNS:
+            value = _SIGNS[type(sign)](_value(operand))
+        case _:
+            raise ValueError(f"must be a number or + - * /, got {type(node).__name__}")
+    if not math.isfinite(value):
+        raise ValueError(f"must be finite, got {value}")
+    return value
 
 
 @safe_overrides
 class NumberBox(QDoubleSpinBox):
-    """A spin box; `show_mixed` shows that it stands for several different values."""
+    """A spin box; `show_mixed` shows that it stands for several different values.
+
+    What is typed is entered by Enter or by leaving the box: rounded if the box is for whole numbers, and clamped to the
+    range. Escape forgets it, and so does entering a text that is no number.
+    """
 
     def __init__(self, minimum: float | None, maximum: float | None, *, whole: bool, unit: str) -> None:
         super().__init__()
         self._whole = whole
+        self._is_mixed = False
         self.setLocale(QLocale.c())
         self.setDecimals(0 if whole else 12)
         self.setRange(-_UNBOUNDED if minimum is None else minimum, _UNBOUNDED if maximum is None else maximum)
         self.setKeyboardTracking(False)
+        self.valueChanged.connect(self._end_mixed)
         self.setButtonSymbols(QDoubleSpinBox.ButtonSymbols.NoButtons)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
@@ -35,41 +84,57 @@ class NumberBox(QDoubleSpinBox):
     @property
     def has_typed_text(self) -> bool:
         """True while something typed was not entered yet."""
-        return self.lineEdit().text() not in ("", self.textFromValue(self.value()) + self.suffix())
+        return self._bare(self.lineEdit().text()) != ("" if self._is_mixed else self.textFromValue(self.value()))
 
     def show_value(self, value: float) -> None:
         """Show a value without emitting that it was edited."""
-        self.blockSignals(True)
-        self.setValue(value)
-        self.blockSignals(False)
+        self._is_mixed = False
+        with QSignalBlocker(self):
+            self.setValue(value)
 
     def show_mixed(self) -> None:
         """Show that the values differ."""
-        self.blockSignals(True)
-        self.clear()
+        self.show_value(self.value())  # which makes Qt forget typed text
+        self._is_mixed = True
+        with QSignalBlocker(self), QSignalBlocker(self.lineEdit()):  # else Qt takes the empty text for a typed one
+            self.clear()
         self.lineEdit().setPlaceholderText("various")
-        self.blockSignals(False)
 
     def textFromValue(self, value: float) -> str:
         """Return the number with the digits that matter."""
         return f"{value:.0f}" if self._whole else f"{value:.6g}"
 
     def valueFromText(self, text: str) -> float:
-        """Return the typed number."""
-        return float(self._bare(text))
+        """Return the number that a text stands for in this box; the present value if the text is no number."""
+        bare = self._bare(text)
+        number = read_number(bare)
+        if number is None or bare == self.textFromValue(self.value()):  # the text shows only six digits of the value
+            return self.value()
+        if self._whole:
+            number = float(math.floor(number + 0.5))
+        return min(max(number, self.minimum()), self.maximum())
 
     def validate(self, text: str, position: int) -> object:
-        """Accept any number within the range, also with an exponent, and text that may still become one."""
-        bare = self._bare(text)
-        try:
-            value = float(bare)
-        except ValueError:
-            started = all(c in "+-.eE0123456789" for c in bare)
-            return (QValidator.State.Intermediate if started else QValidator.State.Invalid), text, position
-        if not math.isfinite(value) or (self._whole and not value.is_integer()):
-            return QValidator.State.Invalid, text, position
-        fits = self.minimum() <= value <= self.maximum()
-        return (QValidator.State.Acceptable if fits else QValidator.State.Intermediate), text, position
+        """Refuse no key: without it, the rest of the text would be another number."""
+        is_number = read_number(self._bare(text)) is not None
+        return (QValidator.State.Acceptable if is_number else QValidator.State.Intermediate), text, position
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter the typed text, or forget it and leave the box."""
+        is_enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if event.key() == Qt.Key.Key_Escape and self.has_typed_text:
+            self._forget_typed()
+            self.clearFocus()
+        elif is_enter and (self.has_typed_text or self._is_mixed) and not self._enter_typed():
+            self.selectAll()
+        else:
+            super().keyPressEvent(event)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Enter the typed text."""
+        if self.has_typed_text:
+            self._enter_typed()
+        super().focusOutEvent(event)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Change the value only when it has the focus, so that scrolling a panel edits nothing."""
@@ -77,6 +142,26 @@ class NumberBox(QDoubleSpinBox):
             super().wheelEvent(event)
         else:
             event.ignore()
+
+    def _enter_typed(self) -> bool:
+        """Take the typed text; return False if it is no number, and show again what was shown before."""
+        if read_number(self._bare(self.lineEdit().text())) is None:
+            self._forget_typed()
+            return False
+        was_mixed, before = self._is_mixed, self.value()
+        self.interpretText()
+        if was_mixed and self.value() == before:  # Qt sees no change, but some of the values do change
+            self.valueChanged.emit(before)
+        return True
+
+    def _forget_typed(self) -> None:
+        if self._is_mixed:
+            self.show_mixed()
+        else:
+            self.show_value(self.value())
+
+    def _end_mixed(self) -> None:
+        self._is_mixed = False
 
     def _bare(self, text: str) -> str:
         return text.removesuffix(self.suffix()).strip()

@@ -297,6 +297,8 @@ class MainWindow(QMainWindow):
         self.kernel.refused.connect(self.log.add_message)
         self.kernel.changed.connect(self._show_code)
         self.docks["code"].visibilityChanged.connect(self._show_code)
+        self.docks["recorder"].visibilityChanged.connect(self.recorder.set_seen)
+        self.docks["profiler"].visibilityChanged.connect(self.profiler.set_seen)
         self.code.op_chosen.connect(self._choose_op)
         canvas.patch_dropped.connect(self.files.open_path)
         self.inspector.refused.connect(self.log.add_message)

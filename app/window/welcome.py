@@ -4,8 +4,18 @@ from collections.abc import Sequence
 from functools import reduce
 from pathlib import Path
 
-from PySide6.QtCore import QMargins, QPointF, QRectF, QSize, QSizeF, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPainterPath, QPaintEvent, QPen
+from PySide6.QtCore import QMargins, QMimeData, QPointF, QRectF, QSizeF, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QDragEnterEvent,
+    QDragMoveEvent,
+    QDropEvent,
+    QPainter,
+    QPainterPath,
+    QPaintEvent,
+    QPen,
+    QShowEvent,
+)
 from PySide6.QtWidgets import (
     QAbstractButton,
     QGridLayout,
@@ -13,7 +23,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QPushButton,
     QScrollArea,
-    QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
@@ -21,8 +30,9 @@ from PySide6.QtWidgets import (
 from app.documents.gallery import Example
 from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
+from engine.patch.files import SUFFIX
 
-_CARD = QSize(280, 232)
+_CARD_WIDTH = 280
 _PICTURE_HEIGHT = 136
 _COLUMNS = 3
 #: A node of the picture, in units of the canvas, and the zoom at which small patches are drawn.
@@ -30,8 +40,9 @@ _NODE = QSizeF(120, 72)
 _LARGEST = 0.4
 
 
+@safe_overrides
 class Welcome(QScrollArea):
-    """Shown while no patch is open."""
+    """Shown while no patch is open; a patch that is dropped on it is opened."""
 
     #: Go on with a patch.
     open_requested = Signal(Path)
@@ -44,6 +55,7 @@ class Welcome(QScrollArea):
         self.setObjectName("welcome")
         self.setWidgetResizable(True)
         self.setFrameShape(QScrollArea.Shape.NoFrame)
+        self.setAcceptDrops(True)
         page = QWidget(objectName="welcomePage")
         outer = QHBoxLayout(page)
         outer.addStretch(1)
@@ -51,12 +63,12 @@ class Welcome(QScrollArea):
         outer.addLayout(column)
         outer.addStretch(1)
         column.addLayout(self._make_head())
-        column.addWidget(_label("Examples", "sectionTitle"))
-        column.addLayout(self._make_cards(examples))
         self._recent_title = _label("Recent", "sectionTitle")
         column.addWidget(self._recent_title)
         self.recent = QVBoxLayout(spacing=4)
         column.addLayout(self.recent)
+        column.addWidget(_label("Examples", "sectionTitle"))
+        column.addLayout(self._make_cards(examples))
         column.addStretch(1)
         self.setWidget(page)
         self.show_recent([])
@@ -93,14 +105,40 @@ class Welcome(QScrollArea):
 
     def _make_cards(self, examples: Sequence[Example]) -> QGridLayout:
         grid = QGridLayout(spacing=16)
+        self._cards: list[ExampleCard] = []
         for index, example in enumerate(examples):
             card = ExampleCard(example)
             card.clicked.connect(lambda _=False, path=example.path: self.example_requested.emit(path))
+            self._cards.append(card)
             grid.addWidget(card, index // _COLUMNS, index % _COLUMNS)
         if not examples:
             grid.addWidget(_label("No examples are installed", "faint"), 0, 0)
         grid.setColumnStretch(_COLUMNS, 1)
         return grid
+
+    # Qt
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Make all cards as high as the highest one needs in the present font."""
+        super().showEvent(event)
+        height = max((card.heightForWidth(_CARD_WIDTH) for card in self._cards), default=0)
+        for card in self._cards:
+            card.setFixedHeight(height)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Take a patch."""
+        event.setAccepted(_dropped_patch(event.mimeData()) is not None)
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        """Take it anywhere on the page."""
+        event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Open the patch."""
+        path = _dropped_patch(event.mimeData())
+        if path is not None:
+            event.acceptProposedAction()
+            self.open_requested.emit(path)
 
 
 @safe_overrides
@@ -111,15 +149,14 @@ class ExampleCard(QAbstractButton):
         super().__init__()
         self._example = example
         self.setText(example.title)
+        self.setFixedWidth(_CARD_WIDTH)
         self.setAccessibleName(f"Open example {example.title}")
-        self.setFixedSize(_CARD)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         column = QVBoxLayout(self, contentsMargins=QMargins(16, _PICTURE_HEIGHT + 12, 16, 12), spacing=4)
         title, text = _label(example.title, "cardTitle"), _label(example.description, "faint")
         text.setWordWrap(True)
         text.setAlignment(Qt.AlignmentFlag.AlignTop)
-        text.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
         for label in (title, text):
             label.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         column.addWidget(title)
@@ -180,4 +217,10 @@ def _label(text: str, name: str) -> QLabel:
 
 def _home_relative(path: Path) -> str:
     home = Path.home()
-    return f"~/{path.relative_to(home).as_posix()}" if path.is_relative_to(home) else str(path)
+    return Path("~", path.relative_to(home)).as_posix() if path.is_relative_to(home) else str(path)
+
+
+def _dropped_patch(data: QMimeData) -> Path | None:
+    """Return the first patch among dropped files."""
+    paths = (Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile())
+    return next((path for path in paths if path.suffix == SUFFIX), None)

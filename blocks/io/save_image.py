@@ -2,6 +2,7 @@ from pathlib import Path
 
 from blocks.io.pixels import PIXEL
 from engine.api import Block, BlockBuilder, In, OpGraphSource, float4, param, port, uchar4
+from engine.diagnostics import Incomplete
 
 
 class SaveImage(Block, id="io.save_image", tags=("picture", "file", "export", "write", "png")):
@@ -18,6 +19,8 @@ class SaveImage(Block, id="io.save_image", tags=("picture", "file", "export", "w
 
     def describe(self, build: BlockBuilder) -> None:
         """One thread a pixel."""
+        if not str(self.file):
+            raise Incomplete("file", "name an image")
         pixels = build.buffer("pixels", uchar4, shape="same(image)")
         build.compute(self.graph, over=pixels)
         build.save(pixels, str(self.file))

@@ -59,8 +59,9 @@ _OPTIONAL: tuple[tuple[str, Any, str], ...] = (
 )
 
 
-def save_patch(patch: Patch, path: Path) -> None:
+def save_patch(patch: Patch, path: Path | str) -> None:
     """Write the patch; PatchError when the file can't be written, which leaves the old file intact."""
+    path = Path(path)
     # A lone surrogate, which a file may hold escaped, is written escaped again.
     data = dump_patch(patch).encode(errors="backslashreplace")
     try:
@@ -149,11 +150,12 @@ def _sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def load_patch(path: Path, catalogue: Catalogue | None = None, *, trust: bool = False) -> Patch:
+def load_patch(path: Path | str, catalogue: Catalogue | None = None, *, trust: bool = False) -> Patch:
     """Read a patch; PatchError names the file, the place in it and what to do.
 
     With `trust`, it may write files outside its folder and listen to the network (`engine.patch.trust`).
     """
+    path = Path(path)
     try:
         if path.is_char_device() or path.is_block_device():  # it may have no end
             raise PatchError(f"{path} must be a patch (UTF-8 JSON), got a device")

@@ -79,17 +79,22 @@ def write_frame(sink: IO[bytes], frame: bytes) -> None:
 
 def connect(
     patch: Patch,
-    command: Sequence[str],
+    command: str | Sequence[str],
     device: str = "auto",
     *,
     profiling: ProfilingLevel = ProfilingLevel.PER_BLOCK,
     time_step_s: float = 1 / 60,
     plain_edges: bool = False,
 ) -> Client:
-    """Run a patch by an engine in a process of its own, which `command` starts (`warploom engine`).
+    """Run a patch by an engine in a process of its own, which `command` starts: "warploom engine", or a list of words.
 
     DeviceError when the process or its device can't be used, and from the client when the process ends.
     """
+    if isinstance(command, str):
+        try:
+            command = shlex.split(command)
+        except ValueError as problem:
+            raise DeviceError(f"engine command must be one that runs, got {command}: {problem}") from problem
     transport = PipeTransport(patch, command)
     try:
         transport.info = transport.ask(Open(device, profiling, time_step_s, plain_edges))

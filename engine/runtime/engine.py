@@ -1,7 +1,6 @@
 """`Engine`: a patch and the engine that runs it in this process; `LocalEngine` is what answers."""
 
 import logging
-import shlex
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -96,11 +95,7 @@ def open_engine(
     """Run a patch in this process or, with a `command` such as "warploom engine", in the process that it starts."""
     if command is None:
         return Engine(patch, device, profiling=profiling, time_step_s=time_step_s, fuse=fuse, plain_edges=plain_edges)
-    try:
-        words = shlex.split(command)
-    except ValueError as problem:
-        raise DeviceError(f"engine command must be one that runs, got {command}: {problem}") from problem
-    client = connect(patch, words, device, profiling=profiling, time_step_s=time_step_s, plain_edges=plain_edges)
+    client = connect(patch, command, device, profiling=profiling, time_step_s=time_step_s, plain_edges=plain_edges)
     if not fuse:
         client.post(SetFusing(False))
     return client

@@ -11,7 +11,7 @@ from PySide6.QtCore import qCritical, qInstallMessageHandler, qWarning
 
 from app.editor import _log_message
 from engine.patch.document import Patch
-from engine.patch.files import save_patch
+from engine.patch.files import dump_patch, save_patch
 
 ROOT = Path(__file__).parents[2]
 #: The caches of kernels and of Python's code, so that a process does not compile what another test has.
@@ -63,6 +63,23 @@ def test_a_missing_display_is_reported(tmp_path: Path) -> None:
     )
     done = run(code, tmp_path, display=False)
     assert "the editor must have a display, got none" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(("engine", "status"), [(None, 1), ("false", 3)])
+def test_a_screenshot_of_what_does_not_run_says_so(tmp_path: Path, engine: str | None, status: int) -> None:
+    """By the exit status and in words; the picture is there nevertheless."""
+    patch = Patch()
+    patch.add("math.saxpy")
+    (tmp_path / "wrong.loom").write_text(dump_patch(patch).replace("math.saxpy", "math.nothing"))
+    code = (
+        "import sys; from pathlib import Path; from app.editor import run_editor; "
+        f"sys.exit(run_editor(Path('wrong.loom'), 'host', Path('shot.png'), engine={engine!r}))"
+    )
+    done = run(code, tmp_path)
+    assert done.returncode == status, done.stderr
+    assert ("got math.nothing" in done.stderr) == (engine is None)
+    with Image.open(tmp_path / "shot.png") as picture:
+        assert picture.width >= 1000
 
 
 def test_messages_of_qt_are_log_records(caplog: pytest.LogCaptureFixture) -> None:

@@ -61,6 +61,19 @@ def test_a_folder_that_cannot_be_written_only_costs_the_cache(tmp_path: Path) ->
     assert cache.get("key") is None
 
 
+def test_what_can_not_be_written_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """For each folder, however many results there are."""
+    for name in "ab":
+        (tmp_path / name).write_text("no folder")
+        cache = CompileCache(tmp_path / name / "cache")
+        for _ in range(3):
+            cache.put("key", ENTRY)
+    told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert [text.partition(" cannot be written")[0] for text in told] == [
+        f"cache {tmp_path / n / 'cache'}" for n in "ab"
+    ]
+
+
 def test_different_parts_give_different_keys() -> None:
     """Moving a byte from one part to the next gives another key."""
     keys = {cache_key(parts) for parts in (["ab", "c"], ["a", "bc"], ["abc"], ["abc", ""], ["c", "ab"])}

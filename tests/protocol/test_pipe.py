@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from engine.diagnostics import DeviceError, Diagnostic, PatchError, WarploomErro
 from engine.patch.changes import Change, NodeRemoved, ParameterChanged, PortRef
 from engine.patch.files import save_patch
 from engine.profiling.levels import ProfilingLevel
+from engine.protocol import pipe
 from engine.protocol.client import Client
 from engine.protocol.messages import (
     EditCost,
@@ -328,3 +329,19 @@ def test_invalid_commands_are_refused(command: str) -> None:
     """It is empty, or has an open quotation or a NUL."""
     with pytest.raises(DeviceError, match="engine command must be one that runs"):
         open_engine(saxpy_patch(), "host", command, profiling=ProfilingLevel.NONE)
+
+
+def test_a_command_may_be_one_string(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Split as a shell does; one that no shell could split is refused."""
+    started: list[list[str]] = []
+
+    def start(_: Patch, command: Sequence[str]) -> None:
+        started.append(list(command))
+        raise DeviceError("stop here")
+
+    monkeypatch.setattr(pipe, "PipeTransport", start)
+    with pytest.raises(DeviceError, match="stop here"):
+        connect(Patch(), "ssh 'a host' warploom engine")
+    assert started == [["ssh", "a host", "warploom", "engine"]]
+    with pytest.raises(DeviceError, match="engine command must be one that runs"):
+        connect(Patch(), "warploom 'engine")

@@ -4,9 +4,10 @@ import time
 from collections.abc import Iterable, Mapping
 
 from PySide6.QtCore import QMargins, Qt, Signal
-from PySide6.QtGui import QAction, QHideEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSplitter, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QToolButton, QVBoxLayout, QWidget
 
+from app.docks.elided_label import ElidedLabel
 from app.docks.flight_feed import FlightFeed
 from app.docks.frame_bars import FrameBars
 from app.docks.profiler.profile_table import ProfileView
@@ -50,11 +51,12 @@ class Profiler(QWidget):
         self._report: FrameReport | None = None
         self._level = ProfilingLevel.NONE
         self._rate = FrameRate()
+        self._is_seen = False
         menu = QMenu(self)
         menu.setToolTipsVisible(True)
         self.level = QToolButton(objectName="pacing", popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
         self.level.setMenu(menu)
-        self.summary = QLabel(objectName="figures")
+        self.summary = ElidedLabel("figures")
         self.timeline, self.table = TimelineView(), ProfileView()
         self.feed, self.bars = FlightFeed(self), FrameBars()
         self._flight: Flight | None = None
@@ -91,6 +93,18 @@ class Profiler(QWidget):
             if action.isChecked():
                 self.set_level(level)
 
+    def set_seen(self, seen: bool) -> None:
+        """Watch while the dock is seen, and not behind the tab of another one; what was shown is old the next time."""
+        if seen == self._is_seen:
+            return
+        self._is_seen = seen
+        self._forget()
+        if seen:
+            self.feed.start()
+        else:
+            self.feed.stop()
+        self.watching.emit(seen)
+
     def set_level(self, level: ProfilingLevel) -> None:
         """Show that another level is measured; what was measured before is of another kind."""
         self._level = level
@@ -115,12 +129,12 @@ class Profiler(QWidget):
         self._rate.add(report.launches, time.monotonic())
         if report.failed and self._profile is not None:
             self._forget()
-        elif self._profile is None and self.isVisible():
+        elif self._profile is None and self._is_seen:
             self._show_page()
 
     def show_profile(self, profile: Profile) -> None:
         """Take a measured frame; one of another level is late, and of no use."""
-        if profile.level is self._level and profile.spans and self.isVisible():
+        if profile.level is self._level and profile.spans and self._is_seen:
             self._profile = profile
             self._due.ask()
 
@@ -168,20 +182,6 @@ class Profiler(QWidget):
             self._show_page()
 
     # Qt
-
-    def showEvent(self, event: QShowEvent) -> None:
-        """Begin to watch."""
-        super().showEvent(event)
-        self._show_page()
-        self.feed.start()
-        self.watching.emit(True)
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        """End watching; what is shown would be old the next time."""
-        super().hideEvent(event)
-        self.feed.stop()
-        self._forget()
-        self.watching.emit(False)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Put the table beside the timeline, or below it where there is no room."""

@@ -123,9 +123,9 @@ def read_outputs(
         suffix = ".png" if layout.dtype == uchar4 and len(layout.shape) == 2 else ".npy"
         name = node_id.replace("/", ".")  # of a block inside a composite
         path = _target(name, display, suffix, place)
-        if folder is not None and path is not None:
+        if path is not None:
             if path in taken:  # two save blocks may have the same file name
-                path = folder / f"{name}.{display.buffer}{path.suffix}"
+                path = path.with_name(f"{name}.{display.buffer}{path.suffix}")
             taken.add(path)
         yield contents(port, path)
     for port in leaf_outputs(compiled) if node is None else ():

@@ -25,6 +25,7 @@ from tests.app.cli.cli_support import Warploom, edited
         (["--device", ""], 'device must be "auto", "host" or "cuda:0"'),
         (["--time-step", "nan"], "must be"),
         (["--rate", "0"], "must be"),
+        (["--budget", "nan"], "--budget must be a number of milliseconds, got nan"),
         (["--unknown"], "No such option"),
     ],
 )

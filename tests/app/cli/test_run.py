@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from engine import Patch
 from engine.patch.files import load_patch, save_patch
 from tests.app.cli.cli_support import EXAMPLES, Warploom
 
@@ -44,6 +45,37 @@ def test_set_gives_a_parameter_a_value_for_this_run(warploom: Warploom, saxpy_fi
     )
     np.testing.assert_array_equal(np.load(result.json["outputs"][0]["path"]), 1 - 2 * np.arange(1000, dtype=np.float32))
     assert saxpy_file.read_bytes() == before
+
+
+@pytest.mark.parametrize(("last", "status"), [(2.0, 0), (np.nan, 1), (-np.inf, 1)])
+def test_run_with_check_ends_at_the_first_number_that_is_none(
+    warploom: Warploom, tmp_path: Path, last: float, status: int
+) -> None:
+    """Whatever flows through a connection must be finite; without --check nobody looks."""
+    patch = Patch()
+    patch.connect(
+        patch.add("io.array", node_id="data", data=np.float32([1, last]))["out"], patch.add("math.saxpy")["x"]
+    )
+    patch.connect(patch["data"]["out"], patch["saxpy"]["y"])
+    save_patch(patch, str(tmp_path / "data.loom"))
+    arguments = "run", tmp_path / "data.loom", "--device", "host", "--frames", 3, "--json"
+    assert warploom(*arguments).status == 0
+    result = warploom(*arguments, "--check")
+    assert (result.status, result.json["frames"]) == (status, 1 if status else 3)
+    assert [(item["node"], item["port"]) for item in result.json["diagnostics"]] == [("data", "out")] * status
+
+
+def test_two_blocks_that_save_one_file_lose_nothing(warploom: Warploom, tmp_path: Path) -> None:
+    """The second gets a name of its own beside it."""
+    patch = Patch()
+    noise = patch.add("image.noise", width=4, height=4)
+    for name in ("one", "two"):
+        patch.connect(noise["out"], patch.add("io.save_image", node_id=name, file="o.png")["image"])
+    save_patch(patch, tmp_path / "twice.loom")
+    result = warploom("run", tmp_path / "twice.loom", "--device", "host", "--frames", 1, "--json")
+    paths = {Path(output["path"]).name for output in result.json["outputs"] if output["path"]}
+    assert paths == {"o.png", "two.pixels.png"}
+    assert all((tmp_path / name).is_file() for name in paths)
 
 
 def test_check_accepts_what_runs(warploom: Warploom, saxpy_file: Path) -> None:

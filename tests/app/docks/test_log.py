@@ -135,3 +135,35 @@ def test_an_error_that_repeats_is_listed_once(log: Log) -> None:
     log.add_error("the same")
     assert [line.count for line in log.lines] == [6]
     assert rows(log) == ["the same (×6)"]
+
+
+def test_it_follows_from_the_start_and_at_any_height(qtbot: QtBot, tmp_path: Path) -> None:
+    """Lines that came before it was shown, and a table that shrinks, leave the newest line in view."""
+    log = Log(tmp_path)
+    qtbot.addWidget(log)
+    for number in range(100):
+        _log.info("%d", number)
+    log.resize(700, 400)
+    log.show()
+    bar = log.table.verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.maximum() > 0)
+    assert bar.value() == bar.maximum()
+    before = bar.maximum()
+    log.resize(700, 160)
+    qtbot.waitUntil(lambda: bar.maximum() > before)
+    assert bar.value() == bar.maximum()
+    _log.info("new")
+    qtbot.waitUntil(lambda: rows(log)[-1] == "new")
+    assert bar.value() == bar.maximum()
+    log.end()
+
+
+def test_a_cleared_list_follows_again(qtbot: QtBot, log: Log) -> None:
+    """Also when the person had scrolled to the first line."""
+    for number in range(100):
+        _log.info("%d", number)
+    qtbot.waitUntil(lambda: len(rows(log)) == 100)
+    log.table.verticalScrollBar().setValue(0)
+    log.clear()
+    _log.info("new")
+    qtbot.waitUntil(lambda: rows(log) == ["new"])

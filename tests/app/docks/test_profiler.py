@@ -30,17 +30,18 @@ def profiler() -> Iterator[Profiler]:
     made.resize(900, 300)
     made.set_level(ProfilingLevel.PER_BLOCK)
     made.show()
+    made.set_seen(True)
     yield made
     made.close()
     made.deleteLater()
 
 
 def test_it_watches_only_while_it_is_seen() -> None:
-    """Being shown and hidden is told."""
+    """Each change is told once."""
     profiler, told = Profiler(), list[bool]()
     profiler.watching.connect(told.append)
-    profiler.show()
-    profiler.hide()
+    for seen in (False, True, True, False):
+        profiler.set_seen(seen)
     assert told == [True, False]
     profiler.deleteLater()
 
@@ -68,7 +69,7 @@ def test_the_last_frames_are_bars_and_a_click_chooses_one(profiler: Profiler) ->
     place = profiler.bars.place_at(profiler.bars.width() // 2)
     assert place is not None and 200 < place < 400
     assert chosen == [place + 1], "its first frame has number 1"
-    profiler.hide()
+    profiler.set_seen(False)
     asked = engine.asked
     profiler.feed.ask()
     assert engine.asked == asked

@@ -6,6 +6,7 @@ from typing import Any, cast
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QDockWidget, QMainWindow
 from pytestqt.qtbot import QtBot
 
 from app.docks.frame_bars import phase_colours
@@ -28,6 +29,7 @@ def recorder(qtbot: QtBot, engine: Recording) -> Recorder:
     qtbot.addWidget(made)
     made.resize(1000, 180)
     made.show()
+    made.set_seen(True)
     made.set_engine(cast(Client, engine))
     return made
 
@@ -40,7 +42,7 @@ def test_it_follows_only_while_it_is_seen(qtbot: QtBot, recorder: Recorder, engi
     qtbot.waitUntil(lambda: engine.asked > 3)
     assert recorder.currentIndex() == 1
     assert "600 frames" in recorder.summary.text() and "1 over 16.6 ms" in recorder.summary.text()
-    recorder.hide()
+    recorder.set_seen(False)
     asked = engine.asked
     qtbot.wait(250)
     recorder.set_engine(cast(Client, engine))
@@ -145,3 +147,44 @@ def test_a_slow_frame_stands_out_of_the_bars(recorder: Recorder) -> None:
     assert (slow[1], slow[-2]) == (wait, theme.warning)
     assert (plain[1], plain[-2], plain[-12]) == (theme.canvas, theme.canvas, wait)
     assert plain.index(theme.warning) < plain.index(wait)
+
+
+def test_it_fits_a_small_screen(recorder: Recorder) -> None:
+    """All lists share one place, so the widest minimum counts; the summary is cut, and the legend goes."""
+    assert recorder.legend.isVisible()
+    assert recorder.minimumSizeHint().width() < 480
+    recorder.resize(480, 180)
+    assert not recorder.legend.isVisible()
+    assert recorder.summary.toolTip() == recorder.summary.text()
+
+
+def test_a_dock_behind_another_tab_asks_nothing(qtbot: QtBot, engine: Recording) -> None:
+    """As the window wires it: by the dock's own visibility, since a widget behind a tab counts as visible."""
+    window, recorder = QMainWindow(), Recorder()
+    qtbot.addWidget(window)
+    front, behind = QDockWidget("Front"), QDockWidget("Recorder")
+    behind.setWidget(recorder)
+    behind.visibilityChanged.connect(recorder.set_seen)
+    for dock in (front, behind):
+        window.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, dock)
+    window.tabifyDockWidget(front, behind)
+    window.show()
+    behind.raise_()
+    recorder.set_engine(cast(Client, engine))
+    qtbot.waitUntil(lambda: engine.asked > 1)
+    front.raise_()
+    qtbot.wait(50)
+    asked = engine.asked
+    qtbot.wait(250)
+    assert recorder.isVisible() and engine.asked == asked
+
+
+def test_a_figure_can_be_read_over_bars(recorder: Recorder) -> None:
+    """It stands on the colour of the background, where bars are as high as the scale too."""
+    record = Recording().flight_record()
+    record.frames["wait"] = 40_000_000
+    recorder.show_frame(Flight(record, 0.0), 300)
+    image: Any = recorder.bars.grab().toImage()
+    seen = [image.pixelColor(x, y).name() for y in range(3, 13) for x in range(3, 30)]
+    assert phase_colours()["wait"] not in seen
+    assert image.pixelColor(120, 8).name() == phase_colours()["wait"]

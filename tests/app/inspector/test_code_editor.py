@@ -69,6 +69,18 @@ def test_leaving_the_field_enters_what_was_typed(inspector: Inspector, patch: Pa
     assert patch.value("formula", "expression") == "2 * x * gain"
 
 
+def test_escape_forgets_what_was_typed(inspector: Inspector, patch: Patch) -> None:
+    """The field shows the patch's formula and loses the focus; leaving it enters nothing."""
+    field, edits = _field(inspector).text, len(patch.history.names)
+    field.setFocus()
+    QTest.keyClicks(field, "2 * ")
+    QTest.keyClick(field, Qt.Key.Key_Escape)
+    assert field.toPlainText() == "x * gain"
+    assert not field.hasFocus()
+    inspector.show_nodes([])
+    assert len(patch.history.names) == edits
+
+
 def test_a_wrong_formula_stays_in_the_field(inspector: Inspector, patch: Patch) -> None:
     """The sliders of the last good formula stay, for a mistake is soon mended."""
     field = _field(inspector).text

@@ -91,6 +91,24 @@ def test_text_is_set_when_entered_and_only_when_changed(qtbot: QtBot, inspector:
     assert len(patch.history.names) == before + 1
 
 
+@pytest.mark.parametrize("name", ["label", "source"])
+def test_escape_forgets_a_typed_text(qtbot: QtBot, inspector: Inspector, patch: Patch, name: str) -> None:
+    """The field shows the patch's value and loses the focus; leaving it enters nothing."""
+    inspector.activateWindow()
+    qtbot.waitUntil(inspector.isActiveWindow)
+    patch.set("a", **{name: "kept"})
+    editor, edits = inspector.editor(name), len(patch.history.names)
+    assert isinstance(editor, TextEditor)
+    editor.line.setFocus()
+    QTest.keyClicks(editor.line, "more")
+    QTest.keyClick(editor.line, Qt.Key.Key_Escape)
+    assert editor.line.text() == "kept"
+    assert not editor.line.hasFocus()
+    editor.line.setFocus()
+    inspector.setFocus()
+    assert len(patch.history.names) == edits
+
+
 def test_browsing_sets_a_path_relative_to_the_patch(
     qtbot: QtBot, patch: Patch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,3 +249,14 @@ def test_help_in_the_inspector_shows_no_marks(qtbot: QtBot) -> None:
         texts = [inspector.header.summary.text(), inspector.header.summary.toolTip()]
         texts += [row.label.toolTip() for row in inspector.rows.values()]
         assert not any("`" in text for text in texts)
+
+
+def test_a_narrow_inspector_scrolls_sideways(qtbot: QtBot, inspector: Inspector) -> None:
+    """Nothing is cut off where it cannot be reached."""
+    inspector.resize(120, 500)
+    bar = inspector._scroll.horizontalScrollBar()
+    page = inspector._scroll.widget()
+    assert page is not None
+    qtbot.waitUntil(lambda: bar.maximum() > 0)
+    assert page.width() >= page.minimumSizeHint().width()
+    assert bar.maximum() + inspector._scroll.viewport().width() == page.width()

@@ -15,7 +15,7 @@ from app.theme.colours import current
 from engine.blocktypes.parameters import ParameterSpec
 from engine.patch.document import Patch
 from tests.app.app_support import move_pointer
-from tests.app.inspector.every_parameter import number
+from tests.app.inspector.every_parameter import TYPE, number
 
 
 def drag(qtbot: QtBot, slider: QSlider, positions: list[int]) -> None:
@@ -78,13 +78,55 @@ def test_a_number_without_bounds_has_no_slider_and_takes_any_size(
         assert patch.value("a", "free") == value
 
 
-def test_numbers_out_of_range_are_not_taken(qtbot: QtBot, inspector: Inspector, patch: Patch) -> None:
-    """A typed number beyond the declared bounds does not reach the patch."""
+def test_a_number_out_of_range_becomes_the_nearest_bound(qtbot: QtBot, inspector: Inspector, patch: Patch) -> None:
+    """This is shown too, also when the value was at the bound already."""
     box = number(inspector, "gain").box
+    for text in ("99", "999"):
+        box.selectAll()
+        qtbot.keyClicks(box, text)
+        qtbot.keyClick(box, Qt.Key.Key_Return)
+        assert patch.value("a", "gain") == 10
+        assert box.text() == "10 dB"
+
+
+def test_escape_forgets_a_typed_number(qtbot: QtBot, inspector: Inspector, patch: Patch) -> None:
+    """The box shows the patch's value and loses the focus; leaving it enters nothing."""
+    inspector.activateWindow()
+    qtbot.waitUntil(inspector.isActiveWindow)
+    box, edits = number(inspector, "free").box, len(patch.history.names)
+    box.setFocus()
+    shown = box.text()
     box.selectAll()
-    qtbot.keyClicks(box, "99")
+    qtbot.keyClicks(box, "-7")
+    qtbot.keyClick(box, Qt.Key.Key_Escape)
+    assert box.text() == shown
+    assert not box.hasFocus()
+    box.setFocus()
+    inspector.setFocus()
+    assert len(patch.history.names) == edits
+
+
+def test_different_values_stay_when_no_number_is_entered(qtbot: QtBot, inspector: Inspector, patch: Patch) -> None:
+    """An unreadable text and Escape leave both values; a number sets both, also one that a block has already."""
+    inspector.activateWindow()
+    qtbot.waitUntil(inspector.isActiveWindow)
+    patch.add(TYPE, node_id="b", gain=3.0)
+    inspector.show_nodes(["a", "b"])
+    box = number(inspector, "gain").box
+    box.setFocus()
+    mixed = box.text()
+    for text, key in (("((2)", Qt.Key.Key_Return), ("7", Qt.Key.Key_Escape), ("1/0", Qt.Key.Key_Tab)):
+        box.setFocus()
+        box.selectAll()
+        qtbot.keyClicks(box, text)
+        qtbot.keyClick(box, key)
+        assert [patch.value(node, "gain") for node in "ab"] == [1.0, 3.0]
+        assert box.text() == mixed
+    box.setFocus()
+    box.selectAll()
+    qtbot.keyClicks(box, "1")
     qtbot.keyClick(box, Qt.Key.Key_Return)
-    assert patch.value("a", "gain") <= 10
+    assert [patch.value(node, "gain") for node in "ab"] == [1.0, 1.0]
 
 
 def test_whole_numbers_stay_whole(inspector: Inspector, patch: Patch) -> None:

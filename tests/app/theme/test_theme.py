@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtGui import QColor, QPalette
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QCheckBox
 
 from app.canvas.drawing.node_painter import badge_colour, port_ink
 from app.theme.apply import apply_theme
@@ -146,3 +146,19 @@ def test_heat_is_one_hue_that_no_state_has_and_leaves_the_canvas(theme: Colours)
     assert len(set(away)) == len(away)
     assert all(abs(step.hslHue() - steps[-1].hslHue()) <= 8 for step in steps[3:])
     assert 250 <= steps[-1].hslHue() <= 300
+
+
+@BOTH
+def test_a_check_box_can_be_seen_whether_it_is_checked_or_not(theme: Colours, qapp: QApplication) -> None:
+    """The outline of an empty one, and the check mark, have the 3:1 contrast that WCAG asks of controls."""
+    apply_theme(qapp, theme.name)
+    box = QCheckBox()
+    middle = box.sizeHint().height() // 2
+    row = [box.grab().toImage().pixelColor(x, middle).name() for x in range(box.sizeHint().width())]
+    assert max(contrast(colour, theme.dock) for colour in row) >= 3
+    box.setChecked(True)
+    image = box.grab().toImage()
+    inside = [image.pixelColor(x, middle).name() for x in range(4, image.width() - 4)]
+    assert max(contrast(one, other) for one in inside for other in inside) >= 3
+    box.deleteLater()
+    apply_theme(qapp, "dark")

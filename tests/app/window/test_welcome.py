@@ -1,8 +1,13 @@
 """The first page."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QFont
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.documents.gallery import find_examples
@@ -38,3 +43,54 @@ def test_a_card_shows_its_blocks_in_the_colours_of_their_categories(qtbot: QtBot
     hues = (178, 285)  # of Math and Image, in `app.theme.colours`
     found = [known for hue in row for known in hues if abs(hue - known) < 6]
     assert tuple(dict.fromkeys(found)) == hues
+
+
+def test_a_long_description_has_room_in_any_font(qtbot: QtBot, qapp: QApplication, tmp_path: Path) -> None:
+    """Cards are as high as the one with the longest text needs."""
+    (tmp_path / "one.loom").write_text('{"nodes": []}')
+    (example,) = find_examples(tmp_path)
+    before = qapp.font()
+    page = Welcome([example, replace(example, description="many words " * 16)])
+    qtbot.addWidget(page)
+    font = QFont(before)
+    font.setPixelSize(18)
+    try:
+        qapp.setFont(font)
+        page.show()
+        cards = page.findChildren(ExampleCard)
+        qtbot.waitUntil(lambda: len({card.height() for card in cards}) == 1)
+        for card in cards:
+            text = card.findChildren(QLabel)[1]
+            assert text.height() >= text.heightForWidth(text.width())
+    finally:
+        qapp.setFont(before)
+
+
+def test_recent_files_come_before_the_examples(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each with its folder, from the home folder on."""
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    (tmp_path / "one.loom").write_text('{"nodes": []}')
+    page = Welcome(find_examples(tmp_path))
+    qtbot.addWidget(page)
+    page.show_recent([tmp_path / "a.loom", tmp_path / "work" / "b.loom"])
+    page.show()
+    links = [page.recent.itemAt(row).widget() for row in range(page.recent.count())]
+    assert [link.text().split() for link in links if isinstance(link, QPushButton)] == [["a", "~"], ["b", "~/work"]]
+    (card,) = page.findChildren(ExampleCard)
+    qtbot.waitUntil(lambda: links[-1].y() < card.y())
+
+
+def test_a_dropped_patch_is_opened(qtbot: QtBot, tmp_path: Path) -> None:
+    """Other files are refused."""
+    page, opened = Welcome([]), list[Path]()
+    qtbot.addWidget(page)
+    page.open_requested.connect(opened.append)
+    for name, taken in (("a.png", False), ("a.loom", True)):
+        data = QMimeData()
+        data.setUrls([QUrl.fromLocalFile(str(tmp_path / name))])
+        about = (data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+        entered = QDragEnterEvent(QPoint(5, 5), Qt.DropAction.CopyAction, *about)
+        page.dragEnterEvent(entered)
+        assert entered.isAccepted() is taken
+        page.dropEvent(QDropEvent(QPointF(5, 5), Qt.DropAction.CopyAction, *about))
+    assert opened == [tmp_path / "a.loom"]

@@ -1,0 +1,26 @@
+"""A label of one line that gives way: it ends with "…" where its text has no room."""
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QLabel, QSizePolicy
+
+from app.qt.safe_overrides import safe_overrides
+
+
+@safe_overrides
+class ElidedLabel(QLabel):
+    """Takes the width that its neighbours leave; `text` stays the whole text."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(objectName=name)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, super().minimumSizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the part of the text that has room."""
+        painter = QPainter(self)
+        shown = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, shown)

@@ -1,0 +1,164 @@
+"""A number box takes the number that was typed, or none; never another one."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.widgets.number_box import NumberBox, read_number
+
+
+class Panel(QWidget):
+    """Shows a box and another control, and notes the keys that they pass on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.keys: list[int] = []
+        self._row = QHBoxLayout(self)
+        self._row.addWidget(QLineEdit())
+
+    def add(self, box: NumberBox, value: float = 5.0) -> None:
+        """Show a box with a value and give it the focus."""
+        self._row.addWidget(box)
+        box.show()
+        box.show_value(value)
+        box.setFocus()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Note a key."""
+        self.keys.append(event.key())
+
+
+@pytest.fixture
+def panel(qtbot: QtBot) -> Panel:
+    """An active window."""
+    panel = Panel()
+    qtbot.addWidget(panel)
+    panel.show()
+    panel.activateWindow()
+    qtbot.waitUntil(panel.isActiveWindow)
+    return panel
+
+
+def type_over(box: NumberBox, text: str) -> None:
+    """Replace the text of a box with the keyboard."""
+    box.selectAll()
+    QTest.keyClick(box, Qt.Key.Key_Delete)
+    QTest.keyClicks(box, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1/3", 1 / 3), ("-1,5", -1.5), ("4/2", 2.0), ("1e-3", 1e-3), ("+2E2", 200.0), (".5", 0.5), ("1.", 1.0),
+        ("2*(3+4)", 14.0), ("-(1 - 4) / 2", 1.5), ("1,5*2,5", 3.75), ("--2", 2.0), ("007", 7.0), ("1.05", 1.05),
+        (" 10.007 ", 10.007),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Tab])
+def test_numbers_and_arithmetic_are_read(panel: Panel, text: str, value: float, key: Qt.Key) -> None:
+    """Entered by Enter or by leaving the box, once."""
+    box = NumberBox(None, None, whole=False, unit="m")
+    panel.add(box)
+    taken: list[float] = []
+    box.valueChanged.connect(taken.append)
+    type_over(box, text)
+    QTest.keyClick(box, key)
+    assert taken == [value]
+    assert box.hasFocus() == (key == Qt.Key.Key_Return)
+    assert box.text() == f"{value:.6g} m"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1/0", "((2)", "1e400", "1/1e400", "1e300*1e300", "", "-", "0x10", "1,2,3", "1,000.5", "1 2", "2**9", "9//2",
+        "(1)(2)", "()", "...", "e", "nan", "inf", "1_000", "1j", "five", "2 # 3", "1" * 201,
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("enters", [True, False])
+def test_what_is_no_number_is_not_taken(panel: Panel, text: str, whole: bool, enters: bool) -> None:
+    """The box shows its value again, and a form around it does not hear of Enter."""
+    box = NumberBox(None, None, whole=whole, unit="m")
+    panel.add(box)
+    taken: list[float] = []
+    box.valueChanged.connect(taken.append)
+    type_over(box, text)
+    if enters:
+        QTest.keyClick(box, Qt.Key.Key_Return)
+    else:
+        box.clearFocus()
+    assert (taken, box.value(), box.text()) == ([], 5.0, "5 m")
+    assert panel.keys == []
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("4/2", 2), ("7/3", 2), ("5/2", 3), ("2.6", 3), ("-0,4", 0), ("999", 8), ("-9*9", -8)]
+)
+def test_a_whole_number_box_rounds_and_clamps(panel: Panel, text: str, value: int) -> None:
+    """To the nearest whole number of its range."""
+    box = NumberBox(-8, 8, whole=True, unit="")
+    panel.add(box)
+    type_over(box, text)
+    QTest.keyClick(box, Qt.Key.Key_Return)
+    assert (box.value(), box.text()) == (value, str(value))
+
+
+def test_a_number_out_of_range_is_clamped(panel: Panel) -> None:
+    """On both sides."""
+    box = NumberBox(0.25, 8, whole=False, unit="")
+    panel.add(box)
+    for text, value in (("999", 8.0), ("1/8", 0.25), ("8", 8.0), ("-1e300", 0.25)):
+        type_over(box, text)
+        QTest.keyClick(box, Qt.Key.Key_Return)
+        assert box.value() == value
+
+
+@pytest.mark.parametrize("text", ["-7", "((2)", ""])
+def test_escape_forgets_what_was_typed(panel: Panel, text: str) -> None:
+    """The first Escape shows the value and leaves the box; with nothing typed, Escape is passed on."""
+    box = NumberBox(None, None, whole=False, unit="m")
+    panel.add(box)
+    taken: list[float] = []
+    box.valueChanged.connect(taken.append)
+    type_over(box, text)
+    QTest.keyClick(box, Qt.Key.Key_Escape)
+    assert (taken, box.text(), box.hasFocus(), panel.keys) == ([], "5 m", False, [])
+    box.setFocus()
+    QTest.keyClick(box, Qt.Key.Key_Escape)
+    assert panel.keys == [Qt.Key.Key_Escape]
+    box.clearFocus()
+    assert taken == []
+
+
+def test_enter_keeps_the_digits_that_are_not_shown(panel: Panel) -> None:
+    """Six digits are shown, but Enter alone changes nothing."""
+    box = NumberBox(None, None, whole=False, unit="")
+    panel.add(box, 0.123456789)
+    QTest.keyClick(box, Qt.Key.Key_Return)
+    assert box.value() == 0.123456789
+
+
+def test_different_values_stay_various(panel: Panel) -> None:
+    """Visiting the box, Enter and a text that is no number don't show one of the values."""
+    box = NumberBox(None, None, whole=False, unit="")
+    panel.add(box)
+    box.show_mixed()
+    for text in ("", "1/0"):
+        box.setFocus()
+        QTest.keyClicks(box, text)
+        box.clearFocus()
+        assert (box.text(), box.has_typed_text) == ("", False)
+        box.setFocus()
+        QTest.keyClicks(box, text)
+        QTest.keyClick(box, Qt.Key.Key_Return)
+        assert (box.text(), box.has_typed_text) == ("", False)
+
+
+def test_deep_parentheses_are_refused() -> None:
+    """They neither end the program nor raise."""
+    assert read_number("(" * 100 + "1" + ")" * 99) is None
+    assert read_number("-" * 199 + "1") == -1.0
