@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from app.console import make_console, make_table
 from app.run_result import RunResult
 from app.view_models.profile.texts import side_work_lines
-from engine.figures import budget_text, format_time
+from engine.figures import budget_text, format_time, plural
 from engine.profiling.critical_path import critical_path
 from engine.profiling.profile import Profile, SpanProfile
 from engine.profiling.rows import Row, RowTimes, row_times, rows
@@ -69,7 +69,7 @@ def _summary(result: RunResult, budget_ns: int) -> Iterator[str]:
     times, levels = summary["frame_time_ms"], summary["update_levels"]
     counts = ", ".join(f"{name} {count}" for name, count in levels.items())
     yield (
-        f"{result.frames} frames on {result.device}: {times['median']:.2f} ms a frame "
+        f"{plural(result.frames, 'frame')} on {result.device}: {times['median']:.2f} ms a frame "
         f"(p99 {times['p99']:.2f} ms); updates: {counts}"
     )
     if result.profile is not None:
