@@ -5,9 +5,9 @@ import shlex
 import signal
 import subprocess
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import count
 from queue import SimpleQueue
@@ -44,6 +44,8 @@ from engine.protocol.questions import Answer, Close, Open, Question, Step, Watch
 _log = logging.getLogger(__name__)
 #: How long closing waits for the process before it is killed.
 PATIENCE_S = 10.0
+#: The same after somebody has interrupted a question.
+_HURRIED_S = 0.5
 #: The exceptions that a refusal can name; those of other kinds arrive as the nearest of them.
 KINDS: dict[str, type[WarploomError]] = {
     kind.__name__: kind for kind in (WarploomError, PatchError, KernelError, DeviceError)
@@ -104,6 +106,20 @@ def connect(
         raise
 
 
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Have a process that is started ignore Ctrl+C in the terminal: it ends when it is closed."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is None or threading.current_thread() is not threading.main_thread():
+        yield  # it is not Python's, or no other thread may choose
+        return
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 class PipeTransport:
     """Messages and questions to a process, and what comes back; one thread writes and one reads.
 
@@ -117,7 +133,8 @@ class PipeTransport:
         try:
             if not self._command:
                 raise ValueError("it names no program")
-            self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            with _uninterrupted():
+                self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         except (OSError, ValueError) as problem:  # ValueError also for a NUL in a word
             reason = getattr(problem, "strerror", None) or problem
             raise DeviceError(f"engine command must be one that runs, got {self._command}: {reason}") from problem
@@ -127,6 +144,7 @@ class PipeTransport:
         #: Why the process has ended, once it has.
         self._failure: DeviceError | None = None
         self._is_closed = False
+        self._patience_s = PATIENCE_S
         self._last: FrameReport | None = None
         self._sent_path = patch.path
         self._unsent: SimpleQueue[bytes | None] = SimpleQueue()
@@ -165,7 +183,12 @@ class PipeTransport:
         if isinstance(question, WatchFiles) and self._saved_files is None:
             # The process follows its kernels; the patch here gets the ports and parameters of saved files by this.
             self._saved_files = SavedFiles(self._patch.catalogue, lambda _: None)
-        answer: Answer = _answer_decoder(type(question)).decode(self._send(question).result())
+        asked = self._send(question)
+        try:
+            answer: Answer = _answer_decoder(type(question)).decode(asked.result())
+        except KeyboardInterrupt:
+            self._patience_s = _HURRIED_S  # the process may be busy with what nobody wants any more
+            raise
         return answer
 
     def close(self) -> None:
@@ -179,9 +202,11 @@ class PipeTransport:
             self._saved_files.close()
         try:
             if self._failure is None:
-                self._send(Close()).result(PATIENCE_S)
+                self._send(Close()).result(self._patience_s)
         except TimeoutError:
-            _log.warning("the engine's process must end when it is closed, and was killed after %g s", PATIENCE_S)
+            level = logging.WARNING if self._patience_s == PATIENCE_S else logging.DEBUG
+            text = "the engine's process must end when it is closed, and was killed after %g s"
+            _log.log(level, text, self._patience_s)
             self._process.kill()
         finally:
             self._unsent.put(None)

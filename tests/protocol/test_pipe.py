@@ -345,3 +345,32 @@ def test_a_command_may_be_one_string(monkeypatch: pytest.MonkeyPatch) -> None:
     assert started == [["ssh", "a host", "warploom", "engine"]]
     with pytest.raises(DeviceError, match="engine command must be one that runs"):
         connect(Patch(), "warploom 'engine")
+
+
+def test_a_child_that_still_starts_is_not_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl+C in the terminal reaches all of its processes; this one ends when it is closed."""
+    start = subprocess.Popen
+
+    def interrupted(*command: Any, **how: Any) -> subprocess.Popen[bytes]:
+        process = start(*command, **how)
+        os.kill(process.pid, signal.SIGINT)
+        return process
+
+    monkeypatch.setattr(subprocess, "Popen", interrupted)
+    before = signal.getsignal(signal.SIGINT)
+    with in_a_child(saxpy_patch()) as client:
+        assert signal.getsignal(signal.SIGINT) is before
+        assert client.step().frame == 0
+
+
+def test_an_interrupted_question_is_not_waited_for() -> None:
+    """The child is busy with a million frames, and is ended."""
+    client = in_a_child(saxpy_patch())
+    me = threading.main_thread().ident
+    assert me is not None
+    threading.Timer(0.3, signal.pthread_kill, (me, signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        client.trace(1_000_000)
+    client.close()
+    with pytest.raises(subprocess.CalledProcessError):
+        the_child()
