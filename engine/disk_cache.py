@@ -17,7 +17,7 @@ _log = logging.getLogger(__name__)
 _CHECKSUM_BYTES = 4
 #: Bytes in each folder when it was last scanned, plus those of the entries added since.
 _sizes: dict[Path, int] = {}
-#: Folders of which was told that nothing can be written there.
+#: Folders that were reported as not writable.
 _unwritable: set[Path] = set()
 
 Entry = TypeVar("Entry")

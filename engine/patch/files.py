@@ -61,16 +61,23 @@ _OPTIONAL: tuple[tuple[str, Any, str], ...] = (
 
 def save_patch(patch: Patch, path: Path | str) -> None:
     """Write the patch; PatchError when the file can't be written, which leaves the old file intact."""
-    path = Path(path)
+    path = _as_path(path)
     # A lone surrogate, which a file may hold escaped, is written escaped again.
     data = dump_patch(patch).encode(errors="backslashreplace")
     try:
         write_atomically(path, data)
-    except OSError as problem:
-        raise PatchError(f"patch must be writable: {path}: {problem.strerror or problem}") from problem
+    except (OSError, ValueError) as problem:  # ValueError for a NUL in the path
+        reason = getattr(problem, "strerror", None) or problem
+        raise PatchError(f"patch must be writable: {path}: {reason}") from problem
     _log.info("wrote %s", path)
     patch.path, patch.file_digest = path, digest(data)
     patch.history.mark_saved()
+
+
+def _as_path(path: Path | str) -> Path:
+    if not isinstance(path, Path | str):
+        raise PatchError(f"path of a patch must be text or a Path, got {type(path).__name__}")
+    return Path(path)
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -155,7 +162,7 @@ def load_patch(path: Path | str, catalogue: Catalogue | None = None, *, trust: b
 
     With `trust`, it may write files outside its folder and listen to the network (`engine.patch.trust`).
     """
-    path = Path(path)
+    path = _as_path(path)
     try:
         if path.is_char_device() or path.is_block_device():  # it may have no end
             raise PatchError(f"{path} must be a patch (UTF-8 JSON), got a device")

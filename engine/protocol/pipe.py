@@ -97,6 +97,8 @@ def connect(
             command = shlex.split(command)
         except ValueError as problem:
             raise DeviceError(f"engine command must be one that runs, got {command}: {problem}") from problem
+    elif not (isinstance(command, list | tuple) and all(isinstance(word, str) for word in command)):
+        raise DeviceError(f"engine command must be text, or a list of words, got {command!r}")
     transport = PipeTransport(patch, command)
     try:
         transport.info = transport.ask(Open(device, profiling, time_step_s, plain_edges))

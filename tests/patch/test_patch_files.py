@@ -4,6 +4,7 @@ import base64
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -406,3 +407,13 @@ def test_any_json_gives_a_patch_or_a_patch_error(value: Any) -> None:
         parse_patch(text)
     except PatchError as problem:
         assert str(problem).startswith("patch:")
+
+
+@pytest.mark.parametrize("path", [None, 3, float("nan"), b"a.loom", [], "", "nul\0"])
+def test_what_is_no_path_is_refused_in_one_message(path: Any) -> None:
+    """By both, and as an error of the patch."""
+    for call in (load_patch, partial(save_patch, Patch())):
+        with pytest.raises(
+            PatchError, match="path of a patch must be text or a Path|patch must be (readable|writable)"
+        ):
+            call(path)

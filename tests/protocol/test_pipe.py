@@ -345,6 +345,9 @@ def test_a_command_may_be_one_string(monkeypatch: pytest.MonkeyPatch) -> None:
     assert started == [["ssh", "a host", "warploom", "engine"]]
     with pytest.raises(DeviceError, match="engine command must be one that runs"):
         connect(Patch(), "warploom 'engine")
+    for wrong in (None, 3, b"warploom engine", ["warploom", None]):
+        with pytest.raises(DeviceError, match="engine command must be text, or a list of words, got"):
+            connect(Patch(), wrong)
 
 
 def test_a_child_that_still_starts_is_not_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:

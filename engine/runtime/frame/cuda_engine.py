@@ -366,7 +366,7 @@ class CudaEngine:
             launcher.launch(compiled, True, False)
 
     def _stamps(self, frame: int, level: UpdateLevel, due_ns: int, began_ns: int) -> tuple[int, ...]:
-        """Return the stamps of a frame of a call that began at a time, but when it ends."""
+        """Return the stamps of a frame, without its end; `due_ns` and `began_ns` are those of the whole burst."""
         launcher = self.launcher
         if self._ended_ns > began_ns:  # behind others of its burst
             due_ns = began_ns = self._ended_ns
