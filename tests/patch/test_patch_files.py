@@ -414,6 +414,6 @@ def test_what_is_no_path_is_refused_in_one_message(path: Any) -> None:
     """By both, and as an error of the patch."""
     for call in (load_patch, partial(save_patch, Patch())):
         with pytest.raises(
-            PatchError, match="path of a patch must be text or a Path|patch must be (readable|writable)"
+            PatchError, match=r"path of a patch must be text or a Path|patch must be (readable|writable)"
         ):
             call(path)
