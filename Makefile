@@ -1,12 +1,12 @@
 # make run    set everything up and open the particle patch (or run it headless where there is no display)
 # make test   set everything up and run lint, types, import contracts and tests
 # make fuzz   the random tests with new seeds and FUZZ (10) times the examples; a failing example is kept in .hypothesis/
-# make test-gpu, bench-gpu    what needs a CUDA device, with no Qt; PYTHON=... uses that Python as it is
+# make test-gpu, bench-gpu, sanitize-gpu    what needs a CUDA device, with no Qt; PYTHON=... uses that Python as it is
 
 VENV := .venv/bin
 EXAMPLE := resources/examples/particles.loom
 
-.PHONY: run test fuzz lint test-gpu bench bench-gpu lock setup setup-dev host-runtime
+.PHONY: run test fuzz lint test-gpu bench bench-gpu sanitize-gpu lock setup setup-dev host-runtime
 
 run: setup
 	@if [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ]; then \
@@ -39,10 +39,10 @@ setup-dev:
 
 ifdef PYTHON
 GPU_PYTHON := $(PYTHON)
-test-gpu bench-gpu:
+test-gpu bench-gpu sanitize-gpu:
 else
 GPU_PYTHON := $(VENV)/python
-test-gpu bench-gpu: setup-dev
+test-gpu bench-gpu sanitize-gpu: setup-dev
 endif
 
 test-gpu:
@@ -63,6 +63,10 @@ bench-gpu:
 	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) -m tests.benchmarks.bench_libraries --device cuda:0
 	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) -m tests.benchmarks.bench_lazy --device cuda:0
 	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) -m tests.benchmarks.bench_tensor --device cuda:0
+
+# memcheck, racecheck and initcheck of compute-sanitizer over all examples
+sanitize-gpu:
+	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) -m tests.gpu.sanitize
 
 bench: setup-dev
 	PYTHONPATH=. $(VENV)/python tests/benchmarks/bench_frame.py --device host

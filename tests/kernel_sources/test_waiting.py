@@ -1,14 +1,17 @@
-"""CUDA C++ whose kernels begin with a wait, and which of the compiled kernels do."""
+"""CUDA C++ whose kernels begin with a wait, and what a CUBIN says of its kernels: which wait, and their parameters."""
 
+import random
 from pathlib import Path
 
 import pytest
 
-from engine.device.cuda.cubin import waiting_kernels
+from engine.device.cuda.cubin import parameter_counts, waiting_kernels
 from engine.diagnostics import KernelError
 from engine.kernel_sources.image import KERNELS_FOLDER
 from engine.kernel_sources.nvrtc import compile_cuda, toolkit_folders
 from engine.kernel_sources.waiting import WAIT, waiting_cuda
+from engine.ptx import read_signatures
+from tests.fuzzing import seeds
 
 
 def compiled(source: str, architecture: str = "sm_90") -> frozenset[str]:
@@ -97,10 +100,35 @@ def test_mistakes_show_the_source_as_it_is() -> None:
 
 @pytest.mark.parametrize("path", sorted(KERNELS_FOLDER.rglob("*.cu")), ids=lambda path: path.stem)
 def test_every_kernel_of_ours_waits(path: Path) -> None:
-    """So that edges between them are programmatic."""
+    """So that edges between them are programmatic. The CUBIN has as many parameters for each as the PTX."""
     made = compile_cuda(path.read_text(), path, "sm_90", [path.parent, KERNELS_FOLDER, *toolkit_folders()])
     assert made.cubin is not None
     assert waiting_kernels(made.cubin) == made_names(made.ptx)
+    declared = {name: len(signature.parameters) for name, signature in read_signatures(made.ptx).items()}
+    assert parameter_counts(made.cubin) == declared
+
+
+@pytest.mark.parametrize("seed", seeds(2))
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_90", "sm_100", "sm_120"])
+def test_a_cubin_tells_how_many_parameters_a_kernel_has(seed: int, architecture: str) -> None:
+    """From none to more than 4 KB of them, of any size, whether the code uses them or not."""
+    chance, source, counts = (
+        random.Random(seed),
+        "struct Odd { char bytes[3]; }; struct Large { char bytes[4200]; };",
+        {},
+    )
+    for number in range(8):
+        kinds = chance.choices(
+            ("float*", "char", "double", "Odd", "unsigned long long", "float4"), k=chance.randrange(40)
+        )
+        kinds += ["Large"] * (number == 7)
+        parameters = ", ".join(f"{kind} p{index}" for index, kind in enumerate(kinds))
+        uses = " ".join(f"*p{at} = 1;" for at, kind in enumerate(kinds) if kind == "float*" and chance.random() < 0.5)
+        source += f'extern "C" __global__ void k{number}({parameters}) {{ {uses} }}\n'
+        counts[f"k{number}"] = len(kinds)
+    made = compile_cuda(source, Path("k.cu"), architecture, [])
+    assert made.cubin is not None
+    assert parameter_counts(made.cubin) == counts
 
 
 def made_names(ptx: str) -> frozenset[str]:
@@ -115,3 +143,4 @@ def test_a_file_that_is_cut_off_is_refused() -> None:
     with pytest.raises(KernelError, match="must be a whole CUBIN"):
         waiting_kernels(made.cubin[:70])
     assert waiting_kernels(b"no CUBIN") == frozenset()
+    assert parameter_counts(b"no CUBIN") == {}

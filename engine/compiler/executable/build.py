@@ -16,6 +16,7 @@ from engine.device.graph import Graph
 from engine.device.protocol import Condition, ConditionalKind, GraphNode, Memory
 from engine.diagnostics import WarploomError
 from engine.patch.changes import PortRef
+from engine.processes.scope import check_cancelled
 
 #: One step of building: the operations of a child graph, or a single operation.
 Unit = tuple[int, ...]
@@ -197,7 +198,8 @@ class _Builder:
         handles.update(dict.fromkeys(unit, node))
 
     def _add(self, index: int, after: Sequence[GraphNode]) -> None:
-        """Add an operation, with what a timer has to add around it."""
+        """Add an operation, with what a timer has to add around it; Cancelled when nobody needs the graph any more."""
+        check_cancelled()
         self.at = index
         operation, timer = self._operations[index], self._timer
         graph = self._graphs[operation.scope]

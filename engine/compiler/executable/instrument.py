@@ -35,6 +35,7 @@ from engine.device.protocol import (
     part_of,
 )
 from engine.patch.changes import PortRef
+from engine.processes.scope import check_cancelled
 from engine.profiling.levels import ProfilingLevel
 
 #: What the kernels know of one span: when it began last, its first begin and last end, and the sum of its turns.
@@ -197,9 +198,11 @@ class Instrumented:
             upload = frame_upload(plan)
             self._upload = next((node for node, index in self.operations.items() if index == upload), None)
             self._uniforms = frame
+            check_cancelled()
+            # Read first: a value that the engine's thread writes from now on is passed on by the first launch.
+            self._versions = [kernel.arguments.version for kernel in self._built.kernels]
             self._executable = self._built.graph.instantiate()
             failing.pop_all()
-        self._versions = [kernel.arguments.version for kernel in self._built.kernels]
 
     def launch(self, stream: Stream, uniforms: PinnedArray | None = None) -> None:
         """Launch it with the values that argument blocks hold now; `read` what it leaves before the next launch.

@@ -1,4 +1,4 @@
-"""Which kernels of a CUBIN wait first, as their machine code tells."""
+"""What a CUBIN says of its kernels: which wait first, and how many parameters each has."""
 
 import struct
 
@@ -6,7 +6,11 @@ from engine.diagnostics import KernelError
 
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _NO_BITS = 8  # a section that takes no place in the file
-_TEXT = ".text."
+_TEXT, _INFO = ".text.", ".nv.info."
+#: Formats of the records in a section of facts about a kernel. Only the last has a length and data behind its 4 bytes.
+_FORMATS, _WITH_DATA = (1, 2, 3, 4), 4
+#: The records that describe one parameter each, up to 4 KB of parameters and beyond.
+_PARAMETERS = (0x17, 0x45)
 #: An instruction has 16 bytes. It begins with its operation (9 bits), the kind of its operands (3) and its guard (4).
 _INSTRUCTION_BYTES, _OPERATION = 16, 0x1FF
 #: ACQBULK, with no guard: what `griddepcontrol.wait` becomes.
@@ -31,15 +35,27 @@ def waiting_kernels(cubin: bytes) -> frozenset[str]:
 
     The encoding is that of compute capability 9.0 to 12.x. KernelError when the file is cut off.
     """
+    return frozenset(name for name, code in _sections(cubin, _TEXT).items() if _waits_first(code))
+
+
+def parameter_counts(cubin: bytes) -> dict[str, int]:
+    """Return how many parameters each kernel has; a kernel of which the file doesn't say it is missing.
+
+    KernelError when the file is cut off.
+    """
+    counts = ((name, _count_parameters(facts)) for name, facts in _sections(cubin, _INFO).items())
+    return {name: count for name, count in counts if count is not None}
+
+
+def _sections(cubin: bytes, prefix: str) -> dict[str, bytes]:
+    """Return the sections whose names begin with `prefix`, by the rest of the name."""
     try:
-        sections = _sections(cubin)
-        return frozenset(name.removeprefix(_TEXT) for name, code in sections.items() if _waits_first(code))
+        return _read_sections(cubin, prefix)
     except (struct.error, ValueError, IndexError) as problem:
         raise KernelError(f"module must be a whole CUBIN, got one that can't be read: {problem}") from None
 
 
-def _sections(cubin: bytes) -> dict[str, bytes]:
-    """Return the sections with code by their names."""
+def _read_sections(cubin: bytes, prefix: str) -> dict[str, bytes]:
     if cubin[:5] != b"\x7fELF\x02":  # what else the driver takes, such as a fat binary
         return {}
     (offset,) = struct.unpack_from("<Q", cubin, 0x28)
@@ -49,9 +65,21 @@ def _sections(cubin: bytes) -> dict[str, bytes]:
     for header in headers:
         start = headers[names][4] + header[0]
         name = cubin[start : cubin.index(b"\0", start)].decode(errors="replace")
-        if name.startswith(_TEXT) and header[1] != _NO_BITS:
-            found[name] = cubin[header[4] : header[4] + header[5]]
+        if name.startswith(prefix) and header[1] != _NO_BITS:
+            found[name.removeprefix(prefix)] = cubin[header[4] : header[4] + header[5]]
     return found
+
+
+def _count_parameters(facts: bytes) -> int | None:
+    """Count the records that describe a parameter; None when a record has a format that isn't known."""
+    place = count = 0
+    while place + 4 <= len(facts):
+        kind, what, size = struct.unpack_from("<BBH", facts, place)
+        if kind not in _FORMATS:
+            return None
+        place += 4 + (size if kind == _WITH_DATA else 0)
+        count += what in _PARAMETERS
+    return count
 
 
 def _waits_first(code: bytes) -> bool:

@@ -69,8 +69,8 @@ class NativeLaunch:
             self._write_launch(self.kernel, self.config)
 
     def _write_launch(self, kernel: CudaKernel, config: LaunchConfig) -> None:
-        native, fitted = self.native, kernel.fit(config)
-        native.func = kernel.handle
+        native = self.native
+        native.func, fitted = kernel.fitted(config)
         native.gridDimX, native.gridDimY, native.gridDimZ = fitted.grid
         native.blockDimX, native.blockDimY, native.blockDimZ = fitted.thread_block
         native.sharedMemBytes = fitted.shared_bytes

@@ -6,13 +6,14 @@ import re
 import threading
 import weakref
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from cuda.bindings import driver
 
 from engine.device import optimiser
-from engine.device.cuda.cubin import waiting_kernels
+from engine.device.cuda.cubin import parameter_counts, waiting_kernels
 from engine.device.cuda.errors import check, device_error
 from engine.device.cuda.ownership import DriverObjects, Shared
 from engine.device.cuda.probe import driver_version
@@ -49,26 +50,39 @@ _BAD_IMAGE = frozenset(
 )
 
 
+@dataclass
+class _Function:
+    """A function of a loaded module, with what a launch of it must know."""
+
+    handle: Any
+    max_threads: int
+    resources: KernelResources
+    #: How many elements a thread computes along x in launches that are free.
+    elements_per_thread: int
+    #: How much dynamic shared memory launches may ask for.
+    allowed_shared_bytes: int
+    #: What is known of its launches, by threads of a thread block and bytes of dynamic shared memory.
+    occupancies: dict[tuple[int, int], Occupancy] = field(default_factory=dict)
+
+
 class CudaKernel:
     """One entry point; `resources` counts static shared memory only.
 
-    A kernel that was compiled quickly gets another `handle` when it is optimised; `is_exchanged` then. One that `waits`
-    does so first of all, until the kernels before it in a graph are complete, and may begin before they are.
+    A kernel that was compiled quickly gets another function when it is optimised; `is_exchanged` then. Another thread
+    does that while graphs run, so what belongs to one function is exchanged by one assignment, and read together. A
+    kernel that `waits` does so first of all, until the kernels before it in a graph are complete, and may begin before
+    they are.
     """
 
     __slots__ = (
-        "_allowed_shared_bytes",
+        "_function",
         "_limits",
-        "_occupancies",
+        "_sharing",
         "argument_sizes",
-        "elements_per_thread",
-        "handle",
         "image",
         "is_exchanged",
-        "max_threads",
         "name",
         "parameters",
-        "resources",
         "waits",
     )
 
@@ -89,70 +103,93 @@ class CudaKernel:
         self.parameters = parameters
         self.argument_sizes = tuple(parameter.size_bytes for parameter in parameters)
         self.is_exchanged = False
-        #: How many elements a thread computes along x in launches that are free.
-        self.elements_per_thread = 1
-        self._take(handle)
+        #: Held while a function is allowed more shared memory, and while it is exchanged.
+        self._sharing = threading.Lock()
+        self._function = _look_at(handle, name, elements_per_thread=1)
+
+    @property
+    def handle(self) -> Any:
+        """The driver's function, as it is now."""
+        return self._function.handle
+
+    @property
+    def max_threads(self) -> int:
+        """The most threads of a thread block."""
+        return self._function.max_threads
+
+    @property
+    def resources(self) -> KernelResources:
+        """What the function takes."""
+        return self._function.resources
 
     def fit(self, config: LaunchConfig) -> LaunchConfig:
         """Return how a launch is carried out with the function that the kernel has now."""
+        return self.fitted(config)[1]
+
+    def fitted(self, config: LaunchConfig) -> tuple[Any, LaunchConfig]:
+        """Return the driver's function that the kernel has now, and how a launch is carried out with it."""
+        function = self._function
         if not config.is_free or self._limits is None:
-            return config
-        return free_launch(config, self.elements_per_thread, self.resources, self._limits)
+            return function.handle, config
+        launch = free_launch(config, function.elements_per_thread, function.resources, self._limits)
+        return function.handle, launch
 
     def occupancy(self, config: LaunchConfig) -> Occupancy | None:
         """Return how much of a launch runs at once, as the driver counts it; what limits it is computed beside that."""
         if self._limits is None:
             return None
         threads, shared_bytes = math.prod(config.thread_block), config.shared_bytes
-        known = self._occupancies  # before the handle: another function gets another dictionary
-        found = known.get((threads, shared_bytes))
+        function = self._function
+        found = function.occupancies.get((threads, shared_bytes))
         if found is None:
             blocks: int = check(
-                driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(self.handle, threads, shared_bytes),
+                driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(function.handle, threads, shared_bytes),
                 f"counting the thread blocks of kernel {self.name} that run at once",
             )
-            limit = occupancy(self.resources, self._limits, config.thread_block, shared_bytes).limited_by
+            limit = occupancy(function.resources, self._limits, config.thread_block, shared_bytes).limited_by
             found = Occupancy(blocks, blocks * threads, self._limits.threads, limit)
-            known[threads, shared_bytes] = found
+            function.occupancies[threads, shared_bytes] = found
         return found
 
     def exchange(self, handle: Any, elements_per_thread: int) -> None:
         """Use another function, which does the same, from the next launch of each graph on."""
-        allowed = self._allowed_shared_bytes
-        self.elements_per_thread = elements_per_thread
-        self._take(handle)
-        self.allow_shared(allowed)
+        function = _look_at(handle, self.name, elements_per_thread)
+        with self._sharing:
+            self._allow_shared(function, self._function.allowed_shared_bytes)
+            self._function = function
         self.is_exchanged = True
-
-    def _take(self, handle: Any) -> None:
-        self.handle = handle
-        self.max_threads = _max_threads(handle, self.name)
-        self.resources = KernelResources(
-            registers=self._attribute(_Attribute.CU_FUNC_ATTRIBUTE_NUM_REGS),
-            static_shared_bytes=self._attribute(_Attribute.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES),
-            local_bytes=self._attribute(_Attribute.CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES),
-        )
-        self._occupancies: dict[tuple[int, int], Occupancy] = {}
-        self._allowed_shared_bytes = self._attribute(_Attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
 
     def allow_shared(self, size_bytes: int) -> None:
         """Allow launches with this much dynamic shared memory: the driver wants to be asked for more than 48 KB."""
-        if 0 <= size_bytes <= self._allowed_shared_bytes:
+        if not 0 <= size_bytes <= self._function.allowed_shared_bytes:
+            with self._sharing:
+                self._allow_shared(self._function, size_bytes)
+
+    def _allow_shared(self, function: _Function, size_bytes: int) -> None:
+        if 0 <= size_bytes <= function.allowed_shared_bytes:
             return
         code = _Result.CUDA_ERROR_INVALID_VALUE
         if 0 <= size_bytes < 2**31:
             limit = _Attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-            (code,) = driver.cuFuncSetAttribute(self.handle, limit, size_bytes)
+            (code,) = driver.cuFuncSetAttribute(function.handle, limit, size_bytes)
         if code == _Result.CUDA_ERROR_INVALID_VALUE:
             raise DeviceError(
                 f"dynamic shared memory of kernel {self.name} must fit in a multiprocessor beside its "
-                f"{self.resources.static_shared_bytes} static bytes, got {size_bytes} bytes"
+                f"{function.resources.static_shared_bytes} static bytes, got {size_bytes} bytes"
             )
         check((code,), f"asking for {size_bytes} bytes of shared memory for kernel {self.name}")
-        self._allowed_shared_bytes = size_bytes
+        function.allowed_shared_bytes = size_bytes
 
-    def _attribute(self, which: Any) -> int:
-        return _attribute(which, self.handle, self.name)
+
+def _look_at(handle: Any, name: str, elements_per_thread: int) -> _Function:
+    """Ask the driver what a function takes."""
+    resources = KernelResources(
+        registers=_attribute(_Attribute.CU_FUNC_ATTRIBUTE_NUM_REGS, handle, name),
+        static_shared_bytes=_attribute(_Attribute.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, handle, name),
+        local_bytes=_attribute(_Attribute.CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, handle, name),
+    )
+    allowed = _attribute(_Attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, handle, name)
+    return _Function(handle, _max_threads(handle, name), resources, elements_per_thread, allowed)
 
 
 def _attribute(which: Any, function: Any, name: str) -> int:
@@ -199,10 +236,11 @@ class CudaModule:
         self._image = Shared(objects, unload)
         self._loaded = True
         declared = _declared(image)
+        counts = parameter_counts(image) if isinstance(image, bytes) else {}
         self._kernels: dict[str, CudaKernel] = {}
         for name, function in _functions(handles[0]).items():
             signature = declared.get(name)
-            parameters = signature.parameters if signature else _parameters(function, name)
+            parameters = signature.parameters if signature else _parameters(function, name, counts.get(name))
             self._kernels[name] = CudaKernel(self._image, function, name, parameters, limits, waits=name in waits)
         #: The job that optimises the kernels; None when there is none.
         self.job: OptimiserJob | None = None
@@ -356,11 +394,13 @@ def _declared(image: str | bytes) -> Mapping[str, KernelSignature]:
         return {}
 
 
-def _parameters(function: Any, name: str) -> tuple[KernelParameter, ...]:
+def _parameters(function: Any, name: str, count: int | None) -> tuple[KernelParameter, ...]:
+    """Ask the driver for offsets and sizes, without a `count` until it knows no more: it does not tell how many."""
     parameters: list[KernelParameter] = []
-    while True:
+    while len(parameters) != count:
         result = driver.cuFuncGetParamInfo(function, len(parameters))
         if result[0] == _Result.CUDA_ERROR_INVALID_VALUE:  # one past the last
             return tuple(parameters)
         offset, size = check(result, f"looking at the parameters of kernel {name}")
         parameters.append(KernelParameter(f"{name}_param_{len(parameters)}", int(offset), int(size)))
+    return tuple(parameters)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from engine.diagnostics import DeviceError
 
 Release = Callable[[], None]
 
@@ -14,6 +18,8 @@ class DriverObjects:
     def __init__(self) -> None:
         self._releases: dict[int, Release] = {}
         self._tokens = itertools.count()
+        #: Held while holders are counted.
+        self.counting = threading.Lock()
         #: How often functions of loaded modules were exchanged for better ones.
         self.exchanges = 0
 
@@ -38,7 +44,7 @@ class DriverObjects:
 class Shared:
     """A driver object with a count of its holders, such as a module that several graphs use.
 
-    Its maker is the first holder; it is released when the last holder drops it.
+    Its maker is the first holder; it is released when the last holder drops it. Any thread may hold and drop it.
     """
 
     __slots__ = ("_holders", "_objects", "_token")
@@ -54,13 +60,18 @@ class Shared:
         return self._holders > 0
 
     def hold(self) -> None:
-        """Keep it from being released until the matching `drop`."""
-        self._holders += 1
+        """Keep it from being released until the matching `drop`; DeviceError when it was released before."""
+        with self._objects.counting:
+            if not self._holders:
+                raise DeviceError("code and graphs must be loaded while they are used, got some that were released")
+            self._holders += 1
 
     def drop(self) -> None:
         """Give up one hold."""
-        self._holders -= 1
-        if self._holders == 0:
+        with self._objects.counting:
+            self._holders -= 1
+            is_last = not self._holders
+        if is_last:
             self._objects.release(self._token)
 
 
@@ -78,6 +89,16 @@ class Holds:
         else:
             shared.hold()
             uses[shared] = 1
+
+    @contextmanager
+    def holding(self, shared: Shared) -> Iterator[None]:
+        """Count one more use before the driver is told of it, and no longer if that fails."""
+        self.hold(shared)
+        try:
+            yield
+        except BaseException:
+            self.drop(shared)
+            raise
 
     def drop(self, shared: Shared) -> None:
         """Count one use less; the last one drops the object."""

@@ -71,7 +71,7 @@ class CudaEngine:
         #: Messages for the next frame; any thread may append one.
         self.inbox: deque[Message] = deque()
         self.outbox = Outbox()
-        self.updates = Updater(self.context, self._tell, self.settle)
+        self.updates = Updater(self.context, self._tell, self._let_go)
         services = self.context.services
         #: Measures some of the launches.
         self.profiler = Profiler(
@@ -211,6 +211,11 @@ class CudaEngine:
         """Wait until nothing on the device uses the graph and its memory, which may then be read, changed or freed."""
         self.launcher.finish()
         self.previews.before_update()
+
+    def _let_go(self) -> None:
+        """Wait until neither the device nor another thread uses the graph, which is about to be replaced or changed."""
+        self.settle()
+        self.profiler.let_go()
 
     def read(self, port: PortRef) -> np.ndarray[Any, Any]:
         """Return a copy of what a port of the running graph held in the last frame."""

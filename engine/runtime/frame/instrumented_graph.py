@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from engine.compiler.plan import Plan
 from engine.device.device import Device
 from engine.device.protocol import PinnedArray
 from engine.diagnostics import Diagnostic, KernelError, Source, WarploomError, warning
+from engine.processes.scope import Scope
 from engine.profiling.levels import ProfilingLevel
 
 _log = logging.getLogger(__name__)
@@ -34,6 +35,9 @@ class _Built(NamedTuple):
 class InstrumentedGraph:
     """Keeps one copy for each variant of the running graph. It belongs to the engine's thread.
 
+    Copies are built on a thread of their own, from the kernels, captures and memory of the running graph. `let_go` must
+    therefore be called before any of these change or are released.
+
     `tell` is called with what keeps a copy from being made, or from being all that it should be; None when it is well.
     """
 
@@ -44,6 +48,8 @@ class InstrumentedGraph:
         self._thread = ThreadPoolExecutor(1, "warploom-profiler")
         self._copies: list[Instrumented] = []
         self._building: Future[_Built] | None = None
+        #: Cancelled to stop what is being built.
+        self._scope = Scope()
         self._changed_ns = 0
         self._is_refused = False
         #: What copies have cost since `take_cost` was called last.
@@ -56,7 +62,7 @@ class InstrumentedGraph:
         if not self._copies and not self._is_refused:
             if self._building is None and (wait or now_ns - self._changed_ns >= _SETTLED_NS):
                 build = partial(self._build, compiled.plan, tuple(compiled.variants), compiled.status, level)
-                self._building = self._thread.submit(build)
+                self._building = self._thread.submit(_in_scope, self._scope, build)
             if self._building is not None and (wait or self._building.done()):
                 self._take(self._building)
         return self._copies[compiled.phase] if self._copies else None
@@ -66,12 +72,26 @@ class InstrumentedGraph:
         taken_ns, self._cost_ns = self._cost_ns, 0
         return taken_ns
 
+    def let_go(self) -> None:
+        """Stop building copies; on return nothing reads the running graph any more.
+
+        This waits for one call of the driver at most, which is long only when it instantiates a large graph.
+        """
+        building = self._building
+        if building is not None and not building.done():
+            self._building = None
+            self._scope.cancel()
+            self._scope = Scope()
+            building.add_done_callback(partial(_destroy_result, self._device))
+            wait([building])
+
     def forget(self) -> None:
         """Drop the copies, since the graph has changed."""
+        self.let_go()
         self._changed_ns, self._is_refused = time.perf_counter_ns(), False
         building, self._building = self._building, None
-        if building is not None and not building.cancel():
-            building.add_done_callback(partial(_destroy_result, self._device))
+        if building is not None:  # it is done
+            self._thread.submit(_destroy_result, self._device, building)
         if self._copies:
             self._thread.submit(_destroy, self._copies, self._device)
             self._copies = []
@@ -118,6 +138,12 @@ class InstrumentedGraph:
         else:
             self._cost_ns += cost_ns
             self._tell(_no_surveys(problem) if problem is not None else None)
+
+
+def _in_scope(scope: Scope, build: Callable[[], _Built]) -> _Built:
+    """Build unless the scope is cancelled."""
+    with scope.entered():
+        return build()
 
 
 def _no_surveys(problem: KernelError) -> Diagnostic:

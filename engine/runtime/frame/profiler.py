@@ -120,6 +120,10 @@ class Profiler:
             self._begin_again()
             self._tell(None)
 
+    def let_go(self) -> None:
+        """Stop reading the running graph, which is about to change above HOT or to be given back."""
+        self._graph.let_go()
+
     def graph_changed(self) -> None:
         """Follow a change of the running graph above HOT: nothing that was under way counts."""
         for sample in self._waiting:

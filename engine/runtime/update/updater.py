@@ -43,10 +43,13 @@ _NONE, _HOT = UpdateLevel.NONE, UpdateLevel.HOT
 class Updater:
     """Owns the running graph and the worker. It belongs to the engine's thread."""
 
-    def __init__(self, context: CudaContext, tell: Callable[[Diagnostic], None], settle: Callable[[], None]) -> None:
-        """`tell` is called with what could not be followed; `settle` waits until the device uses nothing that runs."""
+    def __init__(self, context: CudaContext, tell: Callable[[Diagnostic], None], let_go: Callable[[], None]) -> None:
+        """`tell` is called with what could not be followed.
+
+        `let_go` waits until neither the device nor another thread uses what runs. Then it may be changed.
+        """
         self.context = context
-        self._tell, self._settle = tell, settle
+        self._tell, self._let_go = tell, let_go
         self._fuses = True
         #: What runs.
         self.running = RunningGraph(context.services, context.parameters.values)
@@ -224,7 +227,7 @@ class Updater:
 
     def _finish(self, frame: int, wait: bool) -> UpdateLevel:
         job = self._worker.take()
-        self._settle()
+        self._let_go()
         begun_ns = time.perf_counter_ns()
         level, retired = job.finish()
         self._find_refused()

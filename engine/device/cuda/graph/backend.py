@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from itertools import product
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from cuda.bindings import driver
 
@@ -32,6 +33,21 @@ from engine.device.tree import ROOT, GraphTree
 _WHILE = ConditionalKind.WHILE
 #: What may begin and end with the same kernel.
 _LAUNCHING = (KernelWork, CapturedWork)
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
+
+
+def _alone(
+    method: Callable[Concatenate[CudaGraphBackend, _Parameters], _Result],
+) -> Callable[Concatenate[CudaGraphBackend, _Parameters], _Result]:
+    """Let a method run while no other thread makes calls for the graph or for one that it is a clone of."""
+
+    @wraps(method)
+    def locked(self: CudaGraphBackend, /, *arguments: _Parameters.args, **more: _Parameters.kwargs) -> _Result:
+        with self._native.lock:
+            return method(self, *arguments, **more)
+
+    return locked
 
 
 class CudaGraphBackend:
@@ -59,16 +75,19 @@ class CudaGraphBackend:
         #: the driver's nodes at both ends.
         self._untold: dict[int, tuple[list[Any], list[Any]]] = {}
 
+    @_alone
     def clone(self) -> CudaGraphBackend:
         """Return a clone whose nodes have the same numbers; DeviceError when the driver cannot clone the graph."""
         self._tell_edges()
         return CudaGraphBackend(self._objects, self._context, self._scratch, self)
 
+    @_alone
     def create_condition(self, graph: int, default: int) -> Condition:
         """Make a condition in a graph of the tree."""
         handle = self._native.graph(graph)
         return Condition(native_nodes.create_condition(handle, self._context, default))
 
+    @_alone
     def make(self, node: GraphNode, record: NodeRecord) -> None:
         """Make the driver's nodes for one of ours; DeviceError, and no change, when they don't fit."""
         native, work = self._native, record.work
@@ -87,20 +106,22 @@ class CudaGraphBackend:
         if graph is None:
             graph = native.graph(record.graph)
         if type(work) is KernelWork:
-            kernel, parameters = self._launch(work)
+            kernel, version, parameters = self._launch(work)
+            self._images.hold(kernel.image)  # from now on no other thread can unload it
             result = driver.cuGraphAddKernelNode(graph, before, len(before), parameters)
             if result[0]:
+                self._images.drop(kernel.image)
                 check(result, f"adding kernel {kernel.name} to a graph")
             if early:
                 befores, afters = self._untold.setdefault(record.graph, ([], []))
                 befores += early
                 afters += [result[1]] * len(early)
-            self._images.hold(kernel.image)
-            self._versions[node] = work.arguments.version
+            self._versions[node] = version
             nodes.append([result[1]])
         else:
             nodes.append(self._make_other(work, graph, before))
 
+    @_alone
     def unmake(self, first: GraphNode) -> None:
         """Undo `make` for the nodes from `first` on, a child graph or a conditional node with the nodes in it."""
         self._tell_edges()
@@ -113,6 +134,7 @@ class CudaGraphBackend:
         del nodes[first:]
         del native.graphs[sum(owner is None or owner < first for owner in self.tree.owners) :]
 
+    @_alone
     def remove(self, works: Mapping[GraphNode, Work]) -> None:
         """Remove a node, with the nodes in it."""
         self._tell_edges()
@@ -125,27 +147,31 @@ class CudaGraphBackend:
             native.nodes[node] = []
             self._drop_kernel(node, work)
 
+    @_alone
     def change_order(self, node: GraphNode, gone: Sequence[GraphNode], added: Sequence[GraphNode]) -> None:
         """Let a node no longer wait for the nodes `gone`, and wait for the nodes `added`."""
         self._tell_edges()
         self._depend(node, gone, remove=True)
         self._depend(node, added, remove=False)
 
+    @_alone
     def set_kernel(self, node: GraphNode, old: KernelWork, new: KernelWork) -> None:
         """Give a kernel node another launch."""
         self._tell_edges()
-        kernel, parameters = self._launch(new)
+        kernel, version, parameters = self._launch(new)
         (handle,) = self._native.nodes_of(node)
-        check(driver.cuGraphKernelNodeSetParams(handle, parameters), f"giving a node of a graph kernel {kernel.name}")
+        with self._images.holding(kernel.image):
+            result = driver.cuGraphKernelNodeSetParams(handle, parameters)
+            check(result, f"giving a node of a graph kernel {kernel.name}")
         if _waits(old) != _waits(new):
             edges = [(other, node) for other in self.tree.nodes[node].after]
             edges += [(node, GraphNode(at)) for at, record in enumerate(self.tree.nodes) if node in record.after]
             self._change_edges(edges, {}, remove=True)
             self._change_edges(edges, {node: new})
-        self._versions[node] = new.arguments.version
-        self._images.hold(kernel.image)
+        self._versions[node] = version
         self._images.drop(own_kernel(old.kernel).image)
 
+    @_alone
     def instantiate(self) -> CudaExecutable:
         """Make an executable, which keeps the driver's graph and the modules alive."""
         self._tell_edges()
@@ -160,14 +186,18 @@ class CudaGraphBackend:
         self._native.shared.drop()
         self._images.clear()
 
-    def _launch(self, work: KernelWork) -> tuple[CudaKernel, Any]:
-        """Return a kernel and its launch as the driver reads it, until the next call."""
+    def _launch(self, work: KernelWork) -> tuple[CudaKernel, int, Any]:
+        """Return a kernel, and its launch as the driver reads it until the next call, with the version of its values.
+
+        The version is read first: a value that another thread writes meanwhile counts as not passed on.
+        """
+        version = work.arguments.version
         kernel, config = own_kernel(work.kernel), work.config
         key = id(kernel), id(config)  # which the launch keeps
         launch = self._launches.get(key)
         if launch is None:
             launch = self._launches[key] = NativeLaunch()
-        return kernel, launch.copy(kernel, config, work.arguments)
+        return kernel, version, launch.copy(kernel, config, work.arguments)
 
     def _tell_edges(self) -> None:
         """Add the programmatic edges of the nodes that were made: one call takes less time than one for each node."""
@@ -182,10 +212,9 @@ class CudaGraphBackend:
             work = records[node].work
             assert isinstance(work, KernelWork)
             if work.arguments.version != version:
-                _, parameters = self._launch(work)
+                _, self._versions[node], parameters = self._launch(work)
                 (handle,) = self._native.nodes_of(node)
                 check(driver.cuGraphKernelNodeSetParams(handle, parameters), "giving a node of a graph new arguments")
-                self._versions[node] = work.arguments.version
 
     def _order_lone_kernels(self) -> None:
         """Let no kernel in the body of a loop be both first and last there.

@@ -25,6 +25,8 @@ class CudaCapture:
 
     def __init__(self, objects: DriverObjects, label: str, issue: Issue, handle: Any) -> None:
         self.label, self.handle = label, handle
+        #: Held during calls that read the driver's graph, which several graphs take a copy of.
+        self.lock = threading.Lock()
         #: Refers to what the library's kernels read, such as the tables of a plan.
         self._issue = issue
         token = objects.add(lambda: check(driver.cuGraphDestroy(handle), "cuGraphDestroy"))

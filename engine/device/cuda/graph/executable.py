@@ -35,6 +35,7 @@ class CudaExecutable:
         # The driver names the nodes of an executable by those of its graph, which must outlive it for that.
         native.shared.hold()
         self._native = native
+        self._lock = native.lock
         self._handle = handle
         self._objects = objects
         self._token = objects.add(lambda: check(driver.cuGraphExecDestroy(handle), "cuGraphExecDestroy"))
@@ -87,10 +88,11 @@ class CudaExecutable:
         made = self._work(node)
         if isinstance(made, KernelWork) and isinstance(made.kernel, CudaKernel) and made.kernel.waits and not own.waits:
             raise DeviceError(f"kernel {own.name} must wait for those before it, as {made.kernel.name} does")
-        result = driver.cuGraphExecKernelNodeSetParams(self._handle, name, changed.set(own, config, arguments))
-        check(result, f"changing a kernel node from {before.name} to {own.name}")
+        launch = changed.set(own, config, arguments)
+        with self._images.holding(own.image), self._lock:
+            result = driver.cuGraphExecKernelNodeSetParams(self._handle, name, launch)
+            check(result, f"changing a kernel node from {before.name} to {own.name}")
         self._keep(node, name, changed)
-        self._images.hold(own.image)
         self._images.drop(before.image)
 
     def update_captured(self, node: GraphNode, capture: Capture) -> None:
@@ -98,8 +100,9 @@ class CudaExecutable:
         if self._destroyed or not isinstance(self._work(node), CapturedWork):
             raise DeviceError(f"node {node} must be captured work of a live executable")
         own = own_capture(capture)
-        (name,) = self._native.nodes_of(node)
-        result = driver.cuGraphExecChildGraphNodeSetParams(self._handle, name, own.handle)
+        with self._lock, own.lock:
+            (name,) = self._native.nodes_of(node)
+            result = driver.cuGraphExecChildGraphNodeSetParams(self._handle, name, own.handle)
         check(result, f"changing captured {own.label}")
         self._captures[node] = own
 
@@ -107,7 +110,8 @@ class CudaExecutable:
         """Let a copy node that reads a pinned array read another one, from the next launch on."""
         assert isinstance(source, CudaPinnedArray)
         found = self._copies.get((node, source.address)) or self._prepare_copy(node, source)
-        result = driver.cuGraphExecMemcpyNodeSetParams(self._handle, *found)
+        with self._lock:
+            result = driver.cuGraphExecMemcpyNodeSetParams(self._handle, *found)
         if result[0]:
             check(result, "updating a copy node")
 
@@ -123,13 +127,15 @@ class CudaExecutable:
                     if node not in rows:
                         self._prepare(node)
                 chosen = [rows[node] for node in nodes]
-            update_many(handle, b"".join(chosen))
+            with self._lock:
+                update_many(handle, b"".join(chosen))
             return
-        for node in nodes:
-            name, _, native = prepared.get(node) or self._prepare(node)
-            result = _set_params(handle, name, native)
-            if result[0]:
-                check(result, "updating a kernel node")
+        with self._lock:
+            for node in nodes:
+                name, _, native = prepared.get(node) or self._prepare(node)
+                result = _set_params(handle, name, native)
+                if result[0]:
+                    check(result, "updating a kernel node")
 
     def _follow_exchanges(self) -> None:
         """Give the nodes whose kernels were optimised meanwhile the new functions."""
@@ -167,7 +173,8 @@ class CudaExecutable:
             raise DeviceError(f"node {node} must be a kernel node of a live executable")
         prepared = NativeLaunch()
         prepared.set(own_kernel(work.kernel), work.config, work.arguments)
-        (name,) = self._native.nodes_of(node)
+        with self._lock:
+            (name,) = self._native.nodes_of(node)
         return self._keep(node, name, prepared)
 
     def _keep(self, node: GraphNode, name: Any, launch: NativeLaunch) -> _Prepared:
@@ -179,7 +186,9 @@ class CudaExecutable:
         work = self._work(node)
         if self._destroyed or not isinstance(work, CopyWork) or not isinstance(work.source, CudaPinnedArray):
             raise DeviceError(f"node {node} must be a copy node of a live executable that reads a pinned array")
-        (name,), (copy,) = self._native.nodes_of(node), copy_parameters(replace(work, source=source))
+        with self._lock:
+            (name,) = self._native.nodes_of(node)
+        (copy,) = copy_parameters(replace(work, source=source))
         context = check(driver.cuCtxGetCurrent(), "cuCtxGetCurrent")
         self._copies[node, source.address] = found = name, copy, context
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Iterable
 from typing import Any
@@ -23,10 +24,16 @@ class NativeGraph:
 
     The nodes of a clone are looked up when they are needed, which is rare. The driver finds them by the nodes of the
     original, which therefore stays alive until the clone is gone or has found all.
+
+    `lock` is held during each call of the driver that names the graph or one of its nodes. A graph and its clones have
+    the same one.
     """
 
-    def __init__(self, objects: DriverObjects, tree: GraphTree, handle: Any) -> None:
+    def __init__(
+        self, objects: DriverObjects, tree: GraphTree, handle: Any, lock: threading.RLock | None = None
+    ) -> None:
         self.shared = Shared(objects, self._release)
+        self.lock = lock or threading.RLock()
         #: The driver's graph for each graph of the tree, and its nodes for each node; None when not looked up yet.
         self.graphs: list[Any] = [handle]
         self.nodes: list[list[Any] | None] = []
@@ -40,7 +47,7 @@ class NativeGraph:
         if self._generation == _MOST_ORIGINS:
             self._find_all()
         handle = check(driver.cuGraphClone(self.graphs[ROOT]), "cloning a graph")
-        twin = NativeGraph(self._objects, tree, handle)
+        twin = NativeGraph(self._objects, tree, handle, self.lock)
         twin.graphs += [None] * (len(self.graphs) - 1)
         twin.nodes = [[] if isinstance(record.work, NoWork) else None for record in tree.nodes]
         twin._origin, twin._generation = self, self._generation + 1
@@ -94,5 +101,6 @@ class NativeGraph:
             origin.shared.drop()
 
     def _release(self) -> None:
-        check(driver.cuGraphDestroy(self.graphs[ROOT]), "cuGraphDestroy")
-        self._let_go_of_origin()
+        with self.lock:
+            check(driver.cuGraphDestroy(self.graphs[ROOT]), "cuGraphDestroy")
+            self._let_go_of_origin()

@@ -104,7 +104,8 @@ def add_child(graph: Any, before: list[Any]) -> tuple[Any, Any]:
 def add_captured(graph: Any, work: CapturedWork, before: list[Any]) -> Any:
     """Add a copy of what was captured, as a child graph."""
     capture = own_capture(work.capture)
-    result = driver.cuGraphAddChildGraphNode(graph, before, len(before), capture.handle)
+    with capture.lock:
+        result = driver.cuGraphAddChildGraphNode(graph, before, len(before), capture.handle)
     return check(result, f"adding {capture.label} to a graph")
 
 

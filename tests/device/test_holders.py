@@ -1,0 +1,59 @@
+"""Driver objects that several graphs hold, from several threads."""
+
+import sys
+import threading
+
+import pytest
+
+from engine.device.cuda.ownership import DriverObjects, Holds, Shared
+from engine.diagnostics import DeviceError
+
+
+def test_an_object_is_released_once_by_whoever_drops_it_last() -> None:
+    """Threads hold and drop it as often as they like."""
+    released: list[int] = []
+    objects = DriverObjects()
+    shared = Shared(objects, lambda: released.append(1))
+
+    def use() -> None:
+        holds = Holds()
+        for _ in range(2000):
+            with holds.holding(shared):
+                shared.hold()
+            holds.drop(shared)
+            shared.drop()
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=use) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert shared.alive
+    assert not released
+    shared.drop()
+    assert not shared.alive
+    assert released == [1]
+
+
+def test_what_was_released_is_not_held_again() -> None:
+    """A graph that comes too late is told so; nothing is counted."""
+    shared, holds = Shared(DriverObjects(), lambda: None), Holds()
+    shared.drop()
+    with pytest.raises(DeviceError, match="must be loaded"), holds.holding(shared):
+        pytest.fail("the driver must not be told of it")
+    assert not shared.alive
+
+
+def test_what_the_driver_refuses_is_not_held() -> None:
+    """The use that was counted before the call is taken back."""
+    released: list[int] = []
+    shared, holds = Shared(DriverObjects(), lambda: released.append(1)), Holds()
+    with pytest.raises(DeviceError, match="refused"), holds.holding(shared):
+        raise DeviceError("refused")
+    shared.drop()
+    assert released == [1]

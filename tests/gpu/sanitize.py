@@ -1,0 +1,84 @@
+"""Run all examples under the sanitizers of a CUDA toolkit, and print what they found (`make sanitize-gpu`).
+
+memcheck finds accesses outside of memory and calls of the driver that fail, racecheck races in shared memory, and
+initcheck reads of memory that nothing wrote. Ends with 1 if anything was found or a run failed.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.console import Console
+from rich.table import Table
+
+ROOT = Path(__file__).parents[2]
+TOOLS = ("memcheck", "racecheck", "initcheck")
+_SUMMARY = re.compile(r"ERROR SUMMARY: (\d+) error|RACECHECK SUMMARY: (\d+) hazard")
+_CALL_FAILED = re.compile(r"Program hit (\w+).* on CUDA API call to (\w+)")
+
+
+class Found(NamedTuple):
+    """What one tool found in one example: how many errors, which calls of the driver failed, how the run ended."""
+
+    errors: int | None
+    failed_calls: frozenset[str]
+    status: int
+    output: str
+
+    @property
+    def text(self) -> str:
+        """How a table shows it."""
+        if self.errors is None or self.status:
+            return f"ended with {self.status}"
+        return ", ".join((str(self.errors), *sorted(self.failed_calls)))
+
+
+def sanitize(tool: str, example: Path, frames: int) -> Found:
+    """Run some frames of an example under one tool."""
+    with tempfile.TemporaryDirectory() as out:
+        run = [sys.executable, "-m", "app", "run", str(example), "--frames", str(frames), "--device", "cuda:0"]
+        done = subprocess.run(
+            ["compute-sanitizer", "--tool", tool, *run, "--out", out], capture_output=True, text=True, cwd=ROOT
+        )
+    output = done.stdout + done.stderr
+    counts = [int(first or second) for first, second in _SUMMARY.findall(output)]
+    calls = frozenset(f"{call}: {code}" for code, call in _CALL_FAILED.findall(output))
+    return Found(sum(counts) if counts else None, calls, done.returncode, output)
+
+
+def main() -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--frames", type=int, default=2, help="frames of each example")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time")
+    parser.add_argument("examples", nargs="*", type=Path, help="patches; all examples if none is named")
+    given = parser.parse_args()
+    if shutil.which("compute-sanitizer") is None:
+        parser.error("compute-sanitizer must be on the PATH; it comes with a CUDA toolkit")
+    examples = given.examples or sorted((ROOT / "resources" / "examples").glob("*.loom"))
+    with ThreadPoolExecutor(given.jobs) as threads:
+        runs = {
+            (example, tool): threads.submit(sanitize, tool, example, given.frames)
+            for example in examples
+            for tool in TOOLS
+        }
+    table = Table("example", *TOOLS)
+    for example in examples:
+        table.add_row(example.stem, *(runs[example, tool].result().text for tool in TOOLS))
+    console = Console(width=160)
+    bad = [(place, found) for place, run in runs.items() if (found := run.result()).errors != 0 or found.status]
+    for (example, tool), found in bad:
+        console.print(f"{example.stem}, {tool}:\n{found.output[-3000:]}", markup=False)
+    console.print(table)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

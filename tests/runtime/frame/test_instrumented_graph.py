@@ -1,0 +1,107 @@
+"""Copies of the running graph are built beside the frames: from what runs, and only while it stays as it is."""
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine import Engine, Patch, ProfilingLevel
+from engine.compiler.executable import instrument
+from engine.compiler.executable.build import BuiltGraph, build_graph
+from engine.compiler.executable.instrument import ClockKernels, Instrumented, spans
+from engine.device.device import Device
+from engine.device.graph import Graph
+from engine.device.protocol import Executable
+from engine.processes.scope import check_cancelled
+from engine.runtime.frame import instrumented_graph
+from engine.runtime.update.running_graph import RunningGraph
+from tests.runtime.conftest import Kernels
+from tests.waiting import next_report
+
+
+@pytest.fixture(autouse=True)
+def settles_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Build a copy as soon as the graph has changed."""
+    monkeypatch.setattr(instrumented_graph, "_SETTLED_NS", 0)
+
+
+@pytest.mark.parametrize("edit", ["connect", "remove", "close"])
+def test_nothing_that_runs_is_replaced_or_released_while_a_copy_is_built(
+    kernels: Kernels, device: Device, monkeypatch: pytest.MonkeyPatch, edit: str
+) -> None:
+    """A build that has begun is stopped first, and nobody is told of it."""
+    patch = Patch()
+    count = patch.add("test_run.count", node_id="count", size=3)
+    patch.connect(count["out"], patch.add("test_run.scale", node_id="scale")["x"])
+    begun, building, changed_while_building = threading.Event(), threading.Event(), []
+
+    def endless(*arguments: Any, **more: Any) -> BuiltGraph:
+        built = build_graph(*arguments, **more)
+        building.set()
+        begun.set()
+        try:
+            while True:
+                check_cancelled()
+        finally:
+            building.clear()
+            built.graph.destroy()
+
+    def noting(method: Any) -> Any:
+        def call(*arguments: Any) -> Any:
+            changed_while_building.append(building.is_set())
+            return method(*arguments)
+
+        return call
+
+    for name in ("replace", "give_up"):
+        monkeypatch.setattr(RunningGraph, name, noting(getattr(RunningGraph, name)))
+    with Engine(patch, device=device, profiling=ProfilingLevel.PER_KERNEL) as engine:
+        engine.start(rate=None)
+        next_report(engine, lambda r: r.frame > 3)
+        changed_while_building.clear()
+        monkeypatch.setattr(instrument, "build_graph", endless)
+        patch.set("count", size=4)  # the graph and its copy are built anew
+        assert begun.wait()
+        if edit == "connect":
+            patch.connect(count["out"], patch.add("test_run.scale", node_id="more")["x"])
+            report = next_report(engine, lambda r: "more" in r.nodes)
+        elif edit == "remove":
+            patch.remove("scale")
+            report = next_report(engine, lambda r: "scale" not in r.nodes)
+        else:
+            report = next_report(engine, lambda r: True)
+        assert not report.diagnostics
+    assert changed_while_building
+    assert not any(changed_while_building)
+
+
+def test_a_value_written_while_a_copy_is_instantiated_reaches_it(
+    kernels: Kernels, device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first launch of the copy computes with it."""
+    patch = Patch()
+    ones = patch.add("io.array", node_id="ones", data=np.ones(3, np.float32))
+    scale = patch.add("test_run.scale", node_id="scale", factor=2.0)
+    patch.connect(ones["out"], scale["x"])
+    instantiate = Graph.instantiate
+    with Engine(patch, device=device, profiling=ProfilingLevel.NONE) as engine:
+        engine.step()
+        core = engine.core
+        compiled = core.updates.compiled
+        assert compiled is not None
+
+        def slow(graph: Graph) -> Executable:
+            made = instantiate(graph)
+            compiled.set_parameters({("scale", "factor"): 5.0})
+            return made
+
+        monkeypatch.setattr(Graph, "instantiate", slow)
+        clock, timed = ClockKernels(device), spans(compiled.plan, ProfilingLevel.PER_KERNEL)
+        frame = core.profiler._uniforms.current
+        copied = Instrumented(compiled.plan, compiled.variants[0], device, frame, compiled.status, timed, clock)
+        copied.launch(core.launcher.stream)
+        core.launcher.stream.synchronize()
+        assert engine.read(scale["out"]).tolist() == [5, 5, 5]
+        copied.destroy()
+        clock.unload()
