@@ -228,9 +228,8 @@ class BlockBuilder(BlockNames):
         values = [zero if isinstance(argument, BufferArgument) else argument for argument in arguments]
         stored = self._own(f"numbers{self._count(KernelEntry)}", c128, STORED)
         values += [zero] * (STORED - len(values))
-        self._entries.append(
-            KernelEntry(_STORE, (1,), (1, 1, 1), (stored, ElementArgument(operands[0][1].name), *values))
-        )
+        scaled = ElementArgument(self._known(made.buffers[call.scaled], call.scaled))
+        self._entries.append(KernelEntry(_STORE, (1,), (1, 1, 1), (stored, scaled, *values)))
         return CapturedCall(call, tuple(operands), numbers, stored)
 
     def _info(self, call: LibraryCall, operands: Sequence[tuple[str, BufferArgument]]) -> BufferArgument:

@@ -47,6 +47,7 @@ class Gemm(LibraryCall):
     outputs = ("out",)
     optional = frozenset({"c", "bias"})
     numbers = {"alpha": 1.0, "beta": 1.0}  # noqa: RUF012 - never changed
+    scaled = "a"
 
     def results(self, inputs: Mapping[str, Layout]) -> dict[str, Layout]:
         """Return the product's layout."""
@@ -83,6 +84,7 @@ class Gemv(LibraryCall):
     outputs = ("out",)
     optional = frozenset({"y"})
     numbers = {"alpha": 1.0, "beta": 1.0}  # noqa: RUF012 - never changed
+    scaled = "a"
 
     def results(self, inputs: Mapping[str, Layout]) -> dict[str, Layout]:
         """Return the product's layout."""
@@ -126,6 +128,7 @@ class Axpy(LibraryCall):
     outputs = ("y",)
     changed = frozenset({"y"})
     numbers = {"alpha": 1.0}  # noqa: RUF012 - never changed
+    scaled = "x"
 
     def results(self, inputs: Mapping[str, Layout]) -> dict[str, Layout]:
         """Return what y holds already."""
@@ -141,6 +144,7 @@ class Scal(LibraryCall):
     outputs = ("x",)
     changed = frozenset({"x"})
     numbers = {"alpha": 1.0}  # noqa: RUF012 - never changed
+    scaled = "x"
 
     def results(self, inputs: Mapping[str, Layout]) -> dict[str, Layout]:
         """Return what x holds already."""
@@ -194,6 +198,7 @@ class Geam(LibraryCall):
     outputs = ("out",)
     optional = frozenset({"b"})
     numbers = {"alpha": 1.0, "beta": 1.0}  # noqa: RUF012 - never changed
+    scaled = "a"
 
     def results(self, inputs: Mapping[str, Layout]) -> dict[str, Layout]:
         """Return the sum's layout."""

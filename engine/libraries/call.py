@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from engine.device.protocol import Memory
 from engine.diagnostics import WarploomError
+from engine.types import DType, bf16, f16, f32
 from engine.types.layout import Layout
 
 
@@ -44,6 +45,8 @@ class LibraryCall:
     optional: ClassVar[frozenset[str]] = frozenset()
     #: The numbers, with their defaults.
     numbers: ClassVar[Mapping[str, float]] = {}
+    #: The slot whose elements the numbers scale, and so decide the numbers' type (`number_type`); "" without numbers.
+    scaled: ClassVar[str] = ""
     #: What its options that are words may be.
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
@@ -104,8 +107,7 @@ class Operand:
 class BoundCall:
     """A call with its operands by slot. `numbers` are known now, or lie in device memory: all of a call's or none.
 
-    A number in memory is of the type in which the call computes: f64 or c128 for f64 and c128 elements, c64 for c64,
-    else f32.
+    A number in memory is of the `number_type` of the elements that it scales.
     """
 
     call: LibraryCall
@@ -116,6 +118,11 @@ class BoundCall:
     def layouts(self) -> dict[str, Layout]:
         """The operands' layouts."""
         return {slot: operand.layout for slot, operand in self.operands.items()}
+
+
+def number_type(scaled: DType) -> DType:
+    """Return the type of the numbers that scale elements of a type: f32 for f16 and bf16, else the same."""
+    return f32 if scaled in (f16, bf16) else scaled
 
 
 #: Bytes of scratch memory that a call needs on a device for operands of these layouts; LibraryError when it can't be

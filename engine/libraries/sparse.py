@@ -33,6 +33,7 @@ class SparseProduct(LibraryCall):
     outputs = ("out", "info")
     optional = frozenset({"info"})
     numbers = {"alpha": 1.0}  # noqa: RUF012 - never changed
+    scaled = "values"
 
     def results(self, inputs: Mapping[str, Layout]) -> dict[str, Layout]:
         """Return the product's layout."""

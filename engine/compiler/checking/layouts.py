@@ -15,13 +15,13 @@ from engine.compiler.checking.inputs import HELP, check_input, check_input_shape
 from engine.compiler.checking.launches import evaluate_launch
 from engine.compiler.checking.views import view_layout
 from engine.descriptions.description import BlockDescription
-from engine.descriptions.entries import CapturedCall, CaptureEntry
+from engine.descriptions.entries import BufferArgument, CapturedCall, CaptureEntry
 from engine.descriptions.extents import ShapeContext, ShapeRuleError
 from engine.descriptions.rules import BlockRules, OutputRule
 from engine.device.external import ExternalArray
 from engine.device.protocol import LaunchConfig
 from engine.diagnostics import Diagnostic, error
-from engine.libraries.call import LibraryError, OperandError, WorkspaceOf
+from engine.libraries.call import LibraryError, OperandError, WorkspaceOf, number_type
 from engine.patch.changes import PortRef
 from engine.types import DType, Shape, dtype_of, u8
 from engine.types.layout import ALLOCATION_ALIGNMENT, Layout, strided_layout
@@ -325,6 +325,7 @@ def _workspace_bytes(capture: CaptureEntry, work: _Work, workspace_of: Workspace
     """Check library calls; return how much scratch memory the one with the most needs, at least a byte."""
     most = 1
     for made in capture.calls:
+        _check_call_numbers(made, work)
         operands = {slot: work.layouts[given.name] for slot, given in made.operands if given.name in work.layouts}
         try:
             for slot, layout in _results(made, operands).items():
@@ -337,6 +338,18 @@ def _workspace_bytes(capture: CaptureEntry, work: _Work, workspace_of: Workspace
         except LibraryError as problem:
             work.problems.append(error(str(problem), remedy=problem.remedy))
     return most
+
+
+def _check_call_numbers(made: CapturedCall, work: _Work) -> None:
+    """The numbers of a call that lie in buffers must be of the type that it reads there."""
+    scaled = work.layouts.get(dict(made.operands)[made.call.scaled].name) if made.numbers else None
+    for name, number in made.numbers:
+        if scaled is None or not isinstance(number, BufferArgument) or number.name not in work.layouts:
+            continue
+        wanted, layout = number_type(scaled.dtype), work.layouts[number.name]
+        if layout.dtype != wanted or not layout.size_bytes:
+            text = f"{name} of {made.call.label} must be one {wanted}, got {layout}"
+            work.problems.append(error(text, port=_port(work, number.name), remedy="convert it in between"))
 
 
 def _results(made: CapturedCall, operands: Mapping[str, Layout]) -> Mapping[str, Layout]:
@@ -370,7 +383,10 @@ def _captured_layout(work: _Work, name: str, waiting: frozenset[str] = frozenset
 
 def _operand_port(work: _Work, made: CapturedCall, problem: OperandError) -> str | None:
     """Return the port of an operand that is wrong; None for an internal buffer."""
-    name = dict(made.operands)[problem.slot].name
+    return _port(work, dict(made.operands)[problem.slot].name)
+
+
+def _port(work: _Work, name: str) -> str | None:
     return name if name in work.rules.input_of or name in work.rules.output_of else None
 
 

@@ -19,7 +19,6 @@ from engine.libraries.cuda.plan import (
     Handles,
     Numbers,
     PlanMaker,
-    number_dtype,
     recommended_bytes,
 )
 from engine.libraries.matrices import flat_of, matrix_of, vectors_of
@@ -55,7 +54,7 @@ class _BlasPlan:
         return blas_handle(self._handles, stream, at, on_device=on_device)
 
     def _numbers(self, at: Addresses) -> Numbers:
-        return Numbers(at, number_dtype(self._dtype))
+        return Numbers(at, self._dtype)
 
     def _without_beta(self, at: Addresses) -> Addresses:
         """Return the same with a beta of 0, which says that what it would multiply is not read."""

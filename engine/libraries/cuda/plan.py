@@ -15,6 +15,7 @@ from engine.device.device import Device
 from engine.device.protocol import LoadedKernel, Memory, Module
 from engine.kernel_sources.image import KERNELS_FOLDER
 from engine.kernel_sources.loader import load_image
+from engine.libraries.call import number_type
 from engine.types import DType, bf16, c64, c128, f16, f32, f64
 from engine.types.layout import Layout
 
@@ -137,17 +138,13 @@ PlanMaker = Callable[[Any, Mapping[str, Layout], Handles], Plan]
 
 
 class Numbers:
-    """Addresses of a call's numbers: in device memory, or those of host scalars that this object keeps."""
+    """Addresses of the numbers that scale elements of a type: in device memory, or of host scalars that this keeps."""
 
-    def __init__(self, at: Addresses, dtype: np.dtype[Any]) -> None:
+    def __init__(self, at: Addresses, scaled: DType) -> None:
+        dtype = number_type(scaled).numpy
         self._host = {} if at.numbers_on_device else {n: np.array(v, dtype) for n, v in at.numbers.items()}
         self._at = at
 
     def address(self, name: str) -> int:
         """Return the address of a number."""
         return int(self._host[name].ctypes.data) if self._host else int(self._at.numbers[name])
-
-
-def number_dtype(dtype: DType) -> np.dtype[Any]:
-    """Return the type of a call's numbers for elements of a type."""
-    return dtype.numpy if dtype in (f64, c64, c128) else np.dtype(np.float32)

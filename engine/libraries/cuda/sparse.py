@@ -11,7 +11,7 @@ from nvmath.bindings import cusparse
 
 from engine.device.cuda.errors import check
 from engine.libraries.call import LibraryCall
-from engine.libraries.cuda.plan import DATA_TYPES, Addresses, Handles, Numbers, PlanMaker, number_dtype
+from engine.libraries.cuda.plan import DATA_TYPES, Addresses, Handles, Numbers, PlanMaker
 from engine.libraries.sparse import SparseProduct
 from engine.types.layout import Layout
 
@@ -51,7 +51,7 @@ class SparsePlan:
             handles.own(self, made, destroy)
         self._operation = int(call.transpose)
         self._algorithm = _ANY if call.transpose else in_order
-        one = np.ones(1, number_dtype(self._dtype))
+        one = np.ones(1, self._dtype.numpy)
         handle = self._handle()
         cusparse.set_pointer_mode(handle, _HOST)
         ask = cusparse.sp_mv_buffer_size if self._is_vector else cusparse.sp_mm_buffer_size
@@ -59,8 +59,8 @@ class SparsePlan:
 
     def issue(self, stream: int, at: Addresses) -> None:
         """Multiply."""
-        handle, numbers = self._handle(), Numbers(at, number_dtype(self._dtype))
-        nothing = np.zeros(1, number_dtype(self._dtype))
+        handle, numbers = self._handle(), Numbers(at, self._dtype)
+        nothing = np.zeros(1, self._dtype.numpy)
         cusparse.set_stream(handle, stream)
         cusparse.set_pointer_mode(handle, _DEVICE if at.numbers_on_device else _HOST)
         beta = self._handles.zero if at.numbers_on_device else int(nothing.ctypes.data)

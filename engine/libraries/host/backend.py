@@ -10,7 +10,7 @@ import numpy as np
 
 from engine.device.host.memory import bytes_of
 from engine.device.protocol import Issue, Memory, Stream
-from engine.libraries.call import BoundCall, LibraryCall, LibraryError, Operand
+from engine.libraries.call import BoundCall, LibraryCall, LibraryError, Operand, number_type
 from engine.types import bf16, from_bf16, to_bf16
 from engine.types.layout import Layout
 
@@ -55,8 +55,7 @@ def _bind(bound: BoundCall) -> Callable[[], None]:
     function, call = _function(bound.call), bound.call
     arrays = {slot: _array(operand) for slot, operand in bound.operands.items()}
     brains = [slot for slot, operand in bound.operands.items() if operand.layout.dtype == bf16]
-    dtype = _number_dtype(bound)
-    read = {n: _array_of(v, dtype) if not isinstance(v, (int, float)) else v for n, v in bound.numbers.items()}
+    read = {n: v if isinstance(v, (int, float)) else _number(v, bound) for n, v in bound.numbers.items()}
     written = {*call.outputs}
 
     def run() -> None:
@@ -82,14 +81,7 @@ def _array(operand: Operand) -> np.ndarray[Any, Any]:
     return np.ndarray((*layout.shape, *shape), base, data, strides=(*strides, *(inner,) * len(shape)))
 
 
-def _number_dtype(bound: BoundCall) -> np.dtype[Any]:
-    """Return the type of numbers in device memory."""
-    kinds = {operand.layout.dtype.numpy for operand in bound.operands.values()}
-    for dtype in ("complex128", "float64", "complex64"):
-        if np.dtype(dtype) in kinds:
-            return np.dtype(dtype)
-    return np.dtype(np.float32)
-
-
-def _array_of(memory: Memory, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+def _number(memory: Memory, bound: BoundCall) -> np.ndarray[Any, Any]:
+    """Return a number of a call where it lies."""
+    dtype = number_type(bound.operands[bound.call.scaled].layout.dtype).numpy
     return bytes_of(memory, dtype.itemsize, "number of a library call").view(dtype).reshape(())
