@@ -1,14 +1,47 @@
-"""Launches that a device shapes to suit a kernel, since its threads don't know of each other."""
+"""CUDA's limits of a launch, which both devices hold to, and launches that a device shapes to suit a kernel."""
 
 from functools import lru_cache
 
 from engine.device.occupancy import KernelResources, MultiprocessorLimits, occupancy
-from engine.device.protocol import LaunchConfig
+from engine.device.protocol import Dim3, LaunchConfig
+from engine.diagnostics import DeviceError
 
-#: Limits of CUDA's grid in x, y and z, counted in thread blocks.
+#: Limits along x, y and z: of a grid, counted in thread blocks, and of a thread block, counted in threads.
+#: (CUDA C++ Programming Guide, technical specifications for compute capability 7.5 and later.)
 GRID_LIMITS = (2**31 - 1, 65535, 65535)
+THREAD_BLOCK_LIMITS = (1024, 1024, 64)
 #: The fewest threads of a thread block that is chosen by what runs at once.
 LEAST_THREADS = 64
+
+
+def check_shape(name: str, config: LaunchConfig, max_threads: int) -> None:
+    """Raise DeviceError unless a kernel of at most `max_threads` threads a thread block can be launched like this.
+
+    Whether its shared memory fits is up to the device: see `shared_memory_error`.
+    """
+    _check_extents(f"grid of kernel {name}", config.grid, GRID_LIMITS)
+    _check_extents(f"thread block of kernel {name}", config.thread_block, THREAD_BLOCK_LIMITS)
+    x, y, z = config.thread_block
+    if x * y * z > max_threads:
+        raise DeviceError(
+            f"thread block of kernel {name} must have at most {max_threads} threads, "
+            f"got {x * y * z} in {config.thread_block}"
+        )
+    if config.shared_bytes < 0:
+        raise DeviceError(f"shared_bytes of kernel {name} must be at least 0, got {config.shared_bytes}")
+
+
+def shared_memory_error(name: str, static_bytes: int, shared_bytes: int) -> DeviceError:
+    """Return the error for a kernel whose static and dynamic shared memory don't fit in a multiprocessor."""
+    return DeviceError(
+        f"dynamic shared memory of kernel {name} must fit in a multiprocessor beside its {static_bytes} static bytes, "
+        f"got {shared_bytes} bytes"
+    )
+
+
+def _check_extents(what: str, extents: Dim3, limits: Dim3) -> None:
+    if not all(1 <= extent <= limit for extent, limit in zip(extents, limits, strict=True)):
+        raise DeviceError(f"{what} must be from (1, 1, 1) to {limits}, got {extents}")
 
 
 @lru_cache(maxsize=4096)

@@ -1,5 +1,7 @@
 """What is the same on every device: each test runs on the host and, if there is one, on a CUDA device."""
 
+import math
+import random
 import threading
 from contextlib import closing
 
@@ -11,6 +13,7 @@ from engine.device.device import Device
 from engine.device.open import open_device
 from engine.device.protocol import LaunchConfig, LoadedKernel
 from engine.diagnostics import DeviceError, KernelError, WarploomError
+from tests.fuzzing import seeds
 
 # Hand-written for the oldest architecture and an old PTX version, which every driver takes.
 PTX = """.version 7.5
@@ -441,3 +444,50 @@ def test_a_device_has_a_name(name: object) -> None:
     """No other name opens a device."""
     with pytest.raises(DeviceError, match="device must be"):
         open_device(name)  # type: ignore[arg-type]
+
+
+#: CUDA's limits along x, y and z (CUDA C++ Programming Guide, technical specifications).
+GRID, THREAD_BLOCK = (2**31 - 1, 65535, 65535), (1024, 1024, 64)
+
+
+def extents(draw: random.Random, limits: tuple[int, int, int]) -> tuple[int, int, int]:
+    """Return extents of which some lie at a limit, or just outside."""
+    x, y, z = (draw.choice([1, 1, 1, 2, 7, limit, limit, limit + 1, 2**31, 2**40, 0, -1]) for limit in limits)
+    return x, y, z
+
+
+@pytest.mark.parametrize("seed", seeds(40))
+def test_a_launch_is_refused_where_cuda_would_and_the_error_has_what_was_passed(device: Device, seed: int) -> None:
+    """Both devices have CUDA's limits and say them alike; whatever lies inside them is accepted."""
+    draw, kernel = random.Random(seed), device.load_module(PTX).kernel("reverse")
+    memory = device.allocate(4)
+    for _ in range(20):
+        grid, thread_block = extents(draw, GRID), extents(draw, THREAD_BLOCK)
+        shared_bytes = draw.choice([0, 4096, -1, -(2**31), 1 << 30])
+        problem = ""
+        if not all(1 <= n <= most for n, most in zip(grid, GRID, strict=True)):
+            problem = f"grid of kernel reverse must be from (1, 1, 1) to {GRID}, got {grid}"
+        elif not all(1 <= n <= most for n, most in zip(thread_block, THREAD_BLOCK, strict=True)):
+            problem = f"thread block of kernel reverse must be from (1, 1, 1) to {THREAD_BLOCK}, got {thread_block}"
+        elif (count := math.prod(thread_block)) > kernel.max_threads:
+            most = kernel.max_threads
+            problem = f"thread block of kernel reverse must have at most {most} threads, got {count} in {thread_block}"
+        elif shared_bytes < 0:
+            problem = f"shared_bytes of kernel reverse must be at least 0, got {shared_bytes}"
+        elif shared_bytes > 1 << 20:
+            problem = (
+                "dynamic shared memory of kernel reverse must fit in a multiprocessor beside its 0 static bytes, "
+                f"got {shared_bytes} bytes"
+            )
+        graph = device.create_graph()
+        arguments = pack_arguments(kernel.parameters, [memory])
+        if problem:
+            with pytest.raises(DeviceError) as added:
+                graph.add_kernel(kernel, LaunchConfig(grid, thread_block, shared_bytes), arguments, [])
+            with pytest.raises(DeviceError) as launched:
+                device.launch(kernel, grid, thread_block, [memory], shared_bytes=shared_bytes)
+            assert str(added.value) == str(launched.value) == problem
+        else:
+            graph.add_kernel(kernel, LaunchConfig(grid, thread_block, shared_bytes), arguments, [])
+        graph.destroy()
+    memory.free()

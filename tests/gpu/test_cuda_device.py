@@ -138,7 +138,7 @@ def test_launches_outside_the_limits_say_which(device: Device, cubin: bytes) -> 
     scale, last_of = module.kernel("scale"), module.kernel("last_of")
     buffer = device.upload(np.ones(4, np.float32))
     with pytest.raises(
-        DeviceError, match=r"thread block of kernel last_of must have at most 128 threads, got \(129, 1"
+        DeviceError, match=r"thread block of kernel last_of must have at most 128 threads, got 129 in \(129, 1"
     ):
         device.launch(last_of, (1,), (129,), [buffer, buffer, 1])
     with pytest.raises(DeviceError, match=r"grid of kernel scale must be from \(1, 1, 1\) to .*got \(0, 1, 1\)"):

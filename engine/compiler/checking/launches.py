@@ -13,12 +13,11 @@ from engine.descriptions.entries import KernelEntry
 from engine.descriptions.extents import ShapeContext, ShapeRuleError
 from engine.descriptions.rules import LaunchRule, launch_rule
 from engine.device.device import DeviceInfo
-from engine.device.launches import GRID_LIMITS
+from engine.device.launches import GRID_LIMITS, THREAD_BLOCK_LIMITS
 from engine.device.occupancy import KernelResources, occupancy
 from engine.device.protocol import LaunchConfig
 
-#: Limits of a thread block in x, y and z, and of its threads in all.
-THREAD_BLOCK_LIMITS = (1024, 1024, 64)
+#: The most threads of a thread block.
 MAX_THREADS = 1024
 #: Thread blocks for each core of a CPU: enough for cores that are done early to take over from others.
 BLOCKS_PER_CORE = 8

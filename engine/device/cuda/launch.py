@@ -6,13 +6,11 @@ from cuda.bindings import driver
 
 from engine.device.arguments import ArgumentLayout, KernelArguments
 from engine.device.cuda.module import CudaKernel
+from engine.device.launches import check_shape
 from engine.device.protocol import LaunchConfig
 from engine.device.slab import Piece, take
 from engine.diagnostics import DeviceError
 
-# CUDA C++ Programming Guide, technical specifications for compute capability 7.5 and later.
-_GRID_LIMITS = (2**31 - 1, 65535, 65535)
-_THREAD_BLOCK_LIMITS = (1024, 1024, 64)
 _NO_LAUNCH = LaunchConfig((0, 0, 0), (0, 0, 0))
 _NO_BLOCK = take(0)
 
@@ -112,19 +110,5 @@ def _unfit(kernel: CudaKernel, layout: ArgumentLayout) -> DeviceError:
 
 def check_launch(kernel: CudaKernel, config: LaunchConfig) -> None:
     """Raise a DeviceError that says what must hold; the driver would only say "invalid value"."""
-    (gx, gy, gz), (bx, by, bz) = config.grid, config.thread_block
-    if not (1 <= gx <= _GRID_LIMITS[0] and 1 <= gy <= _GRID_LIMITS[1] and 1 <= gz <= _GRID_LIMITS[2]):
-        raise DeviceError(f"grid of kernel {kernel.name} must be from (1, 1, 1) to {_GRID_LIMITS}, got {config.grid}")
-    if not (
-        1 <= bx <= _THREAD_BLOCK_LIMITS[0] and 1 <= by <= _THREAD_BLOCK_LIMITS[1] and 1 <= bz <= _THREAD_BLOCK_LIMITS[2]
-    ):
-        raise DeviceError(
-            f"thread block of kernel {kernel.name} must be from (1, 1, 1) to {_THREAD_BLOCK_LIMITS}, "
-            f"got {config.thread_block}"
-        )
-    if bx * by * bz > kernel.max_threads:
-        raise DeviceError(
-            f"thread block of kernel {kernel.name} must have at most {kernel.max_threads} threads, "
-            f"got {config.thread_block}"
-        )
+    check_shape(kernel.name, config, kernel.max_threads)
     kernel.allow_shared(config.shared_bytes)

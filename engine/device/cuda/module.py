@@ -17,7 +17,7 @@ from engine.device.cuda.cubin import parameter_counts, waiting_kernels
 from engine.device.cuda.errors import check, device_error
 from engine.device.cuda.ownership import DriverObjects, Shared
 from engine.device.cuda.probe import driver_version
-from engine.device.launches import free_launch
+from engine.device.launches import free_launch, shared_memory_error
 from engine.device.occupancy import KernelResources, MultiprocessorLimits, Occupancy, occupancy
 from engine.device.optimiser import OptimiserJob
 from engine.device.protocol import BestCode, LaunchConfig, LoadedKernel
@@ -173,10 +173,7 @@ class CudaKernel:
             limit = _Attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             (code,) = driver.cuFuncSetAttribute(function.handle, limit, size_bytes)
         if code == _Result.CUDA_ERROR_INVALID_VALUE:
-            raise DeviceError(
-                f"dynamic shared memory of kernel {self.name} must fit in a multiprocessor beside its "
-                f"{function.resources.static_shared_bytes} static bytes, got {size_bytes} bytes"
-            )
+            raise shared_memory_error(self.name, function.resources.static_shared_bytes, size_bytes)
         check((code,), f"asking for {size_bytes} bytes of shared memory for kernel {self.name}")
         function.allowed_shared_bytes = size_bytes
 

@@ -78,6 +78,8 @@ def _failure(kind: int, size: int, address: int, shared_bytes: int, pairs: Any, 
         )
     if kind == abi.BAD_BARRIER:
         return f"used the barrier {address}, which must be 0 to {abi.LAST_BARRIER}"
+    if kind == abi.BAD_MEMBERS:
+        return f"named the members {address:#010x} of its warp without itself; the mask must have the thread's own lane"
     if kind == abi.BAD_BARRIER_COUNT:
         return f"named {address} threads for a barrier, which must be a multiple of 32"
     if kind in _PLAIN:

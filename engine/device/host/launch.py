@@ -12,6 +12,7 @@ from engine.device.host.memory import AllocationTable
 from engine.device.host.modules.module import HostKernel, own_kernel
 from engine.device.host.pool import Pool, PoolWorker, workers_for
 from engine.device.host.translate import abi
+from engine.device.launches import check_shape, shared_memory_error
 from engine.device.protocol import LaunchConfig, LoadedKernel
 from engine.device.slab import take
 from engine.diagnostics import DeviceError, KernelFault
@@ -19,9 +20,6 @@ from engine.diagnostics import DeviceError, KernelFault
 #: The time that a thread is expected to take in a kernel that has not run yet.
 THREAD_NS = 6
 MAX_SHARED_BYTES = 227 << 10
-_MAX_THREADS_OF_AXIS = (1 << 31) - 1
-#: CUDA's limits of a grid along y and z, of a thread block along x and y, and along z.
-_MOST_ROWS, _MOST_WIDE, _MOST_DEEP = 65535, 1024, 64
 #: All workers write to the last field, so nothing else may lie in its cache line.
 _CACHE_LINE = 64
 _RECORD_BYTES = 8 * abi.LAUNCH_FIELDS + _CACHE_LINE
@@ -31,33 +29,14 @@ _FIXED = struct.Struct(f"<{abi.ARGUMENT_BYTES + 1}q")
 
 def check(kernel: HostKernel, config: LaunchConfig) -> None:
     """Raise DeviceError unless the kernel can be launched with this configuration."""
-    (gx, gy, gz), (bx, by, bz) = config.grid, config.thread_block
-    threads, blocks = bx * by * bz, gx * gy * gz
-    most = _MAX_THREADS_OF_AXIS
     signature = kernel.signature
-    shared = config.shared_bytes + signature.shared_bytes
-    if gx < 1 or gy < 1 or gz < 1:
-        problem = f"grid must be at least 1 in each axis, got {config.grid}"
-    elif bx < 1 or by < 1 or bz < 1:
-        problem = f"thread block must be at least 1 in each axis, got {config.thread_block}"
-    elif threads > signature.max_threads:
-        problem = f"thread block must have at most {signature.max_threads} threads, got {threads}"
-    elif signature.required_threads is not None and tuple(config.thread_block) != signature.required_threads:
-        problem = f"thread block must be {signature.required_threads}, got {config.thread_block}"
-    elif bx > _MOST_WIDE or by > _MOST_WIDE or bz > _MOST_DEEP:
-        most_of = f"{_MOST_WIDE}, {_MOST_WIDE} and {_MOST_DEEP}"
-        problem = f"thread block must have at most {most_of} threads along its axes, got {config.thread_block}"
-    elif gy > _MOST_ROWS or gz > _MOST_ROWS:
-        problem = f"grid must have at most {_MOST_ROWS} thread blocks along y and z, got {config.grid}"
-    elif (longest := max(gx * bx, gy * by, gz * bz)) > most:
-        problem = f"threads of one axis must be at most 2^31 - 1, got {longest}"
-    elif blocks > most:
-        problem = f"grid must have at most 2^31 - 1 thread blocks, got {blocks}"
-    elif config.shared_bytes < 0 or shared > MAX_SHARED_BYTES:
-        problem = f"shared memory must be 0 to {MAX_SHARED_BYTES} bytes, got {shared}"
-    else:
-        return
-    raise DeviceError(f"kernel {kernel.name}: {problem}")
+    check_shape(kernel.name, config, signature.max_threads)
+    if signature.required_threads is not None and tuple(config.thread_block) != signature.required_threads:
+        raise DeviceError(
+            f"thread block of kernel {kernel.name} must be {signature.required_threads}, got {config.thread_block}"
+        )
+    if config.shared_bytes + signature.shared_bytes > MAX_SHARED_BYTES:
+        raise shared_memory_error(kernel.name, signature.shared_bytes, config.shared_bytes)
 
 
 def check_launch(kernel: LoadedKernel, config: LaunchConfig, arguments: KernelArguments) -> HostKernel:

@@ -53,6 +53,7 @@ BAD_PARAMETER = 10
 BAD_BARRIER = 11
 BAD_BARRIER_COUNT = 12
 BAD_FREE = 13
+BAD_MEMBERS = 14
 SIZE_SHIFT = 8
 
 # What kernels ask of `Services`.

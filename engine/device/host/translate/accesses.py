@@ -188,6 +188,14 @@ class Accesses:
         self.require(instruction, fine, code.value(f"zext i32 {value} to i64"), kind)
         return code.value(f"and i32 {value}, {~mask}")
 
+    def members(self, instruction: Instruction, operand: Operand) -> str:
+        """Return the mask of a warp's members, as i32; one without the thread itself is a fault."""
+        code, value = self._body.code, self._body.read(operand, "b32")
+        lane = self._body.read(Register("%laneid"), "u32")
+        own = code.value(f"trunc i32 {code.value(f'lshr i32 {value}, {lane}')} to i1")
+        self.require(instruction, own, code.value(f"zext i32 {value} to i64"), abi.BAD_MEMBERS)
+        return value
+
     def _end_unless(self, instruction: Instruction, check: str, value: str, kind: int) -> None:
         code = self._body.code
         failed, after = code.name("fault"), code.name("after")

@@ -6,8 +6,12 @@ import sys
 import numpy as np
 import pytest
 
+from engine.device.arguments import pack_arguments
+from engine.device.host.launch import Launch
 from engine.device.host.modules import native
+from engine.device.host.translate import abi
 from engine.device.host.translate.module import translate_module
+from engine.device.protocol import LaunchConfig
 from engine.diagnostics import DeviceError, KernelError
 from engine.ptx import parse
 
@@ -251,23 +255,26 @@ def test_an_unknown_opcode_is_refused_when_the_module_loads(host):
     assert caught.value.line == 6
 
 
-@pytest.mark.parametrize(
-    ("grid", "block", "shared", "message"),
-    [
-        ((0,), (32,), 0, "grid must be at least 1"),
-        ((1,), (2048,), 0, "at most 1024 threads, got 2048"),
-        ((1,), (0,), 0, "thread block must be at least 1"),
-        ((1,), (1,), 1 << 20, "shared memory must be"),
-        ((1 << 22,), (1024,), 0, "threads of one axis"),
-        ((1, 70000), (32,), 0, "at most 65535 thread blocks along y and z"),
-        ((1, 1, 65536), (32,), 0, "at most 65535 thread blocks along y and z"),
-        ((1,), (1, 1, 65), 0, "at most 1024, 1024 and 64 threads"),
-    ],
-)
-def test_a_launch_that_cannot_be_is_refused(run, grid, block, shared, message):
-    """Launch limits are checked before anything runs."""
-    with pytest.raises(DeviceError, match=message):
-        run('extern "C" __global__ void k(int* x) { }', "k", grid, block, np.zeros(1, np.int32), shared_bytes=shared)
+def test_thread_blocks_are_numbered_in_the_largest_grids(cuda_ptx, host):
+    """A grid may have more than 2^32 thread blocks in all; the last ones are where CUDA has them."""
+    source = """extern "C" __global__ void k(unsigned* out) {
+      if (threadIdx.x == 0) { out[0] = blockIdx.x; out[1] = blockIdx.y; out[2] = blockIdx.z; } }"""
+    module = host.load_module(cuda_ptx(source, "compute_75"))
+    out, grid = host.upload(np.zeros(3, np.uint32)), (1 << 20, 65535, 65535)
+    kernel = module.kernel("k")
+    launch = Launch(kernel, LaunchConfig(grid, (1, 1, 1)), pack_arguments(kernel.parameters, [out]))
+    for last in (0, 1 << 31, (1 << 32) + 5, launch.blocks - 1):
+
+        def run_last(worker, blocks, chunk, last=last):
+            launch.record[abi.NEXT] = last
+            return launch._work(worker, last + 1, 1)
+
+        pairs = host.table.snapshot()
+        launch.record[abi.STOP] = host.watchdog.address
+        launch.record[abi.ALLOCATIONS], launch.record[abi.ALLOCATION_COUNT] = pairs.ctypes.data, len(pairs)
+        assert host.pool.run(run_last, 1, workers=1)[0] is None
+        x, rest = last % grid[0], last // grid[0]
+        assert out.download().tolist() == [x, rest % grid[1], rest // grid[1]]
 
 
 def calls_to_translate(cases):

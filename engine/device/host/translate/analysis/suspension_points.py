@@ -11,7 +11,7 @@ from engine.device.host.translate.abi import COUNT, MEMBERS, NUMBER
 from engine.device.host.translate.analysis import matrix_fragments
 from engine.device.host.translate.analysis.control_flow import elements_of
 from engine.device.host.translate.analysis.matrix_fragments import Permutation, Product
-from engine.device.host.translate.errors import reading, unsupported
+from engine.device.host.translate.errors import OperandError, reading, unsupported
 from engine.device.host.translate.types import TYPES
 from engine.ptx.tree import Instruction, Integer, Operand, Pair, Register
 
@@ -151,12 +151,19 @@ def _activemask(instruction: Instruction) -> SuspensionPoint:
 
 
 def _elect(instruction: Instruction) -> SuspensionPoint:
-    return _warp((), instruction.operands[1], _results(instruction.operands[0], "b32"), "wl.elect")
+    return _warp((), _named(instruction.operands[1]), _results(instruction.operands[0], "b32"), "wl.elect")
 
 
 def _members(instruction: Instruction, operands: tuple[Operand, ...]) -> Operand:
     """Return the member mask; the forms without .sync, from before PTX 6, take all threads that arrive."""
-    return operands[-1] if "sync" in instruction.modifiers else _EVERYONE
+    return _named(operands[-1]) if "sync" in instruction.modifiers else _EVERYONE
+
+
+def _named(members: Operand) -> Operand:
+    """Return a member mask; OperandError for 0, which leaves out whoever uses it, and stands for everyone here."""
+    if isinstance(members, Integer) and not members.value & 0xFFFFFFFF:
+        raise OperandError("member mask must name the thread that uses it, got 0")
+    return members
 
 
 def _shuffle(instruction: Instruction) -> SuspensionPoint:
@@ -199,7 +206,7 @@ def _redux(instruction: Instruction) -> SuspensionPoint:
     elif mode in ("min", "max"):
         mode = kind[0] + mode
     results = _results(instruction.operands[0], "b32")
-    return _warp(((0, operands[0], "b32"),), operands[1], results, f"wl.redux_{mode}")
+    return _warp(((0, operands[0], "b32"),), _named(operands[1]), results, f"wl.redux_{mode}")
 
 
 def _results(target: Operand, kind: str) -> tuple[tuple[int, Operand, str], ...]:
@@ -220,7 +227,8 @@ def _warp(
 def _barrier(instruction: Instruction) -> SuspensionPoint:
     modifiers, operands = instruction.modifiers, instruction.operands
     if "warp" in modifiers:
-        return SuspensionPoint(WARP, ((MEMBERS, operands[0], "b32"),), (), "")
+        members = _EVERYONE if "wl" in modifiers else _named(operands[0])  # wl: one of our own
+        return SuspensionPoint(WARP, ((MEMBERS, members, "b32"),), (), "")
     none = Integer(0)
     if "red" in modifiers:
         mode = next(item for item in modifiers if item in ("and", "or", "popc"))

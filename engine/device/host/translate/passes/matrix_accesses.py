@@ -34,7 +34,7 @@ def _load(rewriter: Rewriter, instruction: Instruction) -> None:
     guard = _rows(rewriter, count)
     row = [rewriter.value("mov.b32", 0) for _ in range(4)]
     # Other threads of the warp may have stored what is loaded here.
-    rewriter.emit("bar.warp.sync", 0)
+    rewriter.emit("bar.warp.sync.wl")
     rewriter.emit(f"ld{_space(instruction)}.v4.b32", Vector(tuple(row)), address, guard=guard)
     text = f"wl.permute.load.x{count}" + (".trans" if trans else "")
     rewriter.emit(text, Vector(elements_of(target)), Vector(tuple(row)))
@@ -49,7 +49,7 @@ def _store(rewriter: Rewriter, instruction: Instruction) -> None:
     text = f"wl.permute.store.x{count}" + (".trans" if trans else "")
     rewriter.emit(text, row, Vector(elements_of(source)))
     rewriter.emit(f"st{_space(instruction)}.v4.b32", address, row, guard=guard)
-    rewriter.emit("bar.warp.sync", 0)
+    rewriter.emit("bar.warp.sync.wl")
 
 
 @lowers("movmatrix")
@@ -63,10 +63,10 @@ def _wmma(rewriter: Rewriter, instruction: Instruction) -> None:
     if instruction.modifiers[0] == "mma":
         rewriter.done.append(instruction)
         return
-    rewriter.emit("bar.warp.sync", 0)
+    rewriter.emit("bar.warp.sync.wl")
     _fragment(rewriter, instruction, stores=instruction.modifiers[0] == "store")
     if instruction.modifiers[0] == "store":
-        rewriter.emit("bar.warp.sync", 0)
+        rewriter.emit("bar.warp.sync.wl")
 
 
 def _fragment(rewriter: Rewriter, instruction: Instruction, *, stores: bool) -> None:

@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from engine.device.host.translate.analysis.control_flow import ControlFlow, control_flow, defined
-from engine.ptx.tree import Address, Function, Instruction, Integer, Label, Register, Statement, Symbol
+from engine.ptx.tree import Address, Function, Instruction, Label, Register, Statement, Symbol
 
-_EVERYONE = Integer(0)
 _SPACES = frozenset(("shared", "global", "local", "param", "const"))
 _SYNCHRONISE = frozenset(("bar", "barrier", "shfl", "vote", "match", "redux"))
 
@@ -32,7 +31,7 @@ def in_lockstep(function: Function, *, generic: bool) -> Function:
     body: list[Statement] = []
     for item in function.body:
         if not isinstance(item, Label) and id(item) in places:
-            body.append(Instruction("bar", ("warp", "sync"), (_EVERYONE,), None, item.line, item.source))
+            body.append(Instruction("bar", ("warp", "sync", "wl"), (), None, item.line, item.source))
         body.append(item)
     return replace(function, body=tuple(body))
 

@@ -206,9 +206,13 @@ class PhaseEndWriter:
     def _give(self, point: SuspensionPoint, instruction: Instruction) -> None:
         body, code = self._body, self._body.code
         for index, operand, kind in () if point.is_plain_barrier else point.given:
-            if point.kind == WARP and index == abi.MEMBERS and isinstance(operand, Integer):
-                continue  # the scheduler's table says them
-            if point.kind == BARRIER and index in (abi.NUMBER, abi.COUNT):
+            if point.kind == WARP and index == abi.MEMBERS:
+                if isinstance(operand, Integer):  # the scheduler's table says them
+                    if operand.value & 0xFFFFFFFF not in (0, 0xFFFFFFFF):
+                        body.accesses.members(instruction, operand)
+                    continue
+                value = body.accesses.members(instruction, operand)
+            elif point.kind == BARRIER and index in (abi.NUMBER, abi.COUNT):
                 value = body.accesses.barrier(instruction, index, operand)
             else:
                 value = body.read(operand, kind)

@@ -250,11 +250,13 @@ def block_position() -> str:
     """Return the three coordinates of thread block `%block`."""
     return (
         "".join(launch_i32(f"g{axis}", index) for axis, index in zip("xy", abi.GRID, strict=False))
-        + """  %block.narrow = trunc i64 %block to i32
-  %ctaid.x = urem i32 %block.narrow, %gx
-  %block.rows = udiv i32 %block.narrow, %gx
-  %ctaid.y = urem i32 %block.rows, %gy
-  %ctaid.z = udiv i32 %block.rows, %gy
+        + """  %block.x = urem i64 %block, %gx.wide
+  %block.rows = udiv i64 %block, %gx.wide
+  %block.y = urem i64 %block.rows, %gy.wide
+  %block.z = udiv i64 %block.rows, %gy.wide
+  %ctaid.x = trunc i64 %block.x to i32
+  %ctaid.y = trunc i64 %block.y to i32
+  %ctaid.z = trunc i64 %block.z to i32
 """
     )
 

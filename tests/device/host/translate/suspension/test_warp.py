@@ -3,6 +3,9 @@
 import numpy as np
 import pytest
 
+from engine.diagnostics import KernelError, KernelFault
+from tests.fuzzing import seeds
+
 HEAD = ".version 8.6\n.target sm_100a\n.address_size 64\n"
 
 
@@ -60,6 +63,50 @@ def test_one_thread_is_elected(run):
     t = np.arange(32)
     assert np.array_equal(r, np.where(t >= 5, 5, 0))
     assert np.array_equal(q, t == 5)
+
+
+WITH_MASKS = {
+    "shfl": "shfl.sync.idx.b32 %r|%p, %x, 1, 31, {};",
+    "vote": "setp.ne.u32 %p, %x, 0; vote.sync.ballot.b32 %r, %p, {};",
+    "match": "match.any.sync.b32 %r, %x, {};",
+    "redux": "redux.sync.add.s32 %r, %x, {};",
+    "elect": "elect.sync %r|%p, {};",
+    "bar": "bar.warp.sync {};",
+}
+
+
+@pytest.mark.parametrize("operation", WITH_MASKS)
+def test_a_mask_without_its_own_thread_is_a_fault(run, operation):
+    """PTX leaves open what happens then; the fault has the line, the thread and the mask. 0 is refused at once."""
+    at, line = WITH_MASKS[operation], HEAD.count("\n") + 5
+    text = rf"kernel k, PTX line {line}: thread \(5, 0, 0\) of thread block \(0, 0, 0\) named the members 0xffffffdf "
+    for lines in (at.format("0xffffffdf"), "mov.b32 %q, 0xffffffdf; " + at.format("%q")):
+        with pytest.raises(KernelFault, match=text + "of its warp without itself"):
+            _run(run, lines, np.ones(32, np.uint32))
+    with pytest.raises(KernelFault, match=r"thread .* named the members 0x00000000 of its warp without itself"):
+        _run(run, at.format("%x"), np.zeros(32, np.uint32))
+    with pytest.raises(KernelError, match=f"PTX line {line}: .*member mask must name the thread that uses it, got 0"):
+        _run(run, at.format("0"), np.ones(32, np.uint32))
+
+
+@pytest.mark.parametrize("seed", seeds(20))
+def test_random_masks_are_faults_or_give_the_votes_of_their_members(run, seed):
+    """Whether a thread names itself decides; each thread may name others, as long as the named name the same."""
+    draw = np.random.default_rng(seed)
+    groups, x = draw.integers(0, 3, 32), draw.integers(0, 2, 32).astype(np.uint32)
+    masks = np.array([sum(1 << i for i in range(32) if groups[i] == group) for group in groups], np.uint32)
+    votes = np.array([sum(1 << i for i in range(32) if m >> i & 1 and x[i]) for m in masks.tolist()], np.uint32)
+    lines = "setp.ne.u32 %p, %x, 0; ld.param.u64 %a, [pr]; mad.wide.u32 %a, %t, 4, %a; ld.global.b32 %q, [%a];"
+    lines += "vote.sync.ballot.b32 %r, %p, %q;"
+    r, _ = run(_each(lines), "k", 1, 32, x, masks, masks)[1:]
+    assert np.array_equal(r, votes)
+    bad = masks.copy()
+    lane = int(draw.integers(32))
+    bad[lane] &= ~np.uint32(1 << lane)
+    with pytest.raises(
+        KernelFault, match=rf"thread \({lane}, 0, 0\) .* named the members {bad[lane]:#010x} of its warp"
+    ):
+        run(_each(lines), "k", 1, 32, x, bad, bad)
 
 
 PIPE = (
