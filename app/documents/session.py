@@ -102,7 +102,7 @@ class Session(QObject):
         try:
             self.use_blocks(blocks)
             patch = load_patch(path, trust=trust)
-        except WarploomError:
+        except BaseException:
             self.use_blocks(before)
             raise
         self.replace(patch, blocks=blocks)

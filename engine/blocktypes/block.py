@@ -117,9 +117,9 @@ class Block:
         """Return a parameter's declaration; PatchError that lists the parameters when there is none."""
         try:
             return cls.parameters[cls.renamed.get(name, name)]
-        except KeyError:
+        except (KeyError, TypeError):  # TypeError for what can't be a name
             known = ", ".join(cls.parameters) or "no parameters"
-            raise PatchError(f"{cls.id}: parameter must be one of {known}, got {name!r}") from None
+            raise PatchError(f"{cls.id}: parameter must be one of {known}, got {shown(name)}") from None
 
     @classmethod
     def declare(cls) -> None:

@@ -38,6 +38,8 @@ class UserArray:
         return id(self.array)
 
 
+#: How deep lists and objects of a patch may lie in each other: far less than Python's functions can call each other.
+MOST_DEPTH = 100
 TYPES: dict[Any, str] = {
     float: "float",
     int: "int",
@@ -93,6 +95,8 @@ class ParameterSpec:
             rule = _MUST_BE[self.type]
         elif self.choices and converted not in self.choices:
             rule = f"one of {', '.join(self.choices)}"
+        elif self.type == "int" and not -(2**63) <= converted < 2**64:  # what a message to another process can hold
+            rule = "a whole number of at most 64 bits"
         elif self.minimum is not None and converted < self.minimum:
             rule = f"at least {self.minimum:.15g}"
         elif self.maximum is not None and converted > self.maximum:
@@ -131,9 +135,23 @@ def _to_int(value: Any) -> int | None:
     return int(number) if number is not None and number.is_integer() else None
 
 
+def _to_text(value: Any) -> str | None:
+    if not isinstance(value, str):
+        return None
+    value.encode()  # raises for half a surrogate pair, which no message to another process can hold
+    return str.__str__(value)
+
+
+def is_stored(dtype: np.dtype[Any]) -> bool:
+    """Return whether a patch can hold arrays of this type: numbers of at most 64 bits, and complex ones of two."""
+    return dtype.kind in "biufc" and dtype.itemsize <= (16 if dtype.kind == "c" else 8)
+
+
 def _to_array(value: Any) -> np.ndarray[Any, Any] | None:
     array = np.asarray(value)  # raises ValueError for rows of different lengths
-    if array.dtype.kind not in "biufc" or not array.size or np.ma.is_masked(value):
+    if not is_stored(array.dtype) or not array.size or np.ma.is_masked(value):
+        return None
+    if array.dtype.kind == "b" and array.view(np.uint8).max() > 1:
         return None
     if array.flags.writeable or array.base is not None or not array.flags.c_contiguous:
         # The caller may change the array later, but the patch's contents must only change by an edit.
@@ -157,16 +175,30 @@ def _to_external(value: Any) -> UserArray | None:
 
 
 def _to_object(value: Any) -> dict[str, Any] | None:
-    json.dumps(value, allow_nan=False)  # raises TypeError and ValueError
-    return value if isinstance(value, dict) else None
+    if not isinstance(value, dict):
+        return None
+    plain: dict[str, Any] = json.loads(json.dumps(value, allow_nan=False))  # raises TypeError and ValueError
+    check_depth(plain, MOST_DEPTH)
+    return plain
+
+
+def check_depth(value: Any, most: int) -> None:
+    """Raise RecursionError unless lists and objects of JSON lie at most so many levels deep in each other."""
+    level = [value]
+    for _ in range(most):
+        inner = (item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list))
+        level = [item for items in inner for item in items if isinstance(item, dict | list)]
+        if not level:
+            return
+    raise RecursionError
 
 
 _CONVERT = {
     "float": _to_float,
     "int": _to_int,
     "bool": lambda value: bool(value) if isinstance(value, (bool, np.bool_)) else None,
-    "str": lambda value: value if isinstance(value, str) else None,
-    "path": lambda value: str(value) if isinstance(value, (str, Path)) else None,
+    "str": _to_text,
+    "path": lambda value: _to_text(str(value) if isinstance(value, Path) else value),
     "array": _to_array,
     "external": _to_external,
     "object": _to_object,
@@ -177,8 +209,8 @@ _MUST_BE = {
     "bool": "true or false",
     "str": "text",
     "path": "a file path",
-    "array": "a non-empty numeric array with no masked elements",
-    "object": "a JSON object",
+    "array": "a non-empty array of numbers of at most 64 bits with no masked elements",
+    "object": f"a JSON object of at most {MOST_DEPTH} levels",
     "external": f"an array that has one of {', '.join(_INTERFACES)}",
 }
 

@@ -76,7 +76,7 @@ class Catalogue:
         block_type = self.get(type_id)
         if block_type is None:
             hint = near_types(type_id) or "`warploom blocks` lists them"
-            raise PatchError(f"block type must be in the catalogue, got {type_id!r}; {hint}")
+            raise PatchError(f"block type must be in the catalogue, got {shown(type_id)}; {hint}")
         return block_type
 
     def all(self) -> list[type[Block]]:

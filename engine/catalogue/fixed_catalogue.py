@@ -8,6 +8,7 @@ from typing import Any
 from engine.blocktypes.block import Block
 from engine.catalogue.catalogue import Catalogue
 from engine.catalogue.search import search
+from engine.descriptions.checks import shown
 from engine.diagnostics import Diagnostic, PatchError
 
 
@@ -38,12 +39,12 @@ class FixedCatalogue(Catalogue):
 
     def require(self, type_id: str) -> type[Block]:
         """Return a block type; PatchError that suggests the nearest ids when there is none."""
-        found = self.get(type_id)
+        found = self.get(type_id) if isinstance(type_id, str) else None
         if found is None:
-            near = difflib.get_close_matches(type_id, self._types, n=3)
+            near = difflib.get_close_matches(str(type_id), self._types, n=3)
             hint = f"; did you mean {' or '.join(near)}?" if near else ""
             word = self.member.split()[-1]
-            raise PatchError(f"{word} must be one of the table, got {type_id!r}{hint}")
+            raise PatchError(f"{word} must be one of the table, got {shown(type_id)}{hint}")
         return found
 
     def all(self) -> list[type[Block]]:

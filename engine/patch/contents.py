@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -62,6 +63,13 @@ class NodeRef:
         return f"<node {self.id}: {node.type if node else 'removed'}>"
 
 
+def named(parameter: object) -> str:
+    """Return the name of a parameter; PatchError when it is no text."""
+    if not isinstance(parameter, str):
+        raise PatchError(f"parameter must be a name, got {shown(parameter)}")
+    return parameter
+
+
 class PatchContents:
     """Nodes, connections and parameter values, indexed so that no question needs a walk over the patch.
 
@@ -72,6 +80,10 @@ class PatchContents:
     takes_sentinels: ClassVar[bool] = True
 
     def __init__(self, catalogue: Catalogue | None = None) -> None:
+        if not (catalogue is None or isinstance(catalogue, Catalogue)):
+            raise PatchError(
+                f"catalogue of a patch must be a Catalogue, or None for the usual one, got {shown(catalogue)}"
+            )
         self.catalogue = catalogue or default_catalogue()
         self.nodes: dict[str, Node] = {}
         #: The checks of what flows, by the output that it comes from.
@@ -105,12 +117,14 @@ class PatchContents:
 
     def is_value_connection(self, connection: Connection) -> bool:
         """True when a connection drives a parameter with a value; the compiler doesn't see such a connection."""
-        ends = self._type_of(connection.source.node), self._type_of(connection.target.node)
+        if not isinstance(connection, Connection):
+            raise PatchError(f"connection must be one of the patch, got {shown(connection)}")
+        ends = self._type_of(self.own(connection.source).node), self._type_of(self.own(connection.target).node)
         return rules.is_value_connection(connection, *ends)
 
     def connections_of(self, node_id: str) -> list[Connection]:
         """Return the connections that start or end at a node."""
-        return self._index.touching(node_id)
+        return self._index.touching(self._id_of(node_id))
 
     def block_type(self, node_id: str) -> type[Block] | None:
         """Return a node's block type, or None when it is not in the catalogue."""
@@ -118,6 +132,8 @@ class PatchContents:
 
     def type_of(self, node: Node) -> type[Block] | None:
         """Return the block type of a node that is in the patch, or that may come; None when it is not known."""
+        if not isinstance(node, Node):
+            raise PatchError(f"node must be one of `nodes`, got {shown(node)}")
         block_type = self.catalogue.get(node.type)
         if block_type is None or not block_type.is_adaptive:
             return block_type
@@ -131,11 +147,11 @@ class PatchContents:
 
     def decides_interface(self, node_id: str, parameter: str) -> bool:
         """True when the ports and parameters of a node follow from the value of this parameter."""
-        return decides_interface(self.catalogue.get(self._require(node_id).type), parameter)
+        return decides_interface(self.catalogue.get(self._require(node_id).type), named(parameter))
 
     def value(self, node: NodeRef | str, parameter: str) -> Any:
         """Return a parameter's value: what was set, or the default when nothing was or the type refuses it."""
-        found = self._require(self._id_of(node))
+        found, parameter = self._require(self._id_of(node)), named(parameter)
         parameter = self._renamed(found.type).get(parameter, parameter)
         if parameter not in found.parameters:
             return self.parameter(found.id, parameter).default
@@ -178,7 +194,7 @@ class PatchContents:
 
     def feeds(self, port: PortRef) -> bool:
         """True when a connection that carries a buffer starts at an output."""
-        touching = self._index.touching(port.node)
+        touching = self._index.touching(self.own(port).node)
         return any(c.source == port and not self.is_value_connection(c) for c in touching)
 
     def check_connection(self, source: PortRef, target: PortRef) -> Connection:
@@ -205,7 +221,7 @@ class PatchContents:
         """Return the output that a sentinel is to check; PatchError says why there can't be one."""
         if not self.takes_sentinels:
             raise PatchError("sentinel must check a buffer between blocks, got a connection inside a block")
-        if isinstance(port, Connection) and self._by_target.get(port.target) != port:
+        if isinstance(port, Connection) and self._by_target.get(self.own(port.target)) != port:
             raise PatchError(f"sentinel must be of a connection in the patch, got {port}")
         found = self._present(self.own(port.source if isinstance(port, Connection) else port))
         spec = rules.require_end(found.node, self._known_type(found.node), found.port)
@@ -221,7 +237,7 @@ class PatchContents:
 
     def find_end(self, ref: PortRef) -> rules.End | None:
         """Return the declaration of a port, value output or parameter, or None when the node's type has none."""
-        return rules.find_end(self.block_type(ref.node), ref.port)
+        return rules.find_end(self.block_type(self.own(ref).node), ref.port)
 
     def fitting_ends(self, start: PortRef) -> set[PortRef]:
         """Return every end that a connection with `start` at its other end may have.
@@ -321,7 +337,7 @@ class PatchContents:
         if scope:
             owner = region_of(scope)
             if owner not in self.nodes:
-                raise RegionRefused(f"region of {node} must be a node of the patch, got {owner!r}")
+                raise RegionRefused(f"region of {node} must be a node of the patch, got {shown(owner)}")
             check_region(node, owner, self.block_type(owner), branch_of(scope))
         return scope
 
@@ -344,7 +360,7 @@ class PatchContents:
 
     def own(self, port: PortRef) -> PortRef:
         """Return a port as data; PatchError when it is one of another patch, whose nodes may have the same ids."""
-        if not isinstance(port, PortRef):
+        if not (isinstance(port, PortRef) and isinstance(port.node, str) and isinstance(port.port, str)):
             raise PatchError(f"port must be one of a node, such as node['out'], got {shown(port)}")
         if not isinstance(port, OwnPort):
             return port
@@ -362,12 +378,21 @@ class PatchContents:
             raise PatchError(f"node {node.id} must be of this patch, got one of another; use this patch's own")
         return node.id
 
+    def _each(self, nodes: NodeRef | str | Collection[NodeRef | str]) -> list[Node]:
+        """Return one or several nodes, given themselves or handles on them, each once."""
+        try:
+            each = [nodes] if isinstance(nodes, (NodeRef, str)) else list(nodes)
+        except TypeError:
+            raise PatchError(f"nodes must be a list of ids or of what `add` returned, got {shown(nodes)}") from None
+        return list({node: self._require(node) for node in map(self._id_of, each)}.values())
+
     def _require(self, node_id: str) -> Node:
         try:
             return self.nodes[node_id]
-        except KeyError:
-            known = ", ".join(self.nodes) or "no nodes"
-            raise PatchError(f"node must be one of {known}, got {node_id!r}") from None
+        except (KeyError, TypeError):  # TypeError for what can't be an id
+            known = ", ".join(itertools.islice(self.nodes, 20)) or "no nodes"
+            more = ", ..." if len(self.nodes) > 20 else ""
+            raise PatchError(f"node must be one of {known}{more}, got {shown(node_id)}") from None
 
     def _type_of(self, node_id: str) -> type[Block] | None:
         node = self.nodes.get(node_id)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,12 +12,12 @@ import msgspec
 from engine.blocktypes.adaptive import decides_interface
 from engine.blocktypes.block import Block
 from engine.catalogue.catalogue import Catalogue
-from engine.descriptions.checks import shown
+from engine.descriptions.checks import SHOWN, shown
 from engine.diagnostics import PatchError
 from engine.patch import changes, rules
 from engine.patch.changes import Change, Connection, Node, PortRef, Position, inverse
 from engine.patch.comparison import difference
-from engine.patch.contents import NodeRef, PatchContents
+from engine.patch.contents import NodeRef, PatchContents, named
 from engine.patch.history import Edit, History
 from engine.patch.regions import TOP, Scopes, branch_of, region_of, scope_text
 from engine.patch.sentinels import Sentinel, SentinelAction, make_sentinel
@@ -57,7 +56,7 @@ class Patch(PatchContents):
 
         A node whose region is not among them moves to the innermost region around it that is.
         """
-        chosen = frozenset(node_ids)
+        chosen = frozenset(node.id for node in self._each(node_ids))
         made: list[Change] = []
         for node in self.nodes.values():
             if node.id in chosen:
@@ -89,19 +88,17 @@ class Patch(PatchContents):
         checked = self._checked(block_type, values)
         if node_id is not None and not (isinstance(node_id, str) and node_id.isprintable()):
             raise PatchError(f"node id must be a text of printable characters, got {shown(node_id)}")
-        if not isinstance(title, str):
-            raise PatchError(f"title must be a text, got {shown(title)}")
         new_id = node_id or _free_id(self._stem(type_id), self._gone | self.nodes.keys())
-        if new_id in self.nodes:
-            raise PatchError(f"node id must be new in the patch, got {new_id!r}")
         rules.check_node_id(new_id)
+        if new_id in self.nodes:
+            raise PatchError(f"node id must be new in the patch, got {shown(new_id)}")
         node = Node(
             id=new_id,
             type=type_id,
             version=block_type.version,
-            title=title,
+            title=rules.checked_title(title),
             region=self._scope(new_id, region),
-            position=_checked_position(position),
+            position=rules.checked_position(position),
             parameters=checked,
         )
         self._do(f"Add {block_type.title}", changes.NodeAdded(node))
@@ -120,13 +117,15 @@ class Patch(PatchContents):
         Nodes keep their ids where these are free, and stay in the regions that come along; the others go to `region`.
         Placeholders and what connects to them come along unchecked.
         """
-        outer = self._scope("what is inserted", region)
+        _require_patch(other)
+        outer, offset = self._scope("what is inserted", region), rules.checked_position(offset)
         ids, changes = _copies(other, offset, outer, self.nodes, with_sentinels=self.takes_sentinels)
         self._do(name, *changes)
         return ids
 
     def become(self, other: PatchContents, name: str) -> None:
         """Become equal to another patch, in one undo step."""
+        _require_patch(other)
         self._do(name, *difference(self, other))
         self.extra = other.extra
 
@@ -151,10 +150,10 @@ class Patch(PatchContents):
 
     def disconnect(self, connection: Connection | PortRef) -> None:
         """Remove a connection, given itself or the input it feeds."""
-        target = connection.target if isinstance(connection, Connection) else self.own(connection)
+        target = self.own(connection.target if isinstance(connection, Connection) else connection)
         existing = self._by_target.get(target)
         if existing is None or (isinstance(connection, Connection) and existing != connection):
-            raise PatchError(f"connection must be in the patch, got {connection}")
+            raise PatchError(f"connection must be in the patch, got {str(connection)[:SHOWN]}")
         self._do(f"Disconnect {existing}", changes.Disconnected(existing))
 
     def set_sentinel(
@@ -202,14 +201,14 @@ class Patch(PatchContents):
 
     def reset(self, node: NodeRef | str, parameter: str) -> None:
         """Reset a parameter to its default."""
-        found = self._require(self._id_of(node))
+        found, parameter = self._require(self._id_of(node)), named(parameter)
         if parameter in found.parameters:
             change = changes.ParameterChanged(found.id, parameter, None, found.parameters[parameter])
             self._do(f"Reset {parameter} of {self.title(found.id)}", change)
 
     def move(self, node: NodeRef | str, position: Position, *, gesture: object = None) -> None:
         """Put a node elsewhere on the canvas."""
-        found, position = self._require(self._id_of(node)), _checked_position(position)
+        found, position = self._require(self._id_of(node)), rules.checked_position(position)
         if position != found.position:
             change = changes.NodeMoved(found.id, position, found.position)
             self._do(f"Move {self.title(found.id)}", change, gesture=gesture)
@@ -219,8 +218,7 @@ class Patch(PatchContents):
 
         RegionRefused when the region can't hold them, WouldCycle when the region would then depend on itself.
         """
-        chosen = [nodes] if isinstance(nodes, (NodeRef, str)) else nodes
-        found = [self._require(node_id) for node_id in dict.fromkeys(map(self._id_of, chosen))]
+        found = self._each(nodes)
         scope = self._scope(", ".join(node.id for node in found), region)
         made = [changes.NodeRegionChanged(n.id, scope, n.region) for n in found if n.region != scope]
         if not made:
@@ -235,7 +233,7 @@ class Patch(PatchContents):
 
     def rename(self, node: NodeRef | str, title: str) -> None:
         """Give a node a title of its own; an empty one returns to the block type's."""
-        found = self._require(self._id_of(node))
+        found, title = self._require(self._id_of(node)), rules.checked_title(title)
         if title != found.title:
             self._do(f"Rename {self.title(found.id)}", changes.NodeRenamed(found.id, title, found.title))
 
@@ -243,6 +241,10 @@ class Patch(PatchContents):
     def edit(self, name: str, *, gesture: object = None) -> Iterator[None]:
         """Make everything done inside one undo step; an exception undoes what was done so far."""
         outer = self._open_edit
+        if not isinstance(name, str):
+            raise PatchError(f"name of an edit must be a text, got {shown(name)}")
+        if not isinstance(gesture, Hashable):
+            raise PatchError(f"gesture must be a text or another object that never changes, got {shown(gesture)}")
         edit = outer or Edit(name, gesture=gesture)
         self._open_edit, start = edit, len(edit.changes)
         try:
@@ -279,6 +281,8 @@ class Patch(PatchContents):
 
         `when_done` is called once after the changes of an edit, an undo, a redo or a `restore`, however many they are.
         """
+        if not callable(listener) or not (when_done is None or callable(when_done)):
+            raise PatchError(f"listener must be a function of a change, got {shown(listener)} and {shown(when_done)}")
         self._listeners.append(listener)
         if when_done is not None:
             self._when_done.append(when_done)
@@ -389,7 +393,7 @@ def _copies(
     made: list[Change] = []
     for node in patch.nodes.values():
         inside = scope_text(ids[region_of(node.region)], branch_of(node.region)) if node.region else region
-        position = (node.position[0] + offset[0], node.position[1] + offset[1])
+        position = rules.checked_position((node.position[0] + offset[0], node.position[1] + offset[1]))
         made.append(changes.NodeAdded(msgspec.structs.replace(node, id=ids[node.id], position=position, region=inside)))
     for connection in patch.connections:
         source, target = connection.source, connection.target
@@ -400,15 +404,9 @@ def _copies(
     return ids, made
 
 
-def _checked_position(position: Position) -> Position:
-    """Return a position on the canvas; PatchError when it is not two finite numbers."""
-    try:
-        x, y = map(float, position)
-    except (TypeError, ValueError):
-        x = y = math.nan
-    if not (math.isfinite(x) and math.isfinite(y)):
-        raise PatchError(f"position must be two finite numbers, got {shown(position)}")
-    return x, y
+def _require_patch(other: object) -> None:
+    if not isinstance(other, PatchContents):
+        raise PatchError(f"other patch must be a Patch, got {shown(other)}")
 
 
 def _free_id(stem: str, taken: Collection[str]) -> str:

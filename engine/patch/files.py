@@ -28,10 +28,12 @@ from typing import Any
 
 import numpy as np
 
-from engine.blocktypes.parameters import UserArray
+from engine.blocktypes.parameters import MOST_DEPTH, UserArray, check_depth
 from engine.catalogue.catalogue import Catalogue
+from engine.descriptions.checks import shown
 from engine.diagnostics import PatchError
 from engine.figures import plural
+from engine.patch import rules
 from engine.patch.changes import Change, Connected, Connection, Node, NodeAdded, PortRef, SentinelChanged
 from engine.patch.document import Patch
 from engine.patch.regions import TOP, RegionRefused, Scopes, region_of
@@ -62,8 +64,9 @@ _OPTIONAL: tuple[tuple[str, Any, str], ...] = (
 def save_patch(patch: Patch, path: Path | str) -> None:
     """Write the patch; PatchError when the file can't be written, which leaves the old file intact."""
     path = _as_path(path)
-    # A lone surrogate, which a file may hold escaped, is written escaped again.
-    data = dump_patch(patch).encode(errors="backslashreplace")
+    if not isinstance(patch, Patch):
+        raise PatchError(f"patch to save must be a Patch, got {shown(patch)}")
+    data = dump_patch(patch).encode()
     try:
         write_atomically(path, data)
     except (OSError, ValueError) as problem:  # ValueError for a NUL in the path
@@ -221,19 +224,21 @@ def dump_patch(patch: Patch | FrozenPatch) -> str:
         checks = sorted(patch.sentinels.items(), key=lambda check: str(check[0]))
         document["sentinels"] = [{"port": str(port), **dump_sentinel(sentinel)} for port, sentinel in checks]
     text = json.dumps(document, indent=2, ensure_ascii=False)
-    return _SPREAD_PAIR.sub(r"[\1, \2]", text) + "\n"
+    # Half a surrogate pair, which a file may hold escaped, is written escaped again.
+    return _SPREAD_PAIR.sub(r"[\1, \2]", text).encode(errors="backslashreplace").decode() + "\n"
 
 
 def parse_patch(text: str, name: str = "patch", catalogue: Catalogue | None = None) -> Patch:
     """Return the patch in `text`, which is not trusted; `name` is what messages call it."""
     try:
         document = json.loads(text)
+        check_depth(document, MOST_DEPTH + 4)  # of a parameter's value, in a node of the list of an object
     except json.JSONDecodeError as problem:
         raise PatchError(f"{name}:{problem.lineno}: must be JSON: {problem.msg}") from problem
-    except ValueError as problem:  # a number of thousands of digits
-        raise PatchError(f"{name}: must be a patch, got JSON that can't be read: {problem}") from problem
     except RecursionError as problem:
         raise PatchError(f"{name}: must be a patch, got JSON nested too deeply") from problem
+    except ValueError as problem:  # a number of thousands of digits
+        raise PatchError(f"{name}: must be a patch, got JSON that can't be read: {problem}") from problem
     if not isinstance(document, dict) or "schema" not in document:
         raise PatchError(f'{name}: must be a patch: an object with "schema", "nodes" and "connections"')
     schema = document["schema"]
@@ -294,7 +299,7 @@ def dump_node(node: Node) -> dict[str, Any]:
         fields["title"] = node.title
     if node.region:
         fields["region"] = node.region
-    fields["position"] = [round(value, 2) for value in node.position]
+    fields["position"] = list(node.position)
     fields["parameters"] = {
         name: _dump_value(value)
         for name, value in sorted(node.parameters.items())
@@ -313,17 +318,21 @@ def _dump_value(value: Any) -> Any:
 def _parse_node(item: Any, where: str) -> Node:
     if not isinstance(item, dict):
         raise PatchError(f"{where} must be an object, got {type(item).__name__}")
-    for key in ("id", "type"):
-        if not isinstance(item.get(key), str) or not item[key] or "." in item["id"] or "/" in item["id"]:
-            raise PatchError(f'{where}: "{key}" must be a name, got {item.get(key)!r}')
-    position = item.get("position", [0, 0])
-    if not (isinstance(position, list) and len(position) == 2 and all(map(_is_coordinate, position))):
-        raise PatchError(f"{where} ({item['id']}): position must be two numbers, got {position!r}")
+    try:
+        rules.check_node_id(item.get("id"))
+    except PatchError as problem:
+        raise PatchError(f"{where}: {problem}") from None
+    if not isinstance(item.get("type"), str) or not item["type"]:
+        raise PatchError(f'{where}: "type" must be a name, got {shown(item.get("type"))}')
     fields: dict[str, Any] = {}
+    try:
+        fields["position"] = rules.checked_position(item.get("position", [0, 0]))
+    except PatchError as problem:
+        raise PatchError(f"{where} ({item['id']}): {problem}") from None
     for key, default, rule in _OPTIONAL:
         fields[key] = value = item.get(key, default)
         if not isinstance(value, type(default)):
-            found = repr(value) if key != "parameters" else type(value).__name__
+            found = shown(value) if key != "parameters" else type(value).__name__
             raise PatchError(f"{where} ({item['id']}): {key} must be {rule}, got {found}")
     fields["parameters"] = {
         key: _parse_value(value, f"{where} ({item['id']}.{key})") for key, value in fields["parameters"].items()
@@ -331,14 +340,9 @@ def _parse_node(item: Any, where: str) -> Node:
     return Node(
         id=item["id"],
         type=item["type"],
-        position=(position[0], position[1]),
         **fields,
         extra={key: value for key, value in item.items() if key not in _NODE_FIELDS},
     )
-
-
-def _is_coordinate(value: Any) -> bool:
-    return isinstance(value, (int, float)) and abs(value) < 1e9  # False for NaN
 
 
 def _parse_value(value: Any, where: str) -> Any:
@@ -346,7 +350,7 @@ def _parse_value(value: Any, where: str) -> Any:
         try:
             data = base64.b64decode(value["base64"], validate=True)
             if not re.fullmatch(r"[<>|=]?([iuf]\d|b1|c8|c16)", value["dtype"]):
-                raise ValueError(f"dtype must be numeric, such as '<f4', got {value['dtype']!r}")
+                raise ValueError(f"dtype must be numeric, such as '<f4', got {shown(value['dtype'])}")
             if value["dtype"].endswith("b1") and max(data, default=0) > 1:
                 raise ValueError(f"booleans must be bytes 0 or 1, got {max(data)}")
             return np.frombuffer(data, np.dtype(value["dtype"])).reshape(value["shape"]).copy()
@@ -379,7 +383,7 @@ def _check_regions(nodes: list[Node], name: str) -> None:
     known = {node.id for node in nodes}
     for node in nodes:
         if node.region and region_of(node.region) not in known:
-            raise PatchError(f"{name}: region of {node.id} must name a node of the patch, got {node.region!r}")
+            raise PatchError(f"{name}: region of {node.id} must name a node of the patch, got {shown(node.region)}")
         try:
             scopes.chain(node.region)
         except RegionRefused as problem:
@@ -394,7 +398,7 @@ def _parse_port(item: Any, key: str, where: str, nodes: set[str]) -> PortRef:
     text = item.get(key) if isinstance(item, dict) else None
     node, dot, port = text.partition(".") if isinstance(text, str) else ("", "", "")
     if not dot or not port:
-        raise PatchError(f'{where}: "{key}" must be "node.port", got {text!r}')
+        raise PatchError(f'{where}: "{key}" must be "node.port", got {shown(text)}')
     if node not in nodes:
-        raise PatchError(f"{where}: {key} must name a node of the patch, got {node!r}")
+        raise PatchError(f"{where}: {key} must name a node of the patch, got {shown(node)}")
     return PortRef(node, port)

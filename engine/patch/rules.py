@@ -1,13 +1,18 @@
-"""The rules of connecting: one exception type for each reason a connection is refused."""
+"""The rules of connecting, with one exception type for each reason of a refusal, and what a node may hold.
 
+An edit and a file obey the same rules, so what an edit accepts can be saved and read again.
+"""
+
+import numbers
 from collections.abc import Callable, Iterable
 
 from engine.blocktypes.block import Block
 from engine.blocktypes.declarations import ValueSpec
 from engine.blocktypes.parameters import ParameterSpec
+from engine.descriptions.checks import shown
 from engine.descriptions.ports import PortSpec
 from engine.diagnostics import PatchError
-from engine.patch.changes import Connection, PortRef
+from engine.patch.changes import Connection, PortRef, Position
 from engine.patch.regions import Scopes
 
 #: Gives the nodes that come right after a node.
@@ -16,6 +21,8 @@ Following = Callable[[str], Iterable[str]]
 End = PortSpec | ValueSpec | ParameterSpec
 #: The types of the parameters that a value can drive.
 DRIVABLE = ("float", "int", "bool")
+#: The most characters of a node's id, and of a title that an edit gives.
+LONGEST_NAME, LONGEST_TITLE = 200, 1000
 
 
 class ConnectionRefused(PatchError):
@@ -46,12 +53,40 @@ class CrossesBranches(ConnectionRefused):
     """The connection goes from one branch of a region to the other, and only one of them runs."""
 
 
-def check_node_id(node_id: str) -> None:
+def check_node_id(node_id: object) -> None:
     """Raise PatchError when a node can't have this id."""
+    if not isinstance(node_id, str) or not node_id or len(node_id) > LONGEST_NAME:
+        raise PatchError(f"node id must be a text of 1 to {LONGEST_NAME} characters, got {shown(node_id)}")
     if "." in node_id:
-        raise PatchError(f"node id must not hold a dot, which separates node and port, got {node_id!r}")
+        raise PatchError(f"node id must not hold a dot, which separates node and port, got {shown(node_id)}")
     if "/" in node_id:
-        raise PatchError(f"node id must not hold a slash, which leads to a block in a composite, got {node_id!r}")
+        raise PatchError(f"node id must not hold a slash, which leads to a block in a composite, got {shown(node_id)}")
+
+
+def checked_title(title: object) -> str:
+    """Return a title of a node; PatchError when it is no text, has half a surrogate pair, or is too long."""
+    if not isinstance(title, str) or len(title) > LONGEST_TITLE or any("\ud800" <= c <= "\udfff" for c in title):
+        raise PatchError(f"title must be a text of at most {LONGEST_TITLE} characters, got {shown(title)}")
+    return str.__str__(title)
+
+
+def checked_position(position: object) -> Position:
+    """Return a position on the canvas, rounded as a file holds it; PatchError when it is not two numbers."""
+    try:
+        x, y = map(_coordinate, position)  # type: ignore[call-overload]
+    except Exception:  # noqa: BLE001 - a value of another type may raise anything
+        x = y = None
+    if x is None or y is None:
+        raise PatchError(f"position must be two numbers from -1e9 to 1e9, got {shown(position)}")
+    return x, y
+
+
+def _coordinate(value: object) -> float | None:
+    """Return a number that says where a node lies, a whole one as a whole one; None when it is none."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        return None
+    rounded = int(value) if isinstance(value, numbers.Integral) else round(float(value), 2)
+    return rounded if abs(rounded) <= 1e9 else None  # NaN is not
 
 
 def find_end(block_type: type[Block] | None, name: str) -> End | None:
@@ -64,10 +99,10 @@ def find_end(block_type: type[Block] | None, name: str) -> End | None:
 
 def require_end(node: str, block_type: type[Block], name: str) -> End:
     """Return the declaration of a port, value output or parameter; UnknownPort that lists what there is instead."""
-    spec = find_end(block_type, name)
+    spec = find_end(block_type, name) if isinstance(name, str) else None
     if spec is None:
         known = ", ".join((*block_type.ports, *block_type.values_out))
-        raise UnknownPort(f"port of {node} must be one of {known}, got {name!r}")
+        raise UnknownPort(f"port of {node} must be one of {known}, got {shown(name)}")
     return spec
 
 

@@ -165,7 +165,8 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         "empty array",
         {"x": X, "a": (np.ndarray, param([], doc="A."))},
         "block test_def.sample: "
-        "default of parameter a must be a non-empty numeric array with no masked elements, got []",
+        "default of parameter a must be a non-empty array of numbers of at most 64 bits with no masked elements, "
+        "got []",
     ),
 ]
 

@@ -96,7 +96,7 @@ def test_ids_hold_no_slash(patch: Patch) -> None:
         PatchError, match="node id must not hold a slash, which leads to a block in a composite, got 'a/b'"
     ):
         patch.add("test_region.pass", node_id="a/b")
-    with pytest.raises(PatchError, match="must be a name, got"):
+    with pytest.raises(PatchError, match="node id must not hold a slash"):
         parse_patch('{"schema": 1, "nodes": [{"id": "a/b", "type": "x.y"}]}')
 
 

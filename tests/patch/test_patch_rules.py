@@ -173,7 +173,10 @@ def test_arrays_must_be_numeric_and_not_empty() -> None:
     array = patch.add("io.array")
     masked = np.ma.array([1.0, 2.0], mask=[False, True])
     for value in ("abc", [], [[1, 2], [3]], np.zeros((0, 3)), masked, None):
-        with pytest.raises(PatchError, match="data must be a non-empty numeric array with no masked elements, got"):
+        with pytest.raises(
+            PatchError,
+            match="data must be a non-empty array of numbers of at most 64 bits with no masked elements, got",
+        ):
             patch.set(array, data=value)
     patch.set(array, data=masked[:1])
 

@@ -89,7 +89,10 @@ def test_pasting_twice_at_one_place_covers_nothing(patch: Patch) -> None:
     assert places == [(100, 50), (124, 74), (148, 98)]
 
 
-def test_pasting_far_away_ends(patch: Patch) -> None:
-    """Where a step right and down is nothing."""
-    text = copied(patch, ["source"])
-    assert [paste(patch, text, (1e300, 1e300)) for _ in range(2)] == [["source_2"], ["source_3"]]
+def test_pasting_where_no_node_can_lie_is_refused(patch: Patch) -> None:
+    """A file could not hold such a place; nothing is pasted."""
+    text, before = copied(patch, ["source"]), list(patch.nodes)
+    for place in ((1e300, 1e300), (float("nan"), 0.0)):
+        with pytest.raises(PatchError, match="position must be two numbers from -1e9 to 1e9, got"):
+            paste(patch, text, place)
+    assert list(patch.nodes) == before
