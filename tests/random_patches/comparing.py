@@ -1,0 +1,295 @@
+"""Running random patches in engines that must agree: fused and sharing memory, plain, and begun anew."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from engine import Engine, Patch, ProfilingLevel
+from engine.device.device import Device
+from engine.device.protocol import Module
+from engine.diagnostics import Diagnostic, PatchError, Severity, WarploomError
+from engine.kernel_sources.image import KernelImage
+from engine.kernel_sources.sources import KernelSource
+from engine.patch.changes import PortRef
+from engine.patch.files import dump_patch
+from engine.protocol.messages import FrameReport, Message, Reset
+from engine.runtime.model.module_cache import LoadedModule, ModuleCache
+from tests.random_patches.materials import Lent, Materials
+from tests.random_patches.patches import RandomPatch
+from tests.runtime.update.update_support import copy_of, outputs
+
+#: What ports held: an array, or why it can't be read.
+Contents = dict[PortRef, "np.ndarray[Any, Any] | str"]
+#: Diagnostics that tell of one engine's own way to run a patch, or of times.
+_OWN_WAY = ("shared memory",)
+#: Measuring builds another copy of the graph; it must not change results, and takes time.
+_LEVELS = (*[ProfilingLevel.NONE] * 8, *ProfilingLevel)
+
+
+@dataclass
+class Outcome:
+    """What came of one random patch."""
+
+    seed: int
+    #: Block types that ran without an error in some frame, and what was wrong.
+    ran: Counter[str] = field(default_factory=Counter)
+    differences: list[str] = field(default_factory=list)
+    refused: Counter[tuple[str, str]] = field(default_factory=Counter)
+    frames: int = 0
+    reads: int = 0
+    patch: str = ""
+    #: What was read in the last frame, for a comparison with another device.
+    last: Contents = field(default_factory=dict)
+
+
+class _KeptModule:
+    """A module that stays loaded for the next engine."""
+
+    def __init__(self, module: Module) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
+
+    def unload(self, *, is_replaced: bool = False) -> None:
+        """Do nothing: the owner of the kernels unloads it."""
+
+
+class KeptKernels:
+    """What engines on one device compile and load, kept from patch to patch; most of a short run is spent on it."""
+
+    def __init__(self, device: Device) -> None:
+        self._device, self._lock = device, threading.Lock()
+        self._loaded: dict[KernelSource, tuple[KernelImage, Module]] = {}
+        self._load_once = ModuleCache._load_once
+
+    @contextmanager
+    def used(self) -> Iterator[None]:
+        """Have all engines take kernels from here."""
+        kept = self
+
+        def load_once(cache: ModuleCache, source: KernelSource) -> LoadedModule:
+            if cache._device is not kept._device:
+                return kept._load_once(cache, source)
+            with kept._lock:
+                found = kept._loaded.get(source)
+            if found is None:
+                loaded = kept._load_once(cache, source)
+                found = loaded.image, loaded.module
+                with kept._lock:
+                    kept._loaded[source] = found
+            return LoadedModule(found[0], cast(Module, _KeptModule(found[1])))
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(ModuleCache, "_load_once", load_once)
+            try:
+                yield
+            finally:
+                self.shrink(0)
+
+    def shrink(self, most: int = 1000) -> None:
+        """Unload everything when there are more modules than this."""
+        if len(self._loaded) > most:
+            for _, module in self._loaded.values():
+                module.unload()
+            self._loaded.clear()
+
+
+class Side:
+    """One engine with the contents of what it is lent: memory that engines share would mix their results."""
+
+    def __init__(self, patch: Patch, device: Device, **options: Any) -> None:
+        self.engine = Engine(patch, device=device, **options)
+        self._lent: dict[int, np.ndarray[Any, Any]] = {}
+
+    def step(self, lent: list[Lent]) -> FrameReport:
+        """Do a frame, and keep what it left in memory that was lent."""
+        for index, one in enumerate(lent):
+            one.restore(self._lent.get(index, one.first))
+        report = self.engine.step()
+        self._lent = {index: one.save() for index, one in enumerate(lent)}
+        return report
+
+    def forget(self) -> None:
+        """Begin anew, with what was lent as it was at first."""
+        self.engine.post(Reset())
+        self._lent.clear()
+
+    def read(self, ports: Iterable[PortRef]) -> Contents:
+        """Return what ports held in the last frame; those that are not in the running graph are left out."""
+        found: Contents = {}
+        for port in ports:
+            try:
+                found[port] = self.engine.read(port)
+            except PatchError:
+                continue
+            except WarploomError as problem:
+                found[port] = f"{type(problem).__name__}: {problem}"
+        return found
+
+
+def errors(report: FrameReport) -> set[tuple[str, str | None, str | None, str]]:
+    """Return what is wrong, as any engine must say it."""
+    return {(item.severity.name, item.node, item.port, item.message) for item in report.diagnostics if _is_shared(item)}
+
+
+def serious(report: FrameReport) -> set[tuple[str, str | None, str | None, str]]:
+    """Return what keeps blocks from running."""
+    return {told for told in errors(report) if told[0] == Severity.ERROR.name}
+
+
+def _is_shared(item: Diagnostic) -> bool:
+    return item.severity is Severity.ERROR or not any(text in item.message for text in _OWN_WAY)
+
+
+def differences(one: Contents, other: Contents) -> list[str]:
+    """Return the ports that hold something else in two engines, in words."""
+    found = [f"{port} is there only in one" for port in sorted(one.keys() ^ other.keys(), key=str)]
+    for port in sorted(one.keys() & other.keys(), key=str):
+        a, b = one[port], other[port]
+        if isinstance(a, str) or isinstance(b, str):
+            if not (isinstance(a, str) and isinstance(b, str)):
+                found.append(f"{port}: {_told(a)} against {_told(b)}")
+        elif a.dtype != b.dtype or a.shape != b.shape or not same_bits(a, b):
+            found.append(f"{port}: {_told(a)} against {_told(b)}{_where(a, b)}")
+    return found
+
+
+def _told(held: np.ndarray[Any, Any] | str) -> str:
+    return held if isinstance(held, str) else f"{held.dtype}{list(held.shape)} {held.reshape(-1)[:4].tolist()}"
+
+
+def _where(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> str:
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return ""
+    one, other = (np.frombuffer(x.tobytes(), np.uint8).reshape(-1, x.itemsize) for x in (a, b))
+    wrong = np.flatnonzero((one != other).any(1))
+    if not wrong.size:
+        return ""
+    first = int(wrong[0])
+    return f"; {wrong.size} differ, first {first}: {a.reshape(-1)[first]} against {b.reshape(-1)[first]}"
+
+
+def same_bits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    """Return whether two arrays are the same to the last bit; all NaN are one, since their bits say nothing."""
+    if a.tobytes() == b.tobytes():
+        return True
+    return a.dtype.kind in "fc" and bool(np.array_equal(a, b, equal_nan=True) and _signs(a) == _signs(b))
+
+
+def _signs(array: np.ndarray[Any, Any]) -> bytes:
+    parts = np.nan_to_num(array.view(array.real.dtype), nan=0.0)
+    return np.signbit(parts).tobytes()
+
+
+def filled(patch: Patch, found: Contents) -> Contents:
+    """Return contents with each append buffer cut to what was appended, in one order, since it has none of its own."""
+    kept = dict(found)
+    for port, held in found.items():
+        block_type = patch.block_type(port.node)
+        spec = block_type.ports.get(port.port) if block_type is not None else None
+        if spec is None or not spec.append or isinstance(held, str):
+            continue
+        count = found.get(PortRef(port.node, f"{port.port}_count"))
+        if count is None or isinstance(count, str):
+            del kept[port]
+        else:
+            rows = sorted(element.tobytes() for element in held[: int(count[0])])
+            kept[port] = np.frombuffer(b"".join(rows), np.uint8)
+    return kept
+
+
+def run_patch(
+    seed: int,
+    materials: Materials,
+    device: Device,
+    *,
+    frames: int = 4,
+    wanted: Iterable[str] = (),
+    everywhere: bool = False,
+) -> Outcome:
+    """Make a random patch, run it with edits in between, and compare what ports hold; `everywhere` reads them all."""
+    made = RandomPatch(seed, materials, wanted=wanted)
+    patch, outcome = made.patch, Outcome(seed)
+    edits: list[str] = ["first build"]
+    try:
+        with ExitStack() as closing:
+            closing.callback(made.close)
+            levels = [made.any_of(_LEVELS) for _ in range(2)]
+            sides = [Side(patch, device, profiling=levels[0]), Side(patch, device, profiling=levels[1], fuse=False)]
+            for side in sides:
+                closing.callback(side.engine.close)
+            said: list[Message] = []
+            heard: list[Message] = []
+            for number in range(frames):
+                if number:
+                    edits, said = [], []
+                    for _ in range(made.any_of((0, 1, 1, 2))):
+                        name, messages = made.edit()
+                        edits.append(name)
+                        said += messages
+                    heard += said
+                where = f"frame {number} after {', '.join(edits) or 'nothing'}"
+                ports = sorted(outputs(patch) if not everywhere else _all_outputs(patch), key=str)
+                chosen = ports if number == frames - 1 else made.chance.sample(ports, min(4, len(ports)))
+                made.chance.shuffle(chosen)
+                reports, found = [], []
+                for side in sides:
+                    for message in said:
+                        side.engine.post(message)
+                    reports.append(side.step(materials.lent))
+                    found.append(side.read(chosen))
+                outcome.frames += 1
+                outcome.reads += len(chosen)
+                told, plain = map(errors, reports)
+                if told != plain:
+                    outcome.differences.append(
+                        f"{where}: diagnostics {sorted(told - plain)} against {sorted(plain - told)}"
+                    )
+                outcome.differences += [
+                    f"{where}: {text}" for text in differences(*(filled(patch, each) for each in found))
+                ]
+                wrong = {item.node for item in reports[0].diagnostics if item.severity is Severity.ERROR}
+                outcome.ran.update(patch.nodes[node].type for node in patch.nodes.keys() - wrong)
+                if outcome.differences:
+                    break
+            else:
+                outcome.last = found[0]
+                if not wrong:
+                    outcome.differences += _anew(made, sides[0], materials, chosen, heard)
+    finally:
+        outcome.refused = made.refused
+        if outcome.differences:
+            outcome.patch = json.dumps(json.loads(dump_patch(patch)))
+        materials.take_back()
+    return outcome
+
+
+def _anew(made: RandomPatch, side: Side, materials: Materials, ports: list[PortRef], heard: list[Message]) -> list[str]:
+    """Compare the edited engine, begun anew, with one that never knew the patch otherwise."""
+    side.forget()
+    # What single frames found before is still told for a while.
+    one = serious(side.step(materials.lent)), side.read(ports)
+    fresh = Side(copy_of(made.patch), side.engine.device, profiling=ProfilingLevel.NONE)
+    for message in heard:  # what keys and mouse said last still holds
+        fresh.engine.post(message)
+    try:
+        other = serious(fresh.step(materials.lent)), fresh.read([PortRef(p.node, p.port) for p in ports])
+    finally:
+        fresh.engine.close()
+    found = [] if one[0] == other[0] else [f"anew: diagnostics {one[0] - other[0]} against {other[0] - one[0]}"]
+    return found + [f"anew: {text}" for text in differences(*(filled(made.patch, each) for each in (one[1], other[1])))]
+
+
+def _all_outputs(patch: Patch) -> set[PortRef]:
+    types = {node: patch.block_type(node) for node in patch.nodes}
+    return {PortRef(node, spec.name) for node, block in types.items() if block for spec in block.outputs()}

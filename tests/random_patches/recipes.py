@@ -1,0 +1,636 @@
+"""For each block type, what it has to be fed with, and the parameters that can't be left to chance."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from engine.chains.chain_patch import ChainPatch
+from engine.ops import graph_to_json, parse_expression
+from tests.random_patches.materials import (
+    ANY,
+    COMPLEX,
+    EDGES,
+    FULL,
+    KERNELS,
+    NUMBERS,
+    SIZES,
+    VECTORS,
+    Array,
+    Materials,
+    Shape,
+)
+
+#: Block types that no random patch holds, and why.
+LEFT_OUT = {
+    "value.midi_in": "needs a MIDI device, and waits for one on a thread of its own",
+    "value.osc_in": "needs a UDP port, which two engines can't both have",
+}
+
+
+@dataclass(frozen=True)
+class Want:
+    """An input's element type and shape; with `data`, the contents too."""
+
+    dtype: str
+    shape: Shape
+    data: Array | None = field(default=None, compare=False)
+
+
+@dataclass
+class Recipe:
+    """What a block is placed with: parameters that are not left to chance, and what its inputs want.
+
+    A want may be another block type: then that block is placed before, and the port of the same name connected.
+    """
+
+    parameters: dict[str, Any] = field(default_factory=dict)
+    inputs: dict[str, Want] = field(default_factory=dict)
+    #: A block that is placed too and feeds the inputs by its outputs.
+    fed_by: tuple[str, dict[str, Any], dict[str, str]] | None = None
+
+
+class Chooser:
+    """Makes random choices for recipes."""
+
+    def __init__(self, seed: int, materials: Materials) -> None:
+        self.chance, self.materials = random.Random(seed), materials
+
+    def any_of(self, items: Sequence[Any]) -> Any:
+        return self.chance.choice(items)
+
+    def maybe(self, share: float = 0.5) -> bool:
+        return self.chance.random() < share
+
+    def shape(self, most_axes: int = 3) -> Shape:
+        """Return any shape of at most some thousand elements."""
+        axes = min(self.any_of((1, 1, 1, 2, 2, 3)), most_axes)
+        if axes == 1:
+            return (self.any_of(SIZES),)
+        if axes == 2:
+            return self.image()
+        return tuple(self.any_of((1, 2, 3, 5, 7)) for _ in range(axes))
+
+    def image(self) -> Shape:
+        return self.any_of(EDGES), self.any_of(EDGES)
+
+    def size_text(self) -> str:
+        return ", ".join(map(str, self.shape()))
+
+    def stack(self) -> Shape:
+        """Return the leading axes of matrices, mostly none."""
+        return () if self.maybe(0.7) else (self.any_of((1, 2, 3)),)
+
+    def edge(self) -> int:
+        return self.any_of((1, 2, 3, 5, 7))
+
+
+Cook = Callable[[Chooser], Recipe]
+
+
+def _alike(types: Sequence[str], *names: str, axes: int = 0, optional: Sequence[str] = ()) -> Cook:
+    """All inputs are of one type and shape; `axes` fixes the number of dimensions."""
+
+    def cook(c: Chooser) -> Recipe:
+        shape = {0: c.shape, 1: lambda: c.shape(1), 2: c.image}[axes]()
+        want = Want(c.any_of(types), shape)
+        return Recipe(inputs={n: want for n in names if n not in optional or c.maybe()})
+
+    return cook
+
+
+def _sized(cook: Cook | None = None, **choices: Sequence[Any]) -> Cook:
+    """Some parameters are one of these."""
+
+    def made(c: Chooser) -> Recipe:
+        recipe = cook(c) if cook is not None else Recipe()
+        recipe.parameters |= {name: c.any_of(values) for name, values in choices.items()}
+        return recipe
+
+    return made
+
+
+def _shaped(c: Chooser) -> Recipe:
+    return Recipe({"shape": c.size_text()})
+
+
+def _reshape(c: Chooser) -> Recipe:
+    shape = c.shape()
+    size = int(np.prod(shape))
+    texts = ["-1", "1, -1", "-1, 1", str(size)]
+    texts += [f"{k}, -1" for k in (2, 3, 5, 7) if size % k == 0]
+    return Recipe({"shape": c.any_of(texts)}, {"x": Want(c.any_of(ANY), shape)})
+
+
+def _transpose(c: Chooser) -> Recipe:
+    shape = c.shape()
+    order = list(range(len(shape)))
+    c.chance.shuffle(order)
+    return Recipe({"order": ", ".join(map(str, order))}, {"x": Want(c.any_of(ANY), shape)})
+
+
+def _slice(c: Chooser) -> Recipe:
+    shape = c.shape()
+    axis = c.chance.randrange(len(shape))
+    size = shape[axis]
+    start = c.chance.randrange(size)
+    stop = c.any_of((0, 0, size, c.chance.randint(start + 1, size)))
+    parameters = {"axis": c.any_of((axis, axis - len(shape))), "start": c.any_of((start, start - size)), "stop": stop}
+    return Recipe({**parameters, "step": c.any_of((1, 1, 2, 3, 7))}, {"x": Want(c.any_of(ANY), shape)})
+
+
+def _reinterpret(c: Chooser) -> Recipe:
+    shape = c.shape()
+    to = c.any_of((*NUMBERS, *COMPLEX, *VECTORS))
+    return Recipe({"dtype": to}, {"x": Want(c.any_of(ANY), (*shape[:-1], shape[-1] * c.any_of((1, 2, 4, 8, 12, 16))))})
+
+
+def _condition(c: Chooser) -> dict[str, Want]:
+    dtype = c.any_of(("boolean", "u8", "s32", "f32", "f64", "u32", "f16"))
+    return {"condition": Want(dtype, (c.any_of((1, 1, 3)),))}
+
+
+def _select(c: Chooser) -> Recipe:
+    recipe = _alike(ANY, "a", "b")(c)
+    recipe.inputs |= _condition(c)
+    return recipe
+
+
+def _for(c: Chooser) -> Recipe:
+    recipe = Recipe({"count": c.chance.randrange(5), "limit": c.any_of((8, 8, 2))})
+    if c.maybe(0.3):
+        data = np.array([c.chance.randrange(-1, 5)]).astype(c.any_of(("f4", "u4", "i4", "f8", "i1")))
+        data = np.maximum(data, 0) if data.dtype.kind == "u" else data
+        recipe.inputs["counts"] = Want(
+            {"f": "f", "u": "u", "i": "s"}[data.dtype.kind] + str(8 * data.itemsize), (1,), data
+        )
+    return recipe
+
+
+def _wave(c: Chooser) -> Recipe:
+    want = Want("f32", c.image())
+    return Recipe(inputs={"heights": want, "velocities": want})
+
+
+def _fractal(c: Chooser) -> Recipe:
+    size = c.any_of((16, 17, 33)), c.any_of((16, 31))
+    recipe = Recipe({"steps": c.any_of((1, 3, 8))} if c.maybe() else {})
+    recipe.inputs = {"points": Want("float4", size), "counts": Want("u32", size)}
+    if c.maybe(0.7):
+        feeding = {"height": size[0], "width": size[1]}
+        recipe.fed_by = "fractal.points", feeding, {"points": "points", "counts": "counts"}
+    return recipe
+
+
+def _array(c: Chooser) -> Recipe:
+    return Recipe({"data": Want(c.any_of([d for d in ANY if d not in VECTORS and d != "bf16"]), c.shape())})
+
+
+def _external(c: Chooser) -> Recipe:
+    return Recipe({"array": Want(c.any_of([d for d in NUMBERS if d != "bf16"]), c.shape())})
+
+
+def _image_array(c: Chooser) -> Recipe:
+    height, width = c.image()
+    return Recipe({"data": Want("f32", (height, width, c.any_of((3, 4))))})
+
+
+def _file(parameter: str, files: str) -> Cook:
+    def cook(c: Chooser) -> Recipe:
+        return Recipe({parameter: str(c.any_of(getattr(c.materials, files)))})
+
+    return cook
+
+
+def _weighted(c: Chooser) -> Recipe:
+    weights = Want("f32", (c.any_of((1, 3, 5)), c.any_of((1, 3, 7))))
+    return Recipe(inputs={"image": Want(c.any_of(("f32", "float4")), c.image()), "weights": weights})
+
+
+def _resize(c: Chooser) -> Recipe:
+    height, width = c.image()
+    mode, dtype = c.any_of(("linear", "nearest", "area")), c.any_of(("f32", "float4"))
+    if mode == "area":
+        height, width = height + 2, width + 2
+        to = c.chance.randrange(1, height), c.chance.randrange(1, width)
+    else:
+        to = c.image()
+    return Recipe({"mode": mode, "height": to[0], "width": to[1]}, {"image": Want(dtype, (height, width))})
+
+
+def _color(name: str = "image") -> Cook:
+    return _alike(("float4",), name, axes=2)
+
+
+def _mix(c: Chooser) -> Recipe:
+    a = c.image()
+    return Recipe(inputs={"a": Want("float4", a), "b": Want("float4", a if c.maybe(0.7) else c.image())})
+
+
+def _expression(c: Chooser) -> str:
+    """Return a random formula of x, y and sliders k and m."""
+
+    def made(depth: int) -> str:
+        if depth == 0 or c.maybe(0.15):
+            return c.any_of(("x", "x", "x", "y", "k", "m", "time", "u", "i", "2", "0.5"))
+        form = c.any_of(
+            (
+                *("({a} + {b})", "({a} - {b})", "({a} * {b})", "({a} / {b})"),
+                *("sin({a})", "abs({a})", "sqrt(abs({a}))", "min({a}, {b})", "max({a}, {b})", "-{a}", "floor({a})"),
+                *("({a} if {b} > {a} else {b})", "exp(-abs({a}))", "fma({a}, {b}, {a})", "clamp({a}, 0, 1)"),
+            )
+        )
+        return str(form.format(a=made(depth - 1), b=made(depth - 1)))
+
+    return made(c.any_of((1, 1, 2, 2, 3)))
+
+
+def _formula(c: Chooser) -> Recipe:
+    text, shape = f"x + {_expression(c)}", c.shape()
+    reads = ("x", "y") if "y" in text else ("x",)
+    types = {name: "f32" if c.maybe(0.9) else c.any_of(("u8", "s32", "f16", "u16")) for name in reads}
+    given = {"expression": text, "reads": ", ".join(f"{name}: {dtype}" for name, dtype in types.items())}
+    return Recipe(given, {name: Want(dtype, shape) for name, dtype in types.items()})
+
+
+def _graph(c: Chooser) -> Recipe:
+    text, shape = f"x * {_expression(c)}", c.shape()
+    types = dict.fromkeys(("x", "y") if "y" in text else ("x",), "f32")
+    graph = graph_to_json(parse_expression(text, inputs=types))
+    return Recipe({"graph": graph}, {name: Want("f32", shape) for name in types})
+
+
+def _kernel(c: Chooser, name: str) -> dict[str, Want]:
+    want = Want("f32", c.shape())
+    return {"x": want, "y": want} if name == "mix.cu" else {"x": want}
+
+
+def _kernel_file(c: Chooser) -> Recipe:
+    path = c.any_of(c.materials.kernels)
+    return Recipe({"file": str(path)}, _kernel(c, path.name))
+
+
+def _cuda(c: Chooser) -> Recipe:
+    name = c.any_of(("", *KERNELS))
+    return Recipe({"code": KERNELS[name]} if name else {}, _kernel(c, name))
+
+
+def _chain(c: Chooser) -> Recipe:
+    size = c.edge()
+    if c.maybe():
+        want = Want(c.any_of(FULL), (size, size))
+        return Recipe({}, {"a": want, "b": want})
+    chain = ChainPatch()
+    source, result = chain.add("chain.input", node_id="x"), chain.add("chain.output", node_id="spectrum")
+    first = chain.add("signal.fft", node_id="first")
+    chain.connect(source["value"], first["x"])
+    chain.connect(first["out"], result["value"])
+    if c.maybe():
+        again, back = chain.add("signal.inverse_fft", node_id="again"), chain.add("chain.output", node_id="signal")
+        chain.connect(first["out"], again["x"])
+        chain.connect(again["out"], back["value"])
+    return Recipe({"graph": chain.json()}, {"x": Want(c.any_of(COMPLEX), c.shape())})
+
+
+def _square(*, positive: bool = False) -> Cook:
+    def cook(c: Chooser) -> Recipe:
+        return Recipe(inputs={"a": _matrix(c, positive=positive)})
+
+    return cook
+
+
+def _matrix(c: Chooser, *, positive: bool = False) -> Want:
+    """Return a square matrix, mostly one that is well conditioned, or symmetric and positive definite."""
+    n, dtype, stack = c.edge(), c.any_of(FULL), c.stack()
+    if c.maybe(0.2):
+        return Want(dtype, (*stack, n, n))
+    source = np.random.default_rng(c.chance.getrandbits(32))
+    data = source.normal(size=(*stack, n, n)) + (1j * source.normal(size=(*stack, n, n)) if dtype[0] == "c" else 0)
+    data = data @ data.conj().swapaxes(-1, -2) + np.eye(n) if positive else data + 3 * np.eye(n)
+    return Want(dtype, data.shape, data.astype({"f32": "f4", "f64": "f8", "c64": "c8", "c128": "c16"}[dtype]))
+
+
+def _solve(c: Chooser) -> Recipe:
+    positive = c.maybe()
+    a = _matrix(c, positive=positive)
+    b = Want(a.dtype, (*a.shape[:-2], a.shape[-1], c.edge()))
+    return Recipe({"matrix": "positive definite" if positive else "any"}, {"a": a, "b": b})
+
+
+def _least_squares(c: Chooser) -> Recipe:
+    n, dtype = c.edge(), c.any_of(FULL)
+    m = n + c.any_of((0, 1, 4))
+    return Recipe(inputs={"a": Want(dtype, (m, n)), "b": Want(dtype, (m, c.edge()))})
+
+
+def _any_matrix(name: str, *, tall: bool = False) -> Cook:
+    def cook(c: Chooser) -> Recipe:
+        m, n = c.edge(), c.edge()
+        return Recipe(inputs={name: Want(c.any_of(FULL), (*c.stack(), max(m, n) if tall else m, n))})
+
+    return cook
+
+
+def _gemm(c: Chooser) -> Recipe:
+    m, k, n, dtype = c.edge(), c.edge(), c.edge(), c.any_of((*FULL, "f16", "bf16"))
+    swap_a, swap_b, stack = c.maybe(0.3), c.maybe(0.3), c.stack()
+    inputs = {
+        "a": Want(dtype, (*stack, *((k, m) if swap_a else (m, k)))),
+        "b": Want(dtype, (*stack, *((n, k) if swap_b else (k, n)))),
+    }
+    if c.maybe(0.3):
+        inputs["c"] = Want(dtype, (*stack, m, n))
+    real = dtype[0] != "c"
+    if real and c.maybe(0.3):
+        inputs["bias"] = Want(dtype, (n,))
+    activation = c.any_of(("none", "relu", "gelu")) if real else "none"
+    return Recipe({"transpose_a": swap_a, "transpose_b": swap_b, "activation": activation}, inputs)
+
+
+def _add_matrices(c: Chooser) -> Recipe:
+    m, n, dtype = c.edge(), c.edge(), c.any_of(FULL)
+    swap_a, swap_b = c.maybe(0.3), c.maybe(0.3)
+    inputs = {"a": Want(dtype, (n, m) if swap_a else (m, n)), "b": Want(dtype, (n, m) if swap_b else (m, n))}
+    if c.maybe(0.2):
+        del inputs["b"]
+    return Recipe({"transpose_a": swap_a, "transpose_b": swap_b}, inputs)
+
+
+def _gemv(c: Chooser) -> Recipe:
+    m, n, dtype, swap = c.edge(), c.edge(), c.any_of(FULL), c.maybe(0.3)
+    inputs = {"a": Want(dtype, (m, n)), "x": Want(dtype, (m if swap else n,))}
+    if c.maybe(0.4):
+        inputs["y"] = Want(dtype, (n if swap else m,))
+    return Recipe({"transpose": swap}, inputs)
+
+
+def _scaled(*names: str) -> Cook:
+    def cook(c: Chooser) -> Recipe:
+        dtype, shape = c.any_of(FULL), c.shape()
+        return Recipe(inputs={n: Want(dtype, (1,) if n == "factor" else shape) for n in names})
+
+    return cook
+
+
+def _sparse(c: Chooser) -> Recipe:
+    if c.maybe(0.3):
+        height, width = c.any_of((3, 5)), c.any_of((3, 7))
+        feeding = {"height": height, "width": width}
+        shape = (height * width,) if c.maybe() else (height * width, c.any_of((2, 3)))
+        ports = {"offsets": "offsets", "columns": "columns", "entries": "entries"}
+        return Recipe({"transpose": False}, {"x": Want("f32", shape)}, ("sparse.spring_net", feeding, ports))
+    m, n, dtype, swap = c.edge(), c.edge(), c.any_of(("f32", "f64")), c.maybe(0.3)
+    counts = [c.chance.randint(0, n) for _ in range(m)]
+    counts[0] = max(counts[0], 1)
+    columns = np.concatenate([sorted(c.chance.sample(range(n), count)) for count in counts]).astype(np.int32)
+    offsets = np.cumsum([0, *counts]).astype(np.int32)
+    rows = m if swap else n
+    return Recipe(
+        {"transpose": swap, "width": n},
+        {
+            "offsets": Want("s32", offsets.shape, offsets),
+            "columns": Want("s32", columns.shape, columns),
+            "entries": Want(dtype, columns.shape),
+            "x": Want(dtype, (rows,) if c.maybe() else (rows, c.any_of((2, 3)))),
+        },
+    )
+
+
+def _compare(c: Chooser) -> Recipe:
+    shape = c.shape()
+    inputs = {"x": Want(c.any_of(NUMBERS), shape)}
+    if c.maybe():
+        inputs["y"] = Want(c.any_of(NUMBERS), shape)
+    return Recipe(inputs=inputs)
+
+
+def _images4(c: Chooser) -> Shape:
+    return c.any_of((1, 2)), c.any_of((1, 2, 3, 4)), c.any_of((3, 5, 7)), c.any_of((4, 5, 9))
+
+
+def _batch_norm(c: Chooser) -> Recipe:
+    shape = _images4(c) if c.maybe(0.7) else (c.any_of((1, 3)), c.edge())
+    inputs = {n: Want("f32", (shape[1],)) for n in ("mean", "variance", "scale", "bias")}
+    return Recipe(inputs={"x": Want(c.any_of(("f32", "f16")), shape), **inputs})
+
+
+def _convolution(c: Chooser) -> Recipe:
+    dtype, shape = c.any_of(("f32", "f16")), _images4(c)
+    groups = c.any_of([g for g in (1, 1, 2, 4) if shape[1] % g == 0])
+    made = groups * c.any_of((1, 2, 3))
+    weights = Want(dtype, (made, shape[1] // groups, c.any_of((1, 2, 3)), c.any_of((1, 2, 3))))
+    inputs = {"x": Want(dtype, shape), "weights": weights}
+    if c.maybe():
+        inputs["bias"] = Want(dtype, (made,))
+    names = [f"{what}_{axis}" for what in ("stride", "dilation") for axis in "yx"]
+    parameters: dict[str, Any] = {name: c.any_of((1, 1, 1, 2)) for name in names}
+    return Recipe(
+        {**parameters, "groups": groups, "padding_y": c.any_of((0, 1)), "padding_x": c.any_of((0, 1, 2))}, inputs
+    )
+
+
+def _pool(c: Chooser) -> Recipe:
+    window = {name: c.any_of((1, 2, 3)) for name in ("window_y", "window_x")}
+    strides = {name: c.any_of((1, 2, 3)) for name in ("stride_y", "stride_x")}
+    padding = {
+        "padding_y": c.any_of((0, 0, window["window_y"] // 2)),
+        "padding_x": c.any_of((0, window["window_x"] // 2)),
+    }
+    return Recipe({**window, **strides, **padding}, {"x": Want(c.any_of(("f32", "f16")), _images4(c))})
+
+
+def _layer_norm(c: Chooser) -> Recipe:
+    dtype, shape = c.any_of(NUMBERS), c.shape()
+    inputs = {"x": Want(dtype, shape)}
+    for name in ("scale", "bias"):
+        if c.maybe():
+            inputs[name] = Want(dtype, shape[-1:])
+    return Recipe(inputs=inputs)
+
+
+def _softmax(c: Chooser) -> Recipe:
+    shape = c.shape()
+    return Recipe({"axis": c.chance.randrange(-len(shape), len(shape))}, {"x": Want(c.any_of(("f32", "f16")), shape)})
+
+
+def _particles(c: Chooser) -> Recipe:
+    return Recipe(inputs={"particles": Want("Particle", (c.any_of((1, 7, 100)),))})
+
+
+def _drawn(c: Chooser) -> Recipe:
+    recipe = _particles(c)
+    recipe.parameters = {"width": c.any_of((16, 17, 33)), "height": c.any_of((16, 31))}
+    if c.maybe(0.3):
+        recipe.inputs["count"] = Want("u32", (1,))
+    return recipe
+
+
+def _fft(types: Sequence[str]) -> Cook:
+    def cook(c: Chooser) -> Recipe:
+        shape = c.shape()
+        return Recipe({"axes": c.chance.randint(1, len(shape))}, {"x": Want(c.any_of(types), shape)})
+
+    return cook
+
+
+def _frames(c: Chooser) -> Recipe:
+    parameters = {"count": c.any_of((1, 3, 7)), "size": c.any_of((1, 5, 31)), "hop": c.any_of((1, 4, 50))}
+    return Recipe({**parameters, "start": c.any_of((0, -5, 20, 10**9))}, {"x": Want("f32", c.shape(1))})
+
+
+def _convolve(c: Chooser) -> Recipe:
+    return Recipe(
+        inputs={"image": Want("float4", c.image()), "weights": Want("float4", (c.any_of((1, 3, 4)), c.edge()))}
+    )
+
+
+def _batches(c: Chooser) -> Recipe:
+    rows = c.any_of((1, 2, 5, 33))
+    inputs = {name: Want(c.any_of(ANY), (rows, c.edge())) for name in ("x", "y")}
+    return Recipe({"size": c.any_of((1, 3, 16))}, inputs)
+
+
+def _train(c: Chooser) -> Recipe:
+    rows = c.any_of((1, 3, 16))
+    inputs = {"x": Want("f32", (rows, 64)), "y": Want("f32", (rows, 1))}
+    return Recipe({"history": c.any_of((2, 7)), "query": False, "learning_rate": 0.01}, inputs)
+
+
+def _tiles(c: Chooser) -> Recipe:
+    width, rows = c.any_of((1, 2, 3)), c.any_of((1, 2, 3))
+    shape = (c.any_of((1, 5, 9)), width * rows)
+    return Recipe(
+        {"tile_width": width, "zoom": c.any_of((1, 2, 3)), "columns": c.any_of((1, 2, 8))}, {"x": Want("f32", shape)}
+    )
+
+
+_IMAGE_SIZE = {"width": EDGES, "height": EDGES}
+_NOTHING: Cook = lambda c: Recipe()  # noqa: E731
+
+RECIPES: dict[str, Cook] = {
+    "buffer.assign": _alike(ANY, "target", "value"),
+    "buffer.constant": _shaped,
+    "buffer.convert": _alike(NUMBERS, "x"),
+    "buffer.copy": _alike(ANY, "x"),
+    "buffer.fill": _sized(count=SIZES),
+    "buffer.frame_delay": _alike(ANY, "x"),
+    "buffer.positions": _sized(_shaped, axis=(0, 0, 0, 1)),
+    "buffer.reinterpret": _reinterpret,
+    "buffer.reshape": _reshape,
+    "buffer.slice": _slice,
+    "buffer.state": _shaped,
+    "buffer.transpose": _transpose,
+    "control.every": _sized(period=(1, 2, 3)),
+    "control.for": _for,
+    "control.if": lambda c: Recipe({"element": 0}, _condition(c)),
+    "control.if_else": lambda c: Recipe({"element": 0}, _condition(c)),
+    "control.select": _sized(_select, element=(0,)),
+    "control.while": _sized(lambda c: Recipe({}, _condition(c)), element=(0,), limit=(0, 1, 2, 4)),
+    "field.drop": _alike(("f32",), "field", axes=2),
+    "field.edges": _alike(("f32",), "field", axes=2),
+    "field.jacobi_step": _alike(("f32",), "u", axes=2),
+    "field.wave_step": _wave,
+    "fractal.color_escape": _fractal,
+    "fractal.mandelbrot_step": _fractal,
+    "fractal.points": _sized(width=(16, 17, 33), height=(16, 31)),
+    "io.array": _array,
+    "io.external": _external,
+    "io.image_array": _image_array,
+    "io.load_audio": _sized(_file("file", "sounds"), rate=(8000, 8000, 11025, 4000)),
+    "io.load_image": _file("file", "images"),
+    "io.save_image": _color(),
+    "io.viewer": _color(),
+    "image.checkerboard": _sized(**_IMAGE_SIZE),
+    "image.color_ramp": _alike(("f32",), "x", axes=2),
+    "image.convert_color": _color(),
+    "image.gaussian_blur": _color(),
+    "image.glow": _color(),
+    "image.gradient": _sized(**_IMAGE_SIZE),
+    "image.grayscale": _color(),
+    "image.invert": _color(),
+    "image.mix": _mix,
+    "image.noise": _sized(**_IMAGE_SIZE),
+    "image.plot": _sized(_alike(("f32",), "x", axes=1), width=(16, 33, 100), height=(16, 31)),
+    "image.relief": _alike(("f32",), "heights", axes=2),
+    "image.resize": _resize,
+    "image.sobel": _color(),
+    "image.tone": _color(),
+    "filter.mean": _sized(_alike(("f32", "float4"), "image", axes=2), radius_x=(0, 1, 2, 9), radius_y=(0, 1, 3)),
+    "filter.morphology": _sized(_alike(("f32", "float4", "u8", "uchar4"), "image", axes=2), radius=(0, 1, 2, 5)),
+    "filter.weighted": _weighted,
+    "kernel.chain": _chain,
+    "kernel.cuda": _cuda,
+    "kernel.expression": _formula,
+    "kernel.file": _kernel_file,
+    "kernel.graph": _graph,
+    "linalg.add_matrices": _add_matrices,
+    "linalg.add_scaled": _scaled("x", "y", "factor"),
+    "linalg.cholesky": _square(positive=True),
+    "linalg.dot": _alike(FULL, "x", "y", axes=1),
+    "linalg.eigen": _square(positive=True),
+    "linalg.inverse": _square(),
+    "linalg.least_squares": _least_squares,
+    "linalg.lu": _any_matrix("a"),
+    "linalg.matrix_vector": _gemv,
+    "linalg.multiply": _gemm,
+    "linalg.norm": _alike(FULL, "x"),
+    "linalg.qr": _any_matrix("a"),
+    "linalg.scale": _scaled("x", "factor"),
+    "linalg.solve": _solve,
+    "linalg.svd": _any_matrix("a"),
+    "math.add": _alike(("f32",), "x", "y"),
+    "math.compare": _compare,
+    "math.multiply": _alike(("f32",), "x", "y"),
+    "math.saxpy": _alike(("f32",), "x", "y"),
+    "math.scale_offset": _alike(("f32",), "x"),
+    "neural.batch_norm": _batch_norm,
+    "neural.convolution": _convolution,
+    "neural.layer_norm": _layer_norm,
+    "neural.pool": _pool,
+    "neural.softmax": _softmax,
+    "particles.emitter": _sized(count=(1, 7, 100)),
+    "particles.forces": _particles,
+    "particles.integrate": _particles,
+    "particles.render_points": _drawn,
+    "particles.select": _sized(_particles, capacity=(1, 5, 200)),
+    "random.integers": _shaped,
+    "random.normal": _shaped,
+    "random.uniform": _shaped,
+    "reduce.count": _alike(ANY, "x"),
+    "reduce.largest": _alike(NUMBERS, "x"),
+    "reduce.smallest": _alike(NUMBERS, "x"),
+    "reduce.sum": _alike(NUMBERS, "x"),
+    "signal.convolve": _convolve,
+    "signal.fft": _fft(COMPLEX),
+    "signal.fft_shift": _sized(_fft(ANY)),
+    "signal.frames": _frames,
+    "signal.inverse_fft": _fft(COMPLEX),
+    "signal.inverse_real_fft": _fft(COMPLEX),
+    "signal.magnitude": _alike(COMPLEX, "x"),
+    "signal.real_fft": _fft(("f32", "f64")),
+    "signal.spectrogram": _sized(_alike(("f32",), "x", axes=2), height=(1, 7, 33)),
+    "signal.window": _alike(("f32",), "x"),
+    "sparse.multiply": _sparse,
+    "sparse.spring_net": _sized(height=(3, 5), width=(3, 7)),
+    "tensor.accuracy": _alike(("f32",), "x", "targets", axes=2),
+    "tensor.batches": _batches,
+    "tensor.digits": _NOTHING,
+    "tensor.train": _train,
+    "tensor.weight_tiles": _tiles,
+    "value.counter": _NOTHING,
+    "value.expression": _sized(text=("a * sin(t)", "a + b * c - d", "a if b > 0 else c", "frame")),
+    "value.keyboard": _sized(key=("a", "b")),
+    "value.lfo": _sized(frequency=(0.25, 7.0, -20.0)),
+    "value.map": _NOTHING,
+    "value.mouse": _NOTHING,
+    "value.ramp": _sized(duration=(0.05, 2.0)),
+    "value.random": _sized(interval=(0.0, 0.03)),
+    "value.slider": _NOTHING,
+    "value.smooth": _sized(time=(0.0, 0.3)),
+    "value.switch": _NOTHING,
+    "value.time": _NOTHING,
+}
