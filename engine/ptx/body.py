@@ -8,13 +8,15 @@ from dataclasses import replace
 from engine.ptx import tree as ptx
 from engine.ptx.constants import term
 from engine.ptx.declarations import LINKAGES, skip_bank, variable, variables
-from engine.ptx.lexer import Cursor, PtxSyntaxError
+from engine.ptx.lexer import MAX_SHOWN, Cursor, PtxSyntaxError
 from engine.ptx.operands import Element, Sum, instruction_operands, with_elements
 from engine.ptx.scopes import NameScope, declared_registers
 
 #: More targets than a jump table has.
 MAX_TARGETS = 1 << 16
 MAX_LINE = (1 << 31) - 1
+#: The most digits of a number in `.loc`.
+MAX_DIGITS = 10
 
 
 class BodyParser:
@@ -91,7 +93,8 @@ class BodyParser:
         elif token.kind == "directive":
             self._directive()
         elif token.text == "{":
-            self.parse()
+            with cursor.nested():
+                self.parse()
         elif token.text == ";":
             cursor.take()
         elif token.kind == "word" and cursor.following.text == ":":
@@ -223,8 +226,10 @@ def parameter_list(cursor: Cursor) -> tuple[ptx.Variable, ...]:
 
 def _location(text: str, files: dict[int, str], line: int) -> ptx.SourceLocation:
     numbers = re.findall(r"\d+", text.split(",")[0].split("//")[0])
-    if len(numbers) < 3:
-        raise PtxSyntaxError(f"PTX line {line}: .loc must give file, line and column, got {text!r}", line=line)
+    if len(numbers) < 3 or max(map(len, numbers[:3])) > MAX_DIGITS:
+        raise PtxSyntaxError(
+            f"PTX line {line}: .loc must give file, line and column, got {text[:MAX_SHOWN]!r}", line=line
+        )
     file, source_line, column = (int(item) for item in numbers[:3])
     if source_line > MAX_LINE:
         raise PtxSyntaxError(f"PTX line {line}: .loc must give a line up to {MAX_LINE}, got {source_line}", line=line)
@@ -232,7 +237,9 @@ def _location(text: str, files: dict[int, str], line: int) -> ptx.SourceLocation
 
 
 def _file(text: str, files: dict[int, str], line: int) -> None:
-    match = re.match(r'\.file\s+(\d+)\s+"([^"]*)"(?:\s+"([^"]*)")?', text)
+    match = re.match(r'\.file\s+(\d{1,10})\s+"([^"]*)"(?:\s+"([^"]*)")?', text)
     if match is None:
-        raise PtxSyntaxError(f"PTX line {line}: .file must give an index and a name, got {text!r}", line=line)
+        raise PtxSyntaxError(
+            f"PTX line {line}: .file must give an index and a name, got {text[:MAX_SHOWN]!r}", line=line
+        )
     files[int(match[1])] = f"{match[2]}/{match[3]}" if match[3] else match[2]

@@ -1,5 +1,6 @@
 """Constant expressions, as the PTX manual's chapter on them defines: 64-bit integers, f64 values, C's operators."""
 
+import math
 import operator
 import struct
 from dataclasses import dataclass
@@ -8,9 +9,10 @@ from engine.ptx.lexer import Cursor
 from engine.ptx.tree import Float, Integer
 
 _WORD = 1 << 64
-#: Binary operators, from those that bind weakest to those that bind strongest.
-_LEVELS = [level.split() for level in ("||", "&&", "|", "^", "&", "== !=", "< <= > >=", "<< >>", "+ -", "* / %")]
-_TERMS = 9  # the first level that binds stronger than sums: what may follow `+` in an address
+_LEVELS = ("||", "&&", "|", "^", "&", "== !=", "< <= > >=", "<< >>", "+ -", "* / %")
+#: Binary operators, each with a number that is higher for those that bind stronger.
+_STRENGTH = {symbol: level for level, symbols in enumerate(_LEVELS) for symbol in symbols.split()}
+_TERMS = _STRENGTH["*"]  # stronger than sums: what may follow `+` in an address
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,26 +68,35 @@ def _conditional(cursor: Cursor) -> _Value:
     condition = _binary(cursor, 0)
     if not cursor.accept("?"):
         return condition
-    then = _conditional(cursor)
-    cursor.expect(":")
-    otherwise = _conditional(cursor)
+    with cursor.nested():
+        then = _conditional(cursor)
+        cursor.expect(":")
+        otherwise = _conditional(cursor)
     chosen = then if _is_true(condition) else otherwise
     if isinstance(then, _Whole) and isinstance(otherwise, _Whole) and isinstance(chosen, _Whole):
         return _wrapped(chosen.value, then.unsigned or otherwise.unsigned)
     return chosen
 
 
-def _binary(cursor: Cursor, level: int) -> _Value:
-    if level == len(_LEVELS):
-        return _unary(cursor)
-    left = _binary(cursor, level + 1)
-    while cursor.token.kind == "symbol" and cursor.token.text in _LEVELS[level]:
+def _binary(cursor: Cursor, weakest: int) -> _Value:
+    """Return the value of operands joined by operators of a strength or stronger ones; equal ones go from the left."""
+    left = _unary(cursor)
+    while cursor.token.kind == "symbol" and (strength := _STRENGTH.get(cursor.token.text, -1)) >= weakest:
         symbol = cursor.take().text
-        left = _apply(cursor, symbol, left, _binary(cursor, level + 1))
+        with cursor.nested():
+            right = _binary(cursor, strength + 1)
+        left = _apply(cursor, symbol, left, right)
     return left
 
 
 def _unary(cursor: Cursor) -> _Value:
+    if cursor.token.kind == "number":
+        return _literal(cursor.take().text)
+    with cursor.nested():
+        return _signed(cursor)
+
+
+def _signed(cursor: Cursor) -> _Value:
     if cursor.accept("+"):
         return _unary(cursor)
     if cursor.accept("-"):
@@ -105,9 +116,7 @@ def _unary(cursor: Cursor) -> _Value:
         return _parentheses(cursor)
     if cursor.accept("WARP_SZ"):
         return _Whole(32, False)
-    if cursor.token.kind != "number":
-        raise cursor.error("a number")
-    return _literal(cursor.take().text)
+    raise cursor.error("a number")
 
 
 def _parentheses(cursor: Cursor) -> _Value:
@@ -118,7 +127,10 @@ def _parentheses(cursor: Cursor) -> _Value:
         cursor.expect(")")
         value = _unary(cursor)
         if isinstance(value, Float):
-            return _wrapped(int(_double(value)), kind == "u64")
+            number = _double(value)
+            if not math.isfinite(number):
+                raise cursor.error("a number other than infinity and NaN before this")
+            return _wrapped(int(number), kind == "u64")
         return _wrapped(value.value, kind == "u64")
     value = _conditional(cursor)
     cursor.expect(")")

@@ -112,7 +112,8 @@ class _Initial:
         while not cursor.accept("}"):
             before = len(self.values)
             nested = cursor.at("{")
-            self._read(inner)
+            with cursor.nested():
+                self._read(inner)
             if nested:
                 self.values.extend([Integer(0)] * (before + row - len(self.values)))
             if not cursor.at("}"):
@@ -126,7 +127,8 @@ def _initial_value(cursor: Cursor) -> InitialValue:
     if cursor.token.kind == "number" and cursor.following.text == "(":
         mask = integer(cursor)
         cursor.expect("(")
-        value = _initial_value(cursor)
+        with cursor.nested():
+            value = _initial_value(cursor)
         cursor.expect(")")
         if not isinstance(value, SymbolValue):
             raise cursor.error("a symbol inside the parentheses after a mask")

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice, pairwise
 from typing import NamedTuple
 
@@ -39,6 +40,10 @@ _PATTERN = re.compile(
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
 
+#: The most characters of a token that a message repeats.
+MAX_SHOWN = 80
+#: The most characters of a number, and the most parts of the text that lie in each other.
+MAX_NUMBER, MAX_NESTING = 400, 64
 #: The kinds of tokens that may hold the end of a line.
 _LONG = ("space", "section", "string")
 
@@ -57,6 +62,9 @@ def tokenize(text: str) -> list[Token]:
             raise PtxSyntaxError(f"PTX line {line}: text must be PTX, got {excerpt!r}", line=line)
         kind = found.lastgroup or ""
         value = found[kind]
+        if kind == "number" and len(value) > MAX_NUMBER:
+            text = f"number must have at most {MAX_NUMBER} characters, got {len(value)}"
+            raise PtxSyntaxError(f"PTX line {line}: {text}", line=line)
         if kind not in ("space", "section"):
             append(Token(kind, value, line))
         if kind in _LONG:
@@ -72,6 +80,7 @@ class Cursor:
     def __init__(self, tokens: list[Token]) -> None:
         self._tokens = tokens
         self._index = 0
+        self._depth = 0
 
     @property
     def token(self) -> Token:
@@ -116,6 +125,17 @@ class Cursor:
         if not self.accept(text):
             raise self.error(f"{text!r}")
 
+    @contextmanager
+    def nested(self) -> Iterator[None]:
+        """Read a part that may hold parts like itself, such as parentheses; they may be `MAX_NESTING` deep."""
+        if self._depth == MAX_NESTING:
+            raise self.error(f"at most {MAX_NESTING} parts in each other")
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+
     def word(self, what: str) -> str:
         """Return a name."""
         if self.token.kind != "word":
@@ -131,4 +151,5 @@ class Cursor:
     def error(self, wanted: str) -> PtxSyntaxError:
         """Return the error that says what was expected here and what was found."""
         token = self.token
-        return PtxSyntaxError(f"PTX line {token.line}: must have {wanted} here, got {token.text!r}", line=token.line)
+        text = token.text if len(token.text) <= MAX_SHOWN else token.text[:MAX_SHOWN] + "..."
+        return PtxSyntaxError(f"PTX line {token.line}: must have {wanted} here, got {text!r}", line=token.line)

@@ -72,10 +72,11 @@ def _number(text: str) -> ptx.Integer | ptx.Float | None:
 def operand_list(cursor: Cursor, resolve: Resolve, end: str, *, groups: bool = False) -> tuple[ptx.Operand, ...]:
     """Return the operands up to `end`, which is stepped over; with `groups`, parentheses hold lists as in a call."""
     operands: list[ptx.Operand] = []
-    while not cursor.accept(end):
-        if operands:
-            cursor.expect(",")
-        operands.append(operand(cursor, resolve, groups=groups))
+    with cursor.nested():
+        while not cursor.accept(end):
+            if operands:
+                cursor.expect(",")
+            operands.append(operand(cursor, resolve, groups=groups))
     return tuple(operands)
 
 

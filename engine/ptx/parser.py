@@ -31,12 +31,13 @@ class _ModuleParser:
     def __init__(self, text: str) -> None:
         self._cursor = Cursor(tokenize(text.rstrip("\0")))
         self._files: dict[int, str] = {}
-        for index, name in re.findall(r'^[ \t]*\.file[ \t]+(\d+)[ \t]+"([^"]*)"', text, re.MULTILINE):
+        for index, name in re.findall(r'^[ \t]*\.file[ \t]+(\d{1,10})[ \t]+"([^"]*)"', text, re.MULTILINE):
             self._files[int(index)] = name  # file tables often follow the code that refers to them
         self._version, self._target = (0, 0), ""
         self._functions: dict[str, ptx.Function] = {}
         self._variables: dict[str, ptx.Variable] = {}
-        self._aliases: dict[str, str] = {}
+        #: The functions that aliases stand for, with their lines.
+        self._aliases: dict[str, tuple[str, int]] = {}
         #: Registers of the module, as PTX had them before version 3; every function has its own copy.
         self._scope = NameScope(None, "")
         self._registers: dict[str, str] = {}
@@ -50,9 +51,12 @@ class _ModuleParser:
                 self._directive()
         if self._version == (0, 0):
             raise PtxSyntaxError("PTX line 1: text must begin with .version, got none", line=1)
-        for name, target in self._aliases.items():
-            if target in self._functions:
-                self._functions[name] = replace(self._functions[target], name=name)
+        for name, (target, line) in self._aliases.items():
+            found = self._functions.get(target)
+            if found is None or found.is_entry or found.body is None:
+                text = f".alias {name} must name a .func that this module defines, got {target}"
+                raise PtxSyntaxError(f"PTX line {line}: {text}", line=line)
+            self._functions[name] = replace(found, name=name)
         self._place_locals()
         return ptx.PtxModule(
             self._version, self._target, self._functions, self._variables, signatures(self._functions, self._variables)
@@ -158,12 +162,12 @@ class _ModuleParser:
         )
 
     def _alias(self) -> None:
-        cursor = self._cursor
+        cursor, line = self._cursor, self._cursor.line
         name = cursor.word("a function name")
         cursor.expect(",")
         target = cursor.word("a function name")
         cursor.expect(";")
-        self._aliases[name] = target
+        self._aliases[name] = target, line
 
     def _performance_directives(self) -> dict[str, tuple[int, ...]]:
         cursor = self._cursor

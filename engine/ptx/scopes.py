@@ -6,9 +6,9 @@ import re
 
 from engine.ptx.constants import term
 from engine.ptx.lexer import Cursor, PtxSyntaxError
-from engine.ptx.tree import Register, Symbol, Vector
+from engine.ptx.tree import REGISTER_TYPES, Register, Symbol, Vector
 
-_FAMILY = re.compile(r"(.*?)(\d+)$")
+_FAMILY = re.compile(r"(.*?)(\d{1,9})$")
 #: Component names of vector registers, by position and by colour.
 _COMPONENTS = {"x": "x", "y": "y", "z": "z", "w": "w", "r": "x", "g": "y", "b": "z", "a": "w"}
 
@@ -55,9 +55,12 @@ class NameScope:
 
 def declared_registers(cursor: Cursor, scope: NameScope) -> dict[str, str]:
     """Parse a declaration after `.reg`: return its registers with their types, and enter them in a scope."""
-    components, ptx_type = 0, cursor.directive("a register type")
-    if ptx_type in ("v2", "v4"):
-        components, ptx_type = int(ptx_type[1:]), cursor.directive("a register type")
+    components = 0
+    if cursor.at(".v2") or cursor.at(".v4"):
+        components = int(cursor.take().text[2:])
+    if cursor.token.text[1:] not in REGISTER_TYPES:
+        raise cursor.error("a register type such as .b32")
+    ptx_type = cursor.directive("a register type")
     found: dict[str, str] = {}
     while True:
         name = cursor.word("a register name")

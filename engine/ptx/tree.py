@@ -259,12 +259,14 @@ class PtxModule:
     signatures: dict[str, KernelSignature]
 
 
-_SIZES = {"pred": 1, "b128": 16, "f16x2": 4, "bf16x2": 4, "bf16": 2, "tf32": 4}
+_SIZES = {f"{letter}{bits}": bits // 8 for letter in "bus" for bits in (8, 16, 32, 64)}
+_SIZES |= {"f16": 2, "f32": 4, "f64": 8, "pred": 1, "b128": 16}
+_SIZES |= {"f16x2": 4, "bf16x2": 4, "bf16": 2, "tf32": 4, "u128": 16, "s128": 16, "f32x2": 8}
+_SIZES |= dict.fromkeys(("u16x2", "s16x2", "u8x4", "s8x4"), 4)
+#: What a register can hold.
+REGISTER_TYPES = frozenset(_SIZES)
 
 
 def type_size(ptx_type: str) -> int:
     """Bytes of one element of a PTX type; opaque references count as 8."""
-    if ptx_type in _SIZES:
-        return _SIZES[ptx_type]
-    digits = ptx_type.lstrip("busf")
-    return int(digits) // 8 if digits.isdigit() else 8
+    return _SIZES.get(ptx_type, 8)

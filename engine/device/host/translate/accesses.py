@@ -108,7 +108,8 @@ class Accesses:
     @cached_property
     def rows(self) -> Ranges:
         """Addresses at the start of each row of threads."""
-        return Ranges(self._body.function, self._body.layout, self._values, row=True, width=self.row_width)
+        function, layout, whole = self._body.function, self._body.layout, self._ranges_of_threads
+        return Ranges(function, layout, self._values, row=True, width=self.row_width, whole=whole)
 
     @property
     def row_lines(self) -> list[str]:

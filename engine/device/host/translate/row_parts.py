@@ -294,8 +294,9 @@ class RowParts:
     def _is_decidable(self, comparison: Comparison) -> bool:
         """Whether a comparison holds in an interval of each row."""
         if comparison not in self._decided:
-            found = self._rows.clipped(comparison, "0", "0")
-            self._decided[comparison] = found is not None and self._ranges.order(comparison)
+            self._decided[comparison] = self._ranges.attempt(
+                lambda: self._rows.clipped(comparison, "0", "0") is not None and self._ranges.order(comparison)
+            )
         return self._decided[comparison]
 
     def _is_common(self, comparison: Comparison) -> bool:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 #: The granule of zero: every power of two divides it.
 ANY = 1 << 40
+#: Opcodes whose result is some bits of a number.
+_PARTS = ("and", "shr")
 
 
 @dataclass(frozen=True)
@@ -15,7 +17,8 @@ class Range:
     """The lowest and the highest value, as i64; all differ by multiples of `granule`, which is a power of two.
 
     `slope` is how much the value grows from one thread to the next along x; None when that is not a known constant. In
-    a row of threads a value without slope may be a multiple of `steps` plus less than that.
+    a row of threads only bits of a value without slope can be used: it is `low` for the first thread, and all of them
+    agree in the bits above `steps`, if `steps` is not 0.
     """
 
     low: str
@@ -117,6 +120,8 @@ class RangeArithmetic:
         """Return the range of an instruction's result, from those of its operands; None when it is unknown."""
         if opcode in ("mov", "cvt"):
             return values[0]
+        if self._row and opcode not in _PARTS and any(item.slope is None for item in values):
+            return None
         if opcode == "neg":
             return self.apply("sub", [self.constant(0), values[0]])
         if opcode == "add":
@@ -154,7 +159,7 @@ class RangeArithmetic:
             return kept
         if opcode in ("div", "rem"):
             return self._divided(opcode, values[0], values[1])
-        if opcode in ("and", "shr"):  # lanes, warps and the like: parts of a number that is not negative
+        if opcode in _PARTS:  # lanes, warps and the like: parts of a number that is not negative
             return self._bits(opcode, values[0], values[1].constant)
         if opcode == "or":
             for item in values:
@@ -248,7 +253,7 @@ class RangeArithmetic:
             high = self.value(f"lshr i64 {first}, {part}")
             if 1 << part >= self.width:
                 return Range(high, high, ANY)
-            return Range(high, "", 1, None, self.width >> part)
+            return Range(high, high, 1, None, self.width >> part)
         if part & (part + 1) or part + 1 < self.width:
             return None
         low = self.value(f"sub i64 {self.value(f'and i64 {first}, {part}')}, %row.first")

@@ -7,7 +7,7 @@ threads need not check theirs.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from engine.device.host.translate import abi
 from engine.device.host.translate.analysis.control_flow import unwritten
@@ -28,6 +28,9 @@ class Ranges(RangeArithmetic):
 
     They are computed from `%params`, `%nx` to `%nz`, `%ctaid.x` to `%ctaid.z`, and the threads that run: `%x0` up to
     `%x1` and so on. With `block_x`, the name of an i32, they are those of the thread block of that number along x.
+
+    For a `row`, `whole` are the ranges of all threads. What a row's ranges take for granted, these require: so a
+    register without a range there has none here.
     """
 
     def __init__(
@@ -39,9 +42,10 @@ class Ranges(RangeArithmetic):
         row: bool = False,
         width: int = 0,
         block_x: str = "",
+        whole: Ranges | None = None,
     ) -> None:
         super().__init__(row=row, width=width, prefix=("row" if row else "range") if not block_x else block_x[1:])
-        self._block_x = block_x
+        self._block_x, self._whole = block_x, whole
         self._function, self._layout = function, layout
         self._values = values
         self._unwritten = unwritten(function)
@@ -209,6 +213,19 @@ class Ranges(RangeArithmetic):
             self._forget(conditions, known)
         return result
 
+    def knows(self, register: Register) -> bool:
+        """Whether a register has a range, under some guard at least; if so, what must hold for it is required."""
+        known = (item._found.get(register.name) for item in (self, *self._guarded.values()))
+        return any(item is not None for item in known) or self.of(register) is not None
+
+    def attempt(self, succeeds: Callable[[], bool]) -> bool:
+        """Return what a function returns; if that is False, what it required is forgotten."""
+        conditions, known = len(self.conditions), set(self._found)
+        is_done = succeeds()
+        if not is_done:
+            self._forget(conditions, known)
+        return is_done
+
     def _forget(self, conditions: int, known: Collection[str]) -> None:
         """Forget the conditions from a number on, and the registers whose ranges need them: all but the known ones."""
         del self.conditions[conditions:]
@@ -241,7 +258,8 @@ class Ranges(RangeArithmetic):
                 self._found[operand.name] = self._restored(operand.name)
             elif instruction is not None:
                 self._found[operand.name] = self._result(instruction)
-        return self._found[operand.name]
+        found = self._found[operand.name]
+        return None if found is not None and self._whole is not None and not self._whole.knows(operand) else found
 
     def _restored(self, name: str) -> Range | None:
         """Return the range of a register that is its base plus something uniform."""
