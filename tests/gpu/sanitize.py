@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rich.console import Console
-from rich.table import Table
 
 ROOT = Path(__file__).parents[2]
 TOOLS = ("memcheck", "racecheck", "initcheck")
@@ -63,20 +62,17 @@ def main() -> int:
     if shutil.which("compute-sanitizer") is None:
         parser.error("compute-sanitizer must be on the PATH; it comes with a CUDA toolkit")
     examples = given.examples or sorted((ROOT / "resources" / "examples").glob("*.loom"))
+    console, bad = Console(width=160), 0
     with ThreadPoolExecutor(given.jobs) as threads:
-        runs = {
-            (example, tool): threads.submit(sanitize, tool, example, given.frames)
-            for example in examples
-            for tool in TOOLS
-        }
-    table = Table("example", *TOOLS)
-    for example in examples:
-        table.add_row(example.stem, *(runs[example, tool].result().text for tool in TOOLS))
-    console = Console(width=160)
-    bad = [(place, found) for place, run in runs.items() if (found := run.result()).errors != 0 or found.status]
-    for (example, tool), found in bad:
-        console.print(f"{example.stem}, {tool}:\n{found.output[-3000:]}", markup=False)
-    console.print(table)
+        places = [(example, tool) for example in examples for tool in TOOLS]
+        runs = [threads.submit(sanitize, tool, example, given.frames) for example, tool in places]
+        for (example, tool), run in zip(places, runs, strict=True):
+            found = run.result()
+            if found.errors != 0 or found.status:
+                bad += 1
+                console.print(found.output[-3000:], markup=False)
+            console.print(f"{example.stem:14}{tool:12}{found.text}", markup=False, highlight=False)
+    console.print(f"{len(places)} runs, {bad} of them with errors")
     return 1 if bad else 0
 
 
