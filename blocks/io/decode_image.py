@@ -1,6 +1,7 @@
 """Image files to linear light."""
 
 from functools import lru_cache
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 from PIL import Image, ImageOps
 
 from engine.diagnostics import PatchError
+from engine.readings import read_bytes
 
 #: Decoded images kept, so that editing a patch does not read its files again.
 CACHED_IMAGES = 4
@@ -20,8 +22,7 @@ def load_linear(path: Path) -> np.ndarray[Any, Any]:
     none. The picture is turned as its EXIF orientation says. PatchError names the file when it can't be read.
     """
     try:
-        status = path.stat()
-        return _decode(path, status.st_mtime_ns, status.st_size)
+        return _decode(read_bytes(path))
     except FileNotFoundError:
         raise PatchError(f"image file must exist, got {path}; choose another file, or put it there") from None
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as problem:
@@ -32,10 +33,10 @@ def load_linear(path: Path) -> np.ndarray[Any, Any]:
         ) from problem
 
 
-# The time stamp and size are part of the key: a file that was saved again is read again.
+# By what the file holds: one that was saved again is decoded again, and only then.
 @lru_cache(CACHED_IMAGES)
-def _decode(path: Path, modified_ns: int, size_bytes: int) -> np.ndarray[Any, Any]:
-    with Image.open(path) as file:
+def _decode(held: bytes) -> np.ndarray[Any, Any]:
+    with Image.open(BytesIO(held)) as file:
         image = ImageOps.exif_transpose(file)
         if image.mode.startswith("I"):  # 16 bits a pixel, which PIL's conversion to RGB would cut off
             grey = np.asarray(image.convert("I"), np.float32)[..., np.newaxis] / 65535.0

@@ -3,6 +3,7 @@
 import struct
 import warnings
 from functools import lru_cache
+from io import BytesIO
 from math import gcd
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from engine.diagnostics import PatchError
+from engine.readings import read_bytes
 
 #: What a person can choose.
 CHANNELS = ("mix", "left", "right")
@@ -24,8 +26,7 @@ def load_sound(path: Path, rate: int, channel: str) -> np.ndarray[Any, Any]:
     file with one channel gives that one. PatchError names the file when it can't be read.
     """
     try:
-        status = path.stat()
-        return _decode(path, rate, channel, status.st_mtime_ns, status.st_size)
+        return _decode(read_bytes(path), rate, channel)
     except FileNotFoundError:
         raise PatchError(f"sound file must exist, got {path}; choose another file, or put it there") from None
     except (OSError, ValueError) as problem:
@@ -40,14 +41,14 @@ def _unreadable(path: Path, reason: str) -> PatchError:
     return PatchError(f"sound file {path} must be a readable WAV file, got: {reason}; save it again as WAV")
 
 
-# The time stamp and size are part of the key: a file that was saved again is read again.
+# By what the file holds: one that was saved again is decoded again, and only then.
 @lru_cache(CACHED_SOUNDS)
-def _decode(path: Path, rate: int, channel: str, modified_ns: int, size_bytes: int) -> np.ndarray[Any, Any]:
+def _decode(held: bytes, rate: int, channel: str) -> np.ndarray[Any, Any]:
     from scipy.io import wavfile  # takes a tenth of a second, which patches without sound need not spend
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", wavfile.WavFileWarning)  # of tags that it doesn't know
-        own_rate, samples = wavfile.read(path)
+        own_rate, samples = wavfile.read(BytesIO(held))
     if not samples.size:
         raise ValueError("no samples")
     if samples.dtype.kind == "u":

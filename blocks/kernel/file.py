@@ -23,4 +23,4 @@ class KernelFile(KernelBlock, id="kernel.file", tags=("cuda", "ptx", "cu", "nvrt
         """The kernel of the file."""
         if not values["file"]:
             raise Incomplete("file", "name a kernel")
-        return kernel_file(Path(values["file"]).resolve(), values["entry"], options)
+        return kernel_file(Path(values["file"]), values["entry"], options)

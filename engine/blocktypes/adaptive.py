@@ -2,24 +2,27 @@
 
 An adaptive type declares structural parameters, and `interface`, which says what follows from their values. Each node
 then has a subclass of the type that fits its values; nodes with equal values share one.
+
+What an interface was made of is a `Reading`. Whoever asks for a node's type gets the one that follows from what the
+disk holds now: each time, the reading is compared with the disk, and the interface is made again if it has changed.
 """
 
 import inspect
 import threading
 import types
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from engine.blocktypes.block import Block, check_name
+from engine.blocktypes.block import Block, block_types, check_name
 from engine.blocktypes.declarations import check_port
 from engine.blocktypes.parameters import ParameterSpec, given
 from engine.descriptions.checks import BlockDefinitionError
 from engine.descriptions.ports import PortSpec
 from engine.diagnostics import Diagnostic, PatchError
+from engine.readings import Disk, Reading, digest
 from engine.types.bits import bits
 
 #: How many adapted types are remembered; those that nodes use live on with their nodes.
@@ -30,8 +33,9 @@ _MOST = 1000
 class Interface:
     """What an adaptive block gets beside the ports and parameters that its type declares.
 
-    `content` is for `describe`, which finds it as `self.content`. `files` were read to make the interface: when one of
-    them is saved, it is made again. `notes` are warnings that the node shows.
+    `content` is for `describe`, which finds it as `self.content`. `files` were read to make the interface, beside those
+    that were asked for by `engine.readings`: when one of them is saved, it is made again. `notes` are warnings that the
+    node shows.
     """
 
     ports: tuple[PortSpec, ...] = ()
@@ -65,14 +69,16 @@ class AdaptiveBlock(Block, abstract=True):
 class Adapted:
     """The type of a node, and why it isn't what the node's values ask for now; None when it is.
 
-    With a problem, the type is the last good one of these values, or else the adaptive type itself.
+    With a problem, the type is the adaptive type itself. `reading` is what files held when that was found out. So it
+    follows from the values and the disk alone; the last good version of a node is kept by the engine that runs it.
     """
 
     origin: type[AdaptiveBlock]
     block_type: type[AdaptiveBlock]
     problem: Exception | None
     values: Mapping[str, Any]
-    made_of: Interface
+    made_of: Interface | None
+    reading: Reading
 
 
 _known: OrderedDict[tuple[object, ...], Adapted] = OrderedDict()
@@ -80,24 +86,10 @@ _lock = threading.Lock()
 _generation = 0
 
 
-_listeners: list[Callable[[Collection[Path]], None]] = []
-
-
-def follow_files(listener: Callable[[Collection[Path]], None]) -> Callable[[], None]:
-    """Call `listener` with the files that interfaces come from: those of now, and others as they come, on any thread.
-
-    Returns a function that ends it, which may be called again.
-    """
-    _listeners.append(listener)
+def readings() -> list[Reading]:
+    """Return what the files of all interfaces held when they were made."""
     with _lock:
-        files = frozenset().union(*(known.made_of.files for known in _known.values()))
-    listener(files)
-
-    def end() -> None:
-        if listener in _listeners:
-            _listeners.remove(listener)
-
-    return end
+        return [known.reading for known in _known.values()]
 
 
 def generation() -> int:
@@ -106,9 +98,10 @@ def generation() -> int:
 
 
 def adapted(block_type: type[AdaptiveBlock], said: Mapping[str, Any], folder: Callable[[], Path]) -> Adapted:
-    """Return the type of a node of an adaptive type for which the patch says `said`.
+    """Return the type of a node of an adaptive type for which the patch says `said`, and what the disk holds now.
 
-    Relative paths start at `folder()`. Values that a declared parameter refuses count as its default.
+    Relative paths start at `folder()`. Values that a declared parameter refuses count as its default. When files have
+    changed since it was asked last, the listeners of `block_types` hear of it.
     """
     values = {}
     for name, spec in _deciding(block_type).items():
@@ -121,22 +114,31 @@ def adapted(block_type: type[AdaptiveBlock], said: Mapping[str, Any], folder: Ca
         found = _known.get(key)
         if found is not None:
             _known.move_to_end(key)
-            return found
-    return _keep(key, _adapt(block_type, values, None))
+    if found is None:
+        return _keep(key, _adapt(block_type, values, None))
+    if not found.reading.changed():
+        return found
+    fresh, has_changed = _renew(key, found)
+    if has_changed:
+        block_types.tell({fresh.block_type.id})
+    return fresh
 
 
-def refresh(files: Collection[Path]) -> set[str]:
-    """Make the interfaces that come from one of `files` again; return the ids of types of which one has changed."""
+def refresh(disk: Disk) -> set[str]:
+    """Make the interfaces again whose files have changed; return the ids of types of which one is another now."""
     with _lock:
-        affected = [(key, known) for key, known in _known.items() if not known.made_of.files.isdisjoint(files)]
-    changed = set()
-    for key, known in affected:
-        fresh = _keep(key, _adapt(known.origin, known.values, known))
-        if fresh.block_type is not known.block_type or str(fresh.problem) != str(known.problem):
-            changed.add(fresh.block_type.id)
+        affected = [(key, known) for key, known in _known.items() if known.reading.changed(disk.ask)]
+    renewed = [_renew(key, known) for key, known in affected]
+    return {fresh.block_type.id for fresh, has_changed in renewed if has_changed}
+
+
+def _renew(key: tuple[object, ...], known: Adapted) -> tuple[Adapted, bool]:
+    """Make an interface again; return what it is now, and whether that is another than it was."""
+    fresh = _keep(key, _adapt(known.origin, known.values, known))
+    has_changed = fresh.block_type is not known.block_type or str(fresh.problem) != str(known.problem)
     global _generation
-    _generation += bool(changed)
-    return changed
+    _generation += has_changed
+    return fresh, has_changed
 
 
 def decides_interface(block_type: type[Block] | None, parameter: str) -> bool:
@@ -154,32 +156,28 @@ def _keep(key: tuple[object, ...], made: Adapted) -> Adapted:
         _known[key] = made
         while len(_known) > _MOST:
             _known.popitem(last=False)
-    if made.made_of.files:
-        for listener in tuple(_listeners):
-            listener(made.made_of.files)
     return made
 
 
 def _adapt(block_type: type[AdaptiveBlock], values: Mapping[str, Any], before: Adapted | None) -> Adapted:
     """Return the type for some values; `before` is what they gave when their files were read last."""
-    try:
-        made_of = block_type.interface(values)
-        if before is not None and made_of == before.made_of and before.block_type is not block_type:
-            return replace(before, problem=None)
-        return Adapted(block_type, _subclass(block_type, made_of), None, values, made_of)
-    except Exception as problem:  # noqa: BLE001 - a block's code may raise anything; the node shows it
-        last = before or Adapted(block_type, block_type, None, values, Interface(files=_files(block_type, values)))
-        return replace(last, problem=problem)
+    reading = Reading()
+    with reading.under_way(alone=True):
+        try:
+            made_of = block_type.interface(values)
+            for file in made_of.files:
+                digest(file)
+            made = before.block_type if before and made_of == before.made_of else _subclass(block_type, made_of)
+            return Adapted(block_type, made, None, values, made_of, reading)
+        except Exception as problem:  # noqa: BLE001 - a block's code may raise anything; the node shows it
+            for file in (*_files(block_type, values), *(before.reading.files if before is not None else ())):
+                digest(file)
+            return Adapted(block_type, block_type, problem, values, None, reading)
 
 
-def _files(block_type: type[AdaptiveBlock], values: Mapping[str, Any]) -> frozenset[Path]:
+def _files(block_type: type[AdaptiveBlock], values: Mapping[str, Any]) -> list[Path]:
     """Return the files that values name; they may be there later."""
-    files = set()
-    for name, spec in _deciding(block_type).items():
-        if spec.type == "path" and values[name]:
-            with suppress(OSError, ValueError):  # no file can have such a name
-                files.add(Path(values[name]).resolve())
-    return frozenset(files)
+    return [Path(values[name]) for name, spec in _deciding(block_type).items() if spec.type == "path" and values[name]]
 
 
 def _subclass(block_type: type[AdaptiveBlock], made_of: Interface) -> type[AdaptiveBlock]:

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from types import ModuleType
 
+from engine.blocktypes.adaptive import refresh
 from engine.blocktypes.block import FOLDER_PACKAGE, block_types
 from engine.catalogue import loading_thread
 from engine.catalogue.block_files import (
@@ -26,6 +27,7 @@ from engine.catalogue.load_file import BlockFile, blame, forget_file, run_file
 from engine.catalogue.loading_thread import LoadWorker
 from engine.diagnostics import Diagnostic, error
 from engine.kernel_sources.python.trust import trusted_folders
+from engine.readings import Disk, content, is_file
 
 
 @dataclass
@@ -107,6 +109,13 @@ class BlockFolders:
         """Run files that changed or appeared while nobody watched, or that waited for a file that hung."""
         return self._worker.submit(lambda: self._reload(self._all_files()))
 
+    def changed(self, disk: Disk) -> set[Path]:
+        """Return the files that no longer hold what was run."""
+        ran = [file for folder in tuple(self._folders.values()) for file in tuple(folder.files.values())]
+        return {
+            file.path for file in ran if disk.ask(is_file, file.path) and disk.ask(content, file.path) != file.source
+        }
+
     def _all_files(self) -> list[Path]:
         folders = tuple(self._folders.values())
         return [path for f in folders for path in (f.files if f.is_installed else python_files(f.path))]
@@ -121,7 +130,7 @@ class BlockFolders:
         package = ModuleType(folder.package)
         package.__path__ = [str(folder.path)]
         sys.modules[folder.package] = package
-        block_types.tell(self._load(folder, python_files(folder.path)))
+        block_types.tell(self._load(folder, python_files(folder.path)) | refresh(Disk()))  # kernels in it may run now
 
     def _reload(self, saved: Iterable[Path]) -> None:
         changed: set[str] = set()
@@ -194,7 +203,7 @@ class BlockFolders:
         changed = {type_id for file in folder.files.values() for type_id in forget_file(file)}
         for name in [name for name in tuple(sys.modules) if f"{name}.".startswith(f"{folder.package}.")]:
             del sys.modules[name]  # including modules that were not block files
-        block_types.tell(changed | self._retry())
+        block_types.tell(changed | self._retry() | refresh(Disk()))
 
 
 def _hidden(path: Path, first: Path, folder: Path) -> Diagnostic:

@@ -1,32 +1,52 @@
 """`SavedFiles`: follows what is saved in the files that blocks and their kernels come from."""
 
 import logging
-from collections.abc import Callable, Collection, Iterable
+import threading
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from engine.blocktypes.adaptive import follow_files, refresh
+from engine.blocktypes.adaptive import readings, refresh
 from engine.blocktypes.block import block_types
 from engine.catalogue.block_folders import block_folders
 from engine.catalogue.catalogue import Catalogue
 from engine.diagnostics import KernelError
 from engine.kernel_sources.image import KERNELS_FOLDER
 from engine.kernel_sources.watcher import SourceWatcher
+from engine.readings import Disk, Reading, stamp_of
 
 _log = logging.getLogger(__name__)
+#: How often what was read is compared with the disk. Most saves are seen at once; this finds what the system does not
+#: report: a link that is pointed elsewhere, a folder that is moved, a file of another kind or on another machine.
+LOOK_S = 0.4
 
 
 class SavedFiles:
     """Runs block files again when they are saved, and makes interfaces again that come from saved kernels.
 
-    It follows Warploom's kernels, the folders beside the block types of `catalogue`, and the files that nodes name.
-    Then it calls `on_kernels` with the files, on any thread; those who listen to `block_types` have heard by then.
+    It follows Warploom's kernels, the folders beside the block types of `catalogue`, and every file that was read for
+    an interface or for one of `followed()`, there or not. Then it calls `on_kernels` with the files, on any thread,
+    after the listeners of `block_types`.
     """
 
-    def __init__(self, catalogue: Catalogue, on_kernels: Callable[[frozenset[Path]], None]) -> None:
-        self._catalogue, self._on_kernels = catalogue, on_kernels
-        self._watcher = SourceWatcher(self._on_saved)
-        self._forget = block_types.subscribe(lambda _: self._watch_sources()), follow_files(self._watch_files)
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        on_kernels: Callable[[frozenset[Path]], None],
+        followed: Callable[[], Iterable[Reading]] = tuple,
+    ) -> None:
+        self._catalogue, self._on_kernels, self._followed = catalogue, on_kernels, followed
+        self._disk = Disk()
+        self._watched: set[Path] = set()
+        #: The files that differ from what was read, as they were when that was reported.
+        self._told: dict[Path, tuple[int, ...] | None] = {}
+        self._looking = threading.Lock()
+        self._closed = threading.Event()
+        self._watcher = SourceWatcher(self._look)
+        self._forget = block_types.subscribe(lambda _: self._watch_sources())
         self._watch_sources()
+        self._look()
+        self._thread = threading.Thread(target=self._look_on, name="saved-files", daemon=True)
+        self._thread.start()
 
     def watch(self, folders: Iterable[Path]) -> None:
         """Follow more folders; KernelError when one does not exist."""
@@ -35,15 +55,44 @@ class SavedFiles:
 
     def close(self) -> None:
         """Follow nothing any more."""
-        for forget in self._forget:
-            forget()
+        self._forget()
+        self._closed.set()
         self._watcher.close()
+        self._thread.join()
 
-    def _watch_files(self, files: Collection[Path]) -> None:
-        """Follow the files that blocks get their ports from, on any thread."""
+    def _look_on(self) -> None:
+        while not self._closed.wait(LOOK_S):
+            try:
+                self._watcher.follow_moves()
+                self._look()
+            except Exception:  # noqa: BLE001 - a failed look must not end the watch
+                _log.exception("saved files could not be followed")
+
+    def _look(self, saved: frozenset[Path] = frozenset()) -> None:
+        """Follow files that were `saved`, and whatever else is not as it was read."""
+        with self._looking:
+            disk = self._disk
+            known = {id(reading): reading for reading in (*readings(), *self._followed())}.values()
+            changed = {path for reading in known for path in reading.changed(disk.ask)} | block_folders.changed(disk)
+            stamps = {path: stamp_of(path) for path in changed}
+            saved |= {path for path, stamp in stamps.items() if path not in self._told or self._told[path] != stamp}
+            self._told = stamps
+            self._watch_files({path for reading in known for path in reading.files})
+            if adapted := refresh(disk):
+                block_types.tell(adapted)
+        blocks = frozenset(path for path in saved if path.suffix == ".py")
+        if blocks:
+            # A kernel that is saved with its block goes by the block's new description. A `.py` may hold kernels too.
+            block_folders.reload(blocks).add_done_callback(lambda _: self._on_kernels(saved))
+        elif saved:
+            self._on_kernels(saved)
+
+    def _watch_files(self, files: set[Path]) -> None:
+        new = files - self._watched
+        self._watched = files
         try:
-            self._watcher.watch_files(files)
-        except (KernelError, OSError) as problem:  # as below
+            self._watcher.watch_files(new)
+        except (KernelError, OSError) as problem:  # they are looked at all the same
             _log.warning("%s", problem)
 
     def _watch_sources(self) -> None:
@@ -56,13 +105,3 @@ class SavedFiles:
                 _log.warning("%s", problem)
         if is_more:
             block_folders.catch_up()  # with what was saved since it was loaded, while nobody watched
-
-    def _on_saved(self, files: frozenset[Path]) -> None:
-        if adapted := refresh(files):
-            block_types.tell(adapted)
-        blocks = frozenset(path for path in files if path.suffix == ".py")
-        if not blocks:
-            self._on_kernels(files)
-            return
-        # A kernel that is saved with its block goes by the block's new description. A `.py` may hold kernels too.
-        block_folders.reload(blocks).add_done_callback(lambda _: self._on_kernels(files))

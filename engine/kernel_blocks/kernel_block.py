@@ -33,16 +33,19 @@ from engine.kernel_sources.sources import (
     CudaOptions,
     CudaText,
     KernelSource,
+    OpGraphSource,
     PtxFile,
     PythonKernel,
     PythonOptions,
     SpecialisedKernel,
 )
 from engine.ptx import parse
+from engine.readings import resolved
 
 _AXES = ("last0", "last1", "last2")
 #: What the number of elements that a program of Triton computes is usually called.
 _PER_BLOCK = ("BLOCK", "BLOCK_SIZE")
+_InFiles = CudaFile | CudaText | PtxFile | PythonKernel
 Told = TypeVar("Told", KernelManifest, ManifestParameter)
 
 
@@ -98,9 +101,20 @@ class KernelBlock(AdaptiveBlock, abstract=True):
         build.launch(kernel, num_threads=launch.num_threads, args=args, thread_block=launch.thread_block)
 
 
+def _held(image: KernelImage) -> KernelSource:
+    """Return the source of an image with what its files held, so that its code is made of what its ports are of."""
+    match image.source:
+        case OpGraphSource() as source:
+            return source
+        case SpecialisedKernel(source=general) as source:
+            return msgspec.structs.replace(source, source=msgspec.structs.replace(general, held=image.reading))
+        case source:
+            return msgspec.structs.replace(source, held=image.reading)
+
+
 def _specialised(kernel: Kernel, constants: Mapping[int, float]) -> Kernel:
     source = kernel.source
-    assert isinstance(source, CudaFile | CudaText | PtxFile | PythonKernel)
+    assert isinstance(source, _InFiles)
     return Kernel(SpecialisedKernel(source, kernel.entry, constants), kernel.entry)
 
 
@@ -129,7 +143,7 @@ def _options(values: Mapping[str, Any]) -> CudaOptions:
 
 def kernel_file(path: Path, entry: str, options: CudaOptions) -> KernelSource:
     """Return a kernel file as a source, compiled with options; a `.py` takes its constants from the macros."""
-    match file_source(path, entry):
+    match file_source(resolved(path), entry):
         case CudaFile() as source:
             return msgspec.structs.replace(source, options=options)
         case PythonKernel() as source:
@@ -174,7 +188,7 @@ def _interface(block_type: type[Block], image: KernelImage, values: Mapping[str,
     parameters, notes = with_constants(made.parameters, values["constants"])
     parameters += size_parameters([port.shape for port in made.ports])
     launch = Launch(
-        Kernel(image.source, entry),
+        Kernel(_held(image), entry),
         tuple(made.passed),
         _num_threads(made.over, rank, manifest),
         _thread_block(values["thread_block"], manifest, rank),
@@ -186,7 +200,6 @@ def _interface(block_type: type[Block], image: KernelImage, values: Mapping[str,
         launch,
         title=manifest.name.replace("_", " ").capitalize(),
         summary=doc,
-        files=frozenset(image.dependencies),
         notes=(*_review(image, manifest), *notes),
     )
 

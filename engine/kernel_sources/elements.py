@@ -109,7 +109,8 @@ def pointer_elements(
     """
     if entry not in image.elements:
         image.signature(entry)  # KernelError when it is not there
-        image.elements.update(_find(image, cache or CompileCache()))
+        with image.reading.under_way():
+            image.elements.update(_find(image, cache or CompileCache()))
     return image.elements[entry]
 
 

@@ -13,27 +13,21 @@ from engine.diagnostics import KernelError
 from engine.kernel_sources.element_names import PointerElement
 from engine.kernel_sources.sources import KernelSource
 from engine.ptx.tree import KernelSignature
+from engine.readings import Reading, content
 
 #: The kernels that come with Warploom.
 KERNELS_FOLDER = Path(__file__).parents[2] / "kernels"
 
 
-def is_file(path: Path) -> bool:
-    """True for a file that is there; a name that is too long for one is none."""
-    try:
-        return path.is_file()
-    except OSError:
-        return False
-
-
 def read_source(path: Path) -> str:
     """Return a kernel file's text; KernelError when it cannot be read."""
+    held = content(path)
+    if isinstance(held, str):
+        raise KernelError(f"kernel file {path} must be readable, got: {held}", file=str(path))
     try:
-        return path.read_text("utf-8")
-    except OSError as reason:
-        raise KernelError(f"kernel file {path} must be readable, got: {reason.strerror}", file=str(path)) from None
+        return held.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as reason:
-        line = reason.object.count(b"\n", 0, reason.start) + 1
+        line = held.count(b"\n", 0, reason.start) + 1
         raise KernelError(f"{path.name} must be UTF-8 text, got other bytes", file=str(path), line=line) from None
 
 
@@ -149,9 +143,10 @@ class KernelImage:
     """What one kernel source became for one architecture.
 
     `signatures` maps entry points to their parameters; `log` holds the compiler's warnings; `dependencies` are the
-    files that the image depends on: its own file first, then its includes or its manifests, there or not. `manifests`
-    are by entry point. `text` is the CUDA C++ that was compiled, "" for other kinds of source.
-    The threads of kernels that are `is_free` don't know of each other, so that any thread block will do.
+    files that it was made of: its own file first, then its includes or its manifests, there or not. `reading` is what
+    these and all files that were looked for held then. `manifests` are by entry point. `text` is the CUDA C++ that was
+    compiled, "" for other kinds of source. The threads of kernels that are `is_free` don't know of each other, so that
+    any thread block will do.
     """
 
     source: KernelSource
@@ -163,6 +158,7 @@ class KernelImage:
     manifests: Mapping[str, KernelManifest] = field(default_factory=dict)
     text: str = field(default="", repr=False)
     is_free: bool = False
+    reading: Reading = field(default_factory=Reading, compare=False, repr=False)
     #: What `Device.load_module` optimises in place of `ptx`; None when there is no other.
     best: BestCode | None = field(default=None, compare=False, repr=False)
     #: The results of `elements.pointer_elements` by entry point.

@@ -19,7 +19,6 @@ from engine.kernel_sources.image import (
     KERNELS_FOLDER,
     KernelImage,
     KernelManifest,
-    is_file,
     manifest_paths,
     read_manifest,
     read_source,
@@ -54,10 +53,15 @@ from engine.ops.lowering.places import without_lines
 from engine.processes.pool import run
 from engine.ptx import parse, read_signatures
 from engine.ptx.tree import KernelSignature
+from engine.readings import Reading, is_file, resolved
 
 _log = logging.getLogger(__name__)
 _OR_SUFFIXES = ".cu, .ptx or .py"
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)', re.MULTILINE)
+_INCLUDE = re.compile(
+    r"(?P<head>^[ \t]*#[ \t]*include[ \t]*|\b__has_include[ \t]*\([ \t]*)"
+    r'(?:"(?P<quoted>[^"\n]+)"|<(?P<angled>[^>\n]+)>)',
+    re.MULTILINE,
+)
 #: The kinds of kernel files, by suffix.
 SUFFIXES = (".cu", ".ptx", ".py")
 
@@ -67,12 +71,15 @@ def load_image(source: KernelSource | Path, architecture: str, cache: CompileCac
 
     A source with a relative path or relative folders goes through `find_source` first. Raises KernelError, with file
     and line where known, when the file is missing, does not compile or is of no known kind. Compiled sources are kept
-    in `cache`, by default the user's cache folder.
+    in `cache`, by default the user's cache folder. Files are read from the disk, or from what the source `held`.
     """
     if isinstance(source, Path):
-        source = file_source(source.resolve())
+        source = file_source(resolved(source))
+    reading = source.held or Reading()
     try:
-        return LOADERS[type(source)](source, architecture, cache or CompileCache())
+        with reading.under_way():
+            image = LOADERS[type(source)](source, architecture, cache or CompileCache())
+        return dataclasses.replace(image, reading=reading)
     except KernelError as problem:
         problem.file = problem.file or source.file
         raise
@@ -106,8 +113,10 @@ def find_source(source: str | KernelSource, search: Sequence[Path] = (), entry: 
     """Return a source, or a file by its name, with absolute paths, as `find_kernel` finds them.
 
     Relative include folders are looked for in the `search` folders; a text looks there for its includes. `entry` is the
-    kernel that is wanted of a `.py`.
+    kernel that is wanted of a `.py`. A source that tells what its files `held` is complete.
     """
+    if not isinstance(source, str) and source.held is not None:
+        return source
     match source:
         case str():
             return file_source(find_kernel(source, search), entry)
@@ -128,7 +137,7 @@ def _placed(options: CudaOptions, search: Sequence[Path], more: Sequence[str] = 
     folders = []
     for name in options.include_folders:
         places = [folder / name for folder in search] or [Path(name)]
-        found = next((place.resolve() for place in places if place.is_dir()), None)
+        found = next((resolved(place) for place in places if place.is_dir()), None)
         if found is None:
             raise KernelError(f"include folder {name} must be in one of {', '.join(map(str, search))}, found in none")
         folders.append(str(found))
@@ -136,7 +145,12 @@ def _placed(options: CudaOptions, search: Sequence[Path], more: Sequence[str] = 
 
 
 def source_files(source: KernelSource) -> frozenset[Path]:
-    """Return a source's file and what it includes, as they are now; the file alone when one of them can't be read."""
+    """Return a source's file and what it includes, as they are now; the file alone when one of them can't be read.
+
+    A source that tells what its files `held` depends on none of them any more.
+    """
+    if source.held is not None:
+        return frozenset()
     if isinstance(source, SpecialisedKernel):
         return source_files(source.source)
     if isinstance(source, PythonKernel):
@@ -162,7 +176,7 @@ def find_kernel(name: str, search: Sequence[Path] = ()) -> Path:
         for candidate in names:
             path = folder / candidate
             if is_file(path):
-                return path.resolve()
+                return resolved(path)
     if Path(name).is_absolute():
         raise KernelError(f"kernel file must exist, got {name:.300}", file=name)
     raise KernelError(f"kernel {' or '.join(names)} must be in one of {', '.join(map(str, folders))}, found in none")
@@ -189,7 +203,7 @@ def compile_source(
     text: str,
     architecture: str,
     cache: CompileCache,
-    compiler: Callable[[str, Path, str, Sequence[Path], Sequence[str]], CompiledSource] = compile_cuda,
+    compiler: Callable[..., CompiledSource] = compile_cuda,
 ) -> tuple[CompiledSource, tuple[Path, ...]]:
     """Have a worker process compile `text`, that of `source` or made from it, unless the cache has the result.
 
@@ -203,7 +217,7 @@ def compile_source(
     # The path is part of the key, since messages and line information name it.
     key = cache_key(
         [
-            text,
+            includes.text,
             architecture,
             compiler.__name__,
             *OPTIONS,
@@ -218,7 +232,8 @@ def compile_source(
     compiled = cache.get(key)
     if compiled is None:
         begun_ns = time.perf_counter_ns()
-        compiled = run(compiler, text, origin, architecture, folders, flags)
+        headers = {str(file): included for file, included in includes.files.items()}
+        compiled = run(compiler, includes.text, origin, architecture, folders, flags, headers)
         _log.debug(
             "compiled %s for %s in %.0f ms", source.label, architecture, (time.perf_counter_ns() - begun_ns) / 1e6
         )
@@ -239,8 +254,13 @@ def _folders(source: CudaFile | CudaText) -> tuple[Path, ...]:
 
 @dataclasses.dataclass(frozen=True)
 class Includes:
-    """The files that a source includes, with their texts in order of first mention; names that no folder has."""
+    """A source and the files that it includes, in order of first mention, and the names that no folder has.
 
+    In all of their texts, an `#include` of a file that was found names its whole path: the compiler is given these
+    texts and looks for no such file itself, which may hold something else by then.
+    """
+
+    text: str
     files: Mapping[Path, str]
     missing: tuple[str, ...]
 
@@ -252,23 +272,32 @@ def find_includes(source: str, path: Path, folders: Sequence[Path]) -> Includes:
     """
     found: dict[Path, str] = {}
     missing: dict[str, None] = {}
-    pending = [(source, path)]
-    while pending:
-        text, origin = pending.pop(0)
-        for quoted, angled in _INCLUDE.findall(text):
-            places = [origin.parent, *folders] if quoted and origin.is_absolute() else list(folders)
-            target = _first_file(quoted or angled, places)
+
+    def placed(text: str, origin: Path) -> str:
+        def name_path(line: re.Match[str]) -> str:
+            name, is_beside = line["quoted"] or line["angled"], line["quoted"] and origin.is_absolute()
+            target = _first_file(name, [origin.parent, *folders] if is_beside else folders)
             if target is None:
-                missing[quoted or angled] = None
-            elif target != path and target not in found:
+                missing[name] = None
+            if target in (None, path) or '"' in str(target):
+                return line[0]
+            if target not in found:
                 found[target] = read_source(target)
-                pending.append((found[target], target))
-    return Includes(found, tuple(missing))
+            return f'{line["head"]}"{target}"'
+
+        return _INCLUDE.sub(name_path, text)
+
+    text = placed(source, path)
+    done: dict[Path, str] = {}
+    while waiting := found.keys() - done.keys():
+        for file in [file for file in found if file in waiting]:
+            done[file] = placed(found[file], file)
+    return Includes(text, {file: done[file] for file in found}, tuple(missing))
 
 
 def _first_file(name: str, folders: Sequence[Path]) -> Path | None:
     for folder in folders:
-        target = (folder / name).resolve()
+        target = resolved(folder / name)
         if is_file(target):
             return target
     return None

@@ -7,10 +7,11 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from platformdirs import user_cache_dir
@@ -194,10 +195,15 @@ def warm_up() -> None:
 
 
 def compile_kernels(
-    source: str, path: Path, architecture: str, include_folders: Sequence[Path], flags: Sequence[str]
+    source: str,
+    path: Path,
+    architecture: str,
+    include_folders: Sequence[Path],
+    flags: Sequence[str],
+    headers: Mapping[str, str],
 ) -> CompiledSource:
     """Compile CUDA C++ as `compile_cuda` does, and read the signatures of its kernels."""
-    compiled = compile_cuda(source, path, architecture, include_folders, flags)
+    compiled = compile_cuda(source, path, architecture, include_folders, flags, headers)
     return replace(compiled, signatures=dict(read_signatures(compiled.ptx)))
 
 
@@ -207,28 +213,36 @@ def compile_cuda(
     architecture: str,
     include_folders: Sequence[Path],
     flags: Sequence[str] = _USUAL_FLAGS,
+    headers: Mapping[str, str] = MappingProxyType({}),
 ) -> CompiledSource:
     """Compile CUDA C++ for "compute_XX" (PTX) or "sm_XX" (CUBIN and PTX), with kernels that wait where there are such.
 
     `path` names the source in messages and line information; it need not exist. `flags` are those of `CudaOptions`.
+    `headers` are texts by the names that `#include` calls them; others are looked for in the folders.
     Raises KernelError with the compiler's errors and the file and line of the first; no file when it is in a source
     that is in none, whose path is not absolute.
     """
     waiting = waiting_cuda(source, architecture)
     if waiting is not None:
         try:
-            return _compile(waiting, path, architecture, include_folders, flags)
+            return _compile(waiting, path, architecture, include_folders, flags, headers)
         except KernelError:
             pass  # the messages must show the source as it is
-    return _compile(source, path, architecture, include_folders, flags)
+    return _compile(source, path, architecture, include_folders, flags, headers)
 
 
 def _compile(
-    source: str, path: Path, architecture: str, include_folders: Sequence[Path], flags: Sequence[str]
+    source: str,
+    path: Path,
+    architecture: str,
+    include_folders: Sequence[Path],
+    flags: Sequence[str],
+    headers: Mapping[str, str],
 ) -> CompiledSource:
     nvrtc = nvrtc_library()
     options = [f"--gpu-architecture={architecture}", *OPTIONS, *flags, *(f"-I{folder}" for folder in include_folders)]
-    names, texts = ([item.encode() for item in items] for items in (HEADERS, HEADERS.values()))
+    brought = {**HEADERS, **headers}
+    names, texts = ([item.encode() for item in items] for items in (brought, brought.values()))
     created, program = nvrtc.nvrtcCreateProgram(source.encode(), os.fsencode(path), len(names), texts, names)
     _check(nvrtc, created, "nvrtcCreateProgram")
     try:

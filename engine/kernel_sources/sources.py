@@ -31,6 +31,7 @@ from engine.ops import (
 from engine.ops.analysis import Analysis, analyse
 from engine.ops.interface import ToldNumbers, interface_of, without_numbers
 from engine.ops.lowering.kernel import lower
+from engine.readings import Reading
 from engine.types import DType
 
 #: What a macro may stand for: text as it is written in CUDA C++, or a number.
@@ -124,7 +125,13 @@ class CudaOptions(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknow
         return (f"--std={self.standard}", *fast, *(f"-D{name}={value}" for name, value in defines.items()))
 
 
-class _File(msgspec.Struct, frozen=True, tag_field="kind", omit_defaults=True):
+class _Held(msgspec.Struct, frozen=True, kw_only=True):
+    """A source that may tell what its files held: it is then made of that, whatever the disk holds."""
+
+    held: Reading | None = None
+
+
+class _File(_Held, frozen=True, tag_field="kind", omit_defaults=True):
     """A source in a file, whose path may be relative to where the loader looks for it."""
 
     path: str
@@ -150,7 +157,7 @@ class CudaFile(_File, frozen=True, tag="cuda"):
     options: CudaOptions = CudaOptions()
 
 
-class CudaText(msgspec.Struct, frozen=True, tag_field="kind", tag="cuda text", omit_defaults=True):
+class CudaText(_Held, frozen=True, tag_field="kind", tag="cuda text", omit_defaults=True):
     """CUDA C++ that is in no file, such as the text of a block; includes are looked up as for a file of the block."""
 
     text: str
@@ -166,7 +173,7 @@ class OpGraphSource(msgspec.Struct, frozen=True, tag_field="kind", tag="op graph
     graph: str
 
     label = "op graph"
-    file = None
+    file = held = None
 
     @classmethod
     def of(cls, graph: OpGraph) -> "OpGraphSource":
@@ -365,6 +372,11 @@ class SpecialisedKernel(msgspec.Struct, frozen=True, tag_field="kind", tag="spec
     def file(self) -> str | None:
         """The file to open for a mistake in it."""
         return self.source.file
+
+    @property
+    def held(self) -> Reading | None:
+        """What its files held, if it tells."""
+        return self.source.held
 
 
 def _is_number(text: str) -> bool:

@@ -13,23 +13,25 @@ from pathlib import Path
 
 from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
+from watchdog.observers.api import ObservedWatch
 
 from engine.diagnostics import KernelError
+from engine.readings import stamp_of
 
 _log = logging.getLogger(__name__)
 WATCHED_SUFFIXES = frozenset({".cu", ".cuh", ".h", ".ptx", ".json", ".py"})
 #: How long after an event of each kind a file counts as complete. A file that was closed or moved into place is
 #: complete; the few milliseconds collect others that are saved with it. For a modified file the close should follow,
-#: but some file systems don't report it. A created file may still have to be written.
-REST_S = {"closed": 0.006, "moved": 0.006, "created": 0.02, "modified": 0.06}
+#: but some file systems don't report it. A created file may still have to be written, and a deleted one may come back.
+REST_S = {"closed": 0.006, "moved": 0.006, "created": 0.02, "modified": 0.06, "deleted": 0.1}
 
 
 class SourceWatcher:
     """Watches folders and calls `on_change` with the files that were saved together, from its own thread.
 
     A file is reported when its content differs from what was last seen; an empty one is first given time to be filled.
-    A save that changes nothing is not reported, nor is a deletion: the version that was loaded last stays in use. What
-    several saves at once end with is always reported, for somebody may have read a version between.
+    A save that changes nothing is not reported; a deletion is, unless the file comes back at once. What several saves
+    at once end with is always reported, for somebody may have read a version between.
     `watch` may be called from any thread. `clock` gives seconds.
     """
 
@@ -41,8 +43,10 @@ class SourceWatcher:
         self._due_s: dict[Path, float] = {}  # when each touched file is complete, unless it is touched again
         self._saves: Counter[Path] = Counter()  # how often each of them was saved since it was last looked at
         self._empty: set[Path] = set()  # files found empty once, which may be about to be written
-        self._folders: set[Path] = set()
-        self._flat: set[Path] = set()  # watched without what lies below
+        #: The watched folders, and those that are watched without what lies below, each with its number on the disk.
+        self._folders: dict[Path, tuple[int, ...] | None] = {}
+        self._flat: dict[Path, tuple[int, ...] | None] = {}
+        self._watches: dict[Path, ObservedWatch] = {}
         self._changed = threading.Condition()
         self._closing = False
         self._observer = Observer()
@@ -62,32 +66,56 @@ class SourceWatcher:
         with self._changed:
             if self._closing or self._is_watched(folder):
                 return False
-            self._folders.add(folder)
+            self._folders[folder] = _number(folder)
         self._begin(folder, self._folders)
         for root, _, names in os.walk(folder):
             self._scan(Path(root, name) for name in names)
         return True
 
     def watch_files(self, files: Collection[Path]) -> None:
-        """Watch the folders in which files lie, and nothing below them; KernelError when one can't be watched."""
-        for folder in {file.resolve().parent for file in files}:
+        """Watch the folders in which files lie, and nothing below them; KernelError when one can't be watched.
+
+        A file behind a symbolic link lies in the folder of the link and in that of what it points to.
+        """
+        for folder in {place for file in files for place in (file.parent.resolve(), file.resolve().parent)}:
             with self._changed:
                 if self._closing or not folder.is_dir() or self._is_watched(folder) or folder in self._flat:
                     continue
-                self._flat.add(folder)
+                self._flat[folder] = _number(folder)
             self._begin(folder, self._flat)
             self._scan(folder.iterdir())
 
     def _is_watched(self, folder: Path) -> bool:
         return any(folder.is_relative_to(known) for known in self._folders)
 
-    def _begin(self, folder: Path, noted: set[Path]) -> None:
+    def follow_moves(self) -> None:
+        """Watch folders again in whose place there are others now: the system follows a folder that is moved away."""
+        for noted in (self._folders, self._flat):
+            for folder, number in tuple(noted.items()):
+                present = _number(folder)
+                if present == number:
+                    continue
+                with self._changed:
+                    noted[folder] = present
+                    watch, known = self._watches.pop(folder, None), [p for p in self._known if folder in p.parents]
+                if watch is not None:
+                    self._observer.unschedule(watch)
+                if present is not None:
+                    self._begin(folder, noted)
+                    known += folder.rglob("*") if noted is self._folders else folder.iterdir()
+                for path in known:
+                    if path.suffix in WATCHED_SUFFIXES:
+                        self._touch(path, "moved")
+
+    def _begin(self, folder: Path, noted: dict[Path, tuple[int, ...] | None]) -> None:
         """Have the system report events in a folder. What is scanned after that is never older than what is loaded."""
         try:
-            self._observer.schedule(_Handler(self._touch), str(folder), recursive=noted is self._folders)
+            self._watches[folder] = self._observer.schedule(
+                _Handler(self._touch), str(folder), recursive=noted is self._folders
+            )
         except OSError as reason:  # the system's limit of watches
             with self._changed:
-                noted.discard(folder)
+                noted.pop(folder, None)
             raise KernelError(f"folder {folder} must be watchable, got: {reason}") from None
         _log.debug("watching %s", folder)
 
@@ -153,10 +181,10 @@ class SourceWatcher:
             self._touch(path, "modified", saves)
             return False
         self._empty.discard(path)
-        if content is None or (content == known and saves < 2):
-            return False
+        if content is None:
+            return self._known.pop(path, None) is not None
         self._known[path] = content
-        return True
+        return content != known or saves >= 2
 
 
 class _Handler(FileSystemEventHandler):
@@ -171,6 +199,11 @@ class _Handler(FileSystemEventHandler):
             path = Path(os.fsdecode(name))
             if name and path.suffix in WATCHED_SUFFIXES:
                 self._touch(path, event.event_type, int(saves))
+
+
+def _number(folder: Path) -> tuple[int, ...] | None:
+    stamp = stamp_of(folder)
+    return stamp[:2] if stamp is not None else None
 
 
 def _digest(path: Path) -> bytes | None:

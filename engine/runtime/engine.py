@@ -222,7 +222,12 @@ class LocalEngine:
 
     def _watch(self, question: questions.WatchFiles) -> None:
         if self._saved_files is None:
-            self._saved_files = SavedFiles(self._patch.catalogue, lambda files: self.post(KernelFilesChanged(files)))
+            context = self.engine.context
+            self._saved_files = SavedFiles(
+                self._patch.catalogue,
+                lambda files: self.post(KernelFilesChanged(files)),
+                lambda: (*context.services.modules.readings(), *context.registry.readings()),
+            )
             # Somebody is going to save kernels.
             host = ("engine.device.host.modules.build",) if self.info.name == "host" else ()
             warm_up("engine.kernel_sources.nvrtc", *host)

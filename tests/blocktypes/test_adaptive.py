@@ -19,6 +19,7 @@ from engine.descriptions.ports import PortSpec
 from engine.diagnostics import PatchError
 from engine.patch.changes import BlockTypesChanged, PortRef
 from engine.patch.files import dump_patch, parse_patch
+from engine.readings import Disk
 
 SAXPY = Kernel("saxpy.cu", entry="saxpy")
 
@@ -177,7 +178,8 @@ def test_a_saved_file_changes_the_nodes_that_were_made_of_it(tmp_path: Path) -> 
     for name in ("x", "y"):
         patch.connect(patch[name]["out"], patch["sum"][name])
     before = patch.block_type("sum")
-    assert refresh([tmp_path / "other.txt"]) == refresh([names]) == set()
+    (tmp_path / "other.txt").write_text("z")
+    assert refresh(Disk()) == set()
     with Engine(patch, device="host") as engine:
         engine.step()
         for text, expected, told in (
@@ -186,7 +188,7 @@ def test_a_saved_file_changes_the_nodes_that_were_made_of_it(tmp_path: Path) -> 
             ("x y", X + Y, []),
         ):
             names.write_text(text)
-            assert refresh([names]) == {"test.weighted"}
+            assert refresh(Disk()) == {"test.weighted"}
             block_types.tell(["test.weighted"])
             patch.restore([BlockTypesChanged(frozenset({"test.weighted"}))])
             report = engine.step()

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Literal
 
 from engine.diagnostics import KernelError
-from engine.kernel_sources.image import is_file, read_source
+from engine.kernel_sources.image import read_source
+from engine.readings import is_file
 
 Compiler = Literal["triton", "numba"]
 _DECORATORS: dict[str, Compiler] = {"triton.jit": "triton", "numba.cuda.jit": "numba"}

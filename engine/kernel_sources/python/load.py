@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from engine.diagnostics import KernelError
 from engine.disk_cache import DiskCache, cache_key
@@ -32,7 +33,7 @@ def load_python(source: PythonKernel, architecture: str, cache: CompileCache) ->
 
     UntrustedKernel when its file must not run.
     """
-    path = Path(source.path)
+    path, plain = Path(source.path), replace(source, held=None)
     require_trust(path)
     text = read_source(path)
     kernels = kernels_in(text, path)
@@ -45,11 +46,11 @@ def load_python(source: PythonKernel, architecture: str, cache: CompileCache) ->
     compiler = kernels[source.name]
     modules = local_modules(text, path)
     file = PythonText(str(path), text, {name: (str(place), read_source(place)) for name, place in modules.items()})
-    key = cache_key([msgspec.json.encode((source, file)), architecture, _version(compiler), _own_version()])
+    key = cache_key([msgspec.json.encode((plain, file)), architecture, _version(compiler), _own_version()])
     made = DiskCache(CompiledPython, cache.folder.with_name("python-kernels"))
     compiled = made.get(key)
     if compiled is None:
-        compiled = run(_COMPILERS[compiler], source, file, architecture)
+        compiled = run(_COMPILERS[compiler], plain, file, architecture)
         made.put(key, compiled)
     manifest = compiled.manifest
     signatures = {manifest.name: compiled.signature}

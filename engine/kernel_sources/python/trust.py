@@ -4,6 +4,7 @@ from pathlib import Path
 
 from engine.diagnostics import KernelError
 from engine.kernel_sources.image import KERNELS_FOLDER
+from engine.readings import ask, resolved
 
 #: Folders whose files may run: Warploom's kernels, and every folder of blocks, whose files run anyway.
 trusted_folders: set[Path] = {KERNELS_FOLDER}
@@ -15,7 +16,11 @@ class UntrustedKernel(KernelError):
 
 def require_trust(path: Path) -> None:
     """Raise UntrustedKernel unless a file, whose symbolic links are followed, lies in a folder that is trusted."""
-    real = path.resolve()
-    if not any(real.is_relative_to(folder) for folder in tuple(trusted_folders)):
-        text = f"kernel file {path.name} must lie in a folder of blocks that is trusted, got {real.parent}"
+    if not ask(_is_trusted, path):
+        text = f"kernel file {path.name} must lie in a folder of blocks that is trusted, got {resolved(path).parent}"
         raise UntrustedKernel(text, file=str(path))
+
+
+def _is_trusted(path: Path) -> bool:
+    real = path.resolve()
+    return any(real.is_relative_to(folder) for folder in tuple(trusted_folders))

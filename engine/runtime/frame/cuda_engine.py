@@ -272,6 +272,7 @@ class CudaEngine:
                     self.updates.apply(message)
                 case messages.KernelFilesChanged(paths):
                     self.context.dirty.kernel_files |= paths
+                    self.context.dirty.read_files |= paths
                     self.context.services.modules.overtake(paths)
                 case messages.Observe(viewers):
                     self.previews.observe(viewers)

@@ -12,6 +12,7 @@ from engine.catalogue.catalogue import Catalogue
 from engine.diagnostics import Diagnostic, Severity
 from engine.patch.changes import Connection, Node, PortRef
 from engine.patch.sentinels import Sentinel
+from engine.readings import Reading
 from engine.runtime.model.describe_patch import PatchSnapshot, PlacedNode, look_up, with_value_block
 from engine.runtime.model.parameters import ParameterStore, fit
 
@@ -54,6 +55,21 @@ class BlockRegistry:
     def invalidate(self, node_id: str) -> None:
         """Have a block described again, after a structural parameter has changed."""
         self._put(replace(self.placed[node_id], block=None, gave_up=False))
+
+    def read_again(self, files: Collection[Path]) -> list[str]:
+        """Have the blocks described again that were made of one of `files`, and return them.
+
+        One that runs stays as it is until it could be described.
+        """
+        found = [placed for placed in self.placed.values() if not placed.reading.files.isdisjoint(files)]
+        for placed in found:
+            newest = placed.successor or replace(placed, block=None, gave_up=False)
+            self._put(replace(placed, successor=newest) if placed.block is not None else newest)
+        return [placed.id for placed in found]
+
+    def readings(self) -> list[Reading]:
+        """Return what files held when the blocks were described; any thread may ask."""
+        return [placed.reading for placed in tuple(self.placed.values()) if placed.reading.answers]
 
     def type_of(self, node_id: str) -> type[Block] | None:
         """Return the block type of a node; None when there is no such node, or its type is not known."""

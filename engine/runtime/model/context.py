@@ -91,13 +91,15 @@ class Cause(NamedTuple):
 class DirtyTracker:
     """Whether structure or code has changed since the last frame, and why. The structure starts dirty: no graph runs.
 
-    `kernel_files` are saved kernel sources; `causes` say what made the structure dirty, and who. `source` is whose
-    changes are being followed. Which parameters changed is known to the parameter store.
+    `kernel_files` are saved files that kernels may be made of, `read_files` those that blocks may be; `causes` say what
+    made the structure dirty, and who. `source` is whose changes are being followed. Which parameters changed is known
+    to the parameter store.
     """
 
     def __init__(self) -> None:
         self.structure = True
         self.kernel_files: set[Path] = set()
+        self.read_files: set[Path] = set()
         self.causes: dict[str, Cause] = {FIRST_BUILD: Cause(FIRST_BUILD, "engine")}
         self.source: UpdateSource = "edit"
 
@@ -124,6 +126,11 @@ class DirtyTracker:
     def take_kernel_files(self) -> frozenset[Path]:
         """Return the saved kernel files, and mark code clean."""
         taken, self.kernel_files = frozenset(self.kernel_files), set()
+        return taken
+
+    def take_read_files(self) -> frozenset[Path]:
+        """Return the saved files that blocks may have to be described with again, and forget them."""
+        taken, self.read_files = frozenset(self.read_files), set()
         return taken
 
 

@@ -29,9 +29,11 @@ from engine.descriptions.description import BlockDescription
 from engine.diagnostics import Diagnostic, Mend, error, warning
 from engine.patch.changes import Connection, PortRef
 from engine.patch.sentinels import Sentinel
+from engine.readings import Reading
 from engine.types.bits import bits
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
+_UNREAD = Reading()
 
 
 class PlacedNode(msgspec.Struct, frozen=True, eq=False):
@@ -55,6 +57,8 @@ class PlacedNode(msgspec.Struct, frozen=True, eq=False):
     stale: tuple[Diagnostic, ...] = ()
     #: The node with a newer version of its type, which takes over once it could be described.
     successor: PlacedNode | None = None
+    #: What files held when the block was described.
+    reading: Reading = _UNREAD
     #: True when `describe` took too long: it isn't called again before the type or a structural parameter changes.
     gave_up: bool = False
 
@@ -119,7 +123,7 @@ def described(nodes: Sequence[PlacedNode], code: BlockCode) -> list[PlacedNode]:
     Blocks of the library with the same structural values ask for the same, so one of them is asked for all.
     """
     overdue: dict[tuple[object, ...], Diagnostic] = {}
-    shared: dict[tuple[object, ...], BlockDescription] = {}
+    shared: dict[tuple[object, ...], tuple[BlockDescription, Reading]] = {}
 
     def one(node: PlacedNode) -> PlacedNode:
         newest = node.successor or node
@@ -128,14 +132,17 @@ def described(nodes: Sequence[PlacedNode], code: BlockCode) -> list[PlacedNode]:
         if known is None:
             if (told := overdue.get(asked)) is not None:
                 return _succeeded(node, replace(newest, problems=(replace(told, node=node.id),), gave_up=True))
-            found = _description(newest)
+            reading = Reading()
+            with reading.under_way():
+                found = _description(newest)
             if isinstance(found, Diagnostic):
-                return _succeeded(node, replace(newest, problems=(found,)))
-            known = found
+                return _succeeded(node, replace(newest, problems=(found,), reading=reading))
+            known = found, reading
             assert newest.block_type is not None
-            if is_ours(newest.block_type) and not known.brings_arrays:
+            if is_ours(newest.block_type) and not found.brings_arrays:
                 shared[asked] = known
-        return replace(newest, block=BlockNode(newest.id, known, newest.region), problems=())
+        description, reading = known
+        return replace(newest, block=BlockNode(newest.id, description, newest.region), problems=(), reading=reading)
 
     def late(index: int, problem: TookTooLong) -> PlacedNode:
         newest = nodes[index].successor or nodes[index]
@@ -165,7 +172,7 @@ def _succeeded(node: PlacedNode, newest: PlacedNode) -> PlacedNode:
     """Return the newest version of a node, which can't be described, or the one before if that could be."""
     if node.block is None:
         return newest
-    return replace(node, stale=newest.problems, successor=None, declared=newest.declared)
+    return replace(node, stale=newest.problems, successor=None, declared=newest.declared, reading=newest.reading)
 
 
 def _asked(node: PlacedNode) -> tuple[object, ...]:

@@ -31,6 +31,7 @@ from engine.kernel_sources.sources import KernelSource, OpGraphSource, PtxFile
 from engine.ops import OpError
 from engine.processes.scope import Cancelled, Scope, check_cancelled
 from engine.profiling.side_work import SideKind, SideTimes
+from engine.readings import Disk, Reading
 
 _log = logging.getLogger(__name__)
 #: How many modules stay loaded that nothing uses: whoever undoes an edit needs them again.
@@ -77,6 +78,8 @@ class ModuleCache:
         #: What the last `load` asked for, and what of it couldn't be loaded.
         self._wanted: dict[KernelSource, None] = {}
         self._failed: dict[KernelSource, KernelError] = {}
+        #: What the files of each source held when it was loaded last, or when that failed.
+        self._readings: dict[KernelSource, Reading] = {}
         #: What is being compiled; `overtake` reads it while other threads hold the lock.
         self._under_way: dict[KernelSource, Scope] = {}
 
@@ -86,8 +89,8 @@ class ModuleCache:
             self._failed.clear()
             self._wanted.clear()
             for kernel, folders in dict.fromkeys(kernels):
-                with suppress(KernelError):  # there is no such file
-                    self._wanted[self.find(kernel, folders)] = None
+                if (source := self._source(kernel, folders)) is not None:
+                    self._wanted[source] = None
             for source, found in self._load_all([s for s in self._wanted if self._loaded_as(s) is None]).items():
                 if isinstance(found, KernelError):
                     self._failed[source] = found
@@ -117,22 +120,30 @@ class ModuleCache:
         with self._lock:
             return frozenset(path for loaded in self._loaded.values() for path in loaded.image.dependencies)
 
+    def readings(self) -> list[Reading]:
+        """Return what the files of sources held when they were loaded last, or failed to; any thread may ask."""
+        return list(self._readings.values())
+
     @staticmethod
     def find(kernel: Kernel, folders: Iterable[str] = ()) -> KernelSource:
         """Return the source of a kernel with the paths of its files; KernelError when there is no such file."""
         return find_source(kernel.source, [Path(folder) for folder in folders], kernel.entry)
 
-    def reload(self, files: frozenset[Path]) -> bool:
-        """Load every source again that is one of `files` or includes one; return whether there was any.
+    def are_current(self, kernels: Iterable[tuple[Kernel, tuple[str, ...]]]) -> bool:
+        """True when no loaded source of these kernels has files that have changed since."""
+        with self._lock:
+            loaded = [s for kernel in dict.fromkeys(kernels) if (s := self._source(*kernel)) in self._loaded]
+            return not any(s.held is None and self._readings[s].changed() for s in loaded if s is not None)
 
-        Old versions stay loaded until `unload_replaced`, since a graph may use them.
+    def reload(self) -> None:
+        """Load every source again whose files have changed.
+
+        Old versions stay loaded until `unload_replaced`, since a graph may use them. A source that tells what its files
+        held is made of that for good.
         """
         with self._lock:
-            # A version that didn't compile may include files that the last good one doesn't.
             affected = [
-                source
-                for source, loaded in self._loaded.items()
-                if source in self.problems or not files.isdisjoint(loaded.image.dependencies)
+                source for source in self._loaded if source.held is None and self._readings[source].changed(Disk().ask)
             ]
             for source in [source for source in affected if not self._is_used(source)]:
                 self._drop(source)
@@ -151,7 +162,6 @@ class ModuleCache:
                     self.problems.pop(source, None)
                     self._replaced.append(before)
                     self._loaded[source] = fresh
-            return bool(affected)
 
     def unload_replaced(self) -> None:
         """Unload old versions, which no graph may use any more, and what nothing has used for long."""
@@ -173,12 +183,19 @@ class ModuleCache:
             loaded.module.unload()
         self._loaded.clear()
 
+    def _source(self, kernel: Kernel, folders: Iterable[str]) -> KernelSource | None:
+        """Return the source of a kernel; None when there is no such file, which whoever asks for the kernel is told."""
+        with suppress(KernelError):
+            return self.find(kernel, folders)
+        return None
+
     def _is_used(self, source: KernelSource) -> bool:
         """True when a graph uses a kernel of the source, or is about to."""
         return source in self._wanted or bool(self._loaded[source].kernels)
 
     def _drop(self, source: KernelSource) -> None:
         self._replaced.append(self._loaded.pop(source))
+        self._readings.pop(source, None)
         self.problems.pop(source, None)
         if isinstance(source, OpGraphSource):
             alike = self._alike[source.shared()]
@@ -235,12 +252,14 @@ class ModuleCache:
         while True:
             scope = self._under_way[source] = Scope()
             try:
-                with scope.entered():
+                reading = Reading()
+                with scope.entered(), reading.under_way(alone=True):
                     return self._load_once(source)
             except Cancelled:
                 check_cancelled()  # otherwise the file was saved again
             finally:
                 del self._under_way[source]
+                self._readings[source] = reading
 
     def _load_once(self, source: KernelSource) -> LoadedModule:
         architecture = self._device.info.architecture

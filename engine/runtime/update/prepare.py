@@ -8,7 +8,6 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
-from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -110,6 +109,11 @@ def prepare(
     previous = current.compiled.plan if current is not None else None
     described = describe_patch(patch, services.code)
     inlined, modules = described.inlined, services.modules
+    new = [now.block for now, was in zip(described.nodes, patch.nodes, strict=True) if now.block is not was.block]
+    fresh = {id(block.description): block.description for block in new if block is not None}.values()
+    if not modules.are_current((kernel, each.kernel_folders) for each in fresh for kernel in each.kernels()):
+        modules.reload()  # a block that comes now has the kernel that its file holds now, as then have all others
+        rebuild = True
     problems = [*described.problems, *unusable_kernels(modules, inlined.description.nodes)]
     check_cancelled()
     make_plan = partial(plan_what_can_run, inlined, problems, running, workspace_of=services.workspace_bytes)
@@ -266,7 +270,7 @@ class PreparedCode:
 
 
 def prepare_code(
-    services: DeviceServices, plan: Plan | None, kernels: Sequence[KernelNode], inlined: Inlined, files: frozenset[Path]
+    services: DeviceServices, plan: Plan | None, kernels: Sequence[KernelNode], inlined: Inlined
 ) -> PreparedCode:
     """Load saved files again and find the functions that kernel nodes get instead of their own.
 
@@ -274,9 +278,9 @@ def prepare_code(
     """
     services.device.activate()
     modules = services.modules
-    reloaded = modules.reload(files)
+    modules.reload()
     stale = stale_kernels(modules, inlined.description.nodes)
-    if not reloaded or plan is None:
+    if plan is None:
         return PreparedCode(stale=stale)
     fresh = _changed_kernels(modules, plan, kernels)
     if not fresh:

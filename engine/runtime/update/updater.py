@@ -9,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack, suppress
+from pathlib import Path
 from statistics import median_low
 
 from engine.compiler.executable.adjust import Adjustment
@@ -188,6 +189,9 @@ class Updater:
 
     def _begin(self, wait: bool) -> None:
         """Begin the job that the patch asks for, if any: structure first, then code."""
+        files = self.context.dirty.take_read_files()
+        if files and (nodes := self.context.registry.read_again(files)):
+            self.context.dirty.mark_structure(_saved(files), source="kernel file", nodes=tuple(nodes))
         if self.context.dirty.structure:
             cause, job = self._structure_job()
         elif self.context.dirty.kernel_files:
@@ -216,11 +220,11 @@ class Updater:
     def _code_job(self) -> tuple[Cause, Job]:
         services, inlined, compiled = self.context.services, self.found.inlined, self.compiled
         files = self.context.dirty.take_kernel_files()
-        cause = Cause(", ".join(sorted(path.name for path in files)) + " saved", "kernel file")
+        cause = Cause(_saved(files), "kernel file")
         plan, kernels = (compiled.plan, tuple(compiled.kernels)) if compiled is not None else (None, ())
 
         def job() -> Finish:
-            prepared = prepare_code(services, plan, kernels, inlined, files)
+            prepared = prepare_code(services, plan, kernels, inlined)
             return lambda: self._swap_code(prepared, cause.text)
 
         return cause, job
@@ -356,6 +360,10 @@ class Updater:
         except ArgumentError:
             self.rebuild("a value that a kernel can't take")  # the build says on the node what is wrong
             return UpdateLevel.NONE
+
+
+def _saved(files: Collection[Path]) -> str:
+    return ", ".join(sorted(path.name for path in files)) + " saved"
 
 
 def _level_of(adjustment: Adjustment) -> UpdateLevel:

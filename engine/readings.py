@@ -1,0 +1,185 @@
+"""`Reading`: what files held when something was made of them. Each question about the disk is asked once.
+
+The ports and the code of a kernel come from the same bytes since both are made with the same reading, however often
+its files are saved meanwhile. A reading holds as long as the disk gives the same answers: the contents of files, and
+that some were looked for and not found. So what was made of files is never older than they are if its reading is
+compared with the disk when it is used.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+#: A question about a path; answers are compared, and shown by `repr` where a digest is made of them.
+Question = Callable[[Path], Any]
+#: A file that was written less than this before it was read may be written again within one tick of the file system's
+#: clock, so that nothing but its contents tells.
+_RACY_NS = 100_000_000
+
+
+def content(path: Path) -> bytes | str:
+    """Return what a file holds, or why it can't be read, as the system says it."""
+    return ask(_content, path)  # type: ignore[no-any-return]
+
+
+def digest(path: Path) -> bytes | str:
+    """Return a digest of what a file holds, or why it can't be read: for files that are too large to be kept."""
+    return ask(_digest, path)  # type: ignore[no-any-return]
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return what a file holds, of which the readings under way keep a digest alone; OSError when it can't be read."""
+    held, reason = _read(path)
+    for reading in _under_way.get():
+        reading.answers.setdefault((_digest, path), _digest_of(held, reason))
+    if reason is not None:
+        raise reason
+    return held
+
+
+def is_file(path: Path) -> bool:
+    """True for a file that is there; an overlong name is not a file."""
+    return ask(_is_file, path)  # type: ignore[no-any-return]
+
+
+def resolved(path: Path) -> Path:
+    """Return a path whose symbolic links are followed."""
+    return ask(Path.resolve, path)  # type: ignore[no-any-return]
+
+
+def ask(question: Question, path: Path) -> Any:
+    """Answer a question about a path from the readings that are under way; without one, the disk answers."""
+    return _answer(_under_way.get(), question, path)
+
+
+def _answer(readings: tuple[Reading, ...], question: Question, path: Path) -> Any:
+    """Return the answer of the last reading, which asks the one before it what it doesn't know."""
+    if not readings:
+        return question(path)
+    answers, key = readings[-1].answers, (question, path)
+    if key not in answers:
+        answers[key] = _answer(readings[:-1], question, path)
+    return answers[key]
+
+
+def _read(path: Path) -> tuple[bytes, OSError | None]:
+    try:
+        if path.exists() and not (path.is_file() or path.is_dir()):  # reading a pipe would block
+            raise OSError(errno.EINVAL, "it is not a file")
+        return path.read_bytes(), None
+    except OSError as reason:
+        return b"", reason
+    except ValueError as reason:  # no path has a NUL in it
+        return b"", OSError(errno.ENOENT, str(reason))
+
+
+def _content(path: Path) -> bytes | str:
+    held, reason = _read(path)
+    return held if reason is None else _text(reason)
+
+
+def _digest(path: Path) -> bytes | str:
+    return _digest_of(*_read(path))
+
+
+def _digest_of(held: bytes, reason: OSError | None) -> bytes | str:
+    return hashlib.sha256(held).digest() if reason is None else _text(reason)
+
+
+def _text(reason: OSError) -> str:
+    return reason.strerror or str(reason)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+class Reading:
+    """The answers that the disk gave to questions about it.
+
+    Inside `with reading.under_way()`, `content`, `is_file` and the like get its answers; it asks the disk what it
+    doesn't know. Readings nest: the inner one asks the outer one. Two that hold the same answers are equal; one that
+    still fills must not be compared.
+    """
+
+    def __init__(self) -> None:
+        #: By question and path.
+        self.answers: dict[tuple[Question, Path], Any] = {}
+
+    @contextmanager
+    def under_way(self, *, alone: bool = False) -> Iterator[None]:
+        """Have it answer the questions that are asked inside, on this thread; `alone`, it asks no other reading."""
+        token = _under_way.set((self,) if alone else (*_under_way.get(), self))
+        try:
+            yield
+        finally:
+            _under_way.reset(token)
+
+    @property
+    def files(self) -> frozenset[Path]:
+        """Every path that was asked about, there or not, if a file can have its name."""
+        return frozenset(path for _, path in tuple(self.answers) if "\0" not in str(path))
+
+    def changed(self, disk: Callable[[Question, Path], Any] = lambda question, path: question(path)) -> frozenset[Path]:
+        """Return the paths about which `disk` says something else now."""
+        return frozenset(key[1] for key, answer in tuple(self.answers.items()) if disk(*key) != answer)
+
+    @cached_property
+    def key(self) -> str:
+        """A digest of all answers."""
+        answers = sorted((asked.__qualname__, str(path), repr(said)) for (asked, path), said in self.answers.items())
+        return hashlib.sha256(repr(answers).encode()).hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reading) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+_under_way: ContextVar[tuple[Reading, ...]] = ContextVar("readings", default=())
+
+
+class Disk:
+    """Answers questions as the disk does, and asks again only about files whose size, times or number have changed.
+
+    A time of change can't be set, so that a file whose stamp is the same holds the same, unless it has just been
+    written. For who asks several times a second.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Question, Path], tuple[tuple[int, ...], int, Any]] = {}
+
+    def ask(self, question: Question, path: Path) -> Any:
+        """Return the answer to a question about a path."""
+        key, stamp = (question, path), stamp_of(path)
+        if stamp is None or question not in (_content, _digest):
+            self._known.pop(key, None)
+            return question(path)
+        known = self._known.get(key)
+        if known is not None and known[0] == stamp and known[1] - stamp[-1] > _RACY_NS:
+            return known[2]
+        asked_ns = time.time_ns()
+        answer = question(path)
+        self._known[key] = stamp, asked_ns, answer
+        return answer
+
+
+def stamp_of(path: Path) -> tuple[int, ...] | None:
+    """Return a file's number, size and times, the last of which can't be set; None when there is no file."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
