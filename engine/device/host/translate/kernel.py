@@ -65,13 +65,14 @@ def translate_kernel(
     *,
     flushes: bool,
     scatters: bool,
+    moves_16_bytes: bool,
     quickly: bool,
 ) -> TranslatedKernel:
     """Return the LLVM text of a kernel: `run.NAME` and the device functions it calls.
 
-    `flushes` and `scatters` say what the processor does, as in MemoryLayout. `quickly`: a kernel without loops, calls
-    and local memory is translated for one thread after the other, which takes half the time; no kernel gets a version
-    for small thread blocks.
+    `flushes`, `scatters` and `moves_16_bytes` say what the processor does, as in MemoryLayout. `quickly`: a kernel
+    without loops, calls and local memory is translated for one thread after the other, which takes half the time; no
+    kernel gets a version for small thread blocks.
     """
     kernel, functions = inline_suspending(module.functions[signature.name], module.functions)
     used = [item for item in reachable(kernel, functions, module.variables) if item.name != kernel.name]
@@ -79,7 +80,7 @@ def translate_kernel(
     shared = shared_layout(shared_variables(kernel, functions, module.variables))[0]
     visible = {name: item for name, item in module.variables.items() if item.space != "shared"}
     numbers = {item.name: addresses[item.name] for item in used}
-    layout = MemoryLayout(shared, visible, numbers, flushes=flushes, scatters=scatters)
+    layout = MemoryLayout(shared, visible, numbers, flushes=flushes, scatters=scatters, moves_16_bytes=moves_16_bytes)
     layout.parameters = {parameter.name: parameter.offset for parameter in signature.parameters}
     layout.parameter_bytes = max((item.offset + item.size_bytes for item in signature.parameters), default=0)
     callees = linked | {item.name: item for item in used}
@@ -88,7 +89,14 @@ def translate_kernel(
     )
     if not signature.uses_dynamic_shared:
         layout.fixed_shared = signature.shared_bytes
-    device_functions = MemoryLayout(shared, visible, numbers, static_shared=layout.static_shared, flushes=flushes)
+    device_functions = MemoryLayout(
+        shared,
+        visible,
+        numbers,
+        static_shared=layout.static_shared,
+        flushes=flushes,
+        moves_16_bytes=moves_16_bytes,
+    )
 
     def version(kernel: Function) -> tuple[str, int, bool]:
         """Return the text of a version of the kernel, the scratch bytes that it needs, and whether it spins."""

@@ -14,7 +14,7 @@ class MemoryLayout:
     is taken to the numbers that stand for their addresses. `static_shared` is where dynamic shared memory begins;
     `fixed_shared` is all shared memory of a kernel that has no dynamic part. `flushes`: the processor flushes
     subnormal f32 while the kernel runs. `scatters`: it loads and stores the elements of a vector at places that are
-    apart faster than one after the other.
+    apart faster than one after the other. `moves_16_bytes`: it moves 16 aligned bytes in one access.
     """
 
     shared: dict[str, int]
@@ -26,6 +26,7 @@ class MemoryLayout:
     fixed_shared: int | None = None
     flushes: bool = False
     scatters: bool = False
+    moves_16_bytes: bool = False
 
     def formal(self, parameters: str) -> str:
         """Return the parameters of an LLVM function, with the size of the kernel's arguments as an attribute.

@@ -54,9 +54,18 @@ def translate_module(
     addresses = {name: FIRST_FUNCTION + index * FUNCTION_STEP for index, name in enumerate(module.functions)}
     flushes = canonical_floats.flushes_in_hardware(module.functions.values(), triple)
     scatters = "+avx512f" in features and not cpu.startswith("znver")
+    moves_16_bytes = moves_16_bytes_at_once(triple, features)
     signatures = module.signatures.values()
     kernels = [
-        translate_kernel(module, signature, addresses, flushes=flushes, scatters=scatters, quickly=quickly)
+        translate_kernel(
+            module,
+            signature,
+            addresses,
+            flushes=flushes,
+            scatters=scatters,
+            moves_16_bytes=moves_16_bytes,
+            quickly=quickly,
+        )
         for signature in signatures
     ]
     variables = {name: item for name, item in module.variables.items() if item.space in ("global", "const")}
@@ -82,6 +91,17 @@ def translate_module(
         {name: item.size_bytes for name, item in variables.items() if item.size_bytes},
         [kernel.name for kernel in kernels if kernel.spins],
     )
+
+
+def moves_16_bytes_at_once(triple: str, features: str) -> bool:
+    """Return whether a processor moves 16 aligned bytes in one access.
+
+    Those of Intel and AMD that have AVX do so, as their manuals say. On ARM, LLVM writes a pair load where that is one
+    access (LSE2), and else an exclusive one.
+    """
+    if triple.startswith("x86_64"):
+        return {"+avx", "+cx16"} <= set(features.split(","))
+    return triple.startswith(("aarch64", "arm64"))
 
 
 def translate_function(function: Function, triple: str, cpu: str, features: str) -> str:

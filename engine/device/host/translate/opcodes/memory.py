@@ -13,10 +13,8 @@ from engine.ptx.tree import Address, Instruction, Register, Symbol, Vector
 
 
 def _ordering(instruction: Instruction) -> str:
-    """Return the LLVM ordering of an access, "" for a plain one; none is possible for 128 bits."""
+    """Return the LLVM ordering of an access, "" for a plain one."""
     modifiers = instruction.modifiers
-    if bits(type_of(instruction)) > 64:
-        return ""
     if "acquire" in modifiers or "release" in modifiers:
         return "acquire" if "acquire" in modifiers else "release"
     return "monotonic" if "relaxed" in modifiers or "volatile" in modifiers or "mmio" in modifiers else ""
@@ -35,35 +33,51 @@ def _suffix(body: Body, instruction: Instruction, space: str) -> str:
     return ", !invariant.load !0" if is_argument else ""
 
 
-def _group(body: Body, instruction: Instruction, size: int, count: int) -> int:
-    """Return how many elements of a vector access to move at once, 8 bytes at most.
+#: Cache operators of accesses that all of a GPU sees.
+_PAST_FIRST_CACHE = {"cg", "cv", "wt"}
 
-    When the optimiser runs many threads at once, few wide accesses with a stride are cheaper than many narrow ones.
+
+def _pieces(body: Body, instruction: Instruction, size: int, count: int) -> tuple[int, str]:
+    """Return how many elements of a vector access to move at once, and the LLVM ordering of that, "" for a plain one.
+
+    To the PTX manual a vector access is one access for each element, in any order. But a GPU moves 16 aligned bytes at
+    once, and CUB's look-back relies on that. So this does, too, wherever other threads may look: in global memory, by
+    accesses that are not weak or that a cache operator leads past the first cache. Weak ones, whose bytes no other
+    thread may change meanwhile, are cut into 8 bytes where the optimiser runs many threads at once: there, few wide
+    accesses with a stride are cheaper than many narrow ones.
     """
-    wide = body.accesses.branch_free and space_of(instruction) != "param" and not _ordering(instruction)
-    return min(count, 8 // size) if wide else 1
+    space, order, layout = space_of(instruction), _ordering(instruction), body.layout
+    if space == "param":
+        return 1, order
+    if body.accesses.branch_free and not order and not _PAST_FIRST_CACHE & set(instruction.modifiers):
+        return max(min(count, 8 // size), 1), ""
+    if space not in ("global", "generic") or "nc" in instruction.modifiers:
+        return 1, order if size <= 8 else ""
+    most = 16 if layout.moves_16_bytes else 8
+    if size > most:
+        return 1, ""
+    pieces = min(count, most // size)
+    return pieces, order or ("unordered" if pieces > 1 or size == 16 else "")
 
 
 @opcode("ld", "ldu")
 def _load(body: Body, instruction: Instruction) -> None:
     kind, code, space = type_of(instruction), body.code, space_of(instruction)
     llvm, size = llvm_type(kind), max(bits(kind) // 8, 1)
-    elements, order = elements_of(instruction.operands[0]), _ordering(instruction)
+    elements = elements_of(instruction.operands[0])
+    group, order = _pieces(body, instruction, size, len(elements))
+    word, bytes_ = f"i{8 * size * group}", size * group
     # A scalar may be written in braces, and a vector access is aligned to its whole size only on the device.
     with body.accesses.at(instruction, instruction.operands[1], size * len(elements)) as pointer:
         values: list[str] = []
-        group = _group(body, instruction, size, len(elements))
-        if group > 1:
-            for first in range(0, len(elements), group):
-                place = code.value(f"getelementptr i8, ptr {pointer}, i64 {first * size}")
-                word = f"i{8 * size * group}"
+        for first in range(0, len(elements), group):
+            place = code.value(f"getelementptr i8, ptr {pointer}, i64 {first * size}") if first else pointer
+            if order:
+                packed = code.value(f"load atomic {word}, ptr {place} {order}, align {bytes_}")
+                values += parts(body, packed, word, llvm)
+            elif group > 1:
                 packed = code.value(f"load {word}, ptr {place}, align 1{body.accesses.suffix}")
                 values += parts(body, packed, word, llvm)
-        for index in range(len(values), len(elements)):
-            place = code.value(f"getelementptr i8, ptr {pointer}, i64 {index * size}") if index else pointer
-            if order:
-                atomic = code.value(f"load atomic i{8 * size}, ptr {place} {order}, align {size}")
-                values.append(body.convert(atomic, f"i{8 * size}", llvm))
             else:
                 alignment = size if space in ("local", "shared") else 1
                 suffix = _suffix(body, instruction, space)
@@ -76,26 +90,23 @@ def _load(body: Body, instruction: Instruction) -> None:
 def _store(body: Body, instruction: Instruction) -> None:
     kind, code = type_of(instruction), body.code
     llvm, size = llvm_type(kind), max(bits(kind) // 8, 1)
-    elements, order = elements_of(instruction.operands[1]), _ordering(instruction)
+    elements = elements_of(instruction.operands[1])
+    group, order = _pieces(body, instruction, size, len(elements))
+    word, bytes_ = f"i{8 * size * group}", size * group
     # Shared memory is read by arithmetic and written in the hottest loops, so NaNs are not canonicalised there.
     read = body.read_noncanonical if space_of(instruction) == "shared" and not body.layout.flushes else body.read
     values = [read(element, kind) for element in elements]
     with body.accesses.at(instruction, instruction.operands[0], size * len(elements)) as pointer:
-        group = _group(body, instruction, size, len(elements))
-        if group > 1:
-            for first in range(0, len(elements), group):
-                place = code.value(f"getelementptr i8, ptr {pointer}, i64 {first * size}")
-                word = f"i{8 * size * group}"
-                packed = whole(body, values[first : first + group], llvm, word)
-                code.do(f"store {word} {packed}, ptr {place}, align 1{body.accesses.suffix}")
-            return
-        for index, value in enumerate(values):
-            place = code.value(f"getelementptr i8, ptr {pointer}, i64 {index * size}") if index else pointer
+        for first in range(0, len(elements), group):
+            place = code.value(f"getelementptr i8, ptr {pointer}, i64 {first * size}") if first else pointer
+            if not order and group == 1:
+                code.do(f"store {llvm} {values[first]}, ptr {place}, align 1{body.accesses.suffix}")
+                continue
+            packed = whole(body, values[first : first + group], llvm, word)
             if order:
-                raw = body.convert(value, llvm, f"i{8 * size}")
-                code.do(f"store atomic i{8 * size} {raw}, ptr {place} {order}, align {size}")
+                code.do(f"store atomic {word} {packed}, ptr {place} {order}, align {bytes_}")
             else:
-                code.do(f"store {llvm} {value}, ptr {place}, align 1{body.accesses.suffix}")
+                code.do(f"store {word} {packed}, ptr {place}, align 1{body.accesses.suffix}")
 
 
 @opcode("createpolicy")
