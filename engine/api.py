@@ -10,6 +10,7 @@ from engine.descriptions.builder import BlockBuilder
 from engine.descriptions.copies import describe_copy
 from engine.descriptions.entries import Kernel, ReinterpretView, ReshapeView, SliceView, TransposeView
 from engine.descriptions.handles import BufferHandle
+from engine.descriptions.picture_depths import PICTURE_DEPTHS, picture_depth
 from engine.descriptions.regions import describe_for, describe_if, describe_while
 from engine.kernel_blocks.expression_block import expression_interface
 from engine.kernel_blocks.graph_block import GraphBlock, graph_interface
@@ -48,6 +49,7 @@ from engine.values.midi import midi_name
 from engine.values.osc import osc_name
 
 __all__ = [
+    "PICTURE_DEPTHS",
     "AdaptiveBlock",
     "Block",
     "BlockBuilder",
@@ -105,6 +107,7 @@ __all__ = [
     "midi_name",
     "osc_name",
     "param",
+    "picture_depth",
     "port",
     "sparse",
     "to_bf16",

@@ -11,11 +11,11 @@ from engine.patch.changes import Position
 from engine.patch.document import Patch
 from engine.patch.files import SUFFIX
 
+#: How files end that *Load Image* and *Load Audio* read.
+PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".exr", ".hdr", ".pfm", ".dpx", ".webp", ".bmp")
+SOUNDS = (".wav", ".flac", ".ogg", ".mp3", ".aif", ".aiff")
 #: The blocks that load other files than kernels, by how these end.
-_LOADERS = {
-    **dict.fromkeys((".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff"), "io.load_image"),
-    ".wav": "io.load_audio",
-}
+_LOADERS = {**dict.fromkeys(PICTURES, "io.load_image"), **dict.fromkeys(SOUNDS, "io.load_audio")}
 #: Between the blocks of one drop.
 _APART = 120.0
 

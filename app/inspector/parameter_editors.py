@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.edits.dropped_files import PICTURES, SOUNDS
 from app.edits.file_paths import relative_to
 from app.qt.safe_overrides import safe_overrides
 from app.theme.icons import icon
@@ -247,9 +248,9 @@ class PathEditor(TextEditor):
     """A file's path, typed or browsed for; files beside the patch are kept relative to it."""
 
     _FILTERS: ClassVar[dict[str, str]] = {
-        "image": "Images (*.png *.jpg *.jpeg *.bmp *.webp *.tif *.tiff);;All files (*)",
+        "image": f"Images (*{' *'.join(PICTURES)});;All files (*)",
         "kernel": "Kernels (*.cu *.ptx *.py);;All files (*)",
-        "sound": "Sounds (*.wav);;All files (*)",
+        "sound": f"Sounds (*{' *'.join(SOUNDS)});;All files (*)",
     }
 
     def __init__(self, spec: ParameterSpec, folder: Callable[[], Path | None]) -> None:

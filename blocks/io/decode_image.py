@@ -1,53 +1,166 @@
 """Image files to linear light."""
 
+import os
+from collections.abc import Callable
 from functools import lru_cache
-from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from PIL import Image, ImageOps
 
+from blocks.io.colour_spaces import to_linear
 from engine.diagnostics import PatchError
 from engine.readings import read_bytes
 
+if TYPE_CHECKING:
+    from OpenImageIO import ImageInput, ImageSpec
+
+Array = np.ndarray[Any, Any]
+
 #: Decoded images kept, so that editing a patch does not read its files again.
 CACHED_IMAGES = 4
+#: The largest picture, in pixels: 4 GiB of linear RGBA. A small file can claim more than a machine has.
+MAX_PIXELS = 1 << 28
+
+#: What turns a picture upright, by its EXIF orientation.
+_UPRIGHT: dict[int, Callable[[Array], Array]] = {
+    2: lambda picture: picture[:, ::-1],
+    3: lambda picture: picture[::-1, ::-1],
+    4: lambda picture: picture[::-1],
+    5: lambda picture: picture.swapaxes(0, 1),
+    6: lambda picture: picture.swapaxes(0, 1)[:, ::-1],
+    7: lambda picture: picture[::-1, ::-1].swapaxes(0, 1),
+    8: lambda picture: picture.swapaxes(0, 1)[::-1],
+}
 
 
-def load_linear(path: Path) -> np.ndarray[Any, Any]:
-    """Return an image file as linear RGBA, float32 of shape (height, width, 4), read-only.
+def load_linear(path: Path) -> Array:
+    """Return an image file as linear RGBA, float32 of shape (height, width, 4), read-only; see `decode_picture`.
 
-    The file's values are taken as sRGB (IEC 61966-2-1); alpha is straight and stays as it is, and 1 where the file has
-    none. The picture is turned as its EXIF orientation says. PatchError names the file when it can't be read.
+    PatchError names the file when it can't be read.
     """
     try:
         return _decode(read_bytes(path))
     except FileNotFoundError:
         raise PatchError(f"image file must exist, got {path}; choose another file, or put it there") from None
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as problem:
-        # PIL tells broken files with any of these.
-        reason = getattr(problem, "strerror", None) or str(problem).split("\n")[0]
+    except (OSError, ValueError, MemoryError) as problem:
+        reason = getattr(problem, "strerror", None) or str(problem) or "more than memory holds"
         raise PatchError(
-            f"image file {path} must be a readable image, got: {reason}; save it again as PNG or JPEG"
+            f"image file {path} must be a readable image, got: {reason}; save it again as PNG, TIFF or EXR"
         ) from problem
 
 
 # By what the file holds: one that was saved again is decoded again, and only then.
 @lru_cache(CACHED_IMAGES)
-def _decode(held: bytes) -> np.ndarray[Any, Any]:
-    with Image.open(BytesIO(held)) as file:
-        image = ImageOps.exif_transpose(file)
-        if image.mode.startswith("I"):  # 16 bits a pixel, which PIL's conversion to RGB would cut off
-            grey = np.asarray(image.convert("I"), np.float32)[..., np.newaxis] / 65535.0
-            encoded = np.concatenate([grey, grey, grey, np.ones_like(grey)], axis=2)
-        else:
-            encoded = np.asarray(image.convert("RGBA"), np.float32) / 255.0
-    linear = np.concatenate([srgb_to_linear(encoded[..., :3]), encoded[..., 3:]], axis=2)
-    linear.flags.writeable = False
-    return linear
+def _decode(held: bytes) -> Array:
+    picture = decode_picture(held)
+    picture.flags.writeable = False
+    return picture
 
 
-def srgb_to_linear(encoded: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return linear light (0..1) for sRGB values (0..1), as IEC 61966-2-1 defines the curve."""
-    return np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4).astype(np.float32)
+def decode_picture(data: bytes) -> Array:
+    """Return the picture that the bytes of a file hold as linear RGBA, float32 of shape (height, width, 4).
+
+    - Whole numbers of any size become 0 to 1, and colours linear light of Rec. 709 primaries, by the colour space that
+      the file names. sRGB (IEC 61966-2-1) is assumed where it names none, or one that isn't known.
+    - Floats stay as they are, also below 0, above 1 and NaN, unless the file names another space than linear Rec. 709.
+    - Alpha is straight: colours that were stored multiplied by alpha are divided by it, except where alpha is 0. It is
+      1 where the file has none.
+    - Grey goes to all three colours; colours that are missing are 0. Channels are taken by their names R, G, B, A and
+      Y, else in their order.
+    - The picture is turned as its EXIF orientation says. An OpenEXR picture has the size of its display window, with 0
+      where the file has no pixels. Of several pictures in a file, the first is taken.
+
+    ValueError says what is wrong with the file.
+    """
+    import OpenImageIO  # only patches with pictures need it
+
+    file = os.memfd_create("picture")  # the library reads by names only, and a file may change between two looks
+    try:
+        with open(file, "wb", closefd=False) as copy:
+            copy.write(data)
+        name = f"/proc/self/fd/{file}"
+        wanted = OpenImageIO.ImageSpec()
+        wanted.attribute("oiio:UnassociatedAlpha", 1)
+        source = OpenImageIO.ImageInput.open(name, wanted)
+        if source is None:
+            OpenImageIO.geterror()  # it would stay for the next one who asks
+            raise ValueError("no picture of a known format, or a damaged one")
+        try:
+            with np.errstate(all="ignore"):  # floats may be of any size
+                return _read(source, OpenImageIO.UNKNOWN)
+        finally:
+            source.close()
+    finally:
+        os.close(file)
+
+
+def _read(source: "ImageInput", own_type: Any) -> Array:
+    spec = source.spec()
+    if spec.deep or spec.depth > 1:
+        raise ValueError("deep pixels" if spec.deep else "a volume")
+    if max(spec.width * spec.height, spec.full_width * spec.full_height) > MAX_PIXELS:
+        raise ValueError(f"{spec.width} x {spec.height} pixels, more than {MAX_PIXELS}")
+    if str(spec.format) == "double" and source.format_name() == "tiff" and (spec.height == 1 or spec.tile_width):
+        raise ValueError("64-bit floats in tiles or in a single line")  # OpenImageIO 3.2 returns other memory
+    colours, alpha = _channels(spec)
+    stored = source.read_image(0, 0, 0, spec.nchannels, own_type)
+    if stored is None or source.has_error:
+        reason = source.geterror().split("\n")[0].split(' ("/proc')[0]
+        raise ValueError(reason or "a damaged picture")
+    picture = np.ones((spec.height, spec.width, 4), np.float32)
+    if alpha is not None:
+        picture[..., 3] = _unit(stored[..., alpha])
+    encoded = np.stack([stored[..., place] if place is not None else 0 * stored[..., 0] for place in colours], axis=-1)
+    if alpha is not None and _is_associated(source.format_name(), spec):
+        encoded = _unit(encoded)
+        np.divide(encoded, picture[..., 3:], out=encoded, where=picture[..., 3:] != 0)
+    picture[..., :3] = to_linear(encoded, stored.dtype.kind != "f", spec)
+    if source.format_name() == "openexr":
+        picture = _displayed(picture, spec)
+    turn = _UPRIGHT.get(spec.get_int_attribute("Orientation", 1))
+    return np.ascontiguousarray(turn(picture)) if turn else picture
+
+
+def _channels(spec: "ImageSpec") -> tuple[list[int | None], int | None]:
+    """Return the places of red, green and blue, None where missing, and that of alpha."""
+    names = [name.upper() for name in spec.channelnames]
+    if {"RY", "BY"} & set(names):
+        raise ValueError(f"luminance and chroma (channels {', '.join(spec.channelnames)})")
+    alpha = names.index("A") if "A" in names else None
+    others = [place for place in range(len(names)) if place != alpha]
+    if spec.get_int_attribute("bmp:version") == 3:
+        alpha = None  # a BMP of this version has a reserved byte there
+    if not others:
+        return [None, None, None], alpha
+    if "Y" in names or len(others) == 1:
+        return [names.index("Y") if "Y" in names else others[0]] * 3, alpha
+    if {"R", "G", "B"} <= set(names):
+        return [names.index(name) for name in "RGB"], alpha
+    return [*others[:3], *[None] * (3 - len(others))], alpha
+
+
+def _unit(stored: Array) -> Array:
+    """Return floats as they are and whole numbers as shares of the largest one, as float32."""
+    if stored.dtype.kind == "f":
+        return stored.astype(np.float32)
+    return (stored / np.iinfo(stored.dtype).max).astype(np.float32)
+
+
+def _is_associated(format_name: str, spec: "ImageSpec") -> bool:
+    """True where colours are stored multiplied by alpha: in OpenEXR always, in TIFF where the file says so."""
+    return format_name in ("openexr", "tiff") and not spec.get_int_attribute("oiio:UnassociatedAlpha")
+
+
+def _displayed(picture: Array, spec: "ImageSpec") -> Array:
+    """Return what the display window shows of the pixels that a file has."""
+    left, top = spec.x - spec.full_x, spec.y - spec.full_y
+    if (left, top, spec.width, spec.height) == (0, 0, spec.full_width, spec.full_height):
+        return picture
+    shown = np.zeros((spec.full_height, spec.full_width, 4), np.float32)
+    rows, columns = (
+        slice(max(0, start), max(0, min(size, start + count)))
+        for start, count, size in ((top, spec.height, spec.full_height), (left, spec.width, spec.full_width))
+    )
+    shown[rows, columns] = picture[rows.start - top : rows.stop - top, columns.start - left : columns.stop - left]
+    return shown

@@ -1,9 +1,8 @@
 """Sound files to one channel of floats at a rate that the patch chooses."""
 
+import io
 import struct
-import warnings
 from functools import lru_cache
-from io import BytesIO
 from math import gcd
 from pathlib import Path
 from typing import Any
@@ -17,54 +16,94 @@ from engine.readings import read_bytes
 CHANNELS = ("mix", "left", "right")
 #: Decoded sounds kept, so that editing a patch does not read its files again.
 CACHED_SOUNDS = 4
+#: The highest rate that a file may have: the filter that changes it grows with it.
+MAX_RATE = 1_000_000
+#: The most samples that a sound may have at the patch's rate: 4 GiB.
+MAX_SAMPLES = 1 << 30
 
 
 def load_sound(path: Path, rate: int, channel: str) -> np.ndarray[Any, Any]:
-    """Return a WAV file as float32 of shape (samples,), read-only, with `rate` samples a second.
+    """Return a sound file as float32 of shape (samples,), read-only, with `rate` samples a second.
 
-    Whole numbers are brought to the range from -1 to 1. `channel` is one of CHANNELS; mix is the mean of all, and a
-    file with one channel gives that one. PatchError names the file when it can't be read.
+    It may be WAV, FLAC, OGG, MP3, AIFF or what else libsndfile reads. Whole numbers are brought to the range from -1 to
+    1, floats stay as they are. `channel` is one of CHANNELS; mix is the mean of all, and a file with one channel gives
+    that one. A WAV file whose header was never finished, since its recorder was killed, is read to the end; fields of
+    the header that only repeat others, such as the bytes a second, don't count. PatchError names the file when it can't
+    be read.
     """
     try:
         return _decode(read_bytes(path), rate, channel)
     except FileNotFoundError:
         raise PatchError(f"sound file must exist, got {path}; choose another file, or put it there") from None
-    except (OSError, ValueError) as problem:
-        reason = getattr(problem, "strerror", None) or str(problem).split("\n")[0]
-        raise _unreadable(path, reason) from problem
-    except (EOFError, TypeError, IndexError, NameError, ArithmeticError, struct.error) as problem:
-        # scipy stumbles over the headers of damaged files in any of these ways.
-        raise _unreadable(path, "a damaged one") from problem
-
-
-def _unreadable(path: Path, reason: str) -> PatchError:
-    return PatchError(f"sound file {path} must be a readable WAV file, got: {reason}; save it again as WAV")
+    except (OSError, ValueError, MemoryError) as problem:
+        reason = getattr(problem, "strerror", None) or str(problem) or "more than memory holds"
+        raise PatchError(
+            f"sound file {path} must be a readable sound, got: {reason}; save it again as WAV or FLAC"
+        ) from problem
 
 
 # By what the file holds: one that was saved again is decoded again, and only then.
 @lru_cache(CACHED_SOUNDS)
 def _decode(held: bytes, rate: int, channel: str) -> np.ndarray[Any, Any]:
-    from scipy.io import wavfile  # takes a tenth of a second, which patches without sound need not spend
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", wavfile.WavFileWarning)  # of tags that it doesn't know
-        own_rate, samples = wavfile.read(BytesIO(held))
-    if not samples.size:
-        raise ValueError("no samples")
-    if samples.dtype.kind == "u":
-        sound = (samples.astype(np.float32) - 128) / 128
-    elif samples.dtype.kind == "i":
-        sound = (samples / -float(np.iinfo(samples.dtype).min)).astype(np.float32)
+    own_rate, samples = read_sound(held)
+    if samples.shape[1] == 1 or channel == "mix":
+        sound = samples.mean(axis=1)
     else:
-        sound = samples.astype(np.float32)
-    if sound.ndim > 1:
-        place = {"left": 0, "right": 1}.get(channel)
-        sound = sound.mean(axis=1) if place is None or sound.shape[1] == 1 else sound[:, place]
+        sound = samples[:, ("left", "right").index(channel)]
     if own_rate != rate:
-        from scipy.signal import resample_poly
+        from scipy.signal import resample_poly  # takes a tenth of a second, which other sounds need not spend
 
+        if len(sound) * rate // own_rate > MAX_SAMPLES:
+            raise ValueError(f"{len(sound)} samples at {own_rate} Hz, more than {MAX_SAMPLES} at {rate} Hz")
         common = gcd(rate, own_rate)
         sound = resample_poly(sound, rate // common, own_rate // common)
     sound = np.ascontiguousarray(sound, np.float32)
     sound.flags.writeable = False
     return sound
+
+
+def read_sound(data: bytes) -> tuple[int, np.ndarray[Any, Any]]:
+    """Return the rate in Hz and the samples, float32 of shape (samples, channels), that the bytes of a file hold.
+
+    ValueError says what is wrong with the file.
+    """
+    import soundfile  # only patches with sounds need it
+
+    try:
+        samples, rate = soundfile.read(io.BytesIO(_with_size(data)), dtype="float32", always_2d=True)
+    except soundfile.LibsndfileError as problem:
+        reason = problem.error_string.rstrip(".")
+        raise ValueError("a rate of 0 Hz" if "SF_INFO" in reason else reason) from problem
+    except RuntimeError as problem:
+        raise ValueError(str(problem)) from problem
+    if not 0 < rate <= MAX_RATE:
+        raise ValueError(f"a rate of {rate} Hz, which must be from 1 to {MAX_RATE}")
+    if not samples.size:
+        raise ValueError("no samples")
+    return rate, samples
+
+
+def _with_size(data: bytes) -> bytes:
+    """Return a WAV file with the size of its samples, which its recorder has left at 0, as all that follows.
+
+    Where that is a list of chunks instead, the file holds no samples.
+    """
+    at = 12
+    while data[:4] == b"RIFF" and data[8:12] == b"WAVE" and at + 8 <= len(data):
+        name, size = struct.unpack_from("<4sI", data, at)
+        if name == b"data":
+            if size == 0 and not _is_chunks(data, at + 8):
+                return data[: at + 4] + struct.pack("<I", min(len(data) - at - 8, 0xFFFFFFFF)) + data[at + 8 :]
+            break
+        at += 8 + size + size % 2
+    return data
+
+
+def _is_chunks(data: bytes, at: int) -> bool:
+    """True when chunks with names follow each other from `at` to the end."""
+    while at + 8 <= len(data):
+        name, size = struct.unpack_from("<4sI", data, at)
+        if not all(32 <= letter < 127 for letter in name):
+            return False
+        at += 8 + size + size % 2
+    return at in (len(data), len(data) + 1)

@@ -5,12 +5,13 @@ from engine.api import Block, BlockBuilder, Out, float4, param, port
 from engine.diagnostics import Incomplete
 
 
-class LoadImage(Block, id="io.load_image", tags=("picture", "photo", "file", "open", "png", "jpeg")):
+class LoadImage(Block, id="io.load_image", tags=("picture", "photo", "file", "open", "png", "jpeg", "exr")):
     """Load an image file.
 
-    Reads PNG, JPEG, WebP, TIFF, BMP and what else PIL reads, turns it as its EXIF orientation says and converts sRGB to
-    linear light. A relative path starts at the patch file's folder. Another image of the same size is taken without a
-    rebuild.
+    Reads PNG, JPEG, TIFF, EXR, HDR, PFM, DPX, WebP and others with all their bits. Whole numbers become linear light by
+    the colour space that the file names, sRGB if none; floats stay as they are. Alpha is straight, and the picture
+    turned as its EXIF orientation says. A relative path starts at the patch file's folder. Another image of the same
+    size is taken without a rebuild.
     """
 
     out: Out[float4] = port(shape="data", rank=2, doc="The image, linear RGBA, shape [height, width].")

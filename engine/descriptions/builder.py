@@ -44,6 +44,7 @@ from engine.descriptions.entries import (
 from engine.descriptions.extents import Extent
 from engine.descriptions.graph_launches import graph_launch
 from engine.descriptions.handles import BufferHandle
+from engine.descriptions.picture_depths import picture_depth
 from engine.descriptions.ports import PortSpec, count_name, counter_name
 from engine.kernel_sources.sources import OpGraphSource
 from engine.libraries.call import CallOn, LibraryCall
@@ -384,10 +385,15 @@ class BlockBuilder(BlockNames):
         """Show a 2-D buffer of `uchar4` in this block's viewer."""
         self._displays.append(Display(self._known(pixels, "picture")))
 
-    def save(self, buffer: BufferHandle, path: str) -> None:
-        """Save a buffer to `path` when outputs are saved: a 2-D `uchar4` buffer as an image, anything else as .npy."""
+    def save(self, buffer: BufferHandle, path: str, depth: str = "usual") -> None:
+        """Save a buffer to `path` when outputs are saved: an array as .npy, or a picture by what `path` ends in.
+
+        A picture is a 2-D buffer: `uchar4` is sRGB of 8 bits, `float4` linear light, saved with `depth`, one of
+        PICTURE_DEPTHS that the format has.
+        """
         path = checks.text(self._id, "path", str(path) if isinstance(path, Path) else path)
-        self._displays.append(Display(self._known(buffer, "buffer of a save"), path))
+        depth = picture_depth(path, checks.text(self._id, "depth", depth))
+        self._displays.append(Display(self._known(buffer, "buffer of a save"), path, depth))
 
     def commit(self) -> BlockDescription:
         """Return the finished description."""

@@ -306,10 +306,14 @@ class InternalBuffer:
 
 @dataclass(frozen=True)
 class Display:
-    """A buffer of `uchar4` that a viewer shows or a file receives; `path` is where it is to be saved, or None."""
+    """A buffer of `uchar4` that a viewer shows, or one that a file receives.
+
+    `path` is where it is to be saved, or None; `depth` is one of PICTURE_DEPTHS.
+    """
 
     buffer: str
     path: str | None = None
+    depth: str = "usual"
 
 
 def buffer_arguments(entry: Entry) -> tuple[BufferArgument, ...]:

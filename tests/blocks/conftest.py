@@ -8,7 +8,7 @@ import pytest
 from matplotlib import cbook
 from PIL import Image
 
-from blocks.io.decode_image import srgb_to_linear
+from blocks.io.colour_spaces import srgb_to_linear
 from engine import Engine, Patch
 
 Array = np.ndarray[Any, Any]

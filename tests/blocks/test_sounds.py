@@ -1,18 +1,21 @@
 """Sound files: what is read of them, and what is said about those that can't be."""
 
+import io
 import os
+import struct
 import wave
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import soundfile
 from scipy.io import wavfile
 
-from blocks.io.decode_sound import load_sound
+from blocks.io.decode_sound import load_sound, read_sound
 from engine import Engine, Patch
 from engine.diagnostics import PatchError
-from tests.fuzzing import many
+from tests.fuzzing import many, seeds
 
 Array = np.ndarray[Any, Any]
 RATE = 8000
@@ -73,10 +76,10 @@ def test_a_saved_file_is_read_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"not a sound", b"RIFF\x04\0\0\0WAVE", b"RIFF\xff\0\0\0WAVEfmt \x10\0\0\0"])
 def test_a_broken_file_is_named(tmp_path: Path, content: bytes) -> None:
-    """The file is empty, no sound, or a sound that ends early."""
+    """The file is empty, no sound, or a sound that ends before its samples."""
     path = tmp_path / "broken.wav"
     path.write_bytes(content)
-    with pytest.raises(PatchError, match=r"sound file .*broken\.wav must be a readable WAV file"):
+    with pytest.raises(PatchError, match=r"sound file .*broken\.wav must be a readable sound"):
         load_sound(path, RATE, "mix")
 
 
@@ -93,7 +96,7 @@ def test_damaged_files_are_refused_or_read(tmp_path: Path) -> None:
         try:
             assert load_sound(path, RATE, "mix").ndim == 1
         except PatchError as problem:
-            assert "must be a readable WAV file" in str(problem)
+            assert "must be a readable sound" in str(problem)
 
 
 def test_a_missing_file_is_named_and_no_file_is_asked_for(tmp_path: Path) -> None:
@@ -104,3 +107,101 @@ def test_a_missing_file_is_named_and_no_file_is_asked_for(tmp_path: Path) -> Non
         texts = {problem.node: problem.message for problem in engine.step().diagnostics}
     assert str(tmp_path / "gone.wav") in texts[load.id] and "choose another file" in texts[load.id]
     assert texts[empty.id] == "file must name a sound, got nothing"
+
+
+def wav(
+    samples: Array, rate: int = RATE, *, kind: int = 1, after: bytes = b"", before: bytes = b"", **fields: int
+) -> bytes:
+    """Return a WAV of (samples, channels), written by its specification; `fields` of the header may be wrong."""
+    channels, size = samples.shape[1], samples.dtype.itemsize
+    right = {"bytes_a_second": rate * channels * size, "frame": channels * size, "bits": 8 * size}
+    right |= {"data": samples.nbytes}
+    field = right | fields
+    form = struct.pack("<HHIIHH", kind, channels, rate, field["bytes_a_second"], field["frame"], field["bits"])
+    data = b"data" + struct.pack("<I", field["data"]) + samples.tobytes()
+    body = b"WAVE" + b"fmt " + struct.pack("<I", len(form)) + form + before + data + after
+    return b"RIFF" + struct.pack("<I", field.get("riff", len(body))) + body
+
+
+@pytest.mark.parametrize("seed", seeds(15))
+def test_wav_of_every_type_and_size(seed: int) -> None:
+    """Whole numbers are shares of the largest one, floats as they are to the bit, for any number of channels."""
+    rng = np.random.default_rng(seed)
+    dtype, shape = (
+        str(rng.choice(["u1", "<i2", "<i4", "<f4", "<f8"])),
+        (int(rng.integers(1, 70)), int(rng.integers(1, 8))),
+    )
+    if dtype[1] == "f":
+        samples = (rng.normal(size=shape) * 10.0 ** rng.integers(-5, 5, shape)).astype(dtype)
+        samples[rng.random(shape) < 0.1] = rng.choice([np.nan, np.inf, -np.inf, -0.0])
+        expected = samples.astype(np.float32)
+    else:
+        info = np.iinfo(dtype)
+        samples = rng.integers(info.min, info.max, shape, dtype, endpoint=True)
+        half = 2.0 ** (info.bits - 1)
+        expected = ((samples - half if dtype == "u1" else samples) / half).astype(np.float32)
+    _, found = read_sound(wav(samples, int(rng.integers(1, 200_000)), kind=3 if dtype[1] == "f" else 1))
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"bytes_a_second": value} for value in (0, 1, 7, 2**32 - 1)),
+        *({"data": size, "riff": riff} for size in (0, 2**32 - 1, 100_000) for riff in (0, 4, 36, 2**32 - 1)),
+        *({"data": 0}, {"riff": 0}, {"data": 2**32 - 1}, {"frame": 0}, {"frame": 7}),
+    ],
+)
+@pytest.mark.parametrize("count", [1, 50, 5001])
+def test_a_header_that_was_never_finished_is_read_as_players_do(wrong: dict[str, int], count: int) -> None:
+    """Sizes of 0, or the largest, are what a killed recorder leaves; other fields only repeat what is known."""
+    samples = np.random.default_rng(count).integers(-(2**15), 2**15, (count, 2)).astype("<i2")
+    rate, found = read_sound(wav(samples, before=b"LIST" + struct.pack("<I", 3) + b"abc\0", **wrong))
+    assert rate == RATE
+    np.testing.assert_array_equal(found, (samples / 2**15).astype(np.float32))
+
+
+def test_a_sound_of_no_samples_is_not_its_tags() -> None:
+    """A file that says that it has no samples, and tags after them."""
+    tags = b"LIST" + struct.pack("<I", 4) + b"INFO" + b"id3 " + struct.pack("<I", 2) + b"xx"
+    for after in (b"", tags):
+        with pytest.raises(ValueError, match="no samples"):
+            read_sound(wav(np.zeros((0, 1), "<i2"), after=after))
+
+
+@pytest.mark.parametrize(
+    ("rate", "message"),
+    [(0, "a rate of 0 Hz"), (2**31 - 1, "a rate of 2147483647 Hz, which must be from 1 to 1000000")],
+)
+def test_a_rate_that_cannot_be_is_said(rate: int, message: str, tmp_path: Path) -> None:
+    """No player knows how fast to play it either."""
+    (tmp_path / "a.wav").write_bytes(wav(np.ones((9, 1), "<i2"), rate, bytes_a_second=9))
+    with pytest.raises(PatchError, match=f"must be a readable sound, got: {message}; save it again as WAV or FLAC"):
+        load_sound(tmp_path / "a.wav", RATE, "mix")
+
+
+def test_a_sound_that_would_grow_beyond_memory_is_refused(tmp_path: Path) -> None:
+    """A rate of 1 Hz, brought to 384000."""
+    (tmp_path / "a.wav").write_bytes(wav(np.ones((5000, 1), "<i2"), 1))
+    with pytest.raises(PatchError, match="5000 samples at 1 Hz, more than 1073741824 at 384000 Hz"):
+        load_sound(tmp_path / "a.wav", 384000, "mix")
+
+
+@pytest.mark.parametrize(
+    ("kind", "subtype", "error"),
+    [
+        ("FLAC", "PCM_24", 1e-6),
+        ("AIFF", "PCM_16", 4e-5),
+        ("OGG", "VORBIS", 0.05),
+        ("MP3", None, 0.05),
+        ("AIFF", "FLOAT", 0),
+    ],
+)
+def test_other_formats(kind: str, subtype: str | None, error: float) -> None:
+    """The same tone, as far as they compress without losses."""
+    x = tone(440, 20000, 44100).astype(np.float32)
+    file = io.BytesIO()
+    soundfile.write(file, x, 44100, format=kind, subtype=subtype)
+    rate, found = read_sound(file.getvalue())
+    assert (rate, found.shape[1]) == (44100, 1)
+    np.testing.assert_allclose(found[5000:15000, 0], x[5000:15000], atol=error)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PIL import Image
 
 from engine.compiler.executable.arguments import Resources
 from engine.compiler.executable.build import build_graph
@@ -30,6 +29,7 @@ from engine.protocol.messages import Saved
 from engine.protocol.outbox import Outbox
 from engine.runtime.model.context import DeviceServices
 from engine.runtime.model.module_cache import PlanKernels
+from engine.runtime.preview.picture_files import encode_picture
 from engine.types import uchar4
 
 _log = logging.getLogger(__name__)
@@ -87,6 +87,7 @@ class OutputContents:
     saved: Saved
     path: Path | None
     contents: np.ndarray[Any, Any] | None
+    depth: str
     place: SavePlace
     times: SideTimes
 
@@ -97,7 +98,7 @@ class OutputContents:
             if refusal is not None:
                 raise PatchError(f"node {self.saved.node}: {refusal.message} ({refusal.remedy})")
             with self.times.timed(SideKind.SAVE, self.path.name, self.contents.nbytes):
-                _write(self.path, self.contents, self.saved.node)
+                _write(self.path, self.contents, self.depth, self.saved.node)
         return self.saved
 
 
@@ -106,14 +107,14 @@ def read_outputs(
 ) -> Iterator[OutputContents]:
     """Read the outputs of one node, or of all, back one by one."""
 
-    def contents(port: PortRef, path: Path | None) -> OutputContents:
+    def contents(port: PortRef, path: Path | None, depth: str = "usual") -> OutputContents:
         layout = compiled.plan.layouts[compiled.plan.inlined.output(port)]
         saved = Saved(port.node, port.port, str(layout.dtype), layout.shape, str(path) if path else None)
         array = None
         if path is not None:
             with services.times.timed(SideKind.DOWNLOAD, str(port), layout.size_bytes):
                 array = read_buffer(compiled, services.device, port)
-        return OutputContents(saved, path, array, place, services.times)
+        return OutputContents(saved, path, array, depth, place, services.times)
 
     folder = place.folder
     taken: set[Path] = set()
@@ -127,7 +128,7 @@ def read_outputs(
             if path in taken:  # two save blocks may have the same file name
                 path = path.with_name(f"{name}.{display.buffer}{path.suffix}")
             taken.add(path)
-        yield contents(port, path)
+        yield contents(port, path, display.depth)
     for port in leaf_outputs(compiled) if node is None else ():
         yield contents(port, folder / f"{port.node}.{port.port}.npy" if folder else None)
 
@@ -139,21 +140,20 @@ def _target(node: str, display: Display, suffix: str, place: SavePlace) -> Path 
     return place.base / display.path if display.path else None
 
 
-def _write(path: Path, array: np.ndarray[Any, Any], node: str) -> None:
-    data = io.BytesIO()
+def _write(path: Path, array: np.ndarray[Any, Any], depth: str, node: str) -> None:
     try:
         if path.suffix.lower() == ".npy":
+            data = io.BytesIO()
             np.save(data, array)
+            contents = data.getvalue()
         else:
-            image = Image.fromarray(array)
-            kind = Image.registered_extensions().get(path.suffix.lower())
-            image.convert("RGB").save(data, kind) if kind == "JPEG" else image.save(data, kind)
+            contents = encode_picture(array, path.suffix.lower(), depth)
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, data.getvalue())
-    except (OSError, ValueError, KeyError, TypeError, MemoryError) as problem:
+        write_atomically(path, contents)
+    except (OSError, ValueError, PatchError, MemoryError) as problem:
         raise PatchError(
-            f"node {node}: output must be writable as {path}, got {problem}; use a .png, .jpg or .npy name in a folder "
-            "that exists"
+            f"node {node}: output must be writable as {path}, got {problem}; use a name that ends in .png, .jpg, .tif, "
+            ".exr or .npy, in a folder that exists"
         ) from problem
 
 

@@ -51,7 +51,15 @@ def test_a_kernel_with_a_mistake_gets_its_block(canvas: Canvas, patch: Patch, tm
     assert patch.nodes[node].parameters == {"file": str(file)}
 
 
-@pytest.mark.parametrize(("name", "block"), [("flower.png", "io.load_image"), ("Rain.WAV", "io.load_audio")])
+@pytest.mark.parametrize(
+    ("name", "block"),
+    [
+        ("flower.png", "io.load_image"),
+        ("Rain.WAV", "io.load_audio"),
+        ("sky.exr", "io.load_image"),
+        ("a.flac", "io.load_audio"),
+    ],
+)
 def test_pictures_and_sounds_become_blocks_that_load_them(
     canvas: Canvas, patch: Patch, tmp_path: Path, name: str, block: str
 ) -> None:

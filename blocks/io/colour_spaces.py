@@ -1,0 +1,96 @@
+"""What a picture's numbers mean: from the colour space that its file names to linear light."""
+
+from collections.abc import Callable
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from OpenImageIO import ImageBuf, ImageSpec
+
+Array = np.ndarray[Any, Any]
+
+#: Spaces are looked up in the library's own configuration, not in one that $OCIO names.
+_CONFIG = "ocio://default"
+_LINEAR = "lin_rec709_scene"
+_SRGB = ("srgb_rec709_scene", "srgb_rec709_display")
+
+
+def srgb_to_linear(encoded: Array) -> Array:
+    """Return linear light for sRGB values, both mostly from 0 to 1, as IEC 61966-2-1 defines the curve."""
+    bright = ((np.maximum(encoded, 0.04045) + 0.055) / 1.055) ** 2.4
+    return np.where(encoded <= 0.04045, encoded / 12.92, bright).astype(np.float32)
+
+
+def to_linear(encoded: Array, whole: bool, spec: "ImageSpec") -> Array:
+    """Return linear Rec. 709 light, float32, for the colours of a picture, shape (height, width, 3).
+
+    `encoded` holds whole numbers of the file's type, or floats. `whole` is true when the file holds whole numbers:
+    these are sRGB unless it says otherwise, and floats are linear.
+    """
+    space, gamma = spec.get_string_attribute("oiio:ColorSpace"), spec.get_float_attribute("oiio:Gamma")
+    profile = spec.getattribute("ICCProfile") if whole else None
+    if profile is not None and "srgb" not in spec.get_string_attribute("ICCProfile:profile_description").lower():
+        converted = _by_profile(_curved(encoded, np.float32), bytes(profile))
+        if converted is not None:
+            return converted
+    if space == _LINEAR:
+        return _curved(encoded, np.float32)
+    if space in _SRGB:
+        return _curved(encoded, srgb_to_linear)
+    if gamma > 0 and whole:
+        return _curved(encoded, lambda values: np.sign(values) * np.abs(values) ** gamma)
+    if space == "KodakLog":
+        return _curved(encoded, _film_to_linear)
+    if space and (converted := _by_name(_curved(encoded, np.float32), space)) is not None:
+        return converted
+    return _curved(encoded, srgb_to_linear if whole else np.float32)
+
+
+def _curved(encoded: Array, curve: Callable[[Array], Any]) -> Array:
+    """Return `curve` of each value as float32; whole numbers are shares of their type's largest."""
+    if encoded.dtype.kind == "f":
+        return np.asarray(curve(encoded), np.float32)
+    largest = np.iinfo(encoded.dtype).max
+    if encoded.dtype.kind == "u" and largest < 1 << 16:  # a table is quicker than a power for each pixel
+        return np.asarray(curve(np.arange(largest + 1) / largest), np.float32)[encoded]
+    return np.asarray(curve(encoded / largest), np.float32)
+
+
+def _film_to_linear(encoded: Array) -> Array:
+    """Return linear light for printing densities, as Kodak's Cineon format defines them: black is 95, white 685."""
+    black = 10 ** ((95 - 685) * 0.002 / 0.6)
+    light: Array = (10 ** ((encoded * 1023 - 685) * 0.002 / 0.6) - black) / (1 - black)
+    return light
+
+
+def _by_name(colours: Array, space: str) -> Array | None:
+    """Return the colours in linear Rec. 709; None when the space isn't known."""
+    from OpenImageIO import ImageBuf, ImageBufAlgo
+
+    return _pixels(ImageBufAlgo.colorconvert(ImageBuf(colours), space, _LINEAR, colorconfig=_CONFIG))
+
+
+def _by_profile(colours: Array, profile: bytes) -> Array | None:
+    """Return the colours in linear Rec. 709 by an ICC profile; None unless it is one of curves and a matrix."""
+    from OpenImageIO import ImageBuf, ImageBufAlgo
+
+    # The library keeps what it read of a file by the file's name, so each profile has a new name.
+    with NamedTemporaryFile(suffix=".icc") as file:
+        file.write(profile)
+        file.flush()
+        xyz = ImageBufAlgo.ociofiletransform(ImageBuf(colours), file.name, inverse=True, colorconfig=_CONFIG)
+    if xyz.has_error:
+        xyz.geterror()
+        return None
+    return _pixels(ImageBufAlgo.colorconvert(xyz, "CIE XYZ-D65 - Scene-referred", _LINEAR, colorconfig=_CONFIG))
+
+
+def _pixels(converted: "ImageBuf") -> Array | None:
+    if converted.has_error:
+        converted.geterror()
+        return None
+    from OpenImageIO import FLOAT
+
+    return np.asarray(converted.get_pixels(FLOAT))

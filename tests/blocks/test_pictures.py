@@ -1,0 +1,310 @@
+"""Pictures of every depth and channel count come in as they are, against files that are written byte by byte."""
+
+import io
+import struct
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from blocks.io.decode_image import MAX_PIXELS, decode_picture, load_linear
+from engine.diagnostics import PatchError
+from tests.blocks.picture_files import chunk, dpx, exr, icc_profile, pfm, png, radiance, tiff
+from tests.fuzzing import many, seeds
+
+Array = np.ndarray[Any, Any]
+
+
+def linear(encoded: Array) -> Array:
+    """The sRGB curve by its definition (IEC 61966-2-1), in double precision."""
+    return np.where(encoded <= 0.04045, encoded / 12.92, ((np.maximum(encoded, 0) + 0.055) / 1.055) ** 2.4)
+
+
+def rgba(pixels: Array, of_colours: Any = lambda colours: colours) -> Array:
+    """What a picture of 1 to 4 channels, 0 to 1, is as RGBA; `of_colours` is what its numbers mean."""
+    channels = pixels.shape[2]
+    result = np.ones((*pixels.shape[:2], 4))
+    result[..., :3] = of_colours(pixels[..., : 1 if channels < 3 else 3].astype(np.float64))
+    if channels in (2, 4):
+        result[..., 3] = pixels[..., -1]
+    return result
+
+
+def size(rng: np.random.Generator) -> tuple[int, int]:
+    height, width = rng.choice([1, 2, 3, 7, 8, 17, 33], 2)
+    return int(height), int(width)
+
+
+def floats(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Array:
+    values = (rng.normal(size=shape) * 10.0 ** rng.integers(-4, 4, shape)).astype(dtype)
+    special = rng.random(shape) < 0.1
+    values[special] = rng.choice(np.array([np.nan, np.inf, -np.inf, -0.0, 1, 0, 6e-8], dtype), special.sum())
+    return values
+
+
+@pytest.mark.parametrize("seed", seeds(25))
+def test_png_of_every_depth(seed: int) -> None:
+    """Grey of 1 to 16 bits, colours of 8 and 16, with and without alpha: the curve of each number, with all bits."""
+    rng = np.random.default_rng(seed)
+    channels = int(rng.integers(1, 5))
+    depth = int(rng.choice([1, 2, 4, 8, 16] if channels == 1 else [8, 16]))
+    pixels = rng.integers(0, 1 << depth, (*size(rng), channels))
+    found = decode_picture(png(pixels, depth))
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, rgba(pixels / ((1 << depth) - 1), linear), rtol=3e-7)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 4, 8, 16])
+@pytest.mark.parametrize("channels", [1, 3])
+def test_a_transparent_colour_of_a_png(depth: int, channels: int) -> None:
+    """Pixels of exactly this colour have alpha 0, and keep the colour; all others are opaque."""
+    if channels == 3 and depth < 8:
+        return  # not a PNG
+    rng = np.random.default_rng(depth)
+    pixels = rng.integers(0, 1 << depth, (5, 9, channels))
+    pixels[2, 3] = pixels[4, 8] = clear = rng.integers(0, 1 << depth, channels)
+    found = decode_picture(png(pixels, depth, chunk(b"tRNS", struct.pack(f">{channels}H", *clear))))
+    np.testing.assert_array_equal(found[..., 3], np.where((pixels == clear).all(axis=2), 0, 1))
+    np.testing.assert_allclose(found[..., :3], rgba(pixels / ((1 << depth) - 1), linear)[..., :3], rtol=3e-7)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 4, 8])
+def test_palettes_with_alpha(depth: int) -> None:
+    """Entries without an alpha of their own are opaque."""
+    rng = np.random.default_rng(depth)
+    palette, alphas = rng.integers(0, 256, (1 << depth, 3), np.uint8), rng.integers(0, 256, 1 << depth - 1, np.uint8)
+    places = rng.integers(0, 1 << depth, (6, 5, 1))
+    more = chunk(b"PLTE", palette.tobytes()), chunk(b"tRNS", alphas.tobytes())
+    entries = np.concatenate([palette, np.full((1 << depth, 1), 255, np.uint8)], axis=1)
+    entries[: len(alphas), 3] = alphas
+    found = decode_picture(png(places, depth, *more, colour_type=3))
+    np.testing.assert_allclose(found, rgba(entries[places[..., 0]] / 255, linear), rtol=3e-7)
+
+
+@pytest.mark.parametrize("seed", seeds(40))
+def test_tiff_of_every_type(seed: int) -> None:
+    """Whole numbers are sRGB, floats stay as they are to the bit; either byte order, straight or associated alpha."""
+    rng = np.random.default_rng(seed)
+    channels, dtype = int(rng.integers(1, 5)), str(rng.choice(["u1", "u2", "u4", "f2", "f4", "f8"]))
+    shape, order = (*size(rng), channels), str(rng.choice(["<", ">"]))
+    alpha = int(rng.integers(1, 3)) if channels in (2, 4) else None
+    if dtype[0] == "f":
+        pixels = floats(rng, shape, dtype)
+        if alpha:
+            pixels[..., -1] = rng.choice([0, 0.25, 1, 3], shape[:2])
+    else:
+        pixels = rng.integers(0, np.iinfo(dtype).max, shape, dtype, endpoint=True)
+        if alpha == 1:
+            pixels[..., :-1] = np.minimum(pixels[..., :-1], pixels[..., -1:])
+    if dtype == "f8" and shape[0] == 1:
+        with pytest.raises(ValueError, match="64-bit floats in tiles or in a single line"):
+            decode_picture(tiff(pixels))
+        return
+    found = decode_picture(tiff(pixels, order=order, alpha=alpha))
+    shares = pixels if dtype[0] == "f" else pixels / np.iinfo(dtype).max
+    straight = shares.astype(np.float64)
+    if alpha == 1:
+        np.divide(straight[..., :-1], straight[..., -1:], out=straight[..., :-1], where=straight[..., -1:] != 0)
+    if dtype[0] != "f":
+        np.testing.assert_allclose(found, rgba(straight, linear), rtol=2e-6, atol=1e-12)
+    elif alpha == 1:
+        np.testing.assert_allclose(found, rgba(straight), rtol=2e-7)
+    else:
+        np.testing.assert_array_equal(found, rgba(straight).astype(np.float32))
+
+
+@pytest.mark.parametrize("seed", seeds(10))
+def test_float_maps(seed: int) -> None:
+    """PFM of one and three channels, either byte order, to the bit."""
+    rng = np.random.default_rng(seed)
+    pixels = floats(rng, (*size(rng), int(rng.choice([1, 3]))), "f4")
+    found = decode_picture(pfm(pixels, str(rng.choice(["<", ">"]))))
+    np.testing.assert_array_equal(found, rgba(pixels))
+
+
+@pytest.mark.parametrize("seed", seeds(15))
+def test_open_exr(seed: int) -> None:
+    """Half and float as they are; colours that are stored multiplied by alpha come straight, where alpha isn't 0."""
+    rng = np.random.default_rng(seed)
+    names = str(rng.choice(["Y", "YA", "RGB", "RGBA", "ABGR", "RGBAZ", "BZRG"]))
+    pixels = floats(rng, (*size(rng), len(names)), str(rng.choice(["f2", "f4"])))
+    if "A" in names:
+        pixels[..., names.index("A")] = rng.choice([0, 0.5, 1], pixels.shape[:2])
+    order = [names.index(name) for name in ("Y" if "Y" in names else "RGB") + "A" * ("A" in names)]
+    expected = rgba(pixels[..., order])
+    np.divide(expected[..., :3], expected[..., 3:], out=expected[..., :3], where=expected[..., 3:] != 0)
+    np.testing.assert_array_equal(decode_picture(exr(pixels, names)), expected.astype(np.float32))
+
+
+@pytest.mark.parametrize("corner", [(2, 1), (-2, -1), (5, 4), (0, 0), (40, 40), (-9, 3)])
+def test_an_exr_has_the_size_of_its_display_window(corner: tuple[int, int]) -> None:
+    """What lies outside is cut off; where the file has no pixels, all is 0."""
+    pixels = np.random.default_rng(1).random((3, 5, 3)).astype(np.float32)
+    x, y = corner
+    whole = np.zeros((100, 100, 4), np.float32)
+    whole[40 + y : 43 + y, 40 + x : 45 + x] = rgba(pixels)
+    found = decode_picture(exr(pixels, "RGB", corner, (8, 6)))
+    np.testing.assert_array_equal(found, whole[40:46, 40:48])
+
+
+def test_radiance_pictures() -> None:
+    """Mantissas times a power of two, linear and beyond 1."""
+    rng = np.random.default_rng(0)
+    stored = np.concatenate([rng.integers(3, 256, (4, 5, 3)), rng.integers(100, 140, (4, 5, 1))], axis=2)
+    found = decode_picture(radiance(stored))
+    values = (stored[..., :3]) * 2.0 ** (stored[..., 3:] - 136)
+    np.testing.assert_allclose(found[..., :3], values, atol=2.0**-8 * values.max(), rtol=0.005)
+    np.testing.assert_array_equal(found[..., 3], 1)
+
+
+@pytest.mark.parametrize("transfer", [2, 3])
+def test_dpx_is_linear_or_film(transfer: int) -> None:
+    """Ten bits; printing densities become light by Cineon's formula, with 95 as black and 685 as white."""
+    codes = np.random.default_rng(2).integers(0, 1024, (3, 4, 3))
+    codes[0, 0], codes[0, 1] = 95, 685
+    light = codes / 1023
+    if transfer == 3:
+        black = 10 ** ((95 - 685) / 300)
+        light = (10 ** ((codes - 685) / 300) - black) / (1 - black)
+    np.testing.assert_allclose(decode_picture(dpx(codes, transfer))[..., :3], light, rtol=2e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("kind", ["TIFF by hand", "PNG", "JPEG", "WEBP"])
+def test_pictures_stand_upright(orientation: int, kind: str) -> None:
+    """Each EXIF orientation, against where it says that the first line and column are seen."""
+    stored = np.random.default_rng(3).integers(0, 256, (16, 32, 3), np.uint8)
+    if kind == "TIFF by hand":
+        data = tiff(stored, orientation=orientation)
+    else:
+        exif = Image.Exif()
+        exif[0x0112] = orientation
+        file = io.BytesIO()
+        Image.fromarray(stored).save(file, kind, exif=exif, **({"lossless": True} if kind == "WEBP" else {}))
+        data = file.getvalue()
+        stored = np.asarray(Image.open(io.BytesIO(data)).convert("RGB"))
+    top_first, left_first = orientation in (1, 2, 5, 6), orientation in (1, 4, 5, 8)
+    if orientation > 4:  # stored lines are columns
+        seen = stored.transpose(1, 0, 2)
+        seen = seen[:, ::-1] if orientation in (6, 7) else seen
+        seen = seen[::-1] if orientation in (7, 8) else seen
+    else:
+        seen = stored if top_first else stored[::-1]
+        seen = seen if left_first else seen[:, ::-1]
+    found = decode_picture(data)[..., :3]
+    np.testing.assert_allclose(found, linear(seen / 255), atol=0.02 if kind == "JPEG" else 1e-6)
+
+
+#: XYZ (D50) of the primaries of Display P3, and the matrix from its linear light to that of Rec. 709.
+P3 = (0.51512, 0.2412, -0.00105), (0.29198, 0.69225, 0.04189), (0.1571, 0.06657, 0.78407)
+P3_TO_709 = np.array([[1.22494, -0.22494, 0], [-0.04206, 1.04206, 0], [-0.01964, -0.07864, 1.09827]])
+
+
+@pytest.mark.parametrize("depth", [8, 16])
+def test_numbers_become_light_by_the_space_that_the_file_names(depth: int) -> None:
+    """A PNG's gamma, its code points (CICP) and its ICC profile; sRGB where it says nothing or that."""
+    top = (1 << depth) - 1
+    pixels = np.random.default_rng(depth).integers(0, top, (9, 7, 3), endpoint=True)
+    shares = pixels / top
+
+    def profile(gamma: float) -> bytes:
+        return chunk(b"iCCP", b"name\0\0" + zlib.compress(icc_profile(P3, gamma)))
+
+    for said, expected in (
+        (chunk(b"sRGB", b"\0"), linear(shares)),
+        (chunk(b"gAMA", struct.pack(">I", 100000)), shares),
+        (chunk(b"gAMA", struct.pack(">I", 45455)), shares**2.2),
+        (chunk(b"gAMA", struct.pack(">I", 62500)), shares**1.6),
+        (chunk(b"gAMA", struct.pack(">I", 45455)) + chunk(b"sRGB", b"\0"), linear(shares)),
+        (chunk(b"cICP", bytes([1, 8, 0, 1])), shares),
+        (chunk(b"cICP", bytes([12, 13, 0, 1])), linear(shares) @ P3_TO_709.T),
+        (profile(1.8), shares**1.8 @ P3_TO_709.T),
+        (profile(2.2), shares**2.2 @ P3_TO_709.T),
+    ):
+        found = decode_picture(png(pixels, depth, said))
+        np.testing.assert_allclose(found[..., :3], expected, rtol=3e-4, atol=3e-4)
+
+
+def test_profiles_of_jpeg_and_tiff_count_too() -> None:
+    """An ICC profile that Pillow writes into the file."""
+    stored = np.full((16, 16, 3), (200, 100, 50), np.uint8)
+    for kind in ("JPEG", "TIFF", "WEBP"):
+        file = io.BytesIO()
+        Image.fromarray(stored).save(file, kind, icc_profile=icc_profile(P3, 2.2), quality=100)
+        expected = (stored / 255) ** 2.2 @ P3_TO_709.T
+        np.testing.assert_allclose(decode_picture(file.getvalue())[..., :3], expected, atol=0.02)
+
+
+@pytest.mark.parametrize("mode", ["RGB", "RGBA", "L"])
+@pytest.mark.parametrize("kind", ["JPEG", "WEBP", "BMP", "TGA", "PPM", "PNG", "TIFF", "GIF"])
+def test_other_files_of_eight_bits_are_what_pillow_reads(kind: str, mode: str) -> None:
+    """Taken as sRGB, with straight alpha where the format has it."""
+    if mode == "RGBA" and kind in ("JPEG", "PPM", "GIF"):
+        return  # no alpha, or one bit of it
+    stored = np.random.default_rng(4).integers(0, 256, (13, 21, 4), np.uint8)
+    picture = Image.fromarray(stored if mode == "RGBA" else stored[..., :3]).convert(mode)
+    file = io.BytesIO()
+    picture.save(file, kind, **({"lossless": True, "exact": True} if kind == "WEBP" else {}))
+    expected = np.asarray(Image.open(io.BytesIO(file.getvalue())).convert("RGBA")) / 255
+    atol = 0.012 if kind == "JPEG" else 1e-6
+    np.testing.assert_allclose(decode_picture(file.getvalue()), rgba(expected, linear), atol=atol)
+
+
+def test_luminance_with_chroma_is_refused(tmp_path: Path) -> None:
+    """It is another picture than its grey."""
+    (tmp_path / "a.exr").write_bytes(exr(np.ones((2, 2, 3), np.float32), ("Y", "RY", "BY")))  # type: ignore[arg-type]
+    with pytest.raises(PatchError, match="luminance and chroma"):
+        load_linear(tmp_path / "a.exr")
+
+
+def test_a_small_file_of_a_huge_picture_is_refused(tmp_path: Path) -> None:
+    """Before memory is asked for."""
+    header = struct.pack(">IIBBBBB", 20000, 20000, 8, 0, 0, 0, 0)
+    data = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", b"") + chunk(b"IEND", b"")
+    (tmp_path / "huge.png").write_bytes(data)
+    with pytest.raises(PatchError, match=f"a readable image, got: 20000 x 20000 pixels, more than {MAX_PIXELS}"):
+        load_linear(tmp_path / "huge.png")
+
+
+_DAMAGE = """
+import sys
+import numpy as np
+from blocks.io.decode_image import decode_picture
+from tests.blocks.picture_files import dpx, exr, pfm, png, radiance, tiff
+rng = np.random.default_rng(int(sys.argv[1]))
+small, floats = rng.integers(0, 255, (5, 7, 4), np.uint8), rng.random((5, 7, 3)).astype(np.float32)
+files = [
+    png(small, 8), png(small, 16), tiff(small, alpha=1), tiff(floats), pfm(floats), exr(floats, "RGB"), radiance(small),
+    dpx(small[..., :3].astype(int), 3),
+]
+refused = 0
+for turn in range(int(sys.argv[2])):
+    data = bytearray(files[turn % len(files)])
+    if rng.random() < 0.3:
+        data = data[: rng.integers(len(data))]
+    for place in rng.integers(0, max(1, len(data)), rng.integers(0, 4)):
+        if place < len(data):
+            data[place] = rng.integers(256)
+    try:
+        picture = decode_picture(bytes(data))
+        assert picture.dtype == np.float32 and picture.ndim == 3 and picture.shape[2] == 4
+    except ValueError as problem:
+        refused += bool(str(problem)) and "/proc" not in str(problem)
+    except MemoryError:
+        pass
+print("refused", refused)
+"""
+
+
+@pytest.mark.parametrize("seed", seeds(1))
+def test_damaged_files_are_refused_or_read(seed: int) -> None:
+    """Whatever bytes are wrong, a picture or one message comes of it, and the process lives."""
+    words = [sys.executable, "-c", _DAMAGE, str(seed), str(many(300))]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert int(done.stdout.split()[-1]) > 20
