@@ -17,6 +17,7 @@ import numpy as np
 from engine.descriptions.checks import shown
 from engine.device.device import Buffer
 from engine.diagnostics import PatchError
+from engine.types import SCALARS, number_range
 
 
 class UserArray:
@@ -52,13 +53,23 @@ TYPES: dict[Any, str] = {
 }
 
 
+#: What the numbers of kernels may be, by the names of their types.
+_RANGES = {dtype.__name__: number_range(dtype) for dtype in SCALARS if dtype.kind in ("integer", "float")}
+
+
+def shown_number(number: float) -> str:
+    """Return a bound as messages show it: whole numbers with all their digits."""
+    return str(number) if isinstance(number, int) else f"{number:.15g}"
+
+
 @dataclass(frozen=True)
 class ParameterSpec:
     """A parameter as its block type declares it; `type` is float, int, bool, str, path, array, external or object.
 
     `files` describes what a path parameter names: "open image", "save image" or "". `language` is that of a text of
     several lines, such as "cuda"; "" for a line of text. A parameter that `can_be_constant` is a kernel's, which a
-    person may have compiled into it: it is structural then.
+    person may have compiled into it: it is structural then. `number` is the name of the element type in which a kernel
+    takes it, such as "s16", whose range no value leaves; `minimum` and `maximum` are what a person should see.
     """
 
     name: str
@@ -74,6 +85,13 @@ class ParameterSpec:
     replaces: tuple[str, ...] = ()
     language: str = ""
     can_be_constant: bool = False
+    number: str = ""
+
+    @property
+    def bounds(self) -> tuple[float | None, float | None]:
+        """The least and the greatest value that it takes; None where there is no such bound."""
+        low, high = _RANGES.get(self.number, (None, None))
+        return low if self.minimum is None else self.minimum, high if self.maximum is None else self.maximum
 
     @property
     def is_constant(self) -> bool:
@@ -91,16 +109,17 @@ class ParameterSpec:
             converted: Any = _CONVERT[self.type](value)
         except Exception:  # noqa: BLE001 - a value of another type may raise anything
             converted = None
+        low, high = self.bounds
         if converted is None:
             rule = _MUST_BE[self.type]
         elif self.choices and converted not in self.choices:
             rule = f"one of {', '.join(self.choices)}"
         elif self.type == "int" and not -(2**63) <= converted < 2**64:  # what a message to another process can hold
             rule = "a whole number of at most 64 bits"
-        elif self.minimum is not None and converted < self.minimum:
-            rule = f"at least {self.minimum:.15g}"
-        elif self.maximum is not None and converted > self.maximum:
-            rule = f"at most {self.maximum:.15g}"
+        elif low is not None and converted < low:
+            rule = f"at least {shown_number(low)}"
+        elif high is not None and converted > high:
+            rule = f"at most {shown_number(high)}"
         else:
             return converted
         raise PatchError(f"parameter {self.name} must be {rule}, got {shown(value)}")

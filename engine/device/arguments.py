@@ -17,6 +17,7 @@ import numpy as np
 from engine.device.slab import Piece, take
 from engine.diagnostics import DeviceError
 from engine.ptx.tree import KernelParameter
+from engine.types import from_bf16, to_bf16
 
 # struct formats by PTX scalar type; the format of an untyped .b32 or .b64 depends on the value.
 _FORMATS = {
@@ -62,7 +63,7 @@ class ArgumentLayout:
         self._recipes: dict[tuple[type, ...], _Recipe | None] = {}
         self._write_addresses = struct.Struct(f"={len(parameters)}Q").pack_into
         #: How `struct` calls the type of each argument; None where it has no type or one that `struct` lacks.
-        self.formats = formats = [_FORMATS.get(parameter.ptx_type or "") for parameter in parameters]
+        self.formats = formats = [_FORMATS.get(_kind(parameter)) for parameter in parameters]
         #: What packs a value of each argument; it may refuse values that `write_one` accepts.
         self.writers: tuple[Callable[[Any], bytes], ...] = tuple(
             struct.Struct("<" + code).pack if code else partial(pack, parameter)
@@ -235,12 +236,20 @@ class KernelArguments(msgspec.Struct, eq=False, gc=False):
 
 def _code_of(parameter: KernelParameter, value: object) -> str | None:
     """Return the struct format that packs numbers of this type as `pack` does; None when there is none."""
+    kind = _kind(parameter)
+    if kind in _CHECKED:
+        return None
     if isinstance(value, (float, np.floating)):
-        code = _FORMATS.get(parameter.ptx_type or "") or _FLOAT_BY_SIZE.get(parameter.size_bytes)
+        code = _FORMATS.get(kind) or _FLOAT_BY_SIZE.get(parameter.size_bytes)
         return code if code is not None and code in "efd" else None
     if isinstance(value, (int, np.integer)):
-        return _FORMATS.get(parameter.ptx_type or "") or _INTEGER_BY_SIZE.get(parameter.size_bytes)
+        return _FORMATS.get(kind) or _INTEGER_BY_SIZE.get(parameter.size_bytes)
     return None
+
+
+def _kind(parameter: KernelParameter) -> str:
+    """Return the type of a parameter as its source declares it, else as PTX has it; "" for none."""
+    return parameter.declared or parameter.ptx_type or ""
 
 
 def _takes_address(parameter: KernelParameter) -> bool:
@@ -268,8 +277,10 @@ def pack(parameter: KernelParameter, value: object) -> bytes:
         return data
     if not isinstance(value, (bool, int, float, np.generic)):
         raise ArgumentError(f"argument {parameter.name} must be a buffer or a number, got {type(value).__name__}")
-    is_float = isinstance(value, (float, np.floating))
-    code = _FORMATS.get(parameter.ptx_type or "")
+    is_float, kind = isinstance(value, (float, np.floating)), _kind(parameter)
+    if kind in _CHECKED:
+        return _CHECKED[kind](parameter, value)
+    code = _FORMATS.get(kind)
     if code is None:
         code = (_FLOAT_BY_SIZE if is_float else _INTEGER_BY_SIZE).get(size)
     if code is None:
@@ -280,9 +291,31 @@ def pack(parameter: KernelParameter, value: object) -> bytes:
         except OverflowError:
             raise ArgumentError(f"argument {parameter.name} must fit in a {size}-byte float, got {value!r}") from None
     if is_float and not float(value).is_integer():
-        raise ArgumentError(f"argument {parameter.name} must be an integer ({parameter.ptx_type}), got {value!r}")
-    mask = (1 << (8 * size)) - 1
-    number = int(value)
-    if not -(mask + 1) // 2 <= number <= mask:
-        raise ArgumentError(f"argument {parameter.name} must fit in {size} bytes, got {number}")
-    return (number & mask).to_bytes(size, "little")
+        raise ArgumentError(f"argument {parameter.name} must be an integer ({kind or None}), got {value!r}")
+    number, end = int(value), 1 << (8 * size)
+    # Without a source, `.u16` is any number of 16 bits: PTX types a `short` so.
+    low, high = (0 if kind == parameter.declared != "" and kind[0] == "u" else -end // 2), end - 1
+    if kind[:1] == "s":
+        high = end // 2 - 1
+    if not low <= number <= high:
+        raise ArgumentError(
+            f"argument {parameter.name} must fit in {parameter.declared or f'{size} bytes'}, got {number}"
+        )
+    return (number & (end - 1)).to_bytes(size, "little")
+
+
+def _pack_boolean(parameter: KernelParameter, value: Any) -> bytes:
+    if value not in (0, 1):
+        raise ArgumentError(f"argument {parameter.name} must be true or false, got {value!r}")
+    return bytes([int(value)])
+
+
+def _pack_brain(parameter: KernelParameter, value: Any) -> bytes:
+    number = to_bf16(np.array([float(value)]))
+    if np.isinf(from_bf16(number)[0]) and math.isfinite(value):
+        raise ArgumentError(f"argument {parameter.name} must fit in bf16, got {value!r}")
+    return number.tobytes()
+
+
+#: What packs numbers of the types that `struct` doesn't have, or takes wrongly: any number would be true.
+_CHECKED: dict[str, Callable[[KernelParameter, Any], bytes]] = {"boolean": _pack_boolean, "bf16": _pack_brain}

@@ -11,9 +11,10 @@ from engine.descriptions.extents import Extent
 from engine.descriptions.ports import PortSpec
 from engine.diagnostics import KernelError
 from engine.kernel_blocks.comments import ParameterComment
-from engine.kernel_sources.element_names import PointerElement
+from engine.kernel_sources.element_names import DeclaredType, PointerElement
 from engine.kernel_sources.image import ManifestParameter
-from engine.types import NAMED, DType, any_type
+from engine.ptx.uses import Direction
+from engine.types import NAMED, SCALARS, DType, any_type, bf16, boolean, number_range
 
 #: Whole numbers with these names are sizes: 0 for all elements, else an axis, counted from the last one.
 _SIZES = {
@@ -27,6 +28,7 @@ GENERATED = ("[size]", "[height, width]", "[depth, height, width]")
 _AXES = ("last0", "last1", "last2")
 _WHOLE = frozenset({"s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64", "b8", "b16", "b32", "b64"})
 _FLOATS = frozenset({"f16", "f32", "f64"})
+_SCALARS = frozenset(dtype.__name__ for dtype in SCALARS if dtype.kind != "complex" and dtype is not bf16)
 #: What kernels call the frame uniforms (`kernels/frame.cuh`).
 _FRAME = "Frame"
 
@@ -36,12 +38,43 @@ class Parameter:
     """One parameter of a kernel with all that is known of it."""
 
     manifest: ManifestParameter
-    element: PointerElement | None
+    #: What the source declares it as.
+    declared: DeclaredType
     comment: ParameterComment
     #: The axis of the thread index that it bounds, if it does; -1 when all threads count along one axis.
     bounds: int | None = None
-    declared: str = ""
+    #: Its declaration in CUDA C++, "" without one.
+    text: str = ""
     size_bytes: int = 0
+
+    @property
+    def element(self) -> PointerElement | None:
+        """What it is declared to point to; None when it is declared as no pointer."""
+        return self.declared if isinstance(self.declared, PointerElement) else None
+
+    @property
+    def is_buffer(self) -> bool:
+        """True when it takes a buffer's address: what its source declares counts, then how the code uses it."""
+        if self.declared is not None:
+            return self.element is not None and self.element.name != _FRAME
+        return self.manifest.is_pointer is True
+
+    @property
+    def is_bool(self) -> bool:
+        """True for a `bool`."""
+        return self.declared is boolean
+
+    @property
+    def direction(self) -> Direction:
+        """How the kernel uses the buffer: as its comment or manifest says, else as its code does.
+
+        A declared pointer that the code doesn't use is an input when it is const, else an output.
+        """
+        if self.comment.direction is not None:
+            return self.comment.direction
+        if self.element is None or self.manifest.is_pointer is not False:
+            return self.manifest.direction
+        return "in" if "const" in self.text.partition("*")[0].split() else "out"
 
 
 @dataclass
@@ -65,10 +98,10 @@ def arguments(
     made = Arguments()
     names = {p.manifest.name: _free(p.manifest.name, taken) for p in parameters}
     changed = {name: _free(f"{name}_out", {*taken, *names.values()}) for name in names.values()}
-    inputs = [names[p.manifest.name] for p in parameters if _is_buffer(p) and p.manifest.direction != "out"]
+    inputs = [names[p.manifest.name] for p in parameters if p.is_buffer and p.direction != "out"]
     same = f"same({inputs[0]})" if inputs else GENERATED[rank - 1]
     for p in parameters:
-        if _is_buffer(p):
+        if p.is_buffer:
             name = names[p.manifest.name]
             made.ports += _ports(p, name, changed[name], shapes, same)
     if not made.ports:
@@ -78,9 +111,9 @@ def arguments(
         name = names[p.manifest.name]
         if p.element is not None and p.element.name == _FRAME:
             made.passed.append(FrameArgument())
-        elif _is_buffer(p):
-            writes = p.manifest.direction != "in"
-            passed = name if p.manifest.direction in ("in", "out") else changed[name]
+        elif p.is_buffer:
+            writes = p.direction != "in"
+            passed = name if p.direction in ("in", "out") else changed[name]
             made.passed.append(BufferArgument(passed, not writes, writes))
         elif (extent := _size(p, rank, made.over, {port.name for port in made.ports})) is not None:
             made.passed.append(ExtentArgument(extent))
@@ -97,22 +130,14 @@ def _free(name: str, taken: Collection[str]) -> str:
     return name
 
 
-def _is_buffer(p: Parameter) -> bool:
-    return (
-        p.manifest.is_pointer is not False
-        and (p.element is None or p.element.name != _FRAME)
-        and (p.manifest.is_pointer is True or p.element is not None)
-    )
-
-
 def _ports(p: Parameter, name: str, changed: str, shapes: Mapping[str, str], same: str) -> list[PortSpec]:
     """Return the port of a pointer, or two where the kernel reads and writes: `name`, and `changed` for the result."""
     manifest, dtype = p.manifest, _element_type(p)
     doc = p.comment.doc or manifest.help or f"{manifest.name} of the kernel."
     rule = "number" if dtype is any_type else None
-    if manifest.direction == "in":
+    if p.direction == "in":
         return [PortSpec(name, "in", dtype, doc, "same")]
-    if manifest.direction == "out":
+    if p.direction == "out":
         shape = shapes.get(name) or manifest.shape_rule or same
         if dtype is any_type:
             dtype, rule = NAMED["f32"], None
@@ -129,7 +154,7 @@ def _element_type(p: Parameter) -> DType:
     if p.element is not None and (named := p.element.dtype) is not None:
         return named
     accessed = p.manifest.element_type
-    if p.element is None and accessed in NAMED:
+    if (p.element is None or p.element.name == "void") and accessed in NAMED:
         return NAMED[accessed]
     return any_type
 
@@ -139,17 +164,14 @@ def _domain(ports: list[PortSpec], over: str) -> str:
         if over not in (port.name for port in ports):
             raise KernelError(f"over must be a port ({', '.join(port.name for port in ports)}), got {over!r}")
         return over
-    outputs = [port for port in ports if not port.is_input]
-    inputs = [port for port in ports if port.is_input]
-    like = [port for port in outputs if port.shape.startswith("same") or not inputs]
-    return (like or inputs or outputs)[0].name
+    return min(ports, key=lambda port: port.is_input).name  # the first of the outputs, if there are any
 
 
 def _size(p: Parameter, rank: int, over: str, ports: Collection[str]) -> Extent | None:
     """Return the size that a whole number stands for; None for a parameter that a person sets."""
     semantic = (p.manifest.semantic or "").strip()
     is_whole = p.manifest.ptx_type in _WHOLE and (p.manifest.ptx_type != "b8" or p.size_bytes <= 1)
-    if semantic == "parameter" or not is_whole or _is_bool(p):
+    if semantic == "parameter" or not is_whole or p.is_bool:
         return None
     what, _, of = semantic.rstrip(")").partition("(")
     if what in ("size", "count", "width", "height", "depth"):
@@ -160,24 +182,24 @@ def _size(p: Parameter, rank: int, over: str, ports: Collection[str]) -> Extent 
             return Extent(f"{port}.{_SIZES[name[len(port) + 1 :]]}")
     if name in _SIZES:
         return Extent(f"{over}.{_SIZES[name]}")
-    if p.bounds is not None and not p.declared:  # its name tells nothing
+    if p.bounds is not None and not p.text:  # its name tells nothing
         return Extent(f"{over}.{'size' if rank == 1 else _AXES[p.bounds]}")
     return None
-
-
-def _is_bool(p: Parameter) -> bool:
-    return p.declared.split()[-2:-1] == ["bool"]
 
 
 def _parameter(p: Parameter, name: str) -> ParameterSpec:
     manifest, comment = p.manifest, p.comment
     # C++ passes a half as a struct, as it does vectors.
-    is_half = p.declared.split()[-2:-1] in (["__half"], ["half"])
-    is_struct = manifest.ptx_type == "b8" and p.size_bytes > 1 and not is_half
-    if is_struct or manifest.ptx_type not in _WHOLE | _FLOATS:
+    scalar = p.declared if isinstance(p.declared, DType) and p.declared.__name__ in _SCALARS else None
+    is_struct = manifest.ptx_type == "b8" and p.size_bytes > 1 and scalar is None
+    if is_struct or (scalar is None and manifest.ptx_type not in _WHOLE | _FLOATS):
         what = f"a struct of {p.size_bytes} bytes" if is_struct else f"a value of type {manifest.ptx_type}"
         raise KernelError(f"parameter {manifest.name} must be a number or a pointer, got {what}")
-    kind = "bool" if _is_bool(p) else "float" if manifest.ptx_type in _FLOATS or is_half else "int"
+    is_float = scalar.kind == "float" if scalar is not None else manifest.ptx_type in _FLOATS
+    kind = "bool" if p.is_bool else "float" if is_float else "int"
+    # PTX types an `int` as .u32, so without a source only its signed types and floats have a range.
+    number = scalar.__name__ if scalar is not None else manifest.ptx_type or ""
+    number = "" if p.is_bool or (scalar is None and number[0] not in "sf") else number
     low, high, default = (
         told if told is not None else given
         for told, given in (
@@ -186,18 +208,22 @@ def _parameter(p: Parameter, name: str) -> ParameterSpec:
             (comment.default, manifest.default),
         )
     )
-    if kind == "int" and low is None and (manifest.ptx_type.startswith("u") and "unsigned" in p.declared):
-        low = 0
+    least, most = number_range(NAMED[number]) if number else (None, None)
+    low = 0 if low is None and number.startswith("u") else low if low is None or least is None else max(low, least)
+    high = high if high is None or most is None else min(high, most)
     if default is None:
         default = max(low or 0, min(high if high is not None else 1, 1)) if kind == "float" else (low or 0)
     doc = comment.doc or manifest.help or f"{manifest.name} of the kernel."
     bounded = kind != "bool"
+    if kind != "int" or float(default).is_integer():  # else it is refused as a whole number's default
+        default = {"bool": bool, "int": int, "float": float}[kind](default)
     return ParameterSpec(
         name,
         kind,
-        {"bool": bool, "int": int, "float": float}[kind](default),
+        default,
         doc,
         minimum=low if bounded else None,
         maximum=high if bounded else None,
         unit=comment.unit or manifest.unit or "",
+        number=number,
     )

@@ -1,11 +1,13 @@
 """What the comments of a CUDA C++ file say of a kernel and of its parameters.
 
-A comment of a parameter may begin with its range and default, and a unit::
+A comment of a parameter may begin with its range and default, and a unit; that of a pointer with [in], [out] or
+[inout], for what the code doesn't tell: a kernel that draws into a picture only writes it::
 
-    // Sharpen an image.
+    // Sharpen an image, and draw a frame into another.
     extern "C" __global__ void sharpen(
         const float4* image,  // what is sharpened
         float4* out,
+        float4* picture,      // [inout] what the frame is drawn into
         float amount,         // [0, 4] = 1, how much
         float radius)         // [0, 32] = 2 px, how far away the blurred copy looks
 """
@@ -13,11 +15,16 @@ A comment of a parameter may begin with its range and default, and a unit::
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 _TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|\n|[(),<>]|[^\S\n]+|[^\s(),<>/]+|/", re.DOTALL)
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _RANGE = re.compile(rf"\[\s*({_NUMBER})?\s*,\s*({_NUMBER})?\s*\]\s*")
+_DIRECTION = re.compile(r"\[\s*(in\s*,?\s*out|in|out)\s*\]\s*")
 _DEFAULT = re.compile(rf"=\s*({_NUMBER}|true|false)(?:[^\S\n]+([^\s,.:;]+))?\s*")
+
+
+_DIRECTIONS: dict[str, Literal["in", "out", "inout"]] = {"in": "in", "out": "out", "inout": "inout"}
 
 
 @dataclass(frozen=True)
@@ -29,6 +36,7 @@ class ParameterComment:
     default: float | None = None
     unit: str = ""
     doc: str = ""
+    direction: Literal["in", "out", "inout"] | None = None
 
 
 @dataclass(frozen=True)
@@ -53,15 +61,24 @@ def parse_comment(text: str) -> ParameterComment:
     """Return what the text of a parameter's comment says."""
     text = " ".join(text.split())
     low = high = default = None
-    unit = ""
+    unit, direction = "", None
+    if found := _DIRECTION.match(text):
+        direction, text = _DIRECTIONS[re.sub(r"[\s,]", "", found[1])], text[found.end() :]
     if found := _RANGE.match(text):
-        low, high = (float(bound) if bound else None for bound in found.groups())
+        low, high = (_number(bound) if bound else None for bound in found.groups())
         text = text[found.end() :]
     if found := _DEFAULT.match(text):
-        default = {"true": 1.0, "false": 0.0}.get(found[1]) if found[1].isalpha() else float(found[1])
+        default = {"true": 1.0, "false": 0.0}.get(found[1]) if found[1].isalpha() else _number(found[1])
         unit, text = found[2] or "", text[found.end() :]
     text = text.lstrip(",.:; ")
-    return ParameterComment(low, high, default, unit, text[:1].upper() + text[1:])
+    return ParameterComment(low, high, default, unit, text[:1].upper() + text[1:], direction)
+
+
+def _number(text: str) -> float:
+    try:
+        return int(text)  # exact, however long
+    except ValueError:
+        return float(text)
 
 
 def _doc_above(before: str) -> str:

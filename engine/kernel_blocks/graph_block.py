@@ -90,4 +90,4 @@ def _parameter(item: OpParameter) -> ParameterSpec:
     kind: Any = {"boolean": bool, "integer": int}.get(dtype.kind, float)
     low, high = (None, None) if kind is bool else (item.minimum, item.maximum)
     doc = item.doc or f"{item.name} of the kernel."
-    return ParameterSpec(item.name, kind.__name__, kind(item.default), doc, low, high, item.unit)
+    return ParameterSpec(item.name, kind.__name__, kind(item.default), doc, low, high, item.unit, number=item.dtype)

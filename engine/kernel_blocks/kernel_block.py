@@ -24,7 +24,7 @@ from engine.kernel_blocks.constants import CONSTANTS_DOC, constant_values, with_
 from engine.kernel_blocks.thread_bounds import launch_rank, thread_bounds
 from engine.kernel_sources.describe import describe_kernels
 from engine.kernel_sources.element_names import parameter_texts
-from engine.kernel_sources.elements import pointer_elements
+from engine.kernel_sources.elements import declared_types
 from engine.kernel_sources.image import KernelImage, KernelManifest, ManifestParameter
 from engine.kernel_sources.loader import file_source, find_source, load_image
 from engine.kernel_sources.sources import (
@@ -167,14 +167,14 @@ def _interface(block_type: type[Block], image: KernelImage, values: Mapping[str,
     function, signature = parse(image.ptx).functions[manifest.name], image.signature(manifest.name)
     rank, bounds = launch_rank(function), thread_bounds(function)
     comments, declared = kernel_comments(image.text, manifest.name), parameter_texts(image.text, manifest.name)
-    elements = pointer_elements(image, manifest.name)
+    types = declared_types(image, manifest.name)
     found = [
         Parameter(
             told,
-            elements[index],
-            _at(comments.parameters, index, len(elements)) or ParameterComment(),
+            types[index],
+            _at(comments.parameters, index, len(types)) or ParameterComment(),
             bounds.get(function.parameters[index].name),
-            _at(declared, index, len(elements)) or "",
+            _at(declared, index, len(types)) or "",
             signature.parameters[index].size_bytes,
         )
         for index, told in enumerate(manifest.parameters)

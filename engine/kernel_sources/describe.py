@@ -1,241 +1,14 @@
 """Makes a manifest of a kernel file by reading its PTX: what is left to a person is to check it."""
 
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Iterator
 
-from engine.kernel_sources.element_names import named_element, parameter_texts
-from engine.kernel_sources.image import Direction, KernelImage, KernelManifest, ManifestParameter
+from engine.kernel_sources.element_names import named_element, named_numbers, parameter_texts
+from engine.kernel_sources.image import KernelImage, KernelManifest, ManifestParameter
 from engine.kernel_sources.sources import PythonKernel
 from engine.ptx import KernelSignature, PtxModule, parse
-from engine.ptx.tree import Address, Function, Instruction, Operand, OperandList, Register, Symbol, Vector, type_size
-
-# A kernel reads or writes through its pointer parameters, or both. Each register has the set of parameters whose
-# address it may hold on any path; every memory access then counts for the parameters in its address. What a function
-# does with an address that is passed to it counts too. When an address is stored, passed to a function that isn't known
-# or taken apart, the parameter's direction is unknown rather than guessed.
-
-
-# Instructions that pass an address on: the positions of these operands after the destination; () stands for all.
-_CARRIES: dict[str, tuple[int, ...]] = {
-    "mov": (), "cvta": (), "cvt": (), "add": (), "sub": (), "or": (), "and": (), "min": (), "max": (),
-    "selp": (0, 1), "mad": (2,),
-}  # fmt: skip
-# Instructions that use an address without passing it on.
-_LOOKS = frozenset({"setp", "set", "isspacep", "prefetch", "prefetchu", "applypriority", "discard"})
-_READS = frozenset({"ld", "ldu"})
-_WRITES = frozenset({"st"})
-_UPDATES = frozenset({"atom", "red"})
-# Spaces in which a kernel's parameters do not point.
-_OTHER_SPACES = frozenset({"param", "shared", "local", "const"})
-_UNTYPED = frozenset({"b8", "b16", "b32", "b64", "b128"})
-
-Effect = Literal["read", "write", "update", "elsewhere", "unknown"]
-
-
-@dataclass
-class ParameterUse:
-    """How one parameter is used; `types` are the types of the accesses through it."""
-
-    reads: bool = False
-    writes: bool = False
-    is_address: bool = False
-    maybe_address: bool = False
-    escapes: bool = False
-    taken_apart: bool = False
-    types: set[str] = field(default_factory=set)
-
-    @property
-    def is_pointer(self) -> bool | None:
-        """True when it is used as an address, None when that is unknown."""
-        if self.is_address:
-            return True
-        return None if self.escapes or self.maybe_address else False
-
-    @property
-    def direction(self) -> Direction:
-        """How the kernel uses the memory it points to."""
-        if not self.is_address or self.escapes or self.taken_apart or not (self.reads or self.writes):
-            return "unknown"
-        if self.reads and self.writes:
-            return "inout"
-        return "in" if self.reads else "out"
-
-    @property
-    def element_type(self) -> str | None:
-        """The scalar type of its accesses, when they agree on one that is more than a size."""
-        (only,) = self.types if len(self.types) == 1 else (None,)
-        return None if only in _UNTYPED else only
-
-    def add(self, inner: "ParameterUse") -> None:
-        """Count what a function does with an address that is passed to it."""
-        for name in ("reads", "writes", "is_address", "maybe_address", "escapes", "taken_apart"):
-            setattr(self, name, getattr(self, name) or getattr(inner, name))
-        self.types |= inner.types
-
-
-#: What functions do with their parameters, in order; nothing is known of one while its own code is looked at.
-Known = dict[str, list[ParameterUse]]
-
-
-def parameter_uses(
-    kernel: Function, functions: Mapping[str, Function] | None = None, known: Known | None = None
-) -> dict[str, ParameterUse]:
-    """Return how `kernel` uses each of its parameters, by name; only parameters of 8 bytes can be pointers.
-
-    `functions` are those that it may call, and `known` what has been found of them. An address passed to any other, or
-    by recursion, has an unknown use.
-    """
-    known = {} if known is None else known
-    uses = {parameter.name: ParameterUse() for parameter in kernel.parameters}
-    wide = {parameter.name for parameter in kernel.parameters if parameter.size_bytes == 8}
-    origins = _origins(kernel, wide)
-    for instruction in kernel.instructions:
-        _note_accesses(instruction, origins, uses)
-        if instruction.opcode == "call":
-            _note_call(instruction, origins, uses, functions or {}, known)
-        else:
-            _note_escapes(instruction, origins, uses, {result.name for result in kernel.results})
-        if instruction.opcode == "cvta":
-            for name in _held(instruction.operands[1:], origins):
-                uses[name].is_address = True
-    return uses
-
-
-def _origins(kernel: Function, wide: set[str]) -> dict[str, set[str]]:
-    """Return the parameters whose address each register may hold: a fixed point over all instructions."""
-    origins: dict[str, set[str]] = defaultdict(set)
-    changed = True
-    while changed:
-        changed = False
-        for instruction in kernel.instructions:
-            if not instruction.operands:
-                continue
-            target, sources = instruction.operands[0], instruction.operands[1:]
-            if (argument := _argument(instruction)) is not None:
-                found = _held(sources, origins)
-                changed |= not found <= origins[argument]
-                origins[argument] |= found
-            if not isinstance(target, Register):
-                continue
-            found = set(_loaded_parameters(instruction, wide))
-            if instruction.opcode in _CARRIES:
-                places = _CARRIES[instruction.opcode] or range(len(sources))
-                found |= _held(tuple(sources[place] for place in places if place < len(sources)), origins)
-            if not found <= origins[target.name]:
-                origins[target.name] |= found
-                changed = True
-    return origins
-
-
-def _argument(instruction: Instruction) -> str | None:
-    """Return the variable that is written, when it is one with which a function is called or its result returned."""
-    target = instruction.operands[0] if instruction.operands else None
-    if instruction.opcode == "st" and "param" in instruction.modifiers and isinstance(target, Address):
-        return target.base.name if isinstance(target.base, Symbol) else None
-    return None
-
-
-def _note_call(
-    instruction: Instruction,
-    origins: dict[str, set[str]],
-    uses: dict[str, ParameterUse],
-    functions: Mapping[str, Function],
-    known: Known,
-) -> None:
-    """Count what the called function does with the addresses that are passed to it."""
-    name = next((item.name for item in instruction.operands if isinstance(item, Symbol)), "")
-    called = functions.get(name)
-    if name not in known and called is not None and called.body is not None:
-        known[name] = []
-        known[name] = list(parameter_uses(called, functions, known).values())
-    lists = [item.elements for item in instruction.operands if isinstance(item, OperandList)]
-    inner = known.get(name, [])
-    for index, item in enumerate(lists[-1] if lists else ()):
-        passed = item.name if isinstance(item, Register | Symbol) else ""
-        for origin in origins.get(passed, ()):
-            uses[origin].add(inner[index] if index < len(inner) else ParameterUse(escapes=True))
-
-
-def _loaded_parameters(instruction: Instruction, wide: set[str]) -> Iterator[str]:
-    if instruction.opcode == "ld" and "param" in instruction.modifiers:
-        for operand in instruction.operands[1:]:
-            if isinstance(operand, Address) and isinstance(operand.base, Symbol) and operand.base.name in wide:
-                yield operand.base.name
-
-
-def _note_accesses(instruction: Instruction, origins: dict[str, set[str]], uses: dict[str, ParameterUse]) -> None:
-    for place, operand in enumerate(instruction.operands):
-        if not isinstance(operand, Address) or not isinstance(operand.base, Register):
-            continue
-        effect = _effect(instruction, place)
-        names = origins[operand.base.name] if effect != "elsewhere" else set()
-        for name in names:
-            use = uses[name]
-            use.is_address |= len(names) == 1
-            use.maybe_address = True
-            use.reads |= effect in ("read", "update")
-            use.writes |= effect in ("write", "update")
-            use.escapes |= effect == "unknown"
-            if instruction.opcode in _READS | _WRITES | _UPDATES:
-                use.types.add(instruction.modifiers[-1])
-
-
-def _effect(instruction: Instruction, place: int) -> Effect:
-    """Return what an instruction does to the memory that its operand at `place` points to."""
-    opcode, modifiers = instruction.opcode, instruction.modifiers
-    if opcode == "cp":
-        # An asynchronous copy names the two spaces, target first, and has the two addresses in that order.
-        spaces = [modifier for modifier in modifiers if modifier.split("::")[0] in _OTHER_SPACES | {"global"}]
-        if len(spaces) != 2 or place > 1:
-            return "unknown"
-        if spaces[place] != "global":
-            return "elsewhere"
-        return "read" if place else "write"
-    if any(modifier.split("::")[0] in _OTHER_SPACES for modifier in modifiers) or opcode in _LOOKS:
-        return "elsewhere"
-    if opcode in _READS or (opcode == "wmma" and modifiers[0] == "load"):
-        return "read"
-    if opcode in _WRITES or (opcode == "wmma" and modifiers[0] == "store"):
-        return "write"
-    return "update" if opcode in _UPDATES else "unknown"
-
-
-def _note_escapes(
-    instruction: Instruction, origins: dict[str, set[str]], uses: dict[str, ParameterUse], results: set[str]
-) -> None:
-    opcode, operands = instruction.opcode, instruction.operands
-    argument = _argument(instruction)
-    if opcode in _LOOKS or (argument is not None and argument not in results):
-        return
-    if opcode in _WRITES | _UPDATES:
-        for name in _held(operands, origins):
-            uses[name].escapes = True
-        return
-    if not operands:
-        return
-    if isinstance(operands[0], Vector):
-        for name in _held(operands[1:], origins):
-            uses[name].taken_apart = True
-    places = _CARRIES.get(opcode, ())
-    carries_all = opcode in _CARRIES and not places
-    for place, operand in enumerate(operands[1:]):
-        if not carries_all and place not in places:
-            for name in _held((operand,), origins):
-                uses[name].taken_apart = True
-
-
-def _held(operands: tuple[Operand, ...], origins: dict[str, set[str]]) -> set[str]:
-    """Return the parameters whose address one of these value operands may hold; memory operands are not values."""
-    names: set[str] = set()
-    for operand in operands:
-        if isinstance(operand, Register):
-            names |= origins.get(operand.name, set())
-        elif hasattr(operand, "elements"):
-            names |= _held(operand.elements, origins)
-    return names
+from engine.ptx.tree import Function, type_size
+from engine.ptx.uses import UNTYPED, Direction, Known, parameter_uses
 
 
 def describe_kernels(image: KernelImage) -> tuple[KernelManifest, ...]:
@@ -269,8 +42,9 @@ def contradictions(given: KernelManifest, found: KernelManifest) -> Iterator[str
         true_uses = _USES[true.direction]
         refuted = {
             "ptx_type": told.ptx_type and true.ptx_type and not _is_same_type(told.ptx_type, true.ptx_type),
-            # An address that is never used looks like a number.
-            "is_pointer": (told.is_pointer is False and true.is_pointer) or (told.is_pointer and true.alignment != 8),
+            # An address that is never used looks like a number, or is one by its declaration alone.
+            "is_pointer": (told.is_pointer is False and true.is_pointer and true.direction != "unknown")
+            or (told.is_pointer and true.alignment != 8),
             "alignment": None not in (told.alignment, true.alignment) and told.alignment != true.alignment,
             "element_type": told.element_type and _is_too_small(told.element_type, true.element_type or ""),
             "direction": true.is_pointer and told.direction != "unknown" and not true_uses <= _USES[told.direction],
@@ -280,7 +54,7 @@ def contradictions(given: KernelManifest, found: KernelManifest) -> Iterator[str
 
 
 def _is_same_type(a: str, b: str) -> bool:
-    return a == b or (type_size(a) == type_size(b) and not _UNTYPED.isdisjoint((a, b)))
+    return a == b or (type_size(a) == type_size(b) and not UNTYPED.isdisjoint((a, b)))
 
 
 def _is_too_small(element: str, accessed: str) -> bool:
@@ -301,7 +75,7 @@ _USES: dict[Direction, frozenset[str]] = {
 def _describe(
     kernel: Function, module: PtxModule, signature: KernelSignature, source: str, known: Known
 ) -> KernelManifest:
-    uses = parameter_uses(kernel, module.functions, known)
+    uses = parameter_uses(kernel, module.functions, known, named_numbers(source, signature))
     names = source_parameter_names(source, kernel.name)
     if len(names) != len(kernel.parameters):
         names = [parameter.name for parameter in kernel.parameters]

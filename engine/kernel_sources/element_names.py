@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from engine.ptx.tree import KernelSignature
 from engine.types import NAMED, VECTORS, DType
 
 
@@ -41,6 +42,8 @@ class PointerElement:
         )
 
 
+#: What a source declares a kernel's parameter to be: a pointer, a value of a type, or None for what it doesn't tell.
+DeclaredType = PointerElement | DType | None
 _BITS = {2: frozenset({"f16", "bf16"}), 4: frozenset({"f32"}), 8: frozenset({"f64"})}
 
 
@@ -60,7 +63,8 @@ def components(dtype: DType) -> frozenset[str]:
 def _known() -> dict[str, DType]:
     known = {dtype.cuda_name: dtype for dtype in NAMED.values()} | NAMED
     for name, names in {
-        "s8": "char int8_t uint8_t std::uint8_t std::int8_t",
+        "s8": "char int8_t std::int8_t",
+        "u8": "uint8_t std::uint8_t",
         "f16": "half nv_half",
         "bf16": "nv_bfloat16",
         "s16": "int16_t",
@@ -89,10 +93,10 @@ _POINTER = re.compile(r"([^*&\[\]]+)\*\s*(\w*)\s*(\[\s*\w*\s*\])?")
 
 
 @dataclass(frozen=True)
-class NamedElements:
-    """Elements known from names; `unknown` are the parameters that only a compiler can tell."""
+class NamedTypes:
+    """Types of parameters known from names; `unknown` are the parameters that only a compiler can tell."""
 
-    elements: tuple[PointerElement | None, ...]
+    types: tuple[DeclaredType, ...]
     unknown: frozenset[int]
 
 
@@ -101,24 +105,30 @@ def named_element(name: str) -> PointerElement | None:
     return PointerElement(_KNOWN[name].size_bytes, name) if name in _KNOWN else None
 
 
-def named_elements(source: str, entry: str, sizes_bytes: Sequence[int]) -> NamedElements:
-    """Return what the pointers of a kernel in CUDA C++ point to, as far as names tell.
+def named_types(source: str, entry: str, sizes_bytes: Sequence[int]) -> NamedTypes:
+    """Return what the parameters of a kernel in CUDA C++ are declared as, as far as names tell.
 
-    `sizes_bytes` are the sizes of its parameters; only one of 8 bytes can be a pointer. A struct is unknown, with its
-    name and size 0.
+    `sizes_bytes` are their sizes: only one of 8 bytes can be a pointer, and only one of 1, 2, 4 or 8 a number. A struct
+    that a pointer points to is unknown, with its name and size 0.
     """
     texts = parameter_texts(source, entry)
+    numbers = frozenset(index for index, size in enumerate(sizes_bytes) if size in (1, 2, 4, 8))
     if len(texts) != len(sizes_bytes):
-        wide = frozenset(index for index, size in enumerate(sizes_bytes) if size == 8)
-        return NamedElements((None,) * len(sizes_bytes), wide)
-    elements: list[PointerElement | None] = []
+        return NamedTypes((None,) * len(sizes_bytes), numbers)
+    types: list[DeclaredType] = []
     unknown = set()
     for index, (text, size) in enumerate(zip(texts, sizes_bytes, strict=True)):
-        known, element = _element(text) if size == 8 else (True, None)
-        elements.append(element)
-        if not known:
+        known, declared = _declared(text, size)
+        types.append(declared)
+        if not known and index in numbers:
             unknown.add(index)
-    return NamedElements(tuple(elements), frozenset(unknown))
+    return NamedTypes(tuple(types), frozenset(unknown))
+
+
+def named_numbers(source: str, signature: KernelSignature) -> frozenset[int]:
+    """Return the indices of the parameters that a kernel in CUDA C++ declares as values, as far as names tell."""
+    found = named_types(source, signature.name, [parameter.size_bytes for parameter in signature.parameters])
+    return frozenset(index for index, declared in enumerate(found.types) if isinstance(declared, DType))
 
 
 def parameter_texts(source: str, entry: str) -> list[str]:
@@ -142,15 +152,15 @@ def _split(text: str) -> list[str]:
     return [part for part in parts if part.strip()]
 
 
-def _element(text: str) -> tuple[bool, PointerElement | None]:
-    """Return whether names tell what a declared parameter is, and its element."""
+def _declared(text: str, size_bytes: int) -> tuple[bool, DeclaredType]:
+    """Return whether names tell what a parameter is declared as, and that."""
     text = " ".join(_QUALIFIER.sub(" ", text).split())
-    pointer = _POINTER.fullmatch(text)
-    if pointer is None:  # a value if its type is known (`float3 x[]` is not); other names may stand for pointers
-        return not text.endswith("]") and text.rpartition(" ")[0] in _KNOWN, None
+    pointer = _POINTER.fullmatch(text) if size_bytes == 8 else None
+    if pointer is None:  # `float3 x[]` is no value, and other names may stand for pointers
+        value = None if text.endswith("]") else _KNOWN.get(text.rpartition(" ")[0])
+        is_known = value is not None and value.size_bytes == size_bytes
+        return is_known, value if is_known else None
     name = pointer[1].strip()
     if pointer[3] is not None:  # `float* x[]` is a pointer to pointers
         return True, PointerElement(8, f"{name}*")
-    if name == "void":
-        return True, None
-    return name in _KNOWN, named_element(name) or PointerElement(0, name)
+    return name in _KNOWN or name == "void", named_element(name) or PointerElement(0, name)

@@ -1,33 +1,51 @@
-"""What the pointers of a kernel point to, and whether that fits the elements of the buffers passed to it.
+"""What the parameters of a kernel are declared as, and whether that fits what is passed to them.
 
-In PTX every pointer is just an address. A `.cu` names the types in its declarations, a `.ptx` in its manifest.
+In PTX every pointer is just an address, and a whole number has no sign. A `.cu` names the types in its declarations, a
+`.ptx` in its manifest.
 """
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
+from enum import IntEnum
 
 from engine.diagnostics import Diagnostic, KernelError, error
 from engine.kernel_sources.element_names import (
     VECTOR_NAMES,
-    NamedElements,
+    DeclaredType,
+    NamedTypes,
     PointerElement,
     components,
     named_element,
-    named_elements,
+    named_types,
 )
 from engine.kernel_sources.image import KernelImage
 from engine.kernel_sources.loader import compile_source
 from engine.kernel_sources.nvrtc import CompileCache
 from engine.kernel_sources.sources import CudaFile, CudaText
-from engine.types import DType, layout_text
+from engine.ptx.tree import KernelParameter
+from engine.types import NAMED, DType, boolean, layout_text
 
 # When names alone don't tell, the CUDA C++ compiler does: the kernel's own file is compiled once more, with a few lines
-# added that store the sizes in a variable, whose value is read from the PTX. So typedefs, templates, includes and
-# packing have the same effect as for the kernel.
+# added that store codes of the types in a variable, whose value is read from the PTX. So typedefs, templates, includes
+# and packing have the same effect as for the kernel.
 
 
-# A code is 4 times the size, plus 1 for a struct and 2 for one of CUDA's vectors; 0 for a type without size (void, a
-# struct that is only declared).
+class Kind(IntEnum):
+    """What a parameter is; a pointer's kind is that of its elements."""
+
+    OTHER = 0
+    POINTER = 1
+    VECTORS = 2
+    STRUCTS = 3
+    SIGNED = 4
+    UNSIGNED = 5
+    FLOAT = 6
+    BOOLEAN = 7
+
+
+# A code is the kind, plus 16 times the size in bytes: that of the elements for a pointer, 0 where they have none (void,
+# a struct that is only declared).
 _PROBE = """
 namespace warploom_elements {
 template <class...> using always_void = void;
@@ -37,16 +55,26 @@ template <class T> struct plain { using type = T; };
 template <class T> struct plain<const T> { using type = T; };
 template <class T> struct plain<volatile T> { using type = T; };
 template <class T> struct plain<const volatile T> { using type = T; };
-template <class T, class = void> struct size_of { static constexpr unsigned value = 0; };
-template <class T> struct size_of<T, always_void<char[sizeof(T)]>> {
+template <class T, class = void> struct element { static constexpr unsigned code = 1; };
+template <class T> struct element<T, always_void<char[sizeof(T)]>> {
     static constexpr bool is_struct = (__is_class(T) || __is_union(T)) && !is_vector<T>::value;
-    static constexpr unsigned value = 4 * sizeof(T) + (is_struct ? 1 : is_vector<T>::value ? 2 : 0);
+    static constexpr unsigned code = 16 * sizeof(T) + (is_struct ? 3 : is_vector<T>::value ? 2 : 1);
 };
-template <class T> struct element { static constexpr unsigned value = 0; };
-template <class T> struct element<T*> { static constexpr unsigned value = size_of<typename plain<T>::type>::value; };
+template <class T, bool = __is_class(T) || __is_union(T), class = void> struct parameter {
+    static constexpr unsigned code = 0;
+};
+template <class T> struct parameter<T, false, always_void<decltype(T(-1) < T(0))>> {
+    static constexpr unsigned code = 16 * sizeof(T) + (T(-1) < T(0) ? 4 : 5);
+};
+template <> struct parameter<float, false, void> { static constexpr unsigned code = 16 * 4 + 6; };
+template <> struct parameter<double, false, void> { static constexpr unsigned code = 16 * 8 + 6; };
+template <> struct parameter<bool, false, void> { static constexpr unsigned code = 16 + 7; };
+template <class T> struct parameter<T*, false, void> {
+    static constexpr unsigned code = element<typename plain<T>::type>::code;
+};
 template <class F> struct parameters;
 template <class... P> struct parameters<void (*)(P...)> {
-    unsigned elements[sizeof...(P) + 1] = {element<P>::value..., 0};
+    unsigned codes[sizeof...(P) + 1] = {parameter<P>::code..., 0};
 };
 }
 """
@@ -57,15 +85,14 @@ _TARGET = re.compile(r"^\.target\s+sm_(\w+)", re.MULTILINE)
 _NAME = "warploom_elements_of_"
 _VARIABLE = re.compile(rf"\.b8 {_NAME}(\w+)\[(\d+)\](?: = \{{([\d, ]*)\}})?;")
 
-#: For each parameter, the size in bytes of the element it points to, and 1 for a struct, 2 for a vector; None for no
-#: pointer.
-Sized = tuple[tuple[int, int] | None, ...]
+#: The size in bytes and the kind of each parameter, or of the elements that it points to.
+Probed = tuple[tuple[int, Kind], ...]
 
 
-def probe_elements(
+def probe_types(
     source: CudaFile | CudaText, image: KernelImage, entries: Sequence[str], cache: CompileCache
-) -> dict[str, Sized]:
-    """Return for each entry point what its parameters point to, as the compiler finds it.
+) -> dict[str, Probed]:
+    """Return for each entry point what its parameters are, as the compiler finds it.
 
     The probe is compiled for the target of the image's PTX. Entries that C++ cannot name (in a namespace, of a
     template) are left out.
@@ -73,7 +100,7 @@ def probe_elements(
     target = _TARGET.search(image.ptx)
     architecture = f"compute_{target[1] if target else '75'}"
     groups = [list(entries)] if len(entries) == 1 else [list(entries), *([entry] for entry in entries)]
-    found: dict[str, Sized] = {}
+    found: dict[str, Probed] = {}
     for group in groups:
         variables = "".join(
             f'extern "C" __device__ warploom_elements::parameters<decltype(&::{entry})> {_NAME}{entry}{{}};\n'
@@ -87,31 +114,47 @@ def probe_elements(
             continue
         # Search for these variables only: parsing a kernel's PTX can take longer than compiling it.
         for entry, size_bytes, values in _VARIABLE.findall(compiled.ptx):
-            found[entry] = _elements([int(value) for value in values.split(",") if value], int(size_bytes))
+            found[entry] = _decoded([int(value) for value in values.split(",") if value], int(size_bytes))
         if len(found) == len(entries):
             break
     return found
 
 
-def _elements(values: list[int], size_bytes: int) -> Sized:
+def _decoded(values: list[int], size_bytes: int) -> Probed:
     """Decode the variable's bytes; zeros at the end are left out."""
     data = bytes(values).ljust(size_bytes, b"\0")
     codes = [int.from_bytes(data[at : at + 4], "little") for at in range(0, size_bytes - 4, 4)]
-    return tuple(divmod(code, 4) if code else None for code in codes)
+    return tuple((code // 16, Kind(code % 16)) for code in codes)
+
+
+def declared_types(image: KernelImage, entry: str, cache: CompileCache | None = None) -> tuple[DeclaredType, ...]:
+    """Return what each parameter of an entry point is declared as: a pointer, a value, or None when that is unknown.
+
+    A pointer whose elements are unknown has elements of 0 bytes. The result is kept with the image. KernelError when
+    the image has no such entry point.
+    """
+    if entry not in image.declared:
+        image.signature(entry)  # KernelError when it is not there
+        with image.reading.under_way():
+            image.declared.update(_find(image, cache or CompileCache()))
+    return image.declared[entry]
 
 
 def pointer_elements(
     image: KernelImage, entry: str, cache: CompileCache | None = None
 ) -> tuple[PointerElement | None, ...]:
-    """Return for each parameter of an entry point what it points to; None for no pointer, or when it is unknown.
+    """Return for each parameter of an entry point what it points to; None for no pointer, or when that is unknown."""
+    declared = declared_types(image, entry, cache)
+    return tuple([each if isinstance(each, PointerElement) and each.size_bytes else None for each in declared])
 
-    The result is kept with the image. KernelError when the image has no such entry point.
-    """
-    if entry not in image.elements:
-        image.signature(entry)  # KernelError when it is not there
-        with image.reading.under_way():
-            image.elements.update(_find(image, cache or CompileCache()))
-    return image.elements[entry]
+
+def typed_parameters(image: KernelImage, entry: str) -> tuple[KernelParameter, ...]:
+    """Return the parameters of an entry point with the types of the numbers that its source declares."""
+    parameters = image.signature(entry).parameters
+    names = [each.__name__ if isinstance(each, DType) else "" for each in declared_types(image, entry)]
+    if not any(names):
+        return parameters
+    return tuple([replace(each, declared=name) for each, name in zip(parameters, names, strict=True)])
 
 
 def check_elements(
@@ -155,33 +198,39 @@ def _fits(dtype: DType, element: PointerElement) -> bool:
     return is_part or ((bool(known) or element.is_vector) and taken % size == 0)
 
 
-def _find(image: KernelImage, cache: CompileCache) -> dict[str, tuple[PointerElement | None, ...]]:
+def _find(image: KernelImage, cache: CompileCache) -> dict[str, tuple[DeclaredType, ...]]:
     source = image.source
     if not isinstance(source, CudaFile | CudaText):
         return {name: _by_manifest(image, name, len(item.parameters)) for name, item in image.signatures.items()}
     named = {
-        name: named_elements(image.text, name, [parameter.size_bytes for parameter in item.parameters])
+        name: named_types(image.text, name, [parameter.size_bytes for parameter in item.parameters])
         for name, item in image.signatures.items()
     }
-    unknown = [name for name, elements in named.items() if elements.unknown]
-    probed = probe_elements(source, image, unknown, cache) if unknown else {}
-    return {name: _complete(elements, probed.get(name)) for name, elements in named.items()}
+    unknown = [name for name, types in named.items() if types.unknown]
+    probed = probe_types(source, image, unknown, cache) if unknown else {}
+    return {name: _complete(types, probed.get(name)) for name, types in named.items()}
 
 
-def _complete(named: NamedElements, probed: Sized | None) -> tuple[PointerElement | None, ...]:
-    """Return the elements known from names, completed by those that the compiler found."""
-    found = list(named.elements)
-    for index in named.unknown:
-        known, size = found[index], probed[index] if probed is not None else None
-        name = known.name if known is not None else f"parameter {index}"
-        found[index] = PointerElement(size[0], name, size[1] == 1, size[1] == 2) if size is not None else None
+def _complete(named: NamedTypes, probed: Probed | None) -> tuple[DeclaredType, ...]:
+    """Return the types known from names, completed by those that the compiler found."""
+    found = list(named.types)
+    for index in named.unknown if probed is not None else ():
+        assert probed is not None
+        (size, kind), known = probed[index], found[index]
+        if Kind.POINTER <= kind <= Kind.STRUCTS:
+            name = known.name if isinstance(known, PointerElement) else f"parameter {index}"
+            found[index] = PointerElement(size, name, kind is Kind.STRUCTS, kind is Kind.VECTORS)
+        else:
+            letter = {Kind.SIGNED: "s", Kind.UNSIGNED: "u", Kind.FLOAT: "f"}.get(kind, "")
+            found[index] = boolean if kind is Kind.BOOLEAN else NAMED.get(f"{letter}{8 * size}")
     return tuple(found)
 
 
-def _by_manifest(image: KernelImage, entry: str, count: int) -> tuple[PointerElement | None, ...]:
-    elements: list[PointerElement | None] = [None] * count
-    if entry in image.manifests:
-        for parameter in image.manifests[entry].parameters:
-            if parameter.is_pointer is not False and parameter.element_type is not None:
-                elements[parameter.index] = named_element(parameter.element_type)
-    return tuple(elements)
+def _by_manifest(image: KernelImage, entry: str, count: int) -> tuple[DeclaredType, ...]:
+    types: list[DeclaredType] = [None] * count
+    for told in image.manifests[entry].parameters if entry in image.manifests else ():
+        if told.element_type is not None:
+            element = named_element(told.element_type)
+            is_value = told.is_pointer is False and element is not None
+            types[told.index] = element.dtype if is_value and element is not None else element
+    return tuple(types)

@@ -4,15 +4,15 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
 from engine.device.protocol import BestCode
 from engine.diagnostics import KernelError
-from engine.kernel_sources.element_names import PointerElement
+from engine.kernel_sources.element_names import DeclaredType
 from engine.kernel_sources.sources import KernelSource
 from engine.ptx.tree import KernelSignature
+from engine.ptx.uses import Direction, KernelUses
 from engine.readings import Reading, content
 
 #: The kernels that come with Warploom.
@@ -29,9 +29,6 @@ def read_source(path: Path) -> str:
     except UnicodeDecodeError as reason:
         line = held.count(b"\n", 0, reason.start) + 1
         raise KernelError(f"{path.name} must be UTF-8 text, got other bytes", file=str(path), line=line) from None
-
-
-Direction = Literal["in", "out", "inout", "unknown"]
 
 
 class ManifestParameter(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -146,7 +143,8 @@ class KernelImage:
     files that it was made of: its own file first, then its includes or its manifests, there or not. `reading` is what
     these and all files that were looked for held then. `manifests` are by entry point. `text` is the CUDA C++ that was
     compiled, "" for other kinds of source. The threads of kernels that are `is_free` don't know of each other, so that
-    any thread block will do.
+    any thread block will do. `uses` says by entry point what kernels of CUDA C++ and of `.ptx` files do through their
+    parameters.
     """
 
     source: KernelSource
@@ -159,10 +157,11 @@ class KernelImage:
     text: str = field(default="", repr=False)
     is_free: bool = False
     reading: Reading = field(default_factory=Reading, compare=False, repr=False)
+    uses: Mapping[str, KernelUses] = field(default_factory=dict, repr=False)
     #: What `Device.load_module` optimises in place of `ptx`; None when there is no other.
     best: BestCode | None = field(default=None, compare=False, repr=False)
-    #: The results of `elements.pointer_elements` by entry point.
-    elements: dict[str, tuple[PointerElement | None, ...]] = field(default_factory=dict, compare=False, repr=False)
+    #: The results of `elements.declared_types` by entry point.
+    declared: dict[str, tuple[DeclaredType, ...]] = field(default_factory=dict, compare=False, repr=False)
 
     def payload(self, architecture: str) -> str | bytes:
         """Return what `Device.load_module` takes on a device of this architecture: CUBIN if there is one, else PTX."""

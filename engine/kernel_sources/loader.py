@@ -53,6 +53,7 @@ from engine.ops.lowering.places import without_lines
 from engine.processes.pool import run
 from engine.ptx import parse, read_signatures
 from engine.ptx.tree import KernelSignature
+from engine.ptx.uses import kernel_uses
 from engine.readings import Reading, is_file, resolved
 
 _log = logging.getLogger(__name__)
@@ -190,7 +191,8 @@ def load_cuda(source: CudaFile | CudaText, architecture: str, cache: CompileCach
         raise KernelError(
             f'{source.label} must define a kernel (extern "C" __global__ void name(...)), got none', file=source.file
         )
-    return KernelImage(source, compiled.ptx, compiled.cubin, compiled.signatures, compiled.log, dependencies, text=text)
+    found = compiled.ptx, compiled.cubin, compiled.signatures, compiled.log
+    return KernelImage(source, *found, dependencies, text=text, uses=compiled.uses)
 
 
 def read_cuda(source: CudaFile | CudaText) -> str:
@@ -311,9 +313,10 @@ def load_ptx(source: PtxFile, architecture: str, cache: CompileCache) -> KernelI
     path = Path(source.path)
     text = read_source(path)
     try:
-        signatures = parse(text).signatures
+        module = parse(text)
     except KernelError as wrong:
         raise KernelError(f"{path.name}: {wrong}", file=str(path), line=wrong.line) from None
+    signatures, uses = module.signatures, kernel_uses(module, {})
     if not signatures:
         raise KernelError(f"{path.name} must define a kernel (.entry), got none", file=str(path))
     # Manifests are dependencies even before they exist: writing one changes the image.
@@ -321,7 +324,8 @@ def load_ptx(source: PtxFile, architecture: str, cache: CompileCache) -> KernelI
     manifests = {place: read_manifest(place) for place in paths if is_file(place)}
     for place, manifest in manifests.items():
         _check_parameters(manifest, signatures, place)
-    image = KernelImage(source, text, None, signatures, "", (path, *paths), {m.name: m for m in manifests.values()})
+    told = {manifest.name: manifest for manifest in manifests.values()}
+    image = KernelImage(source, text, None, signatures, "", (path, *paths), told, uses=uses)
     found = {manifest.name: manifest for manifest in describe_kernels(image)} if manifests else {}
     for place, manifest in manifests.items():
         if refuted := list(contradictions(manifest, found[manifest.name])):

@@ -18,10 +18,13 @@ from platformdirs import user_cache_dir
 
 from engine.diagnostics import CompileError, KernelError
 from engine.disk_cache import DiskCache, cache_key
+from engine.kernel_sources import element_names
+from engine.kernel_sources.element_names import named_numbers
 from engine.kernel_sources.sources import CudaOptions
 from engine.kernel_sources.standard_headers import DIGEST, HEADERS
 from engine.kernel_sources.waiting import waiting_cuda
-from engine.ptx import KernelSignature, parser, read_signatures
+from engine.ptx import KernelSignature, PtxSyntaxError, parse, parser, read_signatures
+from engine.ptx.uses import KernelUses, kernel_uses
 
 _HEAD = re.compile(
     r"^(?P<file>.+?)\((?P<line>\d+)\): (?P<kind>(?:catastrophic )?error|warning|remark)[^:]*: (?P<text>.*)$"
@@ -120,20 +123,22 @@ OPTIONS = ("-lineinfo", "-default-device", "--device-int128", f"-DWARPLOOM_HEADE
 class CompiledSource:
     """One compile's results; `cubin` is None for a virtual architecture ("compute_90"), `log` holds the warnings.
 
-    `signatures` are those of its kernels, empty where nobody has asked for them: reading the PTX may take longer than
-    compiling.
+    `signatures` are those of its kernels, and `uses` says what these do through their parameters; both are empty where
+    nobody has asked for them: reading the PTX may take longer than compiling.
     """
 
     ptx: str
     cubin: bytes | None
     log: str
     signatures: dict[str, KernelSignature] = field(default_factory=dict)
+    uses: dict[str, KernelUses] = field(default_factory=dict)
 
 
 @cache
 def reader_version() -> str:
-    """Return a digest of the source that reads signatures: another version of it may read others."""
-    return cache_key(path.read_bytes() for path in sorted(Path(parser.__file__).parent.glob("*.py")))
+    """Return a digest of the source that reads signatures and uses: another version of it may read others."""
+    sources = [*sorted(Path(parser.__file__).parent.glob("*.py")), Path(element_names.__file__)]
+    return cache_key(path.read_bytes() for path in sources)
 
 
 class CompileCache(DiskCache[CompiledSource]):
@@ -204,7 +209,13 @@ def compile_kernels(
 ) -> CompiledSource:
     """Compile CUDA C++ as `compile_cuda` does, and read the signatures of its kernels."""
     compiled = compile_cuda(source, path, architecture, include_folders, flags, headers)
-    return replace(compiled, signatures=dict(read_signatures(compiled.ptx)))
+    signatures = dict(read_signatures(compiled.ptx))
+    numbers = {name: named_numbers(source, each) for name, each in signatures.items()}
+    try:
+        uses = kernel_uses(parse(compiled.ptx), numbers)
+    except PtxSyntaxError:  # a GPU takes the CUBIN all the same; what a device can't load it says itself
+        uses = {}
+    return replace(compiled, signatures=signatures, uses=uses)
 
 
 def compile_cuda(

@@ -1,6 +1,7 @@
 """Parsing of variable declarations: spaces, types, alignments, array sizes and initial values."""
 
 import math
+from dataclasses import replace
 
 from engine.ptx.constants import immediate, integer, offset
 from engine.ptx.lexer import Cursor, PtxSyntaxError
@@ -23,7 +24,7 @@ def skip_bank(cursor: Cursor) -> None:
 def variables(cursor: Cursor, space: str, linkage: str) -> list[Variable]:
     """Parse a declaration after its state space, up to and including its semicolon; return its variables."""
     skip_bank(cursor)
-    alignment, components, ptx_type = _type(cursor)
+    alignment, components, ptx_type, _ = _type(cursor)
     found = [_named(cursor, space, linkage, ptx_type, components, alignment)]
     while cursor.accept(","):
         found.append(_named(cursor, space, linkage, ptx_type, components, alignment))
@@ -33,12 +34,13 @@ def variables(cursor: Cursor, space: str, linkage: str) -> list[Variable]:
 
 def variable(cursor: Cursor, space: str, linkage: str = "") -> Variable:
     """Return one variable: attributes, type, name, array sizes and initial value."""
-    alignment, components, ptx_type = _type(cursor)
-    return _named(cursor, space, linkage, ptx_type, components, alignment)
+    alignment, components, ptx_type, is_pointer = _type(cursor)
+    found = _named(cursor, space, linkage, ptx_type, components, alignment)
+    return replace(found, is_pointer=True) if is_pointer else found
 
 
-def _type(cursor: Cursor) -> tuple[int, int, str]:
-    """Return alignment, vector components and type of a declaration."""
+def _type(cursor: Cursor) -> tuple[int, int, str, bool]:
+    """Return alignment, vector components and type of a declaration, and whether it is marked as a pointer."""
     alignment, components, ptx_type, pointer = 0, 1, "", False
     while cursor.token.kind == "directive":
         name = cursor.directive("a type")
@@ -64,7 +66,7 @@ def _type(cursor: Cursor) -> tuple[int, int, str]:
             ptx_type = name
     if not ptx_type:
         raise cursor.error("a type")
-    return alignment, components, ptx_type
+    return alignment, components, ptx_type, pointer
 
 
 def _named(cursor: Cursor, space: str, linkage: str, ptx_type: str, components: int, alignment: int) -> Variable:

@@ -164,7 +164,8 @@ class Variable:
     """A variable in `.global`, `.const`, `.shared`, `.local` or `.param` space.
 
     `count` is the number of elements of `ptx_type`; 0 for an array without a size. `linkage` is "extern", "visible",
-    "weak", "common" or ""; "module" for a local variable of the module that functions use.
+    "weak", "common" or ""; "module" for a local variable of the module that functions use. A parameter that
+    is marked `.ptr` has `is_pointer` set.
     """
 
     name: str
@@ -175,6 +176,7 @@ class Variable:
     line: int
     linkage: str = ""
     initial: tuple[InitialValue, ...] = ()
+    is_pointer: bool = False
 
     @property
     def size_bytes(self) -> int:
@@ -223,13 +225,16 @@ class KernelParameter:
     """One formal parameter of a kernel: where it lies in the parameter space and how it is typed.
 
     `ptx_type` is a PTX scalar type without its dot, or None when the image does not have it (CUBIN); then the argument
-    decides between integer and float. Aggregates passed by value have type "b8" and any size.
+    decides between integer and float. Aggregates passed by value have type "b8" and any size. `declared` is the element
+    type of a number as the kernel's source declares it, such as "s16" or "boolean", "" where no source tells: PTX types
+    a `short` as `.u16`.
     """
 
     name: str
     offset: int
     size_bytes: int
     ptx_type: str | None = None
+    declared: str = ""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from engine.types.scalars import SCALARS, bf16
 
 # bf16 has no numpy type of its own: an array of uint16 holds u16.
 _BY_NUMPY: dict[np.dtype[Any], DType] = {t.numpy: t for t in SCALARS if t is not bf16}
+_MOST_BF16 = float.fromhex("0x1.fep127")
 
 Shape = tuple[int, ...]
 
@@ -68,6 +69,16 @@ def _sticky_f32(wide: np.ndarray[Any, Any]) -> npt.NDArray[np.float32]:
     cut = np.where(beyond, np.nextafter(near, np.float32(0)), near)
     bits: npt.NDArray[np.uint32] = cut.view(np.uint32) | inexact.astype(np.uint32)
     return bits.view(np.float32)
+
+
+def number_range(dtype: DType) -> tuple[float, float]:
+    """Return the least and the greatest finite number of a real scalar type: whole numbers are exact."""
+    if dtype is bf16:
+        return -_MOST_BF16, _MOST_BF16
+    if dtype.numpy.kind == "f":
+        most = float(np.finfo(dtype.numpy).max)
+        return -most, most
+    return (0, 1) if dtype.numpy.kind == "b" else (int(np.iinfo(dtype.numpy).min), int(np.iinfo(dtype.numpy).max))
 
 
 def nearest_number(dtype: DType, value: float) -> np.generic[Any]:

@@ -6,7 +6,7 @@ from graphlib import TopologicalSorter
 from typing import Any, Protocol
 
 from engine.blocktypes.block import Block
-from engine.blocktypes.parameters import ParameterSpec
+from engine.blocktypes.parameters import ParameterSpec, shown_number
 from engine.diagnostics import Diagnostic, PatchError, warning
 from engine.patch import rules
 from engine.patch.changes import Connection, PortRef
@@ -108,8 +108,9 @@ class Drive:
         self._put = put
         self._type = spec.type
         self._convert = _CONVERT[spec.type]
-        self._low = low if spec.minimum is None else spec.minimum
-        self._high = high if spec.maximum is None else spec.maximum
+        least, most = spec.bounds
+        self._low = low if least is None else least
+        self._high = high if most is None else most
         #: 1 while the value is above the parameter's bounds, -1 while it is below, else 0.
         self.clamped = 0
 
@@ -136,7 +137,8 @@ class Drive:
             return None
         target, source = self.connection.target, self.connection.source
         rule, limit = ("most", self._high) if self.clamped > 0 else ("least", self._low)
-        text = f"parameter {target.port} must be at {rule} {limit:.15g}, got {'more' if self.clamped > 0 else 'less'}"
+        found = "more" if self.clamped > 0 else "less"
+        text = f"parameter {target.port} must be at {rule} {shown_number(limit)}, got {found}"
         remedy = f"it is kept at that; bring {source} into its range, with a Map for instance"
         return warning(f"{text} from {source}", node=target.node, port=target.port, remedy=remedy)
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from engine.diagnostics import KernelError
 from engine.kernel_sources import elements as elements_module
-from engine.kernel_sources.element_names import PointerElement, named_elements
+from engine.kernel_sources.element_names import PointerElement, named_types
 from engine.kernel_sources.elements import check_elements, pointer_elements
 from engine.kernel_sources.image import KernelImage
 from engine.kernel_sources.loader import find_kernel, load_image
@@ -91,7 +91,7 @@ def test_nothing_is_compiled_where_names_tell_all(tmp_path: Path, monkeypatch: p
     def refuse(*_: Any) -> None:
         raise AssertionError("compiled")
 
-    monkeypatch.setattr(elements_module, "probe_elements", refuse)
+    monkeypatch.setattr(elements_module, "probe_types", refuse)
     assert sizes(pointer_elements(image, "plain")) == [(4, False), (2, False), (2, False), None]
     (tmp_path / "test.cu").write_text("")
     assert sizes(pointer_elements(image, "plain")) == [(4, False), (2, False), (2, False), None]
@@ -131,8 +131,8 @@ def test_an_entry_point_that_is_not_there_is_an_error(tmp_path: Path) -> None:
 def test_an_entry_declared_in_two_ways_is_left_to_the_compiler() -> None:
     """Which of two declarations counts, `#if` decides."""
     text = "#if 1\n__global__ void f(float* x) {}\n#else\n__global__ void f(double* x) {}\n#endif"
-    assert named_elements(text, "f", [8]).unknown == {0}
-    assert named_elements("__global__ void f(float* x);\n__global__ void f(float* x) {}", "f", [8]).unknown == set()
+    assert named_types(text, "f", [8]).unknown == {0}
+    assert named_types("__global__ void f(float* x);\n__global__ void f(float* x) {}", "f", [8]).unknown == set()
 
 
 @settings(max_examples=many(3))

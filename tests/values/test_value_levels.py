@@ -154,7 +154,7 @@ def test_driven_values_do_not_try_a_refused_build_in_every_frame(tmp_path: Path)
         assert not engine.step().diagnostics
         patch.set(slider, setting=1.0)
         (told,) = engine.step().diagnostics
-        assert told.node == "small" and "must fit in 1 bytes, got 500" in told.message
+        assert told.node == "small" and "must fit in u8, got 500" in told.message
         builds = sum(engine.core.frame(free_running=True).preparing for _ in range(50))
         assert builds == 0 and engine.read(small["out"])[0] == 50
         patch.set(slider, setting=0.2)

@@ -47,7 +47,7 @@ class TypedKernel:
 
 def has_same_layout(one: TypedKernel, other: TypedKernel) -> bool:
     """True when two kernels take the same argument block; names don't matter."""
-    layouts = [[(p.offset, p.size_bytes, p.ptx_type) for p in kernel.parameters] for kernel in (one, other)]
+    layouts = [[(p.offset, p.size_bytes, p.ptx_type, p.declared) for p in kernel.parameters] for kernel in (one, other)]
     return one is other or layouts[0] == layouts[1]
 
 

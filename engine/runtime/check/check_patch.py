@@ -15,7 +15,7 @@ from engine.kernel_sources.image import KernelImage
 from engine.kernel_sources.loader import load_image
 from engine.patch.document import Patch
 from engine.patch.trust import SavePlace, refuse_source
-from engine.runtime.check.kernel_checks import count_problems, element_problems
+from engine.runtime.check.kernel_checks import argument_problems, count_problems, number_problems
 from engine.runtime.memory.graph_memory import memory_problems
 from engine.runtime.model.block_registry import BlockRegistry
 from engine.runtime.model.describe_patch import describe_patch
@@ -64,7 +64,9 @@ def plan_patch(patch: Patch, *, fuses: bool = True) -> tuple[Plan | None, list[D
         found += _memory_problems(plan)
         if not has_errors(found):
             image = cache(_image)
-            found += [*element_problems(plan, image), *count_problems(plan, image)]
+            found += [*argument_problems(plan, image), *count_problems(plan, image)]
+        if not has_errors(found):
+            found += number_problems(plan, image, plan.inlined.all_values(parameters.snapshot()))
     except GraphValidationError as problem:
         found += [*problem.errors, *problem.warnings]
     return plan, [described.inlined.shown(item) for item in found]

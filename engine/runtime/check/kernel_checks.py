@@ -1,31 +1,47 @@
 """Kernel checks: whether kernels suit a plan, and advice on launches that leave a GPU idle."""
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
 
 from msgspec.structs import replace
 
 from engine.compiler.checking.layouts import NodeLayouts
+from engine.compiler.executable.arguments import argument_recipe
 from engine.compiler.executable.nodes import KernelNode
 from engine.compiler.operations import FusedEntry
 from engine.compiler.plan import Plan
-from engine.descriptions.entries import BufferArgument, Kernel, KernelEntry
+from engine.descriptions.entries import (
+    Argument,
+    BufferArgument,
+    ConditionArgument,
+    ExtentArgument,
+    FrameArgument,
+    Kernel,
+    KernelEntry,
+    ValueArgument,
+    buffer_arguments,
+)
+from engine.device.arguments import ArgumentError, pack
 from engine.device.device import DeviceInfo
 from engine.device.occupancy import KernelResources, Limit, MultiprocessorLimits, Occupancy, occupancy
 from engine.device.protocol import LaunchConfig
 from engine.diagnostics import Diagnostic, Source, error, warning
-from engine.kernel_sources.elements import check_elements, pointer_elements
+from engine.kernel_sources.element_names import PointerElement
+from engine.kernel_sources.elements import check_elements, declared_types, pointer_elements, typed_parameters
 from engine.kernel_sources.image import KernelImage
+from engine.types import DType
 
 #: The compiled image of a kernel, found by its name and the folders that are searched first.
 ImageOf = Callable[[Kernel, tuple[str, ...]], KernelImage]
 
 
-def element_problems(plan: Plan, image_of: ImageOf, only: Collection[int] | None = None) -> list[Diagnostic]:
-    """Return an error for each buffer whose elements are not what a kernel takes.
+def argument_problems(plan: Plan, image_of: ImageOf, only: Collection[int] | None = None) -> list[Diagnostic]:
+    """Return an error for each argument that is not what a kernel takes, and for each buffer that it uses wrongly.
 
-    With `only`, check these operations, by index.
+    A pointer takes a buffer, whose elements must be those that the kernel's source names, and a number a number. What a
+    kernel stores through must be an output or the block's own, and something must write each output. With `only`, check
+    these operations, by index.
     """
     blocks = plan.checked.nodes
     problems: list[Diagnostic] = []
@@ -38,31 +54,129 @@ def element_problems(plan: Plan, image_of: ImageOf, only: Collection[int] | None
         block = blocks[operation.node]
         mismatches = known.get(key := (id(entry), id(block)))
         if mismatches is None:
-            mismatches = known[key] = _mismatches(entry, block, image_of)
+            mismatches = known[key] = [*_mismatches(entry, block, image_of), *_unwritten(entry, block, image_of)]
         if mismatches:
             problems += [replace(mismatch, node=operation.node) for mismatch in mismatches]
     return problems
 
 
 def _mismatches(entry: KernelEntry, block: NodeLayouts, image_of: ImageOf) -> list[Diagnostic]:
-    """Return an error for each buffer of a launch whose elements are not what the kernel takes."""
+    """Return an error for each argument of a launch that is not what the kernel takes, or that it stores through."""
     layouts, kernel = block.layouts, entry.kernel
+    image = image_of(kernel, block.description.kernel_folders)
+    if problems := [*_wrong_kinds(entry, image), *_stored_inputs(entry, image)]:
+        return problems
     types = tuple(
         (argument.name, layout.dtype)
         if isinstance(argument, BufferArgument) and (layout := layouts.get(argument.name)) is not None
         else None
         for argument in entry.arguments
     )
-    elements = pointer_elements(image_of(kernel, block.description.kernel_folders), kernel.entry)
-    return check_elements(types, elements, kernel.label)
+    return check_elements(types, pointer_elements(image, kernel.entry), kernel.label)
 
 
+def _wrong_kinds(entry: KernelEntry, image: KernelImage) -> Iterator[Diagnostic]:
+    """Give an error for each number that is passed for a pointer, and each buffer for a number."""
+    kernel, uses = entry.kernel, image.uses.get(entry.kernel.entry)
+    for index, (argument, declared, parameter) in enumerate(
+        zip(
+            entry.arguments, declared_types(image, kernel.entry), image.signature(kernel.entry).parameters, strict=False
+        )
+    ):
+        is_buffer = isinstance(argument, BufferArgument | FrameArgument)
+        is_pointer = isinstance(declared, PointerElement) or (uses is not None and index in uses.addresses)
+        is_number = isinstance(declared, DType) or parameter.size_bytes != 8
+        if is_buffer == is_pointer or (is_buffer and not is_number):
+            continue
+        found = getattr(argument, "name", None)
+        wanted = f"a buffer ({declared.name}*)" if isinstance(declared, PointerElement) else "a buffer"
+        if is_buffer:
+            wanted = (
+                f"a number ({declared})" if isinstance(declared, DType) else f"a number of {parameter.size_bytes} bytes"
+            )
+        got = f"{'buffer' if is_buffer else 'parameter'} {found}" if found else _KINDS[type(argument)]
+        text = f"argument {index} of kernel {kernel.label} must be {wanted}, got {got}"
+        yield error(text, port=found, remedy=_AGREE)
+
+
+def _stored_inputs(entry: KernelEntry, image: KernelImage) -> Iterator[Diagnostic]:
+    """Give an error for each buffer that a kernel stores through although the block only reads it."""
+    uses = image.uses.get(entry.kernel.entry)
+    for index in uses.stored if uses is not None else ():
+        argument = entry.arguments[index] if index < len(entry.arguments) else None
+        if isinstance(argument, BufferArgument) and not argument.writes:
+            text = f"input must not be written, got kernel {entry.kernel.label} that stores into {argument.name}"
+            remedy = f"declare an output with inplace={argument.name!r} and pass that, or write to another buffer"
+            yield error(text, port=argument.name, remedy=remedy)
+
+
+def _unwritten(entry: KernelEntry, block: NodeLayouts, image_of: ImageOf) -> Iterator[Diagnostic]:
+    """Give an error for each output of a launch that neither its kernel nor anything else of the block writes."""
+    description = block.description
+    seen = {buffer.name: buffer.of for buffer in description.buffers if buffer.of is not None}
+    outputs = {spec.name for spec in description.outputs if not (spec.inplace or spec.state)}
+    here = {name for name in (seen.get(each.name, each.name) for each in entry.buffers) if name in outputs}
+    if not here:
+        return
+    for other in description.all_entries:
+        uses = None
+        if isinstance(other, KernelEntry):
+            uses = image_of(other.kernel, description.kernel_folders).uses.get(other.kernel.entry)
+        touched = buffer_arguments(other)
+        if isinstance(other, KernelEntry) and uses is not None:
+            touched = tuple(
+                argument
+                for index, argument in enumerate(other.arguments)
+                if isinstance(argument, BufferArgument) and index in uses.written
+            )
+        here -= {seen.get(argument.name, argument.name) for argument in touched if argument.writes}
+    for name in sorted(here):
+        text = f"output must be written, got kernel {entry.kernel.label} that stores nothing into {name}"
+        yield error(text, port=name, remedy="write to it, or declare it as an input")
+
+
+_AGREE = "make the block's describe and its kernel agree"
+#: What arguments without a name are.
+_KINDS: dict[type[Argument], str] = {
+    ExtentArgument: "a size",
+    ValueArgument: "a number",
+    FrameArgument: "the frame's uniforms",
+    ConditionArgument: "a region's condition",
+}
 #: Launches with a lower occupancy than this get a warning.
 LOW_OCCUPANCY = 0.25
 #: A launch with so many threads for each multiprocessor is worth spreading over all of them.
 WORTH_SPREADING = 128
 #: Thread block sizes that are tried as a remedy.
 _SIZES = (32, 64, 96, 128, 192, 256, 384, 512)
+
+
+def number_problems(plan: Plan, image_of: ImageOf, values: Mapping[str, Mapping[str, object]]) -> list[Diagnostic]:
+    """Return an error for each number that its kernel's parameter can't hold, as the build would report it.
+
+    `values` are those of live parameters, by node and name.
+    """
+    problems = []
+    for operation in plan.operations:
+        entry = operation.entry
+        if not isinstance(entry, KernelEntry) or operation.place < 0 or isinstance(entry, FusedEntry):
+            continue
+        block = plan.checked.nodes[operation.node]
+        image = image_of(entry.kernel, block.description.kernel_folders)
+        parameters = typed_parameters(image, entry.kernel.entry)
+        try:
+            recipe = argument_recipe(entry, operation.place, block, parameters)
+            numbers = recipe.constants.copy()
+            given = values.get(operation.node, {})  # a sentinel has its own
+            for position, name in recipe.parameters:
+                numbers[position] = given.get(name)
+            for position, number in enumerate(numbers):
+                if number is not None:
+                    pack(parameters[position], number)
+        except ArgumentError as problem:
+            text = f"kernel {entry.kernel.entry}: {problem}"
+            problems.append(error(text, node=operation.node, remedy=_AGREE))
+    return problems
 
 
 def count_problems(plan: Plan, image_of: ImageOf, only: Collection[int] | None = None) -> list[Diagnostic]:

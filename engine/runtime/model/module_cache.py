@@ -23,7 +23,7 @@ from engine.descriptions.entries import Kernel, KernelEntry
 from engine.device.device import Device
 from engine.device.protocol import Module
 from engine.diagnostics import CompilerCrash, Diagnostic, KernelError, Mend, TranslatorBug, error
-from engine.kernel_sources.elements import pointer_elements
+from engine.kernel_sources.elements import declared_types, typed_parameters
 from engine.kernel_sources.image import KernelImage
 from engine.kernel_sources.loader import find_source, load_image, source_files
 from engine.kernel_sources.python.trust import UntrustedKernel
@@ -50,10 +50,10 @@ class LoadedModule:
         """Return an entry point, the same object as long as anything uses it."""
         kernel = self.kernels.get(entry)
         if kernel is None:
-            signature = self.image.signature(entry)
+            parameters = typed_parameters(self.image, entry)
             manifest = self.image.manifests.get(entry)
             limit = manifest.max_threads if manifest is not None else None
-            kernel = TypedKernel(self.module.kernel(entry), signature.parameters, limit, self.image.is_free)
+            kernel = TypedKernel(self.module.kernel(entry), parameters, limit, self.image.is_free)
             self.kernels[entry] = kernel
         return kernel
 
@@ -267,7 +267,7 @@ class ModuleCache:
         with self._times.timed(SideKind.COMPILE, source.label):
             image = load_image(source, architecture)
             for entry in image.signatures:
-                pointer_elements(image, entry)  # which may take a compile too
+                declared_types(image, entry)  # which may take a compile too
         try:
             with self._times.timed(SideKind.LOAD, source.label):
                 module = self._device.load_module(image.payload(architecture), best=image.best)

@@ -32,9 +32,9 @@ _KINDS: dict[str, type[Any]] = {"float": float, "int": int, "bool": bool}
 
 
 def _range_of(spec: ParameterSpec) -> tuple[type[Any], float, float]:
-    low = -sys.float_info.max if spec.minimum is None else spec.minimum
-    high = sys.float_info.max if spec.maximum is None else spec.maximum
-    return _KINDS[spec.type], low, high
+    low, high = spec.bounds
+    most = sys.float_info.max
+    return _KINDS[spec.type], -most if low is None else low, most if high is None else high
 
 
 class _Node(msgspec.Struct, eq=False):

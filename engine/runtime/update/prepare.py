@@ -24,7 +24,7 @@ from engine.diagnostics import Diagnostic, GraphValidationError, KernelError, So
 from engine.processes.scope import Cancelled, check_cancelled
 from engine.profiling.side_work import SideKind
 from engine.protocol.messages import BufferReport
-from engine.runtime.check.kernel_checks import count_problems, element_problems, launch_warnings
+from engine.runtime.check.kernel_checks import argument_problems, count_problems, launch_warnings
 from engine.runtime.memory.graph_memory import GraphMemory, MemoryRefused, allocate, keep_memory, require_memory
 from engine.runtime.model.context import DeviceServices
 from engine.runtime.model.describe_patch import PatchDescription, PatchSnapshot, describe_patch
@@ -196,7 +196,7 @@ def _realise(prepared: Prepared, services: DeviceServices, plan: Plan, current: 
     running = current.compiled if current is not None else None
     changes = difference(running.plan, plan) if running is not None else None
     only = changes.renewed if changes is not None else None
-    if problems := [*element_problems(plan, image_of, only), *count_problems(plan, image_of, only)]:
+    if problems := [*argument_problems(plan, image_of, only), *count_problems(plan, image_of, only)]:
         raise GraphValidationError(problems)
     device, pool, states = services.device, services.pool, services.states
     claimed = keep_memory(plan, current.compiled.plan, current.memory) if current is not None else GraphMemory({})
@@ -290,7 +290,7 @@ def prepare_code(
         return PreparedCode(rebuild="with other parameters", stale=stale)
     if count_problems(plan, image_of, fresh):
         return PreparedCode(rebuild="without a loop over its grid", stale=stale)
-    if element_problems(plan, image_of, fresh):
+    if argument_problems(plan, image_of, fresh):
         return PreparedCode(rebuild="with other elements", stale=stale)  # the build reports the problem on the node
     nodes = (replace(node, kernel=fresh[node.operation]) if node.operation in fresh else node for node in kernels)
     return PreparedCode(fresh, "", launch_warnings(nodes, services.device.info), stale)
