@@ -54,7 +54,7 @@ def argument_problems(plan: Plan, image_of: ImageOf, only: Collection[int] | Non
         block = blocks[operation.node]
         mismatches = known.get(key := (id(entry), id(block)))
         if mismatches is None:
-            mismatches = known[key] = [*_mismatches(entry, block, image_of), *_unwritten(entry, block, image_of)]
+            mismatches = known[key] = _mismatches(entry, block, image_of) or [*_unwritten(entry, block, image_of)]
         if mismatches:
             problems += [replace(mismatch, node=operation.node) for mismatch in mismatches]
     return problems
