@@ -179,6 +179,12 @@ def edit(**options: Any) -> int:
     metavar="MS",
     help="How long a frame may take; the flight recorder tells what longer ones were spent on.",
 )
+@click.option(
+    "--kernel-time-limit",
+    type=click.FloatRange(min=0, min_open=True, max=1e9),
+    metavar="S",
+    help="On the CPU, stop a kernel or a loop that computes for longer; without it, there is no limit.",
+)
 @_fuse
 @click.option(
     "--check", "checks", is_flag=True, help="End at the first frame that carries NaN or infinity through a connection."

@@ -26,7 +26,7 @@ from engine.profiling.exports import profile_csv, profile_json
 from engine.profiling.trace import chrome_trace
 from engine.protocol.client import Client
 from engine.protocol.flight_record import record_csv, record_json
-from engine.protocol.messages import FrameReport, Frozen, SetFrameBudget
+from engine.protocol.messages import FrameReport, Frozen, SetFrameBudget, SetKernelTimeLimit
 from engine.protocol.pacing import Pacer, Pacing
 from engine.runtime.check.check_patch import check_patch, has_errors, plan_patch
 from engine.runtime.engine import open_engine
@@ -56,6 +56,7 @@ def run_headless(
     plain_edges: bool,
     record: Path | None,
     budget_ms: float,
+    kernel_time_limit: float | None,
     result: RunResult,
 ) -> int:
     """Run a patch for some frames into `result`, and print it unless `as_json`; return the exit status.
@@ -83,6 +84,7 @@ def run_headless(
         opened, device, engine, profiling=level, time_step_s=step_s, fuse=fuse, plain_edges=plain_edges
     ) as client:
         client.post(SetFrameBudget(round(budget_ms * 1e6)))
+        client.post(SetKernelTimeLimit(kernel_time_limit))
         try:
             last = _run(client, frames, pacer, real_time, out, result, profiles=bool(level), show_progress=not as_json)
         except DeviceError:

@@ -46,6 +46,7 @@ class Mend(StrEnum):
     DISCONNECT = "disconnect"  # delete the connection into the input
     TRUST = "trust"  # the patch, or the folder of blocks beside it
     RESTART = "restart"  # the engine
+    LIFT_LIMIT = "lift limit"  # the time limit of kernels, and restart the engine
 
 
 class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
@@ -165,7 +166,8 @@ class KernelFault(DeviceError):
     """A kernel was aborted: it did something that is not allowed, or it was stopped.
 
     `ptx_line`, `source_file` and `source_line` say where, if that is known; `thread` and `thread_block` are positions
-    in the thread block and the grid; `address` is that of a bad access, otherwise None.
+    in the thread block and the grid; `address` is that of a bad access, otherwise None. `is_over_limit`: the time limit
+    of kernels has stopped it.
     """
 
     def __init__(
@@ -179,8 +181,10 @@ class KernelFault(DeviceError):
         thread: tuple[int, int, int] | None = None,
         thread_block: tuple[int, int, int] | None = None,
         address: int | None = None,
+        is_over_limit: bool = False,
     ) -> None:
         super().__init__(message)
+        self.is_over_limit = is_over_limit
         self.kernel = kernel
         self.ptx_line = ptx_line
         self.source_file = source_file
@@ -191,11 +195,14 @@ class KernelFault(DeviceError):
 
 
 class LoopStopped(DeviceError):
-    """A loop was stopped; `node` is its node in the device's graph, `turns` how many were done, `why` a reason."""
+    """A loop was stopped; `node` is its node in the device's graph, `turns` how many were done, `why` a reason.
 
-    def __init__(self, node: int, turns: int, why: str) -> None:
+    `is_over_limit`: the time limit of kernels has stopped it.
+    """
+
+    def __init__(self, node: int, turns: int, why: str, *, is_over_limit: bool = False) -> None:
         super().__init__(f"loop of graph node {node} was stopped {why}, after {turns:,} turns")
-        self.node, self.turns, self.why = node, turns, why
+        self.node, self.turns, self.why, self.is_over_limit = node, turns, why, is_over_limit
 
 
 class GraphValidationError(WarploomError):

@@ -28,7 +28,7 @@ NEEDS_SELECTION = ("delete", "disconnect")
 #: Commands that need an open patch.
 NEEDS_PATCH = (
     *("save", "save_as", "close", "undo", "redo", "paste", "select_all", "add_block", "fit"),
-    *("save_outputs", "restart_engine", "block_help", "trust"),
+    *("save_outputs", "restart_engine", "lift_time_limit", "block_help", "trust"),
 )
 #: Commands that need an engine that runs.
 NEEDS_ENGINE = ("play", "step", "reset")
@@ -139,6 +139,12 @@ def make_commands(window: CommandWindow) -> list[Command]:
         ),
         Command("restart_engine", "Restart &engine", session.restart_engine, help="After a device failure"),
         Command(
+            "lift_time_limit",
+            "Lift &time limit",
+            session.lift_time_limit,
+            help="On the CPU, a kernel is stopped that computes for over 10 s; not from now on",
+        ),
+        Command(
             "open_kernel",
             "Open &kernel source",
             window.open_kernel_source,
@@ -214,7 +220,7 @@ MENUS = (
         (
             *("play", "step", "reset", Menu("&Frame pacing", PACINGS), None, "save_outputs", None),
             Menu("&Profiling", tuple(PROFILING.values())),
-            *("fuse", None, "restart_engine"),
+            *("fuse", None, "restart_engine", "lift_time_limit"),
         ),
     ),
     Menu(

@@ -20,7 +20,16 @@ from engine.patch.changes import BlockTypesChanged, Change, inverse
 from engine.patch.document import Patch
 from engine.patch.files import load_patch, save_patch
 from engine.profiling.levels import ProfilingLevel
-from engine.protocol.messages import EditCost, Message, SetFusing, SetPacing, SetProfiling, SetRunning, SetTrust
+from engine.protocol.messages import (
+    EditCost,
+    Message,
+    SetFusing,
+    SetKernelTimeLimit,
+    SetPacing,
+    SetProfiling,
+    SetRunning,
+    SetTrust,
+)
 from engine.protocol.pacing import Pacing, PacingMode
 
 if TYPE_CHECKING:
@@ -30,6 +39,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 #: How long opening a patch waits for its blocks; those that take longer arrive later.
 _BLOCKS_WAIT_S = 1.0
+#: How long a kernel may compute on the CPU until the person lifts that: long for a frame, short for one that waits.
+KERNEL_TIME_LIMIT_S = 10.0
 MakeEngine = Callable[[Patch, ProfilingLevel], "Client"]
 
 
@@ -58,6 +69,7 @@ class Session(QObject):
         self.engine: Client | None = None
         self.profiling = ProfilingLevel.PER_BLOCK
         self.fuses = True
+        self.kernel_time_limit_s: float | None = KERNEL_TIME_LIMIT_S
         self.running = True
         self.pacing = Pacing.display(USUAL_RATE)
         self._display_rate = USUAL_RATE
@@ -267,6 +279,11 @@ class Session(QObject):
             self.engine_changed.emit()
             self._tell_failure()
 
+    def lift_time_limit(self) -> None:
+        """Let kernels compute for as long as they do, in this patch and in later ones; start a fresh engine."""
+        self.kernel_time_limit_s = None
+        self.restart_engine()
+
     def _on_change(self, change: Change) -> None:
         self._later.start()
 
@@ -278,6 +295,7 @@ class Session(QObject):
     def _start_engine(self, patch: Patch) -> None:
         try:
             self.engine = self._make_engine(patch, self.profiling)
+            self.engine.post(SetKernelTimeLimit(self.kernel_time_limit_s))
             self.engine.start(pacing=self.pacing)
             self.engine.watch_files()
         except WarploomError as problem:

@@ -34,13 +34,18 @@ class Remedy:
     choose: PortRef | None = None
 
 
+_START = Remedy("Start the engine", command="restart_engine")
+
+
 def remedies(patch: Patch, diagnostic: Diagnostic) -> list[Remedy]:
     """Return what would mend a problem with one click; nothing when that is not known."""
     match diagnostic.mend:
         case Mend.TRUST:
             return [Remedy("Trust this folder" if diagnostic.file else "Trust this patch", command="trust")]
         case Mend.RESTART:
-            return [Remedy("Start the engine", command="restart_engine")]
+            return [_START]
+        case Mend.LIFT_LIMIT:
+            return [Remedy("Run without a time limit", command="lift_time_limit"), _START]
     if diagnostic.node not in patch.nodes or diagnostic.port is None:
         return []
     end = PortRef(diagnostic.node, diagnostic.port)

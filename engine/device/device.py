@@ -6,6 +6,7 @@ dependencies, an executable is an instantiated graph whose kernel nodes can be u
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -117,6 +118,13 @@ class Device(Protocol):
         """Launch a kernel once, outside any graph. Each argument is a `Buffer`, a numpy scalar or a Python number."""
         ...
 
+    def set_kernel_time_limit(self, limit_s: float | None) -> None:
+        """Stop each kernel, and each loop, that computes for longer than so many seconds; None is no limit.
+
+        Only the host can stop kernels. DeviceError unless the limit is a positive number.
+        """
+        ...
+
     def capture(self, label: str, issue: Issue) -> Capture:
         """Record what `issue` asks of a library, for `Graph.add_captured`; nothing is computed now.
 
@@ -207,6 +215,15 @@ def _dim3(what: str, extents: Sequence[int]) -> Dim3:
         raise DeviceError(f"{what} must be a sequence of 1 to 3 extents, got {extents!r}")
     x, y, z = (*(whole_number(f"extent of {what}", extent) for extent in extents), 1, 1)[:3]
     return x, y, z
+
+
+def checked_time_limit(limit_s: object) -> float | None:
+    """Return a time limit of kernels; DeviceError unless it is a positive number of seconds, or None for no limit."""
+    if limit_s is None:
+        return None
+    if isinstance(limit_s, bool) or not isinstance(limit_s, int | float) or not 0 < limit_s < math.inf:
+        raise DeviceError(f"kernel_time_limit_s must be a positive number of seconds, or None, got {limit_s!r}")
+    return float(limit_s)
 
 
 def whole_number(what: str, value: object) -> int:

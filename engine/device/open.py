@@ -5,7 +5,7 @@ import logging
 import re
 from dataclasses import dataclass
 
-from engine.device.device import Device, DeviceInfo
+from engine.device.device import Device, DeviceInfo, checked_time_limit
 from engine.diagnostics import DeviceError
 
 _log = logging.getLogger(__name__)
@@ -27,8 +27,11 @@ class DeviceStatus:
     cores: int = 0
 
 
-def open_device(name: str = "auto", *, plain_edges: bool = False) -> Device:
+def open_device(name: str = "auto", *, plain_edges: bool = False, kernel_time_limit_s: float | None = None) -> Device:
     """Open "host", "cuda:0", "cuda:1" ..., or with "auto" the first CUDA device that works, else the host.
+
+    The host stops a kernel that computes for longer than `kernel_time_limit_s` with a KernelFault; by default there is
+    no limit. A CUDA device can't stop kernels, and has none.
 
     With `plain_edges`, no node of a graph begins before those that it waits for are complete; without, kernels on a
     CUDA device may begin early and wait. The results are the same. Raises DeviceError with the reason when the device
@@ -37,6 +40,13 @@ def open_device(name: str = "auto", *, plain_edges: bool = False) -> Device:
     check_name(name)
     if not isinstance(plain_edges, bool):
         raise DeviceError(f"plain_edges must be True or False, got {plain_edges!r}")
+    checked_time_limit(kernel_time_limit_s)
+    device = _open_named(name, plain_edges)
+    device.set_kernel_time_limit(kernel_time_limit_s)
+    return device
+
+
+def _open_named(name: str, plain_edges: bool) -> Device:
     if name == "auto":
         return _open_first(plain_edges)
     if name == "host":

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from engine.device.device import checked_time_limit
 from engine.diagnostics import Diagnostic, Sighting, WarploomError
 from engine.patch.changes import Change
 from engine.profiling.levels import ProfilingLevel
@@ -109,6 +110,15 @@ class SetFrameBudget(msgspec.Struct, frozen=True, tag=True):
     budget_ns: int
 
 
+class SetKernelTimeLimit(msgspec.Struct, frozen=True, tag=True):
+    """The host stops each kernel, and each loop, that computes for longer than so many seconds; at first none is."""
+
+    limit_s: float | None
+
+    def __post_init__(self) -> None:
+        checked_time_limit(self.limit_s)
+
+
 class SetFusing(msgspec.Struct, frozen=True, tag=True):
     """Fuse kernels of neighbouring blocks from now on, or launch each by itself; at first they are fused."""
 
@@ -148,6 +158,7 @@ Message = (
     | SetProfiling
     | ObserveProfile
     | SetFrameBudget
+    | SetKernelTimeLimit
     | SetFusing
     | SetTrust
     | Reset

@@ -18,7 +18,7 @@ from engine.device.cuda.module import CudaModule, own_kernel
 from engine.device.cuda.ownership import DriverObjects
 from engine.device.cuda.probe import capability, describe, start_driver, why_unusable
 from engine.device.cuda.stream import CudaEvent, CudaStream, own_stream
-from engine.device.device import Buffer, launch_config, upload, whole_number
+from engine.device.device import Buffer, checked_time_limit, launch_config, upload, whole_number
 from engine.device.external import described
 from engine.device.graph import Graph
 from engine.device.optimiser import OptimiserJob
@@ -68,6 +68,10 @@ class CudaDevice:
         """Bytes of free memory on the GPU."""
         free, _ = check(driver.cuMemGetInfo(), "cuMemGetInfo")
         return int(free)
+
+    def set_kernel_time_limit(self, limit_s: float | None) -> None:
+        """Check the limit, which has no effect: nothing can stop a kernel on a GPU."""
+        checked_time_limit(limit_s)
 
     def activate(self) -> None:
         """Make the device's context current on the calling thread, unless it is: to ask takes half the time."""

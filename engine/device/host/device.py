@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 
 from engine.device.arguments import pack_arguments
-from engine.device.device import HOST_ARCHITECTURE, Buffer, DeviceInfo, launch_config, upload, whole_number
+from engine.device.device import (
+    HOST_ARCHITECTURE,
+    Buffer,
+    DeviceInfo,
+    checked_time_limit,
+    launch_config,
+    upload,
+    whole_number,
+)
 from engine.device.external import described
 from engine.device.graph import Graph
 from engine.device.host.events import HostCapture, HostEvent, HostStream
@@ -33,8 +41,6 @@ from engine.device.host.watchdog import Watchdog
 from engine.device.protocol import BestCode, Issue, LoadedKernel, Memory, Stream
 from engine.diagnostics import DeviceError, KernelError
 
-#: The time limit of a kernel: long for a frame, short for a person who waits for a kernel that hangs.
-TIME_LIMIT_S = 10.0
 _CUBIN_MAGIC = b"\x7fELF"
 _USES_HEAP = re.compile(r"\b(?:malloc|free)\b")
 
@@ -42,15 +48,16 @@ _USES_HEAP = re.compile(r"\b(?:malloc|free)\b")
 class HostDevice:
     """Runs PTX on the CPU.
 
-    `cores` limits the CPU threads in use, `time_limit_s` the time of one kernel (None is no limit). With `quick_first`,
+    `cores` limits the CPU threads in use; `kernel_time_limit_s` is as for `set_kernel_time_limit`. With `quick_first`,
     kernels run in quickly compiled code until they are optimised; without it, `load_module` waits for that.
     """
 
     def __init__(
-        self, cores: int | None = None, time_limit_s: float | None = TIME_LIMIT_S, *, quick_first: bool = True
+        self, cores: int | None = None, kernel_time_limit_s: float | None = None, *, quick_first: bool = True
     ) -> None:
         self._quick_first = quick_first
-        self.watchdog = Watchdog(time_limit_s)
+        self.watchdog = Watchdog(None)
+        self.set_kernel_time_limit(kernel_time_limit_s)
         self.pool = Pool(cores, self.watchdog)
         self.table = AllocationTable()
         self._is_open = True
@@ -136,22 +143,29 @@ class HostDevice:
         shared_bytes: int = 0,
         stream: Stream | None = None,
     ) -> None:
-        """Launch a kernel once and wait; each argument is a `Buffer`, a numpy scalar or a Python number."""
+        """Launch a kernel once and wait; each argument is a `Buffer`, a numpy scalar or a Python number.
+
+        Ctrl+C on the main thread ends it with KeyboardInterrupt; the device stays usable.
+        """
         self._check_open()
         own = own_kernel(kernel, self.table)
         config = launch_config(grid, thread_block, shared_bytes)
         launch = Launch(own, config, pack_arguments(own.parameters, args))
         own.settle(math.prod(config.grid))
-        self.watchdog.enter()
-        try:
+        with self.watchdog:
             launch.run(self.pool, self.table)
-        finally:
-            self.watchdog.leave()
 
     def capture(self, label: str, issue: Issue) -> HostCapture:
         """Keep a library call, to be made each time a graph comes to it."""
         self._check_open()
         return HostCapture(label, issue)
+
+    def set_kernel_time_limit(self, limit_s: float | None) -> None:
+        """Stop each kernel, and each loop, that computes for longer than so many seconds; None is no limit.
+
+        Time counts while this process has a processor: not what other programs take.
+        """
+        self.watchdog.limit_s = checked_time_limit(limit_s)
 
     def interrupt(self) -> None:
         """Stop the running kernel or graph, from any thread: its launch raises KernelFault within 100 ms."""

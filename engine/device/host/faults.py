@@ -42,12 +42,13 @@ def fault(
     thread = position(int(record[abi.FAULT_THREAD]), config.thread_block)
     block = position(int(record[abi.FAULT_BLOCK]), config.grid)
     is_access = kind in (abi.BAD_ADDRESS, abi.BAD_SHARED, abi.BAD_LOCAL)
+    is_over_limit = kind == abi.STOPPED and stopped.startswith("by")  # the time limit, not a person
     file, source_line = lines.get(line, (None, None))
     where = f"PTX line {line}" + (f" ({file}:{source_line})" if file else "")
     if is_access:
         address &= (1 << 64) - 1
     if kind == abi.STOPPED:
-        remedy = "; give it less work or end its loop" if stopped.startswith("by") else ""
+        remedy = "; give it less work, end its loop or raise the limit" if is_over_limit else ""
         message = f"kernel {kernel} was stopped {stopped}" + (f", at {where}" if line else "") + remedy
     else:
         what = _failure(kind, size, address, shared_bytes, pairs, assertion)
@@ -61,6 +62,7 @@ def fault(
         thread=thread if record[abi.FAULT_LINE] or kind != abi.STOPPED else None,
         thread_block=block,
         address=address if is_access else None,
+        is_over_limit=is_over_limit,
     )
 
 

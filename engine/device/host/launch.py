@@ -88,15 +88,17 @@ class Launch:
         record[abi.NEXT] = 0
         pool.services.begin(pairs)
         block_ns = self.kernel.block_ns if self.kernel.block_ns is not None else self._threads * THREAD_NS
-        failed, busy_ns = pool.run(
-            self._work,
-            self.blocks,
-            workers=workers_for(self.blocks * block_ns, self.blocks, pool.cores),
-            spins=self.kernel.spins,
-            in_parts=self.kernel.job is not None,
-        )
+        try:
+            failed, busy_ns = pool.run(
+                self._work,
+                self.blocks,
+                workers=workers_for(self.blocks * block_ns, self.blocks, pool.cores),
+                spins=self.kernel.spins,
+                in_parts=self.kernel.job is not None,
+            )
+        finally:
+            pool.services.finish()
         self.kernel.block_ns = busy_ns / self.blocks
-        pool.services.finish()
         if failed is not None:
             raise self.error(failed, pool, pairs)
 

@@ -4,6 +4,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from queue import SimpleQueue
 
 import numpy as np
 
@@ -77,6 +78,8 @@ class _PoolJob:
         self.give_up = give_up  # stops thread blocks that wait for one that failed
         self.failed: PoolWorker | None = None
         self.error: BaseException | None = None
+        #: The workers of other threads that have ended.
+        self.ended: list[PoolWorker] = []
         #: The time that each worker computed; one that is alone waits for no other, and this clock takes less time.
         self.busy_ns: list[int] = []
         self._clock = time.thread_time_ns if workers > 1 else time.perf_counter_ns
@@ -143,9 +146,11 @@ class Pool:
         self.cores = cores or len(os.sched_getaffinity(0))
         self._workers = [PoolWorker() for _ in range(self.cores)]
         self._team: Team | None = None
+        self._starting = threading.Lock()
         self._prepared = (-1, -1)
         self._lock = threading.Lock()
-        self._done = threading.Semaphore(0)
+        #: Has something for each worker that has ended, of this job or of one before: a wait that Ctrl+C may end.
+        self._ends: SimpleQueue[None] = SimpleQueue()
         self._job: _PoolJob | None = None
         self._threads: list[threading.Thread] = []
         watchdog.watch(lambda: sum(int(worker.record[abi.FINISHED]) for worker in self._workers))
@@ -166,20 +171,38 @@ class Pool:
             job = _PoolJob(work, blocks, workers, chunk, parts, self.watchdog.interrupt if spins else None)
             reserve = _Reserve(job, blocks) if spins else None
             self.watchdog.start()
-            if workers > 1:
-                self._job = job
-                self._started_team().call(workers - 1)
-            job.run(self._workers[0])
-            for _ in range(1, workers):
-                self._done.acquire()
-            self._job = None
-            if reserve is not None:
-                reserve.finish()
-            self.watchdog.finish()
-            self.stop_reason = self.watchdog.reason
+            try:
+                self._share(job, workers)
+            finally:
+                if reserve is not None:
+                    reserve.finish()
+                self.watchdog.finish()
+                self.stop_reason = self.watchdog.reason
             if job.error is not None:
                 raise job.error
             return job.failed, sum(job.busy_ns)
+
+    def _share(self, job: _PoolJob, workers: int) -> None:
+        """Run a job on so many workers. Ctrl+C, which may come at any step, stops them, and is raised by the job."""
+        called: list[int] = []
+        try:
+            if workers > 1:
+                self._job = job
+                self._started_team().call(workers - 1, called)
+            job.run(self._workers[0])
+        except KeyboardInterrupt as problem:
+            job.error = problem
+            self.watchdog.interrupt()
+        is_over = False
+        while not is_over:
+            try:
+                while called and len(job.ended) < workers - 1:
+                    self._ends.get()
+                is_over = True
+            except KeyboardInterrupt as problem:
+                job.error = problem
+                self.watchdog.interrupt()
+        self._job = None
 
     def run_natively(
         self, run: Callable[[PoolWorker, int], int], shared_bytes: int, scratch_bytes: int, *, with_team: bool
@@ -206,15 +229,24 @@ class Pool:
         return next(worker for worker in self._workers if worker.address == address)
 
     def _started_team(self) -> Team:
-        if self._team is None:
-            self._team = Team(self.cores, self._workers[0].address)
+        if self._team is None:  # on a thread of its own, which Ctrl+C can't leave half done
+            starting = threading.Thread(target=self._start_team, name="warploom-host-start", daemon=True)
+            starting.start()
+            starting.join()
+        assert self._team is not None
+        return self._team
+
+    def _start_team(self) -> None:
+        with self._starting:
+            if self._team is not None:
+                return
+            team = Team(self.cores, self._workers[0].address)
             for seat in range(1, self.cores):
-                thread = threading.Thread(
-                    target=self._serve, args=(self._team, seat), name=f"warploom-host-{seat - 1}", daemon=True
-                )
+                name = f"warploom-host-{seat - 1}"
+                thread = threading.Thread(target=self._serve, args=(team, seat), name=name, daemon=True)
                 thread.start()
                 self._threads.append(thread)
-        return self._team
+            self._team = team
 
     def _serve(self, team: Team, seat: int) -> None:
         worker = self._workers[seat]
@@ -222,11 +254,12 @@ class Pool:
             job = self._job
             assert job is not None
             job.run(worker)
-            self._done.release()
+            job.ended.append(worker)
+            self._ends.put(None)
 
     def close(self) -> None:
         """End the worker threads."""
-        with self._lock:
+        with self._lock, self._starting:
             if self._team is not None:
                 self._team.close()
             for thread in self._threads:

@@ -1,10 +1,16 @@
-"""Stopping kernels: a flag that translated code reads at every turn of a loop, and the thread that sets it."""
+"""Stopping kernels: a flag that translated code reads at every turn of a loop, and the thread that sets it.
+
+The time limit counts processor time: of each moment no more than this process got, so that a kernel is not stopped for
+the time in which other programs held the cores, or the computer slept.
+"""
 
 import threading
 import time
 from collections.abc import Callable
 
 import numpy as np
+
+from engine.device.host import interrupts
 
 #: How often the time of running kernels is checked.
 _LOOK_S = 0.02
@@ -15,15 +21,20 @@ RUNNING, TIME_LIMIT, INTERRUPTED, CLOSED = 0, 1, 2, 3
 
 
 class Watchdog:
-    """Stops the kernels of one device; `limit_s` bounds the time of each launch, None is no limit."""
+    """Stops the kernels of one device; `limit_s` bounds the processor time of each launch, None is no limit.
+
+    Launches and graphs run inside a `with` block: an interruption stops them there, Ctrl+C on the main thread too.
+    """
 
     def __init__(self, limit_s: float | None) -> None:
         self.limit_s = limit_s
         self._flag = np.zeros(1, np.int64)
         self.address = int(self._flag.ctypes.data)
         self._lock = threading.Lock()
-        self._uses = 0
-        self._deadline: float | None = None
+        #: The threads inside a `with` block; one that Ctrl+C ended on its way in is there until its next launch.
+        self._users: set[int] = set()
+        #: How many clocks were started, and whether the last one runs.
+        self._started, self._is_running = 0, False
         self._wake = threading.Event()
         self._is_parked = True
         self._thread: threading.Thread | None = None
@@ -44,23 +55,28 @@ class Watchdog:
             return f"by the time limit of {self.limit_s:g} s"
         return "because the device was closed" if reason == CLOSED else "because that was asked for"
 
-    def enter(self) -> None:
-        """Begin a launch or a graph: from now on, an interruption stops it."""
-        with self._lock:
-            self._uses += 1
+    def __enter__(self) -> None:
+        thread = threading.get_ident()
+        if thread == _MAIN:
+            interrupts.INTERRUPTS.begin(self.interrupt)
+        self._users.add(thread)
 
-    def leave(self) -> None:
-        """End a launch or a graph; when it was the last one, the request to stop is over."""
+    def __exit__(self, *_: object) -> None:
+        """When it was the last launch, the request to stop is over."""
+        thread = threading.get_ident()
+        if thread == _MAIN:
+            interrupts.INTERRUPTS.end()
         with self._lock:
-            self._uses -= 1
-            if not self._uses and self._flag[0] != CLOSED:
+            self._users.discard(thread)
+            if not self._users and self._flag[0] != CLOSED:
                 self._flag[0] = RUNNING
 
     def start(self) -> None:
         """Start the clock of one kernel."""
         if self.limit_s is None:
             return
-        self._deadline = time.monotonic() + self.limit_s
+        self._started += 1
+        self._is_running = True
         if self._is_parked:
             self._is_parked = False
             if self._thread is None:
@@ -70,12 +86,12 @@ class Watchdog:
 
     def finish(self) -> None:
         """Stop the clock of one kernel."""
-        self._deadline = None
+        self._is_running = False
 
     def interrupt(self) -> None:
         """Stop what is running, if anything."""
         with self._lock:
-            if self._uses and self._flag[0] == RUNNING:
+            if self._users and self._flag[0] == RUNNING:
                 self._flag[0] = INTERRUPTED
 
     def close(self) -> None:
@@ -87,25 +103,42 @@ class Watchdog:
             self._thread.join()
 
     def _watch(self) -> None:
-        idle_since = time.monotonic()
-        progress, later = self._progress(), 0.0  # a deadline that kernels which ended have put off
+        stopwatch, idle_since = Stopwatch(), time.monotonic()
+        timed = self._started, self._progress()
         while self._flag[0] != CLOSED:
-            now, deadline = time.monotonic(), self._deadline
-            if deadline is not None and self.limit_s is not None:
-                idle_since = now
-                if progress != (progress := self._progress()):
-                    later = now + self.limit_s
-                if now >= max(deadline, later):
+            if self._is_running:
+                idle_since = time.monotonic()
+                if timed != (timed := (self._started, self._progress())):
+                    stopwatch = Stopwatch()
+                elif self.limit_s is not None and stopwatch.look() >= self.limit_s:
                     with self._lock:
-                        if self._deadline == deadline and self._flag[0] == RUNNING:
+                        if self._is_running and self._started == timed[0] and self._flag[0] == RUNNING:
                             self._flag[0] = TIME_LIMIT
-            elif now - idle_since > _IDLE_S:
+            elif time.monotonic() - idle_since > _IDLE_S:
                 self._wake.clear()
                 self._is_parked = True
-                # A launch that began meanwhile has seen `_is_parked`, or its deadline is seen here.
-                if self._deadline is None and self._flag[0] != CLOSED:
+                # A launch that began meanwhile has seen `_is_parked`, or is seen here.
+                if not self._is_running and self._flag[0] != CLOSED:
                     self._wake.wait()
                 self._is_parked = False
                 idle_since = time.monotonic()
                 continue
-            time.sleep(min(_LOOK_S, max(deadline - now, 0.001)) if deadline is not None else _LOOK_S)
+            time.sleep(_LOOK_S if self.limit_s is None else min(_LOOK_S, self.limit_s / 4))
+
+
+class Stopwatch:
+    """The time in which this process computed: of what passes between two looks, no more than it got of a processor."""
+
+    def __init__(self) -> None:
+        self._passed_s = 0.0
+        self._wall_s, self._processor_s = time.monotonic(), time.process_time()
+
+    def look(self) -> float:
+        """Return the time so far, in seconds."""
+        wall_s, processor_s = time.monotonic(), time.process_time()
+        self._passed_s += min(wall_s - self._wall_s, processor_s - self._processor_s)
+        self._wall_s, self._processor_s = wall_s, processor_s
+        return self._passed_s
+
+
+_MAIN = threading.main_thread().ident

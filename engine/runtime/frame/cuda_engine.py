@@ -288,6 +288,8 @@ class CudaEngine:
                     self._reporter.watch_profile(is_watched)
                 case messages.SetFrameBudget(budget_ns):
                     self.recorder.budget_ns = budget_ns
+                case messages.SetKernelTimeLimit(limit_s):
+                    self.device.set_kernel_time_limit(limit_s)
                 case messages.SetFusing(fuses):
                     self.updates.set_fusing(fuses)
                 case messages.SetTrust(trusted):

@@ -239,7 +239,7 @@ def fault_diagnostic(
             f"loop must end by itself, got {problem.turns:,} turns, after which it was stopped {problem.why}",
             node=compiled.plan.operations[loop].node,
             remedy="mend its condition or lower its limit, then start the engine again",
-            mend=Mend.RESTART,
+            mend=Mend.LIFT_LIMIT if problem.is_over_limit else Mend.RESTART,
             source=Source.LAUNCH,
         )
     if not isinstance(problem, KernelFault):
@@ -254,6 +254,6 @@ def fault_diagnostic(
         remedy="mend the kernel or its inputs, then start the engine again",
         file=problem.source_file,
         line=problem.source_line,
-        mend=Mend.RESTART,
+        mend=Mend.LIFT_LIMIT if problem.is_over_limit else Mend.RESTART,
         source=Source.LAUNCH,
     )

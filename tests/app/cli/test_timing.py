@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.exit_status import USAGE_WRONG
+from app.exit_status import DEVICE_FAILED, USAGE_WRONG
 from engine import Patch
 from engine.patch.files import save_patch
 from tests.app.cli.cli_support import Warploom
@@ -76,3 +76,19 @@ def test_a_rate_or_step_that_is_not_positive_is_wrong_usage(
     result = warploom("run", patch_file, *words)
     assert result.status == USAGE_WRONG
     assert message in " ".join(result.err.split())
+
+
+def test_a_kernel_has_no_time_limit_unless_one_is_given(warploom: Warploom, tmp_path: Path) -> None:
+    """With one, a loop that goes on for longer ends the run as a failure of the device, which says how to raise it."""
+    patch = Patch()
+    one = patch.add("io.array", data=np.ones(1, np.float32))
+    loop = patch.add("control.while", limit=10_000_000)
+    patch.connect(one["out"], loop["condition"])
+    body = patch.add("math.saxpy", region=patch.add("control.for", count=1_000_000, region=loop))
+    patch.connect(one["out"], body["x"])
+    patch.connect(one["out"], body["y"])
+    path = tmp_path / "endless.loom"
+    save_patch(patch, path)
+    result = warploom("run", path, "--device", "host", "--frames", 1, "--kernel-time-limit", 0.2)
+    assert result.status == DEVICE_FAILED
+    assert "was stopped by the time limit of 0.2 s" in result.err

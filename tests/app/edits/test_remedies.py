@@ -127,6 +127,12 @@ def test_some_problems_are_mended_by_a_command(problem: Diagnostic, expected: tu
     assert (remedy.title, remedy.command) == expected
 
 
+def test_a_kernel_over_its_limit_can_run_without_one() -> None:
+    """Or the person mends it and starts the engine again."""
+    found = remedies(build({}), error("a kernel was stopped", mend=Mend.LIFT_LIMIT))
+    assert [remedy.command for remedy in found] == ["lift_time_limit", "restart_engine"]
+
+
 def test_a_problem_of_a_block_that_is_gone_has_no_button() -> None:
     """The report may be older than the patch."""
     patch = build({"s": ("math.saxpy", {})})

@@ -5,8 +5,9 @@ from typing import Any
 
 from pytestqt.qtbot import QtBot
 
+from app.edits.remedies import remedies
 from app.window.main_window import MainWindow
-from engine.diagnostics import error
+from engine.diagnostics import Mend, error
 from engine.patch.document import Patch
 from engine.profiling.levels import ProfilingLevel
 from engine.protocol.messages import (
@@ -17,6 +18,7 @@ from engine.protocol.messages import (
     Saved,
     SaveOutputs,
     SetFusing,
+    SetKernelTimeLimit,
     SetProfiling,
     SetRunning,
     UpdateLevel,
@@ -71,6 +73,7 @@ def test_what_happened_is_listed(opened: MainWindow) -> None:
 
 def test_playing_and_stepping(opened: MainWindow) -> None:
     """Space's command pauses and plays; a step runs one frame and leaves it paused."""
+    engine_of(opened).posted.clear()
     opened.actions_by_id["play"].trigger()
     opened.actions_by_id["step"].trigger()
     opened.actions_by_id["play"].trigger()
@@ -132,3 +135,17 @@ def test_restarting_the_engine_keeps_the_patch(opened: MainWindow) -> None:
     engine_of(opened).reports.append(make_report())
     opened.bridge.poll()
     assert opened.badge.label.text().startswith("host")
+
+
+def test_a_stopped_kernel_offers_to_run_without_a_time_limit(opened: MainWindow) -> None:
+    """The editor has a limit of 10 s; the button lifts it, for a fresh engine and all later ones."""
+    assert SetKernelTimeLimit(10.0) in engine_of(opened).posted
+    problem = error("kernel k was stopped by the time limit of 10 s", mend=Mend.LIFT_LIMIT)
+    engine_of(opened).reports.append(make_report(diagnostics=(problem,)))
+    opened.bridge.poll()
+    old, (lift, _) = engine_of(opened), remedies(patch_of(opened), problem)
+    opened.mend(lift)
+    assert engine_of(opened) is not old
+    assert SetKernelTimeLimit(None) in engine_of(opened).posted
+    opened.files.new()
+    assert SetKernelTimeLimit(None) in engine_of(opened).posted

@@ -194,7 +194,7 @@ def test_two_threads_may_launch_at_once(host, module):
 
 def test_memory_is_freed_once_and_not_used_afterwards(cuda_ptx):
     """Freeing twice, reading freed memory and using a closed device are errors; close ends the worker threads."""
-    device = HostDevice(cores=3, quick_first=False)
+    device = HostDevice(cores=3, kernel_time_limit_s=10, quick_first=False)
     memory = device.allocate(10)
     assert memory.pointer % 256 == 0
     memory.free()
@@ -205,8 +205,9 @@ def test_memory_is_freed_once_and_not_used_afterwards(cuda_ptx):
     with pytest.raises(DeviceError, match="allocation must fit in memory"):
         device.allocate(1 << 60)
     kept = device.allocate(4)
-    before = threading.active_count()
     kernel = device.load_module(cuda_ptx(SOURCE)).kernel("add")
+    with device.watchdog:  # begins the thread that hears of Ctrl+C, once a process
+        before = threading.active_count()
     device.launch(kernel, (1000,), (256,), [device.upload(np.zeros(256_000, np.float32)), 1.0, 256_000])
     assert threading.active_count() == before + 3  # two workers and the watchdog
     device.close()

@@ -36,7 +36,7 @@ extern "C" __global__ void spend(const int* rounds, int* out)
 @pytest.fixture
 def device() -> Iterator[HostDevice]:
     """A host device of its own for each test, with no time limit."""
-    device = HostDevice(cores=2, time_limit_s=None, quick_first=False)
+    device = HostDevice(cores=2, kernel_time_limit_s=None, quick_first=False)
     yield device
     device.close()
 
@@ -82,7 +82,7 @@ def test_an_interruption_ends_a_loop(device: HostDevice, kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_time_limit_ends_a_loop(kind: str) -> None:
     """The limit counts from the loop's beginning, even when each kernel in it is short."""
-    device = HostDevice(cores=2, time_limit_s=0.2, quick_first=False)
+    device = HostDevice(cores=2, kernel_time_limit_s=0.2, quick_first=False)
     kernels = Kernels(device, SOURCE + MORE)
     executable = endless(kernels, kind)[0].instantiate()
     begin = time.perf_counter()
@@ -96,7 +96,7 @@ def test_the_time_limit_counts_for_each_outermost_loop(monkeypatch: pytest.Monke
     """Consecutive loops, each within the limit, may together take longer than it."""
     # Processor time stands in for the wall clock, so that a busy machine makes no loop longer.
     monkeypatch.setattr(host_executable, "time", SimpleNamespace(perf_counter_ns=time.process_time_ns))
-    device = HostDevice(cores=2, time_limit_s=0.5, quick_first=False)
+    device = HostDevice(cores=2, kernel_time_limit_s=0.5, quick_first=False)
     kernels = Kernels(device, SOURCE + MORE)
     graph, after = device.create_graph(), list[GraphNode]()
     spend, ignored, times = kernels.module.kernel("spend"), kernels.number(0), []
@@ -118,7 +118,7 @@ def test_the_time_limit_counts_for_each_outermost_loop(monkeypatch: pytest.Monke
 
 def test_a_kernel_that_hangs_in_a_loop_is_stopped() -> None:
     """The kernel's time limit stops it, and the error names the kernel, not the loop."""
-    device = HostDevice(cores=2, time_limit_s=1, quick_first=False)
+    device = HostDevice(cores=2, kernel_time_limit_s=1, quick_first=False)
     kernels = Kernels(device, SOURCE + MORE)
     graph, out, turns = device.create_graph(), kernels.number(-100), kernels.number(0)
     condition = graph.create_condition(1)
@@ -267,7 +267,7 @@ def test_conditions_end_with_graph_and_executables(device: HostDevice) -> None:
 
 def test_better_code_takes_over_in_the_middle_of_a_loop(optimiser: None) -> None:
     """A running loop switches to its kernels' optimised code as soon as that is ready."""
-    device = HostDevice(cores=2, time_limit_s=None)
+    device = HostDevice(cores=2, kernel_time_limit_s=None)
     kernels = Kernels(device, SOURCE + MORE)
     graph, out = device.create_graph(), kernels.number(0)
     _, (body,) = graph.add_conditional(ConditionalKind.WHILE, graph.create_condition(1), [])

@@ -44,7 +44,7 @@ extern "C" __global__ void wait_for_last(int* flag, int* nowhere) {
 
 def test_waiting_ends_when_another_thread_block_fails(cuda_ptx):
     """The fault reported is that of the failed thread block; the others would wait for ever, without a time limit."""
-    host = HostDevice(cores=2, time_limit_s=None)
+    host = HostDevice(cores=2, kernel_time_limit_s=None)
     kernel = host.load_module(cuda_ptx(FAILING)).kernel("wait_for_last")
     given = [host.upload(np.zeros(4, np.int32)), host.upload(np.zeros(4, np.int32))]
     with pytest.raises(KernelFault, match=r"thread block \(5, 0, 0\)"):

@@ -173,7 +173,7 @@ def test_a_fault_in_one_branch_names_its_kernel(device: HostDevice, ptx: str) ->
 @pytest.mark.usefixtures("always")
 def test_a_stop_ends_all_branches(ptx: str) -> None:
     """Two branches that never end are interrupted; the device works on."""
-    device = HostDevice(cores=3, quick_first=False, time_limit_s=None)
+    device = HostDevice(cores=3, quick_first=False, kernel_time_limit_s=None)
     nodes, count, stream = Nodes(device, ptx), device.upload(np.array([3], np.int32)), device.create_stream()
     for _ in range(2):
         nodes.add("turns", zeros(device, 32, np.float32), count)
@@ -192,7 +192,7 @@ def test_a_stop_ends_all_branches(ptx: str) -> None:
 @pytest.mark.usefixtures("always")
 def test_the_time_limit_is_that_of_a_kernel(ptx: str) -> None:
     """Many kernels one after the other may take longer together; one that hangs is stopped."""
-    device = HostDevice(cores=2, quick_first=False, time_limit_s=0.3)
+    device = HostDevice(cores=2, quick_first=False, kernel_time_limit_s=0.3)
     nodes, stream = Nodes(device, ptx), device.create_stream()
     counts = [device.upload(np.array([3], np.int32)) for _ in range(2)]
     before: list[list[GraphNode]] = [[], []]

@@ -1,16 +1,23 @@
 """Kernels that never end are stopped: by the time limit, by a person, by closing the device."""
 
+import os
+import random
+import signal
 import threading
 import time
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
 from engine.device.arguments import pack_arguments
-from engine.device.host import HostDevice
+from engine.device.host import HostDevice, watchdog
+from engine.device.host import interrupts as stopping
 from engine.device.host.translate import abi
+from engine.device.open import open_device
 from engine.device.protocol import LaunchConfig
 from engine.diagnostics import DeviceError, KernelFault
+from tests.fuzzing import many, seeds
 from tests.waiting import repeated, until
 
 SOURCE = """extern "C" __global__ void wait_for(volatile int* a) { while (*a == 0); }
@@ -39,7 +46,7 @@ def given(device):
 @pytest.mark.parametrize("grid", [1, 200])
 def test_the_time_limit_ends_a_kernel(ptx, name, grid):
     """The error says which kernel, why and where; the device works on."""
-    device = HostDevice(cores=2, time_limit_s=0.1)
+    device = HostDevice(cores=2, kernel_time_limit_s=0.1)
     module, buffer = device.load_module(ptx), given(device)
     start = time.perf_counter()
     with pytest.raises(KernelFault, match=f"kernel {name} was stopped by the time limit of 0.1 s") as caught:
@@ -74,7 +81,7 @@ def test_a_stop_is_told_by_a_worker_that_ran(ptx):
 @pytest.mark.parametrize("name", ENDLESS)
 def test_an_interruption_ends_a_kernel(ptx, name):
     """This holds for every kind of loop, since each checks the stop flag."""
-    device = HostDevice(cores=2, time_limit_s=None)
+    device = HostDevice(cores=2, kernel_time_limit_s=None)
     module, buffer = device.load_module(ptx), given(device)
     with repeated(device.interrupt), pytest.raises(KernelFault, match="was stopped because that was asked for"):
         device.launch(module.kernel(name), (8,), (64,), [buffer])
@@ -94,7 +101,7 @@ def test_an_interruption_of_nothing_has_no_effect(ptx):
 
 def test_an_interruption_ends_a_graph(ptx):
     """The nodes after the kernel that was stopped are not run."""
-    device = HostDevice(cores=2, time_limit_s=None)
+    device = HostDevice(cores=2, kernel_time_limit_s=None)
     module, buffer = device.load_module(ptx), given(device)
     graph, config = device.create_graph(), LaunchConfig((1, 1, 1), (64, 1, 1))
     nodes = []
@@ -110,7 +117,7 @@ def test_an_interruption_ends_a_graph(ptx):
 
 def test_close_ends_a_kernel_that_hangs(ptx):
     """The launch raises, and close returns."""
-    device = HostDevice(cores=2, time_limit_s=None)
+    device = HostDevice(cores=2, kernel_time_limit_s=None)
     kernel, buffer = device.load_module(ptx).kernel("count"), given(device)
     errors = []
 
@@ -126,3 +133,153 @@ def test_close_ends_a_kernel_that_hangs(ptx):
     device.close()
     thread.join()
     assert "because the device was closed" in errors[0]
+
+
+@pytest.fixture
+def interrupts() -> Iterator[None]:
+    """Python's own handler of Ctrl+C, whatever began the tests."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def interrupt_after(began) -> threading.Thread:
+    """Send one Ctrl+C to this process once `began` holds, from a thread."""
+
+    def wait_and_send():
+        until(began)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=wait_and_send)
+    thread.start()
+    return thread
+
+
+@pytest.mark.parametrize("name", ["count", "meet"])
+@pytest.mark.parametrize("grid", [1, 200])
+def test_ctrl_c_ends_a_kernel_that_hangs(ptx, interrupts, name, grid):
+    """One is enough, on one worker and on several; the device works on, and nothing stops what is launched next."""
+    device = HostDevice(cores=2)
+    module, buffer = device.load_module(ptx), given(device)
+    for _ in range(3):
+        buffer.upload(np.zeros(64, np.int32))
+        thread = interrupt_after(lambda: buffer.download()[:2].any())
+        with pytest.raises(KeyboardInterrupt):
+            device.launch(module.kernel(name), (grid,), (64,), [buffer])
+        thread.join()
+        device.launch(module.kernel("one"), (grid,), (64,), [buffer])
+        assert (buffer.download() == 1).all()
+    device.close()
+
+
+def test_ctrl_c_ends_a_graph(ptx, interrupts):
+    """Also in a kernel that native code runs; the graph can be launched again."""
+    device = HostDevice(cores=2)
+    module, buffer = device.load_module(ptx), given(device)
+    graph, config = device.create_graph(), LaunchConfig((1, 1, 1), (64, 1, 1))
+    kernel = module.kernel("wait_for")
+    node = graph.add_kernel(kernel, config, pack_arguments(kernel.parameters, [buffer]), [])
+    graph.add_kernel(module.kernel("one"), config, pack_arguments(kernel.parameters, [buffer]), [node])
+    executable, stream = graph.instantiate(), device.create_stream()
+    buffer.upload(np.ones(64, np.int32))
+    for _ in range(3):
+        executable.launch(stream)  # from the second launch on, native code runs both
+        assert (buffer.download() == 1).all()
+    buffer.upload(np.zeros(64, np.int32))
+    thread = interrupt_after(lambda: device.watchdog._users)
+    with pytest.raises(KeyboardInterrupt):
+        executable.launch(stream)
+    thread.join()
+    assert not buffer.download().any()
+    buffer.upload(np.ones(64, np.int32))
+    executable.launch(stream)
+    device.close()
+
+
+@pytest.mark.parametrize("seed", seeds(2))
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Python may lose one in a destructor
+def test_ctrl_c_at_any_moment_leaves_the_device_usable(ptx, interrupts, monkeypatch, seed):
+    """Between and inside launches, of one worker and of several, each Ctrl+C is one KeyboardInterrupt."""
+    monkeypatch.setattr(stopping, "INTERRUPTS", stopping.Interrupts())
+    monkeypatch.setattr(stopping, "PATIENCE_S", 3)  # no launch is long, except where the machine is busy
+    device, draw = HostDevice(cores=3), random.Random(seed)
+    module, buffer = device.load_module(ptx), given(device)
+    kernel, caught, left = module.kernel("one"), 0, many(40)
+    launched = 0  # since the last Ctrl+C was caught
+
+    def send():
+        while caught < left:
+            until(lambda: launched)
+            time.sleep(draw.random() / 500)
+            before, since = caught, time.monotonic()
+            os.kill(os.getpid(), signal.SIGINT)
+            until(lambda before=before, since=since: caught > before or time.monotonic() > since + 2)
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    while caught < left:
+        try:
+            while True:
+                device.launch(kernel, (draw.choice([1, 3, 5000]),), (64,), [buffer])
+                launched += 1
+        except KeyboardInterrupt:
+            caught, launched = caught + 1, 0
+    thread.join()
+    buffer.upload(np.zeros(64, np.int32))
+    device.launch(kernel, (5000,), (64,), [buffer])
+    assert (buffer.download() == 1).all()
+    device.close()
+
+
+def test_a_handler_of_the_program_lets_a_kernel_end(ptx):
+    """Only Python's own handler raises; another one is called after the launch, which is complete."""
+    device, called = HostDevice(cores=2), []
+    module, buffer = device.load_module(ptx), given(device)
+    before = signal.signal(signal.SIGINT, lambda *_: called.append(buffer.download()[1]))
+    try:
+
+        def release():
+            until(lambda: device.watchdog._users)
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.05)
+            buffer.upload(np.ones(64, np.int32))
+
+        thread = threading.Thread(target=release)
+        thread.start()
+        device.launch(module.kernel("wait_for"), (1,), (64,), [buffer])
+        thread.join()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert called == [1]
+    device.close()
+
+
+def test_the_time_limit_is_none_unless_it_is_asked_for(ptx):
+    """`open_device` takes it, and it can be changed at any time; what is no limit is refused."""
+    device = open_device("host")
+    assert device.watchdog.limit_s is None
+    device.close()
+    device = open_device("host", kernel_time_limit_s=0.1)
+    module, buffer = device.load_module(ptx), given(device)
+    with pytest.raises(KernelFault, match=r"was stopped by the time limit of 0\.1 s"):
+        device.launch(module.kernel("count"), (1,), (64,), [buffer])
+    device.set_kernel_time_limit(None)
+    with repeated(device.interrupt, 0.3), pytest.raises(KernelFault, match="because that was asked for"):
+        device.launch(module.kernel("count"), (1,), (64,), [buffer])
+    device.close()
+    for limit in (0, -1, float("nan"), float("inf"), "1", True):
+        with pytest.raises(DeviceError, match="kernel_time_limit_s must be a positive number of seconds, or None, got"):
+            open_device("host", kernel_time_limit_s=limit)
+
+
+def test_the_time_limit_counts_what_the_process_computed(monkeypatch):
+    """Of each moment no more than passed, and no more than this process got of a processor."""
+    draw, passed, clocks = random.Random(1), 0.0, [0.0, 0.0]
+    monkeypatch.setattr(watchdog.time, "monotonic", lambda: clocks[0])
+    monkeypatch.setattr(watchdog.time, "process_time", lambda: clocks[1])
+    stopwatch = watchdog.Stopwatch()
+    for _ in range(200):
+        wall, processor = draw.random(), draw.choice([0, 0.1, 1, 2]) * draw.random()
+        clocks[0], clocks[1] = clocks[0] + wall, clocks[1] + processor
+        passed += min(wall, processor)
+        assert stopwatch.look() == pytest.approx(passed)

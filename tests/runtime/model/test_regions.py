@@ -24,9 +24,9 @@ from engine.api import (
     uchar4,
 )
 from engine.device.host import HostDevice
-from engine.diagnostics import DeviceError, Severity
+from engine.diagnostics import DeviceError, Mend, Severity
 from engine.patch.document import NodeRef
-from engine.protocol.messages import NodeState
+from engine.protocol.messages import NodeState, SetKernelTimeLimit
 from engine.types import DType
 from tests.fuzzing import many
 from tests.runtime.conftest import Kernels
@@ -53,13 +53,15 @@ def test_a_loop_that_is_stopped_is_named_as_the_patch_names_it(counts: list[int]
     outer = patch.add("control.while", limit=10_000_000)
     patch.connect(array(patch, np.ones(1, np.float32))["out"], outer["condition"])
     bump(patch, zeros(patch), _loops(patch, counts, outer))
-    device = HostDevice(cores=1, time_limit_s=1)
+    device = HostDevice(cores=1)
     with Engine(patch, device=device) as engine:
+        engine.post(SetKernelTimeLimit(1))
         with pytest.raises(DeviceError, match=rf"^node {outer.id}: loop must end by itself, got [\d,]+ turns.* 1 s"):
             engine.step()
         report = engine.take_report()
     device.close()
     assert report is not None and [item.node for item in report.diagnostics if item.severity == "error"] == [outer.id]
+    assert [item.mend for item in report.diagnostics if item.severity == "error"] == [Mend.LIFT_LIMIT]
 
 
 @pytest.mark.parametrize("counts", [[2, 3, 4], [1, 0, 5], [3, 1, 1, 2], [0, 2, 2]])

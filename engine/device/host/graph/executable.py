@@ -13,7 +13,7 @@ from engine.device.host.graph.program import Program
 from engine.device.host.pool import WAKE_NS, PoolWorker
 from engine.device.host.team import run_graph
 from engine.device.host.translate import abi
-from engine.device.host.watchdog import RUNNING, TIME_LIMIT
+from engine.device.host.watchdog import RUNNING, TIME_LIMIT, Stopwatch
 from engine.device.nodes import KernelWork
 from engine.device.protocol import Capture, GraphNode, LaunchConfig, LoadedKernel, PinnedArray, Stream
 from engine.diagnostics import DeviceError, KernelFault, LoopStopped
@@ -38,7 +38,7 @@ class HostExecutable:
         self._addresses = int(program.code.ctypes.data), int(self._state.ctypes.data)
         self._turns_at_once = 64
         self._loop = -1  # the outermost loop that was running last, and since when
-        self._loop_since_ns = 0
+        self._loop_stopwatch: Stopwatch | None = None
 
     def launch(self, stream: Stream) -> None:
         """Run every node in an order that respects all dependencies; in loops, as often as the loops say.
@@ -46,12 +46,8 @@ class HostExecutable:
         KernelFault when a kernel fails, DeviceError when a loop is stopped; later nodes don't run then.
         """
         program = self._live()
-        with self._lock:
-            self._watchdog.enter()
-            try:
-                self._run(program)
-            finally:
-                self._watchdog.leave()
+        with self._lock, self._watchdog:
+            self._run(program)
 
     def upload(self, stream: Stream) -> None:
         """Do nothing: an executable of the host is ready when it is made."""
@@ -109,6 +105,7 @@ class HostExecutable:
         state[stepper.SERVED_BEFORE] = self._services.served[0]
         state[stepper.SECTION_NS] = 0
         began_ns = time.perf_counter_ns()
+        stopwatch = Stopwatch() if self._watchdog.limit_s is not None else None
 
         def run(worker: PoolWorker, team: int) -> int:
             self._services.begin(pairs)
@@ -132,7 +129,7 @@ class HostExecutable:
             program.measure()
         if reason == stepper.PAUSE:
             self._pace(took_ns)
-        self._check_time(began_ns)
+        self._check_time(stopwatch)
         return at
 
     def _pace(self, took_ns: int) -> None:
@@ -141,12 +138,13 @@ class HostExecutable:
         elif took_ns > _MOST_NS:
             self._turns_at_once = max(self._turns_at_once // 2, 1)
 
-    def _check_time(self, began_ns: int) -> None:
-        """Stop a loop that runs for longer than a kernel may; it began no earlier than this call of native code."""
+    def _check_time(self, stopwatch: Stopwatch | None) -> None:
+        """Stop a loop that computes for longer than a kernel may; it began no earlier than this call of native code."""
         loop, limit_s = int(self._state[stepper.LOOP]), self._watchdog.limit_s
         if loop != self._loop:
-            self._loop, self._loop_since_ns = loop, began_ns
-        if loop >= 0 and limit_s is not None and time.perf_counter_ns() - self._loop_since_ns > limit_s * 1e9:
+            self._loop, self._loop_stopwatch = loop, stopwatch
+        stopwatch = self._loop_stopwatch
+        if loop >= 0 and limit_s is not None and stopwatch is not None and stopwatch.look() > limit_s:
             raise self._stopped(TIME_LIMIT)
 
     def _error(self, program: Program, index: int, pairs: np.ndarray[Any, Any]) -> DeviceError:
@@ -160,5 +158,6 @@ class HostExecutable:
         return program.launch(index).error(worker, pool, pairs)
 
     def _stopped(self, reason: int = RUNNING) -> DeviceError:
-        why = self._watchdog.explain(reason or self._watchdog.reason)
-        return LoopStopped(int(self._state[stepper.LOOP]), int(self._state[stepper.TURNS]), why)
+        reason = reason or self._watchdog.reason
+        loop, turns = int(self._state[stepper.LOOP]), int(self._state[stepper.TURNS])
+        return LoopStopped(loop, turns, self._watchdog.explain(reason), is_over_limit=reason == TIME_LIMIT)

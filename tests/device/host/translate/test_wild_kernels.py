@@ -27,7 +27,7 @@ Wild = Callable[..., list[Array]]
 @pytest.fixture(scope="module")
 def device() -> Iterator[HostDevice]:
     """A host device that does not let a kernel run for long."""
-    opened = HostDevice(cores=2, time_limit_s=10)
+    opened = HostDevice(cores=2, kernel_time_limit_s=10)
     yield opened
     opened.close()
 

@@ -1,0 +1,76 @@
+"""Ctrl+C while native code runs on the main thread.
+
+Python handles a signal between two of its own steps, and native code takes none. But it writes each signal's number to
+a pipe at once (`signal.set_wakeup_fd`). A thread reads it and sets the stop flag of what the main thread has launched,
+which ends; then Python raises KeyboardInterrupt. A handler of the program's own is called after the launch, as ever.
+"""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+#: Who listened to signals before may listen again; so often we do, which takes a microsecond.
+_RENEW_S = 0.1
+#: A launch that is under way so long after a signal was read is stopped: Python has not handled the signal.
+PATIENCE_S = 0.02
+
+
+class Interrupts:
+    """Stops what runs on the main thread of this process at Ctrl+C. Only the main thread may call it."""
+
+    def __init__(self) -> None:
+        self._stops: list[Callable[[], None]] = []
+        #: Counts what began and ended.
+        self._changes = 0
+        self._sink, self._before = -1, -1
+        self._due_s = 0.0
+
+    def begin(self, stop: Callable[[], None]) -> None:
+        """Call `stop`, on a thread, after a Ctrl+C before `end`; such times may nest."""
+        self._changes += 1
+        self._stops.append(stop)
+        if time.monotonic() >= self._due_s:
+            self._listen()
+
+    def end(self) -> None:
+        """End what `begin` began last."""
+        self._changes += 1
+        self._stops.pop()
+
+    def _listen(self) -> None:
+        if self._sink < 0:
+            source, self._sink = os.pipe()
+            os.set_blocking(self._sink, False)  # as a handler of signals must be
+            threading.Thread(target=self._read, args=(source,), name="warploom-host-interrupts", daemon=True).start()
+        before = signal.set_wakeup_fd(self._sink, warn_on_full_buffer=False)
+        if before != self._sink:
+            self._before = before
+        self._due_s = time.monotonic() + _RENEW_S
+
+    def _read(self, source: int) -> None:
+        while True:
+            numbers = os.read(source, 64)
+            if self._before >= 0:
+                with suppress(OSError):  # it is full, or closed since: nobody misses a number
+                    os.write(self._before, numbers)
+            if signal.SIGINT in numbers and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+                changes = self._changes
+                time.sleep(PATIENCE_S)
+                if changes == self._changes:
+                    for stop in tuple(self._stops):
+                        stop()
+
+
+INTERRUPTS = Interrupts()
+
+
+def _begin_anew() -> None:
+    """Leave pipe and thread to the process that has forked this one."""
+    global INTERRUPTS
+    INTERRUPTS = Interrupts()
+
+
+os.register_at_fork(after_in_child=_begin_anew)
