@@ -1,6 +1,5 @@
 """The pool of worker processes. Compiles run in them, so they can be killed, and a crash ends only one compile."""
 
-import concurrent.futures.thread  # noqa: F401 - for the order in which threads are ended
 import os
 import pickle
 import select
@@ -10,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import ParamSpec, TypeVar
@@ -66,7 +66,7 @@ class Worker(Killable):
         # of.
         folders = dict.fromkeys([str(Path(__file__).parents[2]), *filter(None, sys.path)])
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "engine.processes.worker", *modules],
+            [sys.executable, "-P", "-m", "engine.processes.worker", str(os.getpid()), *modules],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=os.environ | {"PYTHONPATH": os.pathsep.join(folders)},
@@ -131,6 +131,8 @@ class WorkerPool:
         self._is_closed = False
         #: Modules of the jobs so far; a process that is started in advance imports them.
         self._modules: dict[str, None] = {}
+        #: Starts all processes, since each ends with the thread that started it.
+        self._starter = ThreadPoolExecutor(1, "warploom-workers")
 
     def run(
         self, function: Callable[..., object], arguments: tuple[object, ...], *, in_background: bool = False
@@ -164,7 +166,7 @@ class WorkerPool:
             self._modules |= dict.fromkeys(modules)
             if not self._idle and not self._is_closed:
                 with suppress(OSError):  # the next job reports what is wrong
-                    self._idle.insert(0, Worker(tuple(self._modules)))
+                    self._idle.insert(0, self._start(tuple(self._modules)))
 
     def close(self) -> None:
         """Start no more jobs, and kill processes that don't end soon; their callers get `Cancelled`."""
@@ -181,6 +183,9 @@ class WorkerPool:
             worker.kill()
             worker.end()
 
+    def _start(self, modules: tuple[str, ...]) -> Worker:
+        return self._starter.submit(Worker, modules).result()
+
     def _take(self, module: str, *, in_background: bool) -> Worker:
         with self._lock:
             if self._is_closed:
@@ -196,7 +201,7 @@ class WorkerPool:
                 # What is waited for imports no more than it needs.
                 modules = tuple(self._modules) if in_background else (module,)
                 try:
-                    worker = Worker(modules)
+                    worker = self._start(modules)
                 except OSError as problem:
                     raise KernelError(f"compiler's process must start, got: {problem.strerror}") from problem
             self._busy[worker] = in_background

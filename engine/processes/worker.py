@@ -1,13 +1,16 @@
-"""The program of a worker process: `python -m engine.processes.worker [MODULE...]`, started by the pool.
+"""The program of a worker process: `python -m engine.processes.worker PARENT [MODULE...]`, started by the pool.
 
 It runs functions that arrive on standard input, one after the other, and writes what they return or raise to standard
-output. It ends when its input does, even while a function runs: nobody waits for the result any more.
+output. It ends when its input does, even while a function runs, and when its parent does, however that ended: nobody
+waits for the result any more.
 """
 
+import ctypes
 import gc
 import logging
 import os
 import pickle
+import signal
 import sys
 import threading
 import traceback
@@ -21,12 +24,14 @@ from engine.logs import LogBuffer, Logged, attach
 
 #: Garbage is collected after so many new objects: Python's own 700 would collect several times in a compile of 6 ms.
 _NEW_OBJECTS = 50_000
+_PR_SET_PDEATHSIG = 1  # of prctl
 #: What is sent back: the value returned; or the exception, with its traceback as text. Then what was logged.
 Outcome = tuple[object, Exception | None, str, tuple[Logged, ...]]
 
 
 def main() -> None:
     """Import the modules named on the command line, then run functions until standard input ends."""
+    _end_with(int(sys.argv[1]))
     # Keeps libraries from printing to standard output, and from reading the jobs on standard input.
     source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -35,7 +40,7 @@ def main() -> None:
     threading.Thread(target=_read, args=(source, jobs), daemon=True).start()
     with suppress(OSError):  # when memory runs out, the system should kill a compile and not the engine
         Path("/proc/self/oom_score_adj").write_text("800")
-    for name in sys.argv[1:]:
+    for name in sys.argv[2:]:
         with suppress(Exception):  # a job that needs the module will raise the same
             getattr(import_module(name), "warm_up", int)()
     records = LogBuffer(logging.WARNING)
@@ -46,11 +51,23 @@ def main() -> None:
         sink.flush()
 
 
+def _end_with(parent: int) -> None:
+    """Have the system end this process when the thread that started it ends, whatever this process does then.
+
+    The end of standard input is no help where another process has a copy of the pipe, such as one that the parent has
+    forked, or while native code holds the interpreter.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+    if os.getppid() != parent:  # it has ended before
+        os._exit(0)
+
+
 def _read(source: IO[bytes], jobs: SimpleQueue[bytes]) -> None:
     try:
         while True:
             jobs.put(pickle.load(source))
-    except EOFError:
+    except (EOFError, pickle.UnpicklingError):  # the parent has ended, maybe while it wrote
         os._exit(0)
 
 

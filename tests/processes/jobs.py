@@ -1,5 +1,6 @@
 """Functions for worker processes: they fail as compilers do."""
 
+import ctypes
 import logging
 import os
 import signal
@@ -30,6 +31,12 @@ def hang_with_interpreter(started: Path) -> None:
     _tell(started)
     while True:
         pass
+
+
+def hang_in_native_code(started: Path) -> None:
+    """Never return, in native code that lets no other thread of Python run."""
+    _tell(started)
+    ctypes.PyDLL(None).pause()
 
 
 def _tell(started: Path) -> None:

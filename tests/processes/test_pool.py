@@ -190,6 +190,47 @@ def test_processes_end_with_the_program(tmp_path: Path, how: str, then: str, sta
     until(lambda: not is_running(started(path)))
 
 
+KILLED = """
+import os, sys, threading, time
+from pathlib import Path
+from engine.processes import pool
+from tests.processes import jobs
+threading.Thread(target=pool.run, args=(jobs.{job}, Path({path!r}))).start()
+while not Path({path!r}).exists(): time.sleep(0.01)
+{then}
+os.kill(os.getpid(), 9)
+"""
+#: What makes the end of a worker's standard input no sign of its parent's end.
+UNTOLD = {
+    "another process has the pipe": ("hang", "if os.fork() == 0: time.sleep(20); os._exit(0)"),
+    "native code holds the interpreter": ("hang_in_native_code", ""),
+    "the parent was writing": (
+        "hang",
+        "worker, = pool._pool._busy; worker._process.stdin.raw.write(b'\\x80\\x05\\x95')",
+    ),
+}
+
+
+@pytest.mark.parametrize("why", UNTOLD)
+def test_a_process_ends_when_its_parent_is_killed(tmp_path: Path, why: str) -> None:
+    """Whatever either of them does at that moment, and whoever else has the pipe."""
+    path = tmp_path / "started"
+    job, then = UNTOLD[why]
+    text = KILLED.format(job=job, path=str(path), then=then)
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", text], env=environment, check=False, stderr=subprocess.DEVNULL)
+    assert done.returncode == -signal.SIGKILL
+    until(lambda: not is_running(started(path)))
+
+
+def test_a_process_lives_on_when_the_thread_that_asked_for_it_ends() -> None:
+    """The next job, from another thread, has the same process."""
+    with ThreadPoolExecutor(1) as thread:
+        first = thread.submit(run, jobs.number).result()
+    assert is_running(first)
+    assert run(jobs.number) == first
+
+
 def test_threads_of_a_program_share_the_processes() -> None:
     """Many jobs at once all arrive, each with its own answer."""
     with ThreadPoolExecutor(4) as threads:
