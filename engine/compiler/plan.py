@@ -115,14 +115,18 @@ class Plan:
 
     @cached_property
     def status_places(self) -> dict[PortRef, Place]:
-        """Where the buffers lie that are read back, in one piece of memory."""
+        """Where the buffers lie that are read back, in one piece of memory.
+
+        The order of blocks does not count: a running graph is kept when the same blocks come in another order.
+        """
         places: dict[PortRef, Place] = {}
         end = 0
-        for port, buffer in self.buffers.allocations.items():
-            if buffer.lifetime is Lifetime.STATUS:
-                start = -(-end // buffer.layout.dtype.alignment) * buffer.layout.dtype.alignment
-                places[port] = Place(STATUS, start, buffer.layout.size_bytes)
-                end = places[port].end
+        found = [port for port, buffer in self.buffers.allocations.items() if buffer.lifetime is Lifetime.STATUS]
+        for port in sorted(found, key=lambda port: (port.node, port.port)):
+            layout = self.buffers.allocations[port].layout
+            start = -(-end // layout.dtype.alignment) * layout.dtype.alignment
+            places[port] = Place(STATUS, start, layout.size_bytes)
+            end = places[port].end
         return places
 
     @cached_property

@@ -5,6 +5,7 @@ import logging
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -17,7 +18,7 @@ from tests.random_patches.patches import TYPES
 
 def run_some(seeds: list[int], device: str, everywhere: bool) -> list[Outcome]:
     """Run the patches of these seeds on a device of this process."""
-    logging.disable(logging.WARNING)
+    logging.disable()
     opened, found = open_device(device), []
     types = sorted(TYPES)
     kernels = KeptKernels(opened)
@@ -27,7 +28,9 @@ def run_some(seeds: list[int], device: str, everywhere: bool) -> list[Outcome]:
             try:
                 outcome = run_patch(seed, materials, opened, wanted=[types[seed % len(types)]], everywhere=everywhere)
             except Exception as problem:  # noqa: BLE001 - a crash is a difference too
-                outcome = Outcome(seed, differences=[f"{type(problem).__name__}: {problem}"])
+                outcome = Outcome(
+                    seed, differences=[f"{type(problem).__name__}: {problem}", traceback.format_exc(limit=-3)]
+                )
             if outcome.differences:
                 sys.stdout.write(f"seed {seed}: " + "\n    ".join(outcome.differences[:4]) + "\n")
                 sys.stdout.flush()

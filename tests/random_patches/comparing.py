@@ -8,12 +8,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
 import pytest
 
 from engine import Engine, Patch, ProfilingLevel
+from engine.catalogue.block_code import BlockCode
+from engine.compiler.inlining import Inlined
+from engine.compiler.plan import PartialPlan, plan_what_can_run
 from engine.device.device import Device
 from engine.device.protocol import Module
 from engine.diagnostics import Diagnostic, PatchError, Severity, WarploomError
@@ -23,6 +27,7 @@ from engine.patch.changes import PortRef
 from engine.patch.files import dump_patch
 from engine.protocol.messages import FrameReport, Message, Reset
 from engine.runtime.model.module_cache import LoadedModule, ModuleCache
+from engine.runtime.update import prepare
 from tests.random_patches.materials import Lent, Materials
 from tests.random_patches.patches import RandomPatch
 from tests.runtime.update.update_support import copy_of, outputs
@@ -64,6 +69,13 @@ class _KeptModule:
         """Do nothing: the owner of the kernels unloads it."""
 
 
+def _plan_apart(inlined: Inlined, *problems: Any, fuses: bool, **options: Any) -> PartialPlan:
+    """Plan with memory of its own for each output unless kernels are fused, so that the plain engine shares none."""
+    nodes = inlined.description.nodes if not fuses else ()
+    pinned = frozenset(PortRef(node.id, spec.name) for node in nodes for spec in node.description.outputs)
+    return plan_what_can_run(inlined, *problems, fuses=fuses, pinned=pinned, **options)
+
+
 class KeptKernels:
     """What engines on one device compile and load, kept from patch to patch; most of a short run is spent on it."""
 
@@ -91,6 +103,10 @@ class KeptKernels:
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(ModuleCache, "_load_once", load_once)
+            patch.setattr(ModuleCache, "find", staticmethod(lru_cache(4096)(ModuleCache.find)))
+            # The library's blocks return, so that they need no thread that can be given up.
+            patch.setattr(BlockCode, "call_all", lambda _, calls, late: [call() for call in calls])
+            patch.setattr(prepare, "plan_what_can_run", _plan_apart)
             try:
                 yield
             finally:

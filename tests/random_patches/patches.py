@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from engine.catalogue.catalogue import default_catalogue
 from engine.compiler.plan import Plan, make_plan
 from engine.diagnostics import GraphValidationError, PatchError, Severity
 from engine.ops import OpError
+from engine.patch import changes
 from engine.patch.changes import Change, Connection, PortRef
 from engine.patch.composite import Composite
 from engine.patch.composite_builder import CompositeBuilder
@@ -23,7 +25,7 @@ from engine.patch.document import NodeRef
 from engine.patch.regions import TOP
 from engine.protocol.messages import Message, SetInput
 from engine.runtime.model.block_registry import BlockRegistry
-from engine.runtime.model.describe_patch import describe_patch
+from engine.runtime.model.describe_patch import PlacedNode, describe_patch
 from engine.runtime.model.parameters import ParameterStore
 from engine.types.layout import Layout
 from tests.random_patches.materials import NUMBERS, Materials, dtype_called, numbers
@@ -91,10 +93,12 @@ class RandomPatch(Chooser):
         self.refused: Counter[tuple[str, str]] = Counter()
         self._code = BlockCode()
         self._plan: Plan | None = None
+        #: Nodes as they were described, until they change.
+        self._described: dict[str, PlacedNode] = {}
         self.is_sound = True
         self._edits = 0
-        self.patch.subscribe(self._count_edit)
-        todo = list(wanted) + [self.any_of(list(TYPES)) for _ in range(self.chance.randint(2, 7))]
+        self.patch.subscribe(self._follow)
+        todo = list(wanted) + [self.any_of(list(TYPES)) for _ in range(self.any_of((2, 3, 5, 7, 9, 14)))]
         self.chance.shuffle(todo)
         for _ in range(self.any_of((0, 0, 1, 1, 2, 3))):
             todo.insert(0, self.any_of(REGIONS))
@@ -137,8 +141,13 @@ class RandomPatch(Chooser):
             return None
         return done
 
-    def _count_edit(self, _: Change) -> None:
+    def _follow(self, change: Change) -> None:
         self._edits += 1
+        match change:
+            case changes.NodeAdded(node) | changes.NodeRemoved(node):
+                self._described.pop(node.id, None)
+            case changes.ParameterChanged() | changes.NodeRegionChanged():
+                self._described.pop(change.node, None)
 
     def _count_refused(self, about: str, problem: str) -> None:
         self.refused[about, _without_numbers(problem)] += 1
@@ -151,7 +160,10 @@ class RandomPatch(Chooser):
         for node in patch.nodes.values():
             registry.register(node)
         wires = [c for c in patch.connections if not patch.is_value_connection(c)]
-        described = describe_patch(registry.snapshot(wires, patch.sentinels), self._code)
+        asked = registry.snapshot(wires, patch.sentinels)
+        asked = replace(asked, nodes=tuple(self._described.get(node.id, node) for node in asked.nodes))
+        described = describe_patch(asked, self._code)
+        self._described = {node.id: node for node in described.nodes if node.block is not None}
         problems = [item for item in described.problems if item.severity is Severity.ERROR]
         values = registry.value_blocks
         description = described.inlined.description

@@ -55,10 +55,15 @@ class Recipe:
 
 
 class Chooser:
-    """Makes random choices for recipes."""
+    """Makes random choices for recipes; a patch has favourite shapes and types, so that its blocks fit together."""
 
     def __init__(self, seed: int, materials: Materials) -> None:
         self.chance, self.materials = random.Random(seed), materials
+        self._share = self.any_of((0.0, 0.5, 0.9))
+        self._shapes = {axes: self._shape(axes) for axes in (1, 2, 3)}
+        self._axes = self.any_of((1, 1, 2, 2, 3))
+        self._edge = self.any_of((1, 2, 3, 5, 7))
+        self._favourites = [self.any_of(NUMBERS), self.any_of(COMPLEX), self.any_of(VECTORS)]
 
     def any_of(self, items: Sequence[Any]) -> Any:
         return self.chance.choice(items)
@@ -66,17 +71,24 @@ class Chooser:
     def maybe(self, share: float = 0.5) -> bool:
         return self.chance.random() < share
 
+    def dtype(self, types: Sequence[str]) -> str:
+        """Return one of some element types."""
+        favourites = [t for t in ("f32", *self._favourites) if t in types]
+        found: str = self.any_of(favourites if favourites and self.maybe(self._share) else types)
+        return found
+
     def shape(self, most_axes: int = 3) -> Shape:
         """Return any shape of at most some thousand elements."""
-        axes = min(self.any_of((1, 1, 1, 2, 2, 3)), most_axes)
-        if axes == 1:
-            return (self.any_of(SIZES),)
-        if axes == 2:
-            return self.image()
-        return tuple(self.any_of((1, 2, 3, 5, 7)) for _ in range(axes))
+        is_favourite = self.maybe(self._share)
+        axes = min(self._axes if is_favourite else self.any_of((1, 1, 1, 2, 2, 3)), most_axes)
+        return self._shapes[axes] if is_favourite else self._shape(axes)
 
     def image(self) -> Shape:
-        return self.any_of(EDGES), self.any_of(EDGES)
+        return self._shapes[2] if self.maybe(self._share) else self._shape(2)
+
+    def _shape(self, axes: int) -> Shape:
+        sizes = {1: SIZES, 2: EDGES, 3: (1, 2, 3, 5, 7)}[axes]
+        return tuple(self.any_of(sizes) for _ in range(axes))
 
     def size_text(self) -> str:
         return ", ".join(map(str, self.shape()))
@@ -86,7 +98,7 @@ class Chooser:
         return () if self.maybe(0.7) else (self.any_of((1, 2, 3)),)
 
     def edge(self) -> int:
-        return self.any_of((1, 2, 3, 5, 7))
+        return self._edge if self.maybe(self._share) else self.any_of((1, 2, 3, 5, 7))
 
 
 Cook = Callable[[Chooser], Recipe]
@@ -97,7 +109,7 @@ def _alike(types: Sequence[str], *names: str, axes: int = 0, optional: Sequence[
 
     def cook(c: Chooser) -> Recipe:
         shape = {0: c.shape, 1: lambda: c.shape(1), 2: c.image}[axes]()
-        want = Want(c.any_of(types), shape)
+        want = Want(c.dtype(types), shape)
         return Recipe(inputs={n: want for n in names if n not in optional or c.maybe()})
 
     return cook
@@ -123,14 +135,14 @@ def _reshape(c: Chooser) -> Recipe:
     size = int(np.prod(shape))
     texts = ["-1", "1, -1", "-1, 1", str(size)]
     texts += [f"{k}, -1" for k in (2, 3, 5, 7) if size % k == 0]
-    return Recipe({"shape": c.any_of(texts)}, {"x": Want(c.any_of(ANY), shape)})
+    return Recipe({"shape": c.any_of(texts)}, {"x": Want(c.dtype(ANY), shape)})
 
 
 def _transpose(c: Chooser) -> Recipe:
     shape = c.shape()
     order = list(range(len(shape)))
     c.chance.shuffle(order)
-    return Recipe({"order": ", ".join(map(str, order))}, {"x": Want(c.any_of(ANY), shape)})
+    return Recipe({"order": ", ".join(map(str, order))}, {"x": Want(c.dtype(ANY), shape)})
 
 
 def _slice(c: Chooser) -> Recipe:
@@ -140,13 +152,13 @@ def _slice(c: Chooser) -> Recipe:
     start = c.chance.randrange(size)
     stop = c.any_of((0, 0, size, c.chance.randint(start + 1, size)))
     parameters = {"axis": c.any_of((axis, axis - len(shape))), "start": c.any_of((start, start - size)), "stop": stop}
-    return Recipe({**parameters, "step": c.any_of((1, 1, 2, 3, 7))}, {"x": Want(c.any_of(ANY), shape)})
+    return Recipe({**parameters, "step": c.any_of((1, 1, 2, 3, 7))}, {"x": Want(c.dtype(ANY), shape)})
 
 
 def _reinterpret(c: Chooser) -> Recipe:
     shape = c.shape()
     to = c.any_of((*NUMBERS, *COMPLEX, *VECTORS))
-    return Recipe({"dtype": to}, {"x": Want(c.any_of(ANY), (*shape[:-1], shape[-1] * c.any_of((1, 2, 4, 8, 12, 16))))})
+    return Recipe({"dtype": to}, {"x": Want(c.dtype(ANY), (*shape[:-1], shape[-1] * c.any_of((1, 2, 4, 8, 12, 16))))})
 
 
 def _condition(c: Chooser) -> dict[str, Want]:
@@ -208,12 +220,12 @@ def _file(parameter: str, files: str) -> Cook:
 
 def _weighted(c: Chooser) -> Recipe:
     weights = Want("f32", (c.any_of((1, 3, 5)), c.any_of((1, 3, 7))))
-    return Recipe(inputs={"image": Want(c.any_of(("f32", "float4")), c.image()), "weights": weights})
+    return Recipe(inputs={"image": Want(c.dtype(("f32", "float4")), c.image()), "weights": weights})
 
 
 def _resize(c: Chooser) -> Recipe:
     height, width = c.image()
-    mode, dtype = c.any_of(("linear", "nearest", "area")), c.any_of(("f32", "float4"))
+    mode, dtype = c.any_of(("linear", "nearest", "area")), c.dtype(("f32", "float4"))
     if mode == "area":
         height, width = height + 2, width + 2
         to = c.chance.randrange(1, height), c.chance.randrange(1, width)
@@ -282,7 +294,7 @@ def _cuda(c: Chooser) -> Recipe:
 def _chain(c: Chooser) -> Recipe:
     size = c.edge()
     if c.maybe():
-        want = Want(c.any_of(FULL), (size, size))
+        want = Want(c.dtype(FULL), (size, size))
         return Recipe({}, {"a": want, "b": want})
     chain = ChainPatch()
     source, result = chain.add("chain.input", node_id="x"), chain.add("chain.output", node_id="spectrum")
@@ -293,7 +305,7 @@ def _chain(c: Chooser) -> Recipe:
         again, back = chain.add("signal.inverse_fft", node_id="again"), chain.add("chain.output", node_id="signal")
         chain.connect(first["out"], again["x"])
         chain.connect(again["out"], back["value"])
-    return Recipe({"graph": chain.json()}, {"x": Want(c.any_of(COMPLEX), c.shape())})
+    return Recipe({"graph": chain.json()}, {"x": Want(c.dtype(COMPLEX), c.shape())})
 
 
 def _square(*, positive: bool = False) -> Cook:
@@ -305,7 +317,7 @@ def _square(*, positive: bool = False) -> Cook:
 
 def _matrix(c: Chooser, *, positive: bool = False) -> Want:
     """Return a square matrix, mostly one that is well conditioned, or symmetric and positive definite."""
-    n, dtype, stack = c.edge(), c.any_of(FULL), c.stack()
+    n, dtype, stack = c.edge(), c.dtype(FULL), c.stack()
     if c.maybe(0.2):
         return Want(dtype, (*stack, n, n))
     source = np.random.default_rng(c.chance.getrandbits(32))
@@ -322,7 +334,7 @@ def _solve(c: Chooser) -> Recipe:
 
 
 def _least_squares(c: Chooser) -> Recipe:
-    n, dtype = c.edge(), c.any_of(FULL)
+    n, dtype = c.edge(), c.dtype(FULL)
     m = n + c.any_of((0, 1, 4))
     return Recipe(inputs={"a": Want(dtype, (m, n)), "b": Want(dtype, (m, c.edge()))})
 
@@ -330,13 +342,13 @@ def _least_squares(c: Chooser) -> Recipe:
 def _any_matrix(name: str, *, tall: bool = False) -> Cook:
     def cook(c: Chooser) -> Recipe:
         m, n = c.edge(), c.edge()
-        return Recipe(inputs={name: Want(c.any_of(FULL), (*c.stack(), max(m, n) if tall else m, n))})
+        return Recipe(inputs={name: Want(c.dtype(FULL), (*c.stack(), max(m, n) if tall else m, n))})
 
     return cook
 
 
 def _gemm(c: Chooser) -> Recipe:
-    m, k, n, dtype = c.edge(), c.edge(), c.edge(), c.any_of((*FULL, "f16", "bf16"))
+    m, k, n, dtype = c.edge(), c.edge(), c.edge(), c.dtype((*FULL, "f16", "bf16"))
     swap_a, swap_b, stack = c.maybe(0.3), c.maybe(0.3), c.stack()
     inputs = {
         "a": Want(dtype, (*stack, *((k, m) if swap_a else (m, k)))),
@@ -352,7 +364,7 @@ def _gemm(c: Chooser) -> Recipe:
 
 
 def _add_matrices(c: Chooser) -> Recipe:
-    m, n, dtype = c.edge(), c.edge(), c.any_of(FULL)
+    m, n, dtype = c.edge(), c.edge(), c.dtype(FULL)
     swap_a, swap_b = c.maybe(0.3), c.maybe(0.3)
     inputs = {"a": Want(dtype, (n, m) if swap_a else (m, n)), "b": Want(dtype, (n, m) if swap_b else (m, n))}
     if c.maybe(0.2):
@@ -361,7 +373,7 @@ def _add_matrices(c: Chooser) -> Recipe:
 
 
 def _gemv(c: Chooser) -> Recipe:
-    m, n, dtype, swap = c.edge(), c.edge(), c.any_of(FULL), c.maybe(0.3)
+    m, n, dtype, swap = c.edge(), c.edge(), c.dtype(FULL), c.maybe(0.3)
     inputs = {"a": Want(dtype, (m, n)), "x": Want(dtype, (m if swap else n,))}
     if c.maybe(0.4):
         inputs["y"] = Want(dtype, (n if swap else m,))
@@ -370,7 +382,7 @@ def _gemv(c: Chooser) -> Recipe:
 
 def _scaled(*names: str) -> Cook:
     def cook(c: Chooser) -> Recipe:
-        dtype, shape = c.any_of(FULL), c.shape()
+        dtype, shape = c.dtype(FULL), c.shape()
         return Recipe(inputs={n: Want(dtype, (1,) if n == "factor" else shape) for n in names})
 
     return cook
@@ -383,7 +395,7 @@ def _sparse(c: Chooser) -> Recipe:
         shape = (height * width,) if c.maybe() else (height * width, c.any_of((2, 3)))
         ports = {"offsets": "offsets", "columns": "columns", "entries": "entries"}
         return Recipe({"transpose": False}, {"x": Want("f32", shape)}, ("sparse.spring_net", feeding, ports))
-    m, n, dtype, swap = c.edge(), c.edge(), c.any_of(("f32", "f64")), c.maybe(0.3)
+    m, n, dtype, swap = c.edge(), c.edge(), c.dtype(("f32", "f64")), c.maybe(0.3)
     counts = [c.chance.randint(0, n) for _ in range(m)]
     counts[0] = max(counts[0], 1)
     columns = np.concatenate([sorted(c.chance.sample(range(n), count)) for count in counts]).astype(np.int32)
@@ -402,9 +414,9 @@ def _sparse(c: Chooser) -> Recipe:
 
 def _compare(c: Chooser) -> Recipe:
     shape = c.shape()
-    inputs = {"x": Want(c.any_of(NUMBERS), shape)}
+    inputs = {"x": Want(c.dtype(NUMBERS), shape)}
     if c.maybe():
-        inputs["y"] = Want(c.any_of(NUMBERS), shape)
+        inputs["y"] = Want(c.dtype(NUMBERS), shape)
     return Recipe(inputs=inputs)
 
 
@@ -415,11 +427,11 @@ def _images4(c: Chooser) -> Shape:
 def _batch_norm(c: Chooser) -> Recipe:
     shape = _images4(c) if c.maybe(0.7) else (c.any_of((1, 3)), c.edge())
     inputs = {n: Want("f32", (shape[1],)) for n in ("mean", "variance", "scale", "bias")}
-    return Recipe(inputs={"x": Want(c.any_of(("f32", "f16")), shape), **inputs})
+    return Recipe(inputs={"x": Want(c.dtype(("f32", "f16")), shape), **inputs})
 
 
 def _convolution(c: Chooser) -> Recipe:
-    dtype, shape = c.any_of(("f32", "f16")), _images4(c)
+    dtype, shape = c.dtype(("f32", "f16")), _images4(c)
     groups = c.any_of([g for g in (1, 1, 2, 4) if shape[1] % g == 0])
     made = groups * c.any_of((1, 2, 3))
     weights = Want(dtype, (made, shape[1] // groups, c.any_of((1, 2, 3)), c.any_of((1, 2, 3))))
@@ -440,11 +452,11 @@ def _pool(c: Chooser) -> Recipe:
         "padding_y": c.any_of((0, 0, window["window_y"] // 2)),
         "padding_x": c.any_of((0, window["window_x"] // 2)),
     }
-    return Recipe({**window, **strides, **padding}, {"x": Want(c.any_of(("f32", "f16")), _images4(c))})
+    return Recipe({**window, **strides, **padding}, {"x": Want(c.dtype(("f32", "f16")), _images4(c))})
 
 
 def _layer_norm(c: Chooser) -> Recipe:
-    dtype, shape = c.any_of(NUMBERS), c.shape()
+    dtype, shape = c.dtype(NUMBERS), c.shape()
     inputs = {"x": Want(dtype, shape)}
     for name in ("scale", "bias"):
         if c.maybe():
@@ -454,7 +466,7 @@ def _layer_norm(c: Chooser) -> Recipe:
 
 def _softmax(c: Chooser) -> Recipe:
     shape = c.shape()
-    return Recipe({"axis": c.chance.randrange(-len(shape), len(shape))}, {"x": Want(c.any_of(("f32", "f16")), shape)})
+    return Recipe({"axis": c.chance.randrange(-len(shape), len(shape))}, {"x": Want(c.dtype(("f32", "f16")), shape)})
 
 
 def _particles(c: Chooser) -> Recipe:
@@ -472,7 +484,7 @@ def _drawn(c: Chooser) -> Recipe:
 def _fft(types: Sequence[str]) -> Cook:
     def cook(c: Chooser) -> Recipe:
         shape = c.shape()
-        return Recipe({"axes": c.chance.randint(1, len(shape))}, {"x": Want(c.any_of(types), shape)})
+        return Recipe({"axes": c.chance.randint(1, len(shape))}, {"x": Want(c.dtype(types), shape)})
 
     return cook
 
@@ -490,7 +502,7 @@ def _convolve(c: Chooser) -> Recipe:
 
 def _batches(c: Chooser) -> Recipe:
     rows = c.any_of((1, 2, 5, 33))
-    inputs = {name: Want(c.any_of(ANY), (rows, c.edge())) for name in ("x", "y")}
+    inputs = {name: Want(c.dtype(ANY), (rows, c.edge())) for name in ("x", "y")}
     return Recipe({"size": c.any_of((1, 3, 16))}, inputs)
 
 

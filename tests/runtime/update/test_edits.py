@@ -184,3 +184,19 @@ def test_memory_is_neither_lost_nor_given_back_twice(kernels: Kernels, device: D
             assert report.statistics.pool_used_bytes == used
         pool = engine.core.context.services.pool
     assert (pool.used_bytes, pool.allocated_bytes) == (0, 0)
+
+
+@pytest.mark.parametrize("gone", ["array", "array_2", "array_3", "bad", "good", "seen"])
+def test_a_block_that_leaves_and_returns_at_once_keeps_its_warnings(gone: str) -> None:
+    """The graph runs on, and what it found is still told at the same block, with a sentinel's findings beside it."""
+    patch = Patch()
+    for node, data in (("good", np.eye(2)), ("bad", -np.eye(2))):
+        patch.connect(patch.add("io.array", data=data)["out"], patch.add("linalg.cholesky", node_id=node)["a"])
+    numbers, seen = patch.add("io.array", data=np.ones(3)), patch.add("buffer.copy", node_id="seen")
+    patch.connect(numbers["out"], seen["x"])
+    patch.set_sentinel(numbers["out"], minimum=2.0)
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        patch.remove(gone)
+        patch.undo()
+        assert sorted(item.node or "" for item in engine.step().diagnostics) == ["array_3", "bad"]
