@@ -12,8 +12,8 @@ class KernelFile(KernelBlock, id="kernel.file", tags=("cuda", "ptx", "cu", "nvrt
     The node has the ports and parameters of the kernel: pointers are inputs and outputs, numbers are sliders, and
     numbers that are called `count`, `width` or the like are sizes. Drop a file on the canvas to get such a node; save
     the file and the running patch follows. A comment behind a parameter is its help, and may begin with a range and a
-    default: `// [0, 4] = 1, how much`. A `.py` with functions that Triton or numba compiles must lie in a folder of
-    blocks that you trust, since compiling runs it.
+    default: `// [0, 4] = 1, how much`; that of a buffer that is drawn into begins with `[inout]`. A `.py` with
+    functions that Triton or numba compiles must lie in a folder of blocks that you trust, since compiling runs it.
     """
 
     file: Path = param("", files="open kernel", doc="The kernel file: .cu, .ptx or .py.")

@@ -1,8 +1,8 @@
 """`KernelBlock`: a block type whose nodes have the ports and parameters of a kernel."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,17 +12,17 @@ from engine.blocktypes.adaptive import AdaptiveBlock, Interface
 from engine.blocktypes.block import Block
 from engine.blocktypes.declarations import param
 from engine.blocktypes.parameters import ParameterSpec
-from engine.descriptions.builder import BlockBuilder
+from engine.descriptions.builder import MOST_SHARED_BYTES, BlockBuilder
 from engine.descriptions.entries import Argument, BufferArgument, ExtentArgument, Kernel, ParameterArgument
 from engine.descriptions.extents import Extent
 from engine.descriptions.handles import BufferHandle, ParameterHandle
 from engine.device.device import HOST_ARCHITECTURE
-from engine.diagnostics import Diagnostic, KernelError, warning
-from engine.kernel_blocks.arguments import GENERATED, Parameter, arguments
+from engine.diagnostics import Diagnostic, Incomplete, KernelError, warning
+from engine.kernel_blocks.arguments import GENERATED, Arguments, Parameter, arguments
 from engine.kernel_blocks.comments import ParameterComment, kernel_comments
 from engine.kernel_blocks.constants import CONSTANTS_DOC, constant_values, with_constants
 from engine.kernel_blocks.thread_bounds import launch_rank, thread_bounds
-from engine.kernel_sources.describe import describe_kernels
+from engine.kernel_sources.describe import covers, describe_kernels
 from engine.kernel_sources.element_names import parameter_texts
 from engine.kernel_sources.elements import declared_types
 from engine.kernel_sources.image import KernelImage, KernelManifest, ManifestParameter
@@ -43,6 +43,8 @@ from engine.ptx import parse
 from engine.readings import resolved
 
 _AXES = ("last0", "last1", "last2")
+#: The parameter of a block whose kernel uses dynamic shared memory.
+_SHARED_BYTES = "shared_bytes"
 #: What the number of elements that a program of Triton computes is usually called.
 _PER_BLOCK = ("BLOCK", "BLOCK_SIZE")
 _InFiles = CudaFile | CudaText | PtxFile | PythonKernel
@@ -57,6 +59,8 @@ class Launch:
     passed: tuple[Argument, ...]
     num_threads: tuple[Extent, ...]
     thread_block: tuple[int, ...] | None
+    #: It uses dynamic shared memory, so that the block has the parameter `shared_bytes`.
+    uses_shared: bool = False
 
 
 class KernelBlock(AdaptiveBlock, abstract=True):
@@ -65,6 +69,9 @@ class KernelBlock(AdaptiveBlock, abstract=True):
     entry: str = param("", doc="The entry point, if there are several; empty for the first.")
     over: str = param("", doc="The port over whose elements the threads go; empty for the first output.")
     shapes: str = param("", doc="Shapes of outputs that differ from the first input, such as out: [N, 16]; sum: [1].")
+    in_place: str = param(
+        "", doc="Pointers whose buffer the kernel changes and keeps the rest of, such as image: an input and an output."
+    )
     thread_block: str = param("", doc="Size of the thread block, such as 256 or 16, 16; empty for the usual one.")
     constants: str = param("", doc=CONSTANTS_DOC)
     defines: str = param("", doc="Macros, such as TAPS=9; SIGMA=1.5f: constants that are known when it is compiled.")
@@ -98,7 +105,16 @@ class KernelBlock(AdaptiveBlock, abstract=True):
         }
         args = tuple(0 if index in constants else _handle(argument) for index, argument in enumerate(launch.passed))
         kernel = _specialised(launch.kernel, constants) if constants else launch.kernel
-        build.launch(kernel, num_threads=launch.num_threads, args=args, thread_block=launch.thread_block)
+        shared_bytes = self.values[_SHARED_BYTES] if launch.uses_shared else 0
+        if launch.uses_shared and not shared_bytes:
+            raise Incomplete(_SHARED_BYTES, f"say how many bytes of shared memory {launch.kernel.entry} needs")
+        build.launch(
+            kernel,
+            num_threads=launch.num_threads,
+            args=args,
+            thread_block=launch.thread_block,
+            shared_bytes=shared_bytes,
+        )
 
 
 def _held(image: KernelImage) -> KernelSource:
@@ -168,30 +184,37 @@ def _interface(block_type: type[Block], image: KernelImage, values: Mapping[str,
     rank, bounds = launch_rank(function), thread_bounds(function)
     comments, declared = kernel_comments(image.text, manifest.name), parameter_texts(image.text, manifest.name)
     types = declared_types(image, manifest.name)
+    in_place = set(filter(None, map(str.strip, values["in_place"].split(","))))
     found = [
         Parameter(
             told,
             types[index],
-            _at(comments.parameters, index, len(types)) or ParameterComment(),
+            _commented(_at(comments.parameters, index, len(types)) or ParameterComment(), told, in_place),
             bounds.get(function.parameters[index].name),
             _at(declared, index, len(types)) or "",
             signature.parameters[index].size_bytes,
         )
         for index, told in enumerate(manifest.parameters)
     ]
+    if unknown := in_place - (pointers := {p.manifest.name: p for p in found if p.is_buffer}).keys():
+        raise KernelError(f"in_place must name pointers ({', '.join(pointers)}), got {', '.join(sorted(unknown))}")
     shapes = _shapes(values["shapes"])
-    taken = {*block_type.ports, *block_type.parameters}
+    taken = {*block_type.ports, *block_type.parameters, _SHARED_BYTES}
     made = arguments(found, rank, shapes=shapes, over=values["over"], taken=taken)
     if unknown := shapes.keys() - {port.name for port in made.ports if not port.is_input}:
         outputs = ", ".join(port.name for port in made.ports if not port.is_input) or "none"
         raise KernelError(f"shapes must name outputs ({outputs}), got {', '.join(sorted(unknown))}")
     parameters, notes = with_constants(made.parameters, values["constants"])
     parameters += size_parameters([port.shape for port in made.ports])
+    uses_shared = bool(manifest.uses_dynamic_shared or manifest.shared_memory_dynamic)
+    if uses_shared:
+        parameters.append(_shared_parameter(manifest))
     launch = Launch(
         Kernel(_held(image), entry),
         tuple(made.passed),
         _num_threads(made.over, rank, manifest),
         _thread_block(values["thread_block"], manifest, rank),
+        uses_shared,
     )
     doc = comments.doc or manifest.summary or ""
     return Interface(
@@ -200,8 +223,32 @@ def _interface(block_type: type[Block], image: KernelImage, values: Mapping[str,
         launch,
         title=manifest.name.replace("_", " ").capitalize(),
         summary=doc,
-        notes=(*_review(image, manifest), *notes),
+        notes=(*_review(image, manifest), *notes, *_ambiguous(made, values["over"])),
     )
+
+
+def _commented(comment: ParameterComment, told: ManifestParameter, in_place: Collection[str]) -> ParameterComment:
+    """Return a comment with the direction that `in_place` gives; KernelError when the code refutes what is said."""
+    said = "inout" if told.name in in_place else comment.direction
+    if said is not None and not covers(said, told.direction):
+        raise KernelError(f"direction of {told.name} must be {told.direction}, as the kernel uses it, got {said}")
+    return replace(comment, direction=said)
+
+
+def _shared_parameter(manifest: KernelManifest) -> ParameterSpec:
+    doc = "Bytes of dynamic shared memory (`extern __shared__`) of each thread block."
+    usual = manifest.shared_memory_dynamic or 0
+    return ParameterSpec(_SHARED_BYTES, "int", usual, doc, minimum=0, maximum=MOST_SHARED_BYTES, structural=True)
+
+
+def _ambiguous(made: Arguments, over: str) -> tuple[Diagnostic, ...]:
+    """Return a warning when nobody says over which port the threads go, and an input would be as likely."""
+    first = next((port for port in made.ports if port.is_input), None)
+    domain = next(port for port in made.ports if port.name == made.over)
+    if over or first is None or domain.shape.startswith("same"):
+        return ()
+    text = f"over must be set where {domain.name} has a shape of its own, got nothing: threads go over {domain.name}"
+    return (warning(text, port="over", remedy=f"set it to {domain.name}, or to {first.name}"),)
 
 
 def _review(image: KernelImage, manifest: KernelManifest) -> tuple[Diagnostic, ...]:

@@ -1,5 +1,6 @@
 """Makes a manifest of a kernel file by reading its PTX: what is left to a person is to check it."""
 
+import math
 import re
 from collections.abc import Iterator
 
@@ -9,6 +10,9 @@ from engine.kernel_sources.sources import PythonKernel
 from engine.ptx import KernelSignature, PtxModule, parse
 from engine.ptx.tree import Function, type_size
 from engine.ptx.uses import UNTYPED, Direction, Known, parameter_uses
+
+#: The most threads of a thread block.
+_MOST_THREADS = 1024
 
 
 def describe_kernels(image: KernelImage) -> tuple[KernelManifest, ...]:
@@ -26,6 +30,23 @@ def describe_kernels(image: KernelImage) -> tuple[KernelManifest, ...]:
     )
 
 
+def mistakes(given: KernelManifest) -> Iterator[str]:
+    """Give what can't be right in a manifest, whatever its kernel is, as "field must be X, got Y"."""
+    for name in ("block_size", "req_threads"):
+        threads = getattr(given, name)
+        sizes = threads if isinstance(threads, list) else [threads]
+        if threads is not None and (not 1 <= len(sizes) <= 3 or min(sizes) < 1 or math.prod(sizes) > _MOST_THREADS):
+            yield f"{name} must be 1 to 3 whole numbers from 1 with a product of at most {_MOST_THREADS}, got {threads}"
+    for name, least in (("max_threads", 1), ("shared_memory_static", 0), ("shared_memory_dynamic", 0)):
+        number = getattr(given, name)
+        if number is not None and number < least:
+            yield f"{name} must be at least {least}, got {number}"
+    for told in given.parameters:
+        if told.element_type is not None and named_element(told.element_type) is None:
+            names = "the name of a scalar or vector, such as f32, float4 or unsigned char"
+            yield f"element_type of {told.name} must be {names}, got {told.element_type!r:.80}"
+
+
 def contradictions(given: KernelManifest, found: KernelManifest) -> Iterator[str]:
     """Give what a manifest says of a kernel and its PTX refutes, as "field must be X, got Y".
 
@@ -39,7 +60,6 @@ def contradictions(given: KernelManifest, found: KernelManifest) -> Iterator[str
     if given.max_threads is not None and given.max_threads > (limit := found.max_threads or 0):
         yield f"max_threads must be at most {limit}, got {given.max_threads}"
     for told, true in zip(sorted(given.parameters, key=lambda each: each.index), found.parameters, strict=True):
-        true_uses = _USES[true.direction]
         refuted = {
             "ptx_type": told.ptx_type and true.ptx_type and not _is_same_type(told.ptx_type, true.ptx_type),
             # An address that is never used looks like a number, or is one by its declaration alone.
@@ -47,10 +67,15 @@ def contradictions(given: KernelManifest, found: KernelManifest) -> Iterator[str
             or (told.is_pointer and true.alignment != 8),
             "alignment": None not in (told.alignment, true.alignment) and told.alignment != true.alignment,
             "element_type": told.element_type and _is_too_small(told.element_type, true.element_type or ""),
-            "direction": true.is_pointer and told.direction != "unknown" and not true_uses <= _USES[told.direction],
+            "direction": true.is_pointer and told.direction != "unknown" and not covers(told.direction, true.direction),
         }
         for name in filter(refuted.get, refuted):
             yield f"{name} of {told.name} must be {getattr(true, name)}, got {getattr(told, name)}"
+
+
+def covers(told: Direction, true: Direction) -> bool:
+    """True when a kernel that does what `true` says does nothing that `told` leaves out."""
+    return _USES[true] <= _USES[told]
 
 
 def _is_same_type(a: str, b: str) -> bool:

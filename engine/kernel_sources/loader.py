@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from engine.device.protocol import BestCode
 from engine.diagnostics import CompileError, KernelError
 from engine.disk_cache import cache_key
-from engine.kernel_sources.describe import contradictions, describe_kernels
+from engine.kernel_sources.describe import contradictions, describe_kernels, mistakes
 from engine.kernel_sources.image import (
     KERNELS_FOLDER,
     KernelImage,
@@ -381,6 +381,8 @@ def _check_parameters(manifest: KernelManifest, signatures: dict[str, KernelSign
             f"name in {path.name} must be an entry point of the PTX ({', '.join(signatures)}), got {manifest.name}",
             file=str(path),
         )
+    if wrong := next(mistakes(manifest), None):
+        raise KernelError(f"{wrong} (in {path.name})", file=str(path))
     indices = sorted(parameter.index for parameter in manifest.parameters)
     if indices != list(range(len(signature.parameters))):
         raise KernelError(

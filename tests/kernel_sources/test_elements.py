@@ -160,7 +160,7 @@ def test_a_manifest_tells_the_elements_of_ptx(tmp_path: Path) -> None:
     (tmp_path / "fill.json").write_text(
         '{"name": "fill", "parameters": [{"index": 0, "name": "a", "element_type": "c64"}, {"index": 1, "name": "b"}, '
         '{"index": 2, "name": "c", "element_type": "unsigned char"}, '
-        '{"index": 3, "name": "d", "element_type": "Blob"}]}'
+        '{"index": 3, "name": "d"}]}'
     )
     image = load_image(tmp_path / "fill.ptx", "compute_75")
     assert sizes(pointer_elements(image, "fill")) == [(8, False), None, (1, False), None]

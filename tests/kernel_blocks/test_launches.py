@@ -1,0 +1,181 @@
+"""How kernel blocks launch: in place, over which port, with which shared memory, and by which manifests."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine import Engine, Patch
+from engine.device.device import Device
+from engine.diagnostics import Severity
+from engine.patch.document import NodeRef
+from engine.runtime.check.check_patch import check_patch
+
+DOT = """extern "C" __global__ void dot(float* image{comment}
+    , int at, int count) {{
+    if (blockIdx.x == 0 && threadIdx.x == 0 && at < count) image[at] = 9.0f;
+}}
+"""
+
+
+def _ports(patch: Patch, node: NodeRef) -> list[tuple[str, str]]:
+    found = patch.block_type(node.id)
+    assert found is not None
+    return [(port.name, port.direction) for port in found.ports.values()]
+
+
+def _told(patch: Patch) -> list[str]:
+    return [item.message for item in check_patch(patch)]
+
+
+def _problem(patch: Patch, node: NodeRef) -> str:
+    placed = patch.nodes[node.id]
+    return str(patch.catalogue.resolve(placed.type, placed.parameters, lambda: patch.folder)[1])
+
+
+@pytest.mark.parametrize(
+    ("comment", "in_place"),
+    [("  // [inout] what is drawn into", ""), ("  /* [in, out] drawn into */", ""), ("", "image")],
+)
+def test_a_kernel_draws_into_the_picture_that_it_is_given(device: Device, comment: str, in_place: str) -> None:
+    """A person says so in the source or on the block, since the code only writes."""
+    patch = Patch()
+    node = patch.add("kernel.cuda", code=DOT.format(comment=comment), in_place=in_place, at=2)
+    assert _ports(patch, node) == [("image", "in"), ("image_out", "out")]
+    source, copy = patch.add("io.array", data=np.arange(5, dtype=np.float32)), patch.add("buffer.copy")
+    patch.connect(source["out"], copy["x"])
+    patch.connect(copy["out"], node["image"])
+    with Engine(patch, device=device) as engine:
+        assert engine.step().diagnostics == ()
+        np.testing.assert_array_equal(engine.read(node["image_out"]), [0, 1, 9, 3, 4])
+
+
+def test_a_ptx_draws_into_the_picture_as_its_manifest_says(tmp_path: Path) -> None:
+    """Or as the block's `in_place` does."""
+    (tmp_path / "dot.ptx").write_text(
+        ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry dot(.param .u64 image)\n"
+        "{ .reg .b64 %rd; .reg .f32 %f;\n"
+        "ld.param.u64 %rd, [image]; mov.f32 %f, 0f41100000; st.global.f32 [%rd], %f; ret; }\n"
+    )
+    patch = Patch()
+    node = patch.add("kernel.file", file=str(tmp_path / "dot.ptx"))
+    assert _ports(patch, node) == [("image", "out")]
+    patch.set(node, in_place="image")
+    assert _ports(patch, node) == [("image", "in"), ("image_out", "out")]
+    (tmp_path / "dot.json").write_text(
+        json.dumps({"name": "dot", "parameters": [{"index": 0, "name": "image", "direction": "inout"}]})
+    )
+    fresh = Patch()
+    assert _ports(fresh, fresh.add("kernel.file", file=str(tmp_path / "dot.ptx"))) == [
+        ("image", "in"),
+        ("image_out", "out"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("comment", "values", "message"),
+    [
+        ("  // [in] drawn into", {}, "direction of image must be out, as the kernel uses it, got in"),
+        ("", {"in_place": "at"}, "in_place must name pointers (image), got at"),
+        ("", {"in_place": "image, nothing"}, "in_place must name pointers (image), got nothing"),
+    ],
+)
+def test_a_direction_that_the_code_refutes_is_told(comment: str, values: dict[str, Any], message: str) -> None:
+    """On the node."""
+    patch = Patch()
+    node = patch.add("kernel.cuda", code=DOT.format(comment=comment), **values)
+    assert message in _problem(patch, node)
+
+
+ROWS = """extern "C" __global__ void rows(const float* x, float* out, float* more, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= 360) return;
+    out[i] = x[i % 16] + n;
+    if (i < 16) more[i] = x[i];
+}
+"""
+
+
+def test_threads_go_over_the_first_output_unless_another_port_is_named(device: Device) -> None:
+    """Also where that has a shape of its own, which a warning says."""
+    patch = Patch()
+    node = patch.add("kernel.cuda", code=ROWS, shapes="out: [360]", thread_block="32")
+    patch.connect(patch.add("io.array", data=np.arange(16, dtype=np.float32))["out"], node["x"])
+    (told,) = check_patch(patch)
+    assert (told.severity, told.port) == (Severity.WARNING, "over")
+    assert told.message == "over must be set where out has a shape of its own, got nothing: threads go over out"
+    assert told.remedy == "set it to out, or to x"
+    with Engine(patch, device=device) as engine:
+        engine.step()
+        np.testing.assert_array_equal(engine.read(node["out"]), np.arange(360) % 16 + 360)
+        patch.set(node, over="out")
+        assert engine.step().diagnostics == ()
+        patch.set(node, over="x")
+        assert engine.step().diagnostics == ()
+        np.testing.assert_array_equal(engine.read(node["out"])[:16], np.arange(16) + 16)
+
+
+REVERSED = """extern "C" __global__ void reversed(const float* x, float* out) {
+    extern __shared__ float tile[];
+    tile[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    out[threadIdx.x] = tile[blockDim.x - 1 - threadIdx.x];
+}
+"""
+
+
+def test_dynamic_shared_memory_is_a_parameter_of_the_block(device: Device) -> None:
+    """It has no default: nothing but the code tells how much there must be."""
+    patch = Patch()
+    node = patch.add("kernel.cuda", code=REVERSED, thread_block="64")
+    x = np.arange(64, dtype=np.float32)
+    patch.connect(patch.add("io.array", data=x)["out"], node["x"])
+    assert _told(patch) == ["shared_bytes must say how many bytes of shared memory reversed needs, got nothing"]
+    patch.set(node, shared_bytes=256)
+    assert _told(patch) == []
+    with Engine(patch, device=device) as engine:
+        assert engine.step().diagnostics == ()
+        np.testing.assert_array_equal(engine.read(node["out"]), x[::-1])
+    static = patch.add(
+        "kernel.cuda", code=REVERSED.replace("extern __shared__ float tile[]", "__shared__ float tile[64]")
+    )
+    found = patch.block_type(static.id)
+    assert found is not None and "shared_bytes" not in found.parameters
+
+
+PTX = """.version 7.0
+.target sm_75
+.address_size 64
+.visible .entry fill(.param .u64 a) { ret; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("fields", "parameter", "message"),
+    [
+        ({"block_size": 0}, {}, "block_size must be 1 to 3 whole numbers from 1 with a product of at most 1024, got 0"),
+        ({"block_size": [16, 0]}, {}, "got [16, 0]"),
+        ({"block_size": [64, 64]}, {}, "got [64, 64]"),
+        ({"block_size": []}, {}, "got []"),
+        ({"req_threads": [0]}, {}, "req_threads must be 1 to 3 whole numbers"),
+        ({"max_threads": 0}, {}, "max_threads must be at least 1, got 0"),
+        ({"shared_memory_dynamic": -1}, {}, "shared_memory_dynamic must be at least 0, got -1"),
+        (
+            {},
+            {"element_type": "flaot"},
+            "element_type of a must be the name of a scalar or vector, such as f32, float4",
+        ),
+    ],
+)
+def test_what_a_manifest_can_not_mean_is_refused(
+    tmp_path: Path, fields: dict[str, Any], parameter: dict[str, Any], message: str
+) -> None:
+    """On the node, with the field and the file."""
+    (tmp_path / "fill.ptx").write_text(PTX)
+    told = {"name": "fill", "parameters": [{"index": 0, "name": "a", "is_pointer": True, **parameter}], **fields}
+    (tmp_path / "fill.json").write_text(json.dumps(told))
+    patch = Patch()
+    found = _problem(patch, patch.add("kernel.file", file=str(tmp_path / "fill.ptx")))
+    assert message in found and "fill.json" in found
