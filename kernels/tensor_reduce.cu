@@ -10,11 +10,12 @@
 using Number = NumberOf<ELEMENT>;
 constexpr int COLUMNS = 32, ROWS = 8;
 
-// The larger, the smaller or the sum; NaN if one of them is.
+// The larger, the smaller or the sum; NaN if one of them is. -0 is smaller than 0.
 __device__ inline Number combined(Number a, Number b) {
     if (OPERATION == 0) return a + b;
+    if (a != a) return a;
     if (b != b) return b;
-    return (OPERATION == 1 ? b > a : b < a) ? b : a;
+    return OPERATION == 1 ? max(a, b) : min(a, b);
 }
 
 // Every `step`-th element from `from` up to `to`, of which there is at least one.

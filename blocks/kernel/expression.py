@@ -10,7 +10,7 @@ class Expression(GraphBlock, id="kernel.expression", tags=("formula", "math", "s
     The inputs go by their names; `time`, `frame`, `i` (the element's number), `px`, `py`, `u`, `v` (its place in an
     image), `pi` and `tau` are known, and every other name becomes a slider. Write `a if x > 0 else b` to choose,
     `vec(r, g, b, 1)` for a colour, `image.x` for a component, and `name = ...` on lines of their own for parts. Without
-    inputs, sliders give the size, and `u` and `v` make it an image.
+    inputs, sliders give the size, and `u` and `v` make it an image. `min`, `max` and `clamp` of a NaN are NaN.
     """
 
     expression: str = param("x * gain", language="expression", doc="The formula; its last line is the result.")

@@ -16,8 +16,18 @@ def _fraction(x: float) -> float:
     return x - math.floor(x)
 
 
+def _least(*numbers: float) -> float:
+    """Return the smallest number, NaN if one is, as kernels do."""
+    return math.nan if any(map(math.isnan, numbers)) else min(numbers)
+
+
+def _largest(*numbers: float) -> float:
+    """Return the largest number, NaN if one is."""
+    return math.nan if any(map(math.isnan, numbers)) else max(numbers)
+
+
 def _clamp(x: float, low: float, high: float) -> float:
-    return min(max(x, low), high)
+    return _least(_largest(x, low), high)
 
 
 def _mix(a: float, b: float, part: float) -> float:
@@ -49,8 +59,8 @@ FUNCTIONS: dict[str, tuple[Callable[..., float], int, int]] = {
     "ceil": (lambda x: float(math.ceil(x)), 1, 1),
     "round": (lambda x: float(round(x)), 1, 1),
     "fract": (_fraction, 1, 1),
-    "min": (min, 2, 100),
-    "max": (max, 2, 100),
+    "min": (_least, 2, 100),
+    "max": (_largest, 2, 100),
     "clamp": (_clamp, 3, 3),
     "mix": (_mix, 3, 3),
     "step": (_step, 2, 2),

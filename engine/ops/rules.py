@@ -162,6 +162,21 @@ def intrinsic(of_float: str, of_signed: str = "", of_unsigned: str = "") -> Scal
     return emit
 
 
+def extreme(of_float: str, of_signed: str, of_unsigned: str) -> Scalar:
+    """Return the emitter of a minimum or maximum by its intrinsics: NaN if an operand is, and -0 lies below 0."""
+    of_numbers = intrinsic(of_float, of_signed, of_unsigned)
+
+    def emit(emission: Emission, kind: DType, a: ir.Value, b: ir.Value) -> ir.Value:
+        found = of_numbers(emission, kind, a, b)
+        if kind.kind != "float":
+            return found
+        # One instruction of PTX would do it, but only from compute capability 8.0 on.
+        is_nan = emission.builder.fcmp_unordered("uno", a, b)
+        return emission.builder.select(is_nan, ir.Constant(a.type, float("nan")), found)
+
+    return emit
+
+
 def pick(kind: DType, of_float: str, of_signed: str, of_unsigned: str = "") -> str:
     """Return one of three names by the kind of a scalar; signed and unsigned ones share a name when there is one."""
     if kind.kind == "float":

@@ -57,13 +57,13 @@ def _multiply_add(a: Array, b: Array, c: Array) -> Array:
 def _extreme(a: Array, b: Array, *, largest: bool) -> Array:
     if a.dtype.kind != "f":
         return np.maximum(a, b) if largest else np.minimum(a, b)
-    made = np.fmax(a, b) if largest else np.fmin(a, b)
+    made = np.maximum(a, b) if largest else np.minimum(a, b)
     negative = np.signbit(a) & np.signbit(b) if largest else np.signbit(a) | np.signbit(b)
     return np.where((a == 0) & (b == 0), np.where(negative, a.dtype.type(-0.0), a.dtype.type(0.0)), made)
 
 
 def smaller(a: Array, b: Array) -> Array:
-    """Return the smaller ones; -0 is smaller than 0."""
+    """Return the smaller ones, NaN if one is; -0 is smaller than 0."""
     return _extreme(a, b, largest=False)
 
 

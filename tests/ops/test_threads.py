@@ -226,6 +226,9 @@ def test_atomics_count_find_extremes_and_exchange(device: Device) -> None:
     np.testing.assert_allclose(found["sums"], np.bincount(bins[inside], x[inside], 16), rtol=1e-12, atol=1e-12)
     assert found["maximum_f32"] == x.max()
     assert found["minimum_f32"] == x.min()
+    x[size // 2] = np.nan
+    found = run(device, g.graph(), {"bin": bins, "x": x}, size, outputs=outputs)
+    assert np.isnan(found["maximum_f32"]) and np.isnan(found["minimum_f32"])
     assert found["minimum_s32"] == -2
     assert found["maximum_s64"] == 17
     assert found["bits"] == np.bitwise_or.reduce(np.uint32(1) << (bins & 31).astype(np.uint32))

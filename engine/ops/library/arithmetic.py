@@ -8,7 +8,7 @@ from llvmlite import ir
 
 from engine.ops.emission import Emission, constant
 from engine.ops.functions import FUNCTIONS
-from engine.ops.rules import by_kind, define_by_component, floats, intrinsic, numbers, pair, take
+from engine.ops.rules import by_kind, define_by_component, extreme, floats, numbers, pair, take
 from engine.types import DType, s32, s64
 
 
@@ -85,7 +85,7 @@ def _multiply_add(emission: Emission, kind: DType, a: ir.Value, b: ir.Value, c: 
 
 _X = (take("x", "The operand."),)
 _define = partial(define_by_component, "Arithmetic")
-smaller, larger = intrinsic("minnum", "smin", "umin"), intrinsic("maxnum", "smax", "umax")
+smaller, larger = extreme("minnum", "smin", "umin"), extreme("maxnum", "smax", "umax")
 
 _define("add", "Add", "a + b. Whole numbers wrap.", pair(), numbers, by_kind("fadd", "add"), "plus sum +")
 _define("subtract", "Subtract", "a - b. Whole numbers wrap.", pair(), numbers, by_kind("fsub", "sub"), "minus -")
@@ -104,8 +104,8 @@ _define(
 )
 _define("negate", "Negate", "-x.", _X, numbers, _negate, "minus -")
 _define("absolute", "Absolute", "The size of x without its sign.", _X, numbers, _absolute, "abs magnitude")
-_define("minimum", "Minimum", "The smaller one; a NaN gives the other.", pair(), numbers, smaller, "min fmin")
-_define("maximum", "Maximum", "The larger one; a NaN gives the other.", pair(), numbers, larger, "max fmax")
+_define("minimum", "Minimum", "The smaller one, NaN if one is; -0 lies below 0.", pair(), numbers, smaller, "min fmin")
+_define("maximum", "Maximum", "The larger one, NaN if one is; -0 lies below 0.", pair(), numbers, larger, "max fmax")
 _define(
     "multiply_add",
     "Multiply Add",

@@ -62,15 +62,13 @@ def _sign(emission: Emission, kind: DType, x: ir.Value) -> ir.Value:
 _define(
     "clamp",
     "Clamp",
-    "x, but at least low and at most high. A NaN becomes low.",
+    "x, but at least low and at most high; NaN if one of them is.",
     (_X, take("low", "The least result.", 0.0), take("high", "The largest result.", 1.0)),
     numbers,
     _clamp,
     "limit range",
 )
-_define(
-    "saturate", "Saturate", "x, but at least 0 and at most 1. A NaN becomes 0.", (_X,), floats, _saturate, "clamp01"
-)
+_define("saturate", "Saturate", "x, but at least 0 and at most 1; NaN stays NaN.", (_X,), floats, _saturate, "clamp01")
 _define(
     "mix",
     "Mix",
@@ -86,7 +84,7 @@ _define(
 _define(
     "smoothstep",
     "Smooth Step",
-    "0 at low, 1 at high, and t * t * (3 - 2 t) between.",
+    "0 at low, 1 at high, and t * t * (3 - 2 t) between; NaN if x is.",
     (take("low", "Where the rise begins.", 0.0), take("high", "Where it ends.", 1.0), _X),
     floats,
     _smoothstep,

@@ -107,8 +107,8 @@ register(
 
 _ATOMICS = {
     "add": ("fadd", "add", "add"),
-    "minimum": ("fmin", "min", "umin"),
-    "maximum": ("fmax", "max", "umax"),
+    "minimum": ("fminimum", "min", "umin"),
+    "maximum": ("fmaximum", "max", "umax"),
     "exchange": ("xchg", "xchg", "xchg"),
     "and": ("", "and", "and"),
     "or": ("", "or", "or"),

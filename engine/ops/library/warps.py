@@ -298,20 +298,7 @@ register(
 # Aggregates make threads compute many elements, one after the other; see `engine.ops.lowering.lanes`.
 
 
-def _extreme(ordered: str) -> Scalar:
-    """Return how the larger (">") or smaller one ("<") of two is found, of which a NaN wins, as in numpy."""
-
-    def emit(emission: Emission, kind: DType, a: ir.Value, b: ir.Value) -> ir.Value:
-        builder = emission.builder
-        if kind.kind != "float":
-            return (larger if ordered == ">" else smaller)(emission, kind, a, b)
-        wins = builder.or_(builder.fcmp_ordered(ordered, b, a), builder.fcmp_unordered("uno", b, b))
-        return builder.select(wins, b, a)
-
-    return emit
-
-
-_AGGREGATES: dict[str, Scalar] = {"add": _COMBINE["add"], "minimum": _extreme("<"), "maximum": _extreme(">")}
+_AGGREGATES = {name: _COMBINE[name] for name in ("add", "minimum", "maximum")}
 
 
 def _aggregate_type(call: Call) -> Signature:
@@ -352,7 +339,7 @@ register(
         settings=(
             OpSetting("name", "str", "", "Its name at the block; the op's id when empty."),
             OpSetting("type", "str", "f32", "The type of its elements.", ELEMENTS),
-            OpSetting("operation", "str", "add", "How two are combined; a NaN is passed on.", tuple(_AGGREGATES)),
+            OpSetting("operation", "str", "add", "How two are combined.", tuple(_AGGREGATES)),
         ),
         tags=("reduction", "sum", "total"),
         acts=True,

@@ -86,7 +86,7 @@ ARITHMETIC: Mapping[str, Rule] = {
     "maximum": Rule(
         "number",
         2,
-        lambda a, b: ((a > b) | a.is_nan()).choose(a, b),
+        op("maximum"),
         np.maximum,
         (
             lambda g, n: _tie(g, n.inputs[0], n.inputs[1], n.inputs[0].greater(n.inputs[1])),
@@ -96,7 +96,7 @@ ARITHMETIC: Mapping[str, Rule] = {
     "minimum": Rule(
         "number",
         2,
-        lambda a, b: ((a < b) | a.is_nan()).choose(a, b),
+        op("minimum"),
         np.minimum,
         (
             lambda g, n: _tie(g, n.inputs[0], n.inputs[1], n.inputs[0].less(n.inputs[1])),
