@@ -63,8 +63,9 @@ class BlockRegistry:
         """
         found = [placed for placed in self.placed.values() if not placed.reading.files.isdisjoint(files)]
         for placed in found:
-            newest = placed.successor or replace(placed, block=None, gave_up=False)
-            self._put(replace(placed, successor=newest) if placed.block is not None else newest)
+            newest = self._look_up(placed.id, placed.type_id, placed.region, self._parameters.said(placed.id))
+            runs_on = placed.block is not None
+            self._put(replace(placed, successor=newest, stale=newest.stale) if runs_on else newest)
         return [placed.id for placed in found]
 
     def readings(self) -> list[Reading]:
