@@ -360,10 +360,12 @@ def is_ours(block_type: type[Block]) -> bool:
 def shows_pictures(block_type: type[Block]) -> bool:
     """True for a block type that shows a picture, as its defaults describe it.
 
-    The first call for a type runs the block's own code; types of users' files are asked when they are loaded.
+    The first call for a type runs the block's own code; types of users' files are asked when they are loaded. False for
+    one that is stopped then.
     """
     known = _shows.get(block_type)
     if known is None:
+        _shows[block_type] = False  # also when it is stopped, since it takes too long
         try:
             known = any(display.path is None for display in describe(block_type()).displays)
         except (Exception, SystemExit):  # noqa: BLE001  # describe may fail in any way; the node shows it

@@ -66,6 +66,11 @@ class BlockFolders:
         return [folder.path for folder in tuple(self._folders.values()) if not folder.is_installed]
 
     @property
+    def is_loading(self) -> bool:
+        """True while files run or wait to."""
+        return self._worker.is_busy
+
+    @property
     def is_running_here(self) -> bool:
         """True on the loading thread, where waiting for other files would never end."""
         return self._worker.is_current()

@@ -17,15 +17,26 @@ from platformdirs import user_config_path
 from engine.blocktypes.adaptive import AdaptiveBlock, adapted
 from engine.blocktypes.block import LIBRARY, Block, block_types
 from engine.catalogue.block_errors import interface_diagnostic
-from engine.catalogue.block_files import FOLDER_NAME
+from engine.catalogue.block_files import FOLDER_NAME, find_definition
 from engine.catalogue.block_folders import block_folders
+from engine.catalogue.loading_thread import LIMIT_S, PATIENCE_S
 from engine.catalogue.search import search
 from engine.descriptions.checks import shown
 from engine.diagnostics import Diagnostic, PatchError, WarploomError
 
 ENTRY_POINT_GROUP = "warploom.blocks"
-#: How long callers wait for the files of a folder; files that take longer are added when they are ready.
+#: How long a start waits for the files of the person's own folder; slower ones are added when they are done.
 WAIT_S = 5.0
+#: How long others wait, who need the types: until the slowest file is done or was stopped.
+LOADED_S = LIMIT_S + PATIENCE_S
+
+
+def loading_file(type_id: str) -> Path | None:
+    """Return the trusted file that defines a block type and is still running, or waits for one; None for others."""
+    if not block_folders.is_loading:
+        return None
+    found = (find_definition(type_id, folder) for folder in block_folders.trusted)
+    return next((file for file in found if file is not None), None)
 
 
 def near_types(type_id: str) -> str:
@@ -75,6 +86,8 @@ class Catalogue:
             raise PatchError(f"block type must be an id such as 'math.saxpy', got {shown(type_id)}")
         block_type = self.get(type_id)
         if block_type is None:
+            if (file := loading_file(type_id)) is not None:
+                raise PatchError(f"block type {type_id} must be loaded first, and {file} is still running; wait for it")
             hint = near_types(type_id) or "`warploom blocks` lists them"
             raise PatchError(f"block type must be in the catalogue, got {shown(type_id)}; {hint}")
         return block_type
@@ -148,7 +161,7 @@ def default_catalogue() -> Catalogue:
     return Catalogue()
 
 
-def trust_blocks(folder: Path | str, *, wait_s: float = WAIT_S) -> list[Diagnostic]:
+def trust_blocks(folder: Path | str, *, wait_s: float = LOADED_S) -> list[Diagnostic]:
     """Run the block files of a folder and add their types to the catalogue; engines run them again when they are saved.
 
     The files may do whatever a program may. Returns the problems of files that failed, which don't affect the others;

@@ -2,14 +2,15 @@
 
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
 from engine.blocktypes.block import Block, block_types, shows_pictures
-from engine.catalogue.block_code import TookTooLong
+from engine.catalogue.block_code import LIMIT_S, BlockCode, TookTooLong
 from engine.catalogue.block_errors import code_diagnostic
 from engine.catalogue.block_files import ids_in
 from engine.catalogue.loading_thread import time_limit, took_too_long
@@ -65,10 +66,9 @@ def run_file(file: BlockFile, source: bytes, is_wanted: Callable[[], bool], late
     try:
         with block_types.staging() as types, time_limit(too_late):
             _execute(file.module, file.path, source)
-            for block in types.values():
-                shows_pictures(block)  # runs the block's code here, within the time limit
         if is_late:
             raise took_too_long()  # it ran on, but was already reported
+        _describe(types.values())
     except BaseException as problem:  # noqa: BLE001 - a block file may raise anything, also SystemExit
         if not is_wanted():
             return set()
@@ -89,6 +89,13 @@ def run_file(file: BlockFile, source: bytes, is_wanted: Callable[[], bool], late
     file.source, file.types = source, frozenset(own)
     _log.debug("block file %s: %s", file.path, ", ".join(sorted(own)) or "no blocks")
     return changed
+
+
+def _describe(types: Iterable[type[Block]]) -> None:
+    """Find out which types show pictures, so that nobody has to wait for their code later."""
+    code = BlockCode(wall_limit_s=LIMIT_S)
+    code.call_all([partial(shows_pictures, block) for block in types], lambda *_: False)  # nodes tell what is slow
+    code.close()
 
 
 def blame(file: BlockFile, source: bytes, problem: Diagnostic) -> set[str]:

@@ -38,6 +38,11 @@ class LoadWorker:
                 self._thread.start()
         return done
 
+    @property
+    def is_busy(self) -> bool:
+        """True while there are jobs."""
+        return self._thread is not None
+
     def is_current(self) -> bool:
         """True on the thread that runs the jobs now; False on one that was left behind."""
         return threading.current_thread() is self._thread

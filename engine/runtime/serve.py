@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import msgspec
 
-from engine.catalogue.catalogue import forget_blocks, trust_blocks
+from engine.catalogue.catalogue import WAIT_S, forget_blocks, trust_blocks
 from engine.diagnostics import DeviceError, Diagnostic, PatchError, Source, WarploomError, error
 from engine.logs import LogBuffer, attach, detach, set_level
 from engine.patch.applying import not_applied
@@ -136,7 +136,7 @@ class _Server:
         self._blocks = blocks
         for folder in blocks:
             try:
-                trust_blocks(folder)
+                trust_blocks(folder, wait_s=WAIT_S)  # the rest of the patch can run meanwhile
             except WarploomError as problem:
                 self._tell(str(problem))
 

@@ -179,7 +179,7 @@ def test_a_saved_file_changes_the_nodes_that_were_made_of_it(tmp_path: Path) -> 
         patch.connect(patch[name]["out"], patch["sum"][name])
     before = patch.block_type("sum")
     (tmp_path / "other.txt").write_text("z")
-    assert refresh(Disk()) == set()
+    assert "test.weighted" not in refresh(Disk())
     with Engine(patch, device="host") as engine:
         engine.step()
         for text, expected, told in (
@@ -188,7 +188,7 @@ def test_a_saved_file_changes_the_nodes_that_were_made_of_it(tmp_path: Path) -> 
             ("x y", X + Y, []),
         ):
             names.write_text(text)
-            assert refresh(Disk()) == {"test.weighted"}
+            assert "test.weighted" in refresh(Disk())
             block_types.tell(["test.weighted"])
             patch.restore([BlockTypesChanged(frozenset({"test.weighted"}))])
             report = engine.step()

@@ -31,7 +31,8 @@ class Gate:
     def __init__(self, path: Path) -> None:
         os.mkfifo(path)
         self._path, self._reader = path, io.FileIO(os.devnull)
-        self.code = f"open({str(path)!r}, 'wb', buffering=0).write(bytes(1 << 20))"  # more than a pipe holds
+        # More than a pipe holds.
+        self.code = f"with open({str(path)!r}, 'wb', buffering=0) as gate: gate.write(bytes(1 << 20))"
 
     def wait_until_reached(self) -> None:
         self._reader.close()

@@ -10,9 +10,12 @@ import numpy as np
 import pytest
 
 from engine import Engine, Patch, forget_blocks, trust_blocks
-from engine.catalogue import catalogue, loading_thread
+from engine.blocktypes.block import shows_pictures
+from engine.catalogue import catalogue, load_file, loading_thread
 from engine.catalogue.block_folders import block_folders
 from engine.catalogue.catalogue import default_catalogue
+from engine.diagnostics import PatchError
+from engine.patch.changes import Connected, Connection, Node, NodeAdded, PortRef
 from tests.catalogue.block_texts import BlockFolder, block_text
 from tests.catalogue.conftest import Gate, HeldTimer
 from tests.waiting import until
@@ -230,3 +233,36 @@ def test_the_configuration_folder_is_never_forgotten(folder: BlockFolder, monkey
     forget_blocks(folder.path)
     block_folders.reload([]).result()
     assert is_there("live.scale")
+
+
+def test_a_type_whose_file_still_runs_is_not_said_to_be_untrusted(folder: BlockFolder, gate: Gate) -> None:
+    """Its nodes run as soon as it is done, and until then they and `add` say that it runs."""
+    folder.write("scale.py", f"{gate.code}\n{block_text()}")
+    trust_blocks(folder.path, wait_s=0.0)
+    patch = Patch()
+    patch.path = folder.path.parent / "patch.loom"
+    with pytest.raises(
+        PatchError, match=r"live.scale must be loaded first, and .*scale.py is still running; wait for it"
+    ):
+        patch.add("live.scale")
+    x = patch.add("io.array", data=np.ones(3, np.float32))
+    patch.restore([NodeAdded(Node(id="k", type="live.scale", parameters={"gain": 2.0}))])
+    patch.restore([Connected(Connection(PortRef(x.id, "out"), PortRef("k", "x")))])
+    with Engine(patch, "host") as engine:
+        (told,) = engine.step().diagnostics
+        assert told.message == "block type live.scale must be loaded first, and its file is still running, got scale.py"
+        gate.wait_until_reached()
+        gate.open()
+        until(lambda: not engine.step().diagnostics)
+        assert engine.read(PortRef("k", "out")).tolist() == [2, 2, 2]
+
+
+def test_a_description_that_never_ends_does_not_hold_up_the_files(
+    folder: BlockFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is loaded, and the block's node says what is wrong, after the time that a description may take."""
+    monkeypatch.setattr(load_file, "LIMIT_S", 0.05)
+    folder.write("scale.py", block_text(describe="while True: pass"))
+    assert trust_blocks(folder.path) == []
+    found = default_catalogue().get("live.scale")
+    assert found is not None and not shows_pictures(found)

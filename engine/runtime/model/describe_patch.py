@@ -22,7 +22,7 @@ from engine.blocktypes.value_blocks import ValueBlock
 from engine.catalogue.block_code import BlockCode, TookTooLong
 from engine.catalogue.block_errors import code_diagnostic
 from engine.catalogue.block_files import find_definition
-from engine.catalogue.catalogue import Catalogue, folder_beside, near_types
+from engine.catalogue.catalogue import Catalogue, folder_beside, loading_file, near_types
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.inlining import Inlined, inline
 from engine.descriptions.description import BlockDescription
@@ -193,6 +193,9 @@ def _failure(node: PlacedNode, what: str, problem: BaseException) -> Diagnostic:
 
 
 def _unknown(node_id: str, type_id: str, patch_folder: Path) -> Diagnostic:
+    if (file := loading_file(type_id)) is not None:
+        text = f"block type {type_id} must be loaded first, and its file is still running, got {file.name}"
+        return error(text, node=node_id, file=str(file), remedy="wait for it: the block runs as soon as it is done")
     beside = folder_beside(patch_folder)
     file = find_definition(type_id, beside) if beside is not None else None
     if file is not None:
