@@ -61,12 +61,16 @@ def main() -> int:
             done = pool.map(run_some, parts, [given.device] * n, [given.everywhere] * n)
             outcomes = [outcome for part in done for outcome in part]
     took = time.perf_counter() - began
-    ran, refused = Counter[str](), Counter[tuple[str, str]]()
+    ran, checked, refused = Counter[str](), Counter[str](), Counter[tuple[str, str]]()
     for outcome in outcomes:
         ran.update(outcome.ran.keys())
         refused.update(outcome.refused)
+        checked.update(outcome.checked)
     wrong = [outcome for outcome in outcomes if outcome.differences]
-    lines = [f"{ran[type_id]:7d} patches with {type_id}" for type_id in sorted(TYPES, key=lambda t: ran[t])]
+    lines = [
+        f"{ran[type_id]:7d} patches with {type_id}, {checked[type_id]} compared with numpy"
+        for type_id in sorted(TYPES, key=lambda t: ran[t])
+    ]
     lines += [f"{count:7d} refused {about}: {why}" for (about, why), count in refused.most_common(60)]
     frames, reads = sum(o.frames for o in outcomes), sum(o.reads for o in outcomes)
     lines.append(f"{len(outcomes)} patches, {frames} frames, {reads} ports read twice, {len(wrong)} patches differ")

@@ -16,6 +16,7 @@ import pytest
 
 from engine import Engine, Patch, ProfilingLevel
 from engine.catalogue.block_code import BlockCode
+from engine.compiler.buffers import Lifetime
 from engine.compiler.inlining import Inlined
 from engine.compiler.plan import PartialPlan, plan_what_can_run
 from engine.device.device import Device
@@ -29,6 +30,8 @@ from engine.protocol.messages import FrameReport, Message, Reset
 from engine.runtime.model.module_cache import LoadedModule, ModuleCache
 from engine.runtime.update import prepare
 from tests.random_patches.materials import Lent, Materials
+from tests.random_patches.oracles import ORACLES
+from tests.random_patches.oracles import wrong as wrong_output
 from tests.random_patches.patches import RandomPatch
 from tests.runtime.update.update_support import copy_of, outputs
 
@@ -49,6 +52,8 @@ class Outcome:
     ran: Counter[str] = field(default_factory=Counter)
     differences: list[str] = field(default_factory=list)
     refused: Counter[tuple[str, str]] = field(default_factory=Counter)
+    #: Blocks that were compared with numpy.
+    checked: Counter[str] = field(default_factory=Counter)
     frames: int = 0
     reads: int = 0
     patch: str = ""
@@ -280,6 +285,7 @@ def run_patch(
                     break
             else:
                 outcome.last = found[0]
+                outcome.differences += _against_oracles(made, sides[1], wrong, outcome)
                 if not wrong:
                     outcome.differences += _anew(made, sides[0], materials, chosen, heard)
     finally:
@@ -288,6 +294,45 @@ def run_patch(
             outcome.patch = json.dumps(json.loads(dump_patch(patch)))
         materials.take_back()
     return outcome
+
+
+def _against_oracles(made: RandomPatch, side: Side, wrong: set[str | None], outcome: Outcome) -> list[str]:
+    """Compare blocks with numpy, of which the engine without shared memory still holds the inputs."""
+    patch, compiled = made.patch, side.engine.core.updates.compiled
+    if compiled is None:
+        return []
+    plan, found = compiled.plan, []
+    written = Counter(owner for operation in plan.operations for owner in operation.writes)
+
+    def held(port: PortRef) -> np.ndarray[Any, Any] | None:
+        place = plan.buffers.places.get(plan.inlined.output(port))
+        if place is None or port not in made.layouts:
+            return None
+        lasts = plan.buffers.allocations[place.owner].lifetime in (Lifetime.STATE, Lifetime.EXTERNAL)
+        if written[place.owner] > (0 if lasts else 1):
+            return None  # something changes it in place, maybe after it was read
+        return next(iter(side.read([port]).values()), None)  # type: ignore[return-value]
+
+    for node in patch.nodes.values():
+        sources = {c.target.port: c.source for c in patch.connections_of(node.id) if c.target.node == node.id}
+        if (
+            node.type not in ORACLES
+            or node.region
+            or node.id in wrong
+            or sources.keys() & patch.block_type(node.id).parameters.keys()
+        ):  # type: ignore[union-attr]
+            continue
+        inputs = {name: held(source) for name, source in sources.items()}
+        out = held(PortRef(node.id, "out"))
+        if out is None or any(array is None or isinstance(array, str) for array in inputs.values()):
+            continue
+        types = {name: made.layouts[source].dtype.__name__ for name, source in sources.items()}
+        values = {name: patch.value(node.id, name) for name in patch.block_type(node.id).parameters}  # type: ignore[union-attr]
+        told = wrong_output(node.type, inputs, types, values, out, made.layouts[PortRef(node.id, "out")].dtype.__name__)  # type: ignore[arg-type]
+        outcome.checked[node.type] += 1
+        if told is not None:
+            found.append(f"oracle: {node.id} ({node.type}): {told}")
+    return found
 
 
 def _anew(made: RandomPatch, side: Side, materials: Materials, ports: list[PortRef], heard: list[Message]) -> list[str]:

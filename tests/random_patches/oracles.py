@@ -1,0 +1,467 @@
+"""What blocks give by numpy and scipy, for whatever they were fed with in a random patch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from scipy import ndimage, signal
+
+from engine.types import from_bf16, to_bf16
+from tests.random_patches.materials import Array
+
+#: Of input arrays, parameter values and element types, all by name: the output, and how far it may be from that.
+Oracle = Callable[[Mapping[str, Array], Mapping[str, Any], Mapping[str, str]], dict[str, Any]]
+
+
+def _numbers(array: Array, dtype: str) -> Array:
+    return from_bf16(array) if dtype == "bf16" else array
+
+
+def _convert(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
+    x, to = _numbers(i["x"], t["x"]), p["dtype"]
+    if to == "boolean":
+        return {"out": x != 0}
+    kind = {"f": "float", "u": "uint", "s": "int", "b": ""}[to[0]]
+    if to == "bf16":
+        if x.dtype.kind in "iu" and x.dtype.itemsize == 8:
+            x = x.astype(np.float64)
+        if x.dtype == np.float64:
+            return {}  # numpy has no rounding of f64 to bf16 in one step
+        return {"out": to_bf16(x.astype(np.float32))} if not np.isnan(x.astype(np.float32)).any() else {}
+    target = np.dtype(f"{kind}{to[1:]}")
+    if target.kind == "f":
+        if x.dtype.kind in "iu" and x.dtype.itemsize == 8 and target.itemsize < 8:
+            x = x.astype(np.float64)
+        return {"out": x.astype(target)}
+    if x.dtype.kind != "f":
+        return {"out": x.astype(target)}
+    limits = np.iinfo(target)
+    whole = np.trunc(np.where(np.isfinite(x), x, 0).astype(np.longdouble))
+    whole = np.clip(whole, limits.min, limits.max).astype(target)
+    whole = np.where(x == np.inf, limits.max, np.where(x == -np.inf, limits.min, whole))
+    return {"out": whole.astype(target), "but": np.isnan(x)}
+
+
+_COMPARISONS: Mapping[str, Any] = {
+    "less": np.less,
+    "less or equal": np.less_equal,
+    "equal": np.equal,
+    "not equal": np.not_equal,
+    "greater or equal": np.greater_equal,
+    "greater": np.greater,
+}
+
+
+def _compare(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
+    x = _numbers(i["x"], t["x"]).astype(np.float64)
+    y = _numbers(i["y"], t["y"]).astype(np.float64) if "y" in i else np.float64(np.float32(p["value"]))
+    return {"out": _COMPARISONS[p["operation"]](x, y)}
+
+
+def _count(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
+    x = _numbers(i["x"], t["x"])
+    if t["x"] == "Particle":
+        return {}
+    vectors = x.ndim and t["x"] in ("float2", "float3", "float4", "uchar4")
+    return {"out": np.array([np.count_nonzero((x != 0).any(-1) if vectors else x)], np.uint32)}
+
+
+def _extreme(of: Any) -> Oracle:
+    def oracle(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
+        return {"out": of(_numbers(i["x"], t["x"])).astype(np.float32).reshape(1)}
+
+    return oracle
+
+
+def _sum(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
+    x = _numbers(i["x"], t["x"]).astype(np.float64)
+    return {"out": x.sum().astype(np.float32).reshape(1), "within": 1e-6 * np.abs(x).sum()}
+
+
+def _select(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
+    holds = _numbers(i["condition"], t["condition"]).reshape(-1)[p["element"]] != 0
+    return {"out": i["a"] if holds else i["b"]}
+
+
+def _gemm(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
+    a, b = (_wide(i[n], t[n]) for n in "ab")
+    a, b = a.swapaxes(-1, -2) if p["transpose_a"] else a, b.swapaxes(-1, -2) if p["transpose_b"] else b
+    out, size = p["alpha"] * (a @ b), abs(p["alpha"]) * (np.abs(a) @ np.abs(b))
+    if "c" in i:
+        c = _wide(i["c"], t["c"])
+        out, size = out + p["beta"] * c, size + np.abs(p["beta"] * c)
+    if "bias" in i:
+        bias = _wide(i["bias"], t["bias"])
+        out, size = out + bias, size + np.abs(bias)
+    if p["activation"] == "relu":
+        out = np.maximum(out, 0)
+    elif p["activation"] == "gelu":
+        out = 0.5 * out * (1 + np.tanh(np.sqrt(2 / np.pi) * (out + 0.044715 * out**3)))
+    return {"out": out, "within": size * _epsilon(t["a"])}
+
+
+def _wide(array: Array, dtype: str) -> Array:
+    x = _numbers(array, dtype)
+    return x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
+
+
+def _epsilon(dtype: str) -> float:
+    return {"f16": 2e-3, "bf16": 2e-2, "f32": 2e-6, "c64": 2e-6}.get(dtype, 1e-13)
+
+
+def _gemv(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
+    a, x = _wide(i["a"], t["a"]), _wide(i["x"], t["x"])
+    a = a.T if p["transpose"] else a
+    out, size = p["alpha"] * (a @ x), abs(p["alpha"]) * (np.abs(a) @ np.abs(x))
+    if "y" in i:
+        y = _wide(i["y"], t["y"])
+        out, size = out + p["beta"] * y, size + np.abs(p["beta"] * y)
+    return {"out": out, "within": size * _epsilon(t["a"])}
+
+
+def _geam(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
+    a = p["alpha"] * _wide(i["a"], t["a"])
+    out = a.T if p["transpose_a"] else a
+    size = np.abs(out)
+    if "b" in i:
+        b = p["beta"] * _wide(i["b"], t["b"])
+        b = b.T if p["transpose_b"] else b
+        out, size = out + b, size + np.abs(b)
+    return {"out": out, "within": size * _epsilon(t["a"])}
+
+
+def _dot(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
+    x, y = _wide(i["x"], t["x"]), _wide(i["y"], t["y"])
+    out = (x.conj() if p["conjugate"] else x) * y
+    return {"out": out.sum().reshape(1), "within": np.abs(out).sum() * _epsilon(t["x"])}
+
+
+def _norm(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
+    size = np.linalg.norm(_wide(i["x"], t["x"]).reshape(-1))
+    return {"out": size.reshape(1), "within": size * _epsilon(t["x"])}
+
+
+def _fft(transform: Any) -> Oracle:
+    def oracle(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
+        x, axes = _wide(i["x"], t["x"]), tuple(range(-p["axes"], 0))
+        sizes: dict[str, Any] = {}
+        if transform is np.fft.irfftn:
+            half = x.shape[-1]
+            sizes = {"s": [*x.shape[x.ndim - p["axes"] : -1], 2 * half - (1 if p["odd"] else 2)]}
+        out = transform(x, axes=axes, norm=p["norm"], **sizes)
+        total = np.abs(x).sum()
+        return {"out": out, "within": 4 * total * _epsilon(t["x"])}
+
+    return oracle
+
+
+def _fft_shift(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
+    x = i["x"]
+    axes = x.ndim - (t["x"] in ("float2", "float3", "float4", "uchar4"))
+    shift = np.fft.ifftshift if p["back"] else np.fft.fftshift
+    return {"out": shift(x, axes=tuple(range(axes - p["axes"], axes)))}
+
+
+def _magnitude(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
+    size = np.abs(_wide(i["x"], t["x"]))
+    if p["scale"] == "decibels":
+        out = np.maximum(20 * np.log10(np.maximum(size, 1e-300)), p["lowest"])
+        return {"out": out, "within": 1e-4 + np.abs(out) * 1e-5}
+    out = size**2 if p["scale"] == "power" else size
+    return {"out": out, "within": out * 2e-6}
+
+
+_WINDOWS = {"blackman-harris": "blackmanharris", "flat top": "flattop", "none": "boxcar"}
+
+
+def _window(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
+    x = _wide(i["x"], t["x"])
+    weights = signal.get_window(_WINDOWS.get(p["window"], p["window"]), x.shape[-1])
+    if p["unit_mean"]:
+        weights = weights / weights.mean()
+    return {"out": x * weights, "within": np.abs(x) * np.abs(weights).max() * 2e-6}
+
+
+def _softmax(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
+    x = _wide(i["x"], t["x"])
+    x = x - x.max(p["axis"], keepdims=True)
+    log = x - np.log(np.exp(x).sum(p["axis"], keepdims=True))
+    out = log if p["log"] else np.exp(log)
+    return {"out": out, "within": (1 + np.abs(out)) * _epsilon(t["x"])}
+
+
+def _layer_norm(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
+    if t["x"][0] not in "fb" or t["x"] == "boolean":
+        return {}
+    x = _wide(i["x"], t["x"])
+    out = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + np.float32(p["epsilon"]))
+    size = np.abs(out)
+    if "scale" in i:
+        scale = _wide(i["scale"], t["scale"])
+        out, size = out * scale, size * np.abs(scale)
+    if "bias" in i:
+        bias = _wide(i["bias"], t["bias"])
+        out, size = out + bias, size + np.abs(bias)
+    if x.shape[-1] < 2 or p["epsilon"] < 1e-9:
+        return {}
+    return {"out": out, "within": size * max(_epsilon(t["x"]), 2e-6)}
+
+
+def _batch_norm(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
+    x = _wide(i["x"], t["x"])
+    shape = (1, -1, *([1] * (x.ndim - 2)))
+    mean, variance, scale, bias = (
+        i[n].astype(np.float64).reshape(shape) for n in ("mean", "variance", "scale", "bias")
+    )
+    if (variance < 0).any():
+        return {}
+    out = (x - mean) / np.sqrt(variance + p["epsilon"]) * scale + bias
+    size = (np.abs(x) + np.abs(mean)) / np.sqrt(variance + p["epsilon"]) * np.abs(scale) + np.abs(bias)
+    return {"out": out, "within": size * 2 * _epsilon(t["x"])}
+
+
+def _windows(x: Array, p: Mapping[str, Any], fill: float) -> Array:
+    """Return the windows of [n, c, h, w], as [n, c, rows, columns, window_y, window_x]."""
+    y, z = p["padding_y"], p["padding_x"]
+    padded = np.pad(x, ((0, 0), (0, 0), (y, y), (z, z)), constant_values=fill)
+    views = np.lib.stride_tricks.sliding_window_view(padded, (p["window_y"], p["window_x"]), axis=(2, 3))
+    return views[:, :, :: p["stride_y"], :: p["stride_x"]]
+
+
+def _pool(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
+    x = _wide(i["x"], t["x"])
+    if p["mode"] == "max":
+        return {"out": _windows(x, p, -np.inf).max((-1, -2)), "within": 0.0}
+    counts = _windows(np.ones_like(x), p, 0).sum((-1, -2))
+    size = _windows(np.abs(x), p, 0).sum((-1, -2))
+    return {"out": _windows(x, p, 0).sum((-1, -2)) / counts, "within": size * _epsilon(t["x"])}
+
+
+def _convolution(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
+    x, weights = _wide(i["x"], t["x"]), _wide(i["weights"], t["weights"])
+    rows, columns = ((n - 1) * p[f"dilation_{a}"] + 1 for n, a in zip(weights.shape[2:], "yx", strict=True))
+    places = {**p, "window_y": rows, "window_x": columns}
+    per, made = weights.shape[1], weights.shape[0] // p["groups"]
+    results = []
+    for taken in (lambda a: a, np.abs):
+        seen = _windows(taken(x), places, 0)[..., :: p["dilation_y"], :: p["dilation_x"]]
+        parts = [
+            np.einsum(
+                "ncyxij,ocij->noyx",
+                seen[:, g * per : (g + 1) * per],
+                taken(weights[g * made : (g + 1) * made]),
+            )
+            for g in range(p["groups"])
+        ]
+        out = np.concatenate(parts, 1)
+        results.append(out + taken(_wide(i["bias"], t["bias"])).reshape(1, -1, 1, 1) if "bias" in i else out)
+    out, size = results
+    return {"out": np.maximum(out, 0) if p["relu"] else out, "within": size * 2 * _epsilon(t["x"])}
+
+
+def _mean(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
+    x = i["image"].astype(np.float64)
+    size = (2 * p["radius_y"] + 1, 2 * p["radius_x"] + 1, *([1] * (x.ndim - 2)))
+    most = np.abs(x).max()
+    return {"out": ndimage.uniform_filter(x, size, mode="nearest"), "within": most * 1e-5}
+
+
+def _weighted(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
+    x, weights = i["image"].astype(np.float64), i["weights"].astype(np.float64)
+    weights = weights.reshape(*weights.shape, *([1] * (x.ndim - 2)))
+    out, size = (ndimage.convolve(f(x), f(weights), mode="nearest") for f in (lambda a: a, np.abs))
+    return {"out": out, "within": size * 1e-5}
+
+
+def _gray(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
+    x = i["image"].astype(np.float64)
+    light = x[..., :3] @ np.array([0.2126, 0.7152, 0.0722])
+    out = x.copy()
+    out[..., :3] += (light[..., None] - x[..., :3]) * p["amount"]
+    return {"out": out, "within": np.abs(x).max(-1, keepdims=True) * 1e-5}
+
+
+def _invert(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
+    x = i["image"].astype(np.float64)
+    out = x.copy()
+    out[..., :3] += (1 - 2 * x[..., :3]) * p["amount"]
+    return {"out": out, "within": (1 + np.abs(x)) * 1e-5}
+
+
+def _mix(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
+    a, b = i["a"].astype(np.float64), i["b"].astype(np.float64)
+    rows, columns = (np.minimum(np.arange(n), m - 1) for n, m in zip(a.shape[:2], b.shape[:2], strict=True))
+    b = b[rows[:, None], columns]
+    blends = {"normal": b, "add": a + b, "multiply": a * b, "screen": a + b - a * b, "difference": np.abs(a - b)}
+    blend = blends[p["mode"]].copy()
+    if p["mode"] != "normal":
+        blend[..., 3] = a[..., 3]
+    size = 1 + np.abs(a) + np.abs(b) + np.abs(a * b)
+    return {"out": a + (blend - a) * p["amount"], "within": size * 1e-5}
+
+
+def _jacobi(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
+    u = i["u"].astype(np.float64)
+    out, size = u.copy(), np.abs(u)
+    inner = (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]) / 4
+    out[1:-1, 1:-1] = inner
+    return {"out": out, "within": size.max() * 1e-5}
+
+
+def _accuracy(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
+    if np.isnan(i["x"]).any() or np.isnan(i["targets"]).any():
+        return {}
+    right = (i["x"].argmax(1) == i["targets"].argmax(1)).mean()
+    return {"out": right.reshape(1), "within": 1e-6}
+
+
+def _sparse(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
+    offsets, columns, entries, x = (
+        i["offsets"],
+        i["columns"],
+        i["entries"].astype(np.float64),
+        i["x"].astype(np.float64),
+    )
+    rows = offsets.size - 1
+    width = p["width"] if p["transpose"] else x.shape[0]
+    if offsets[0] or offsets[-1] != columns.size or (np.diff(offsets) < 0).any():
+        return {}
+    if (columns < 0).any() or (columns >= width).any():
+        return {}
+    matrix = np.zeros((rows, width))
+    np.add.at(matrix, (np.repeat(np.arange(rows), np.diff(offsets)), columns), entries)
+    matrix = matrix.T if p["transpose"] else matrix
+    return {
+        "out": p["alpha"] * (matrix @ x),
+        "within": abs(p["alpha"]) * (np.abs(matrix) @ np.abs(x)) * _epsilon(t["x"]),
+    }
+
+
+def _plain(formula: Any, size: Any) -> Oracle:
+    """Elements of f32, to a rounding or two."""
+
+    def oracle(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
+        wide = {name: array.astype(np.float64) for name, array in i.items()}
+        return {"out": formula(wide, p), "within": size(wide, p) * 1e-6}
+
+    return oracle
+
+
+def _slice(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
+    vectors = t["x"] in ("float2", "float3", "float4", "uchar4")
+    axes = i["x"].ndim - vectors
+    cut: list[Any] = [slice(None)] * axes
+    cut[p["axis"]] = slice(p["start"], p["stop"] or None, p["step"])
+    return {"out": i["x"][tuple(cut)]}
+
+
+def _same(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
+    return {"out": i["x"]}
+
+
+ORACLES: Mapping[str, Oracle] = {
+    "buffer.convert": _convert,
+    "buffer.copy": _same,
+    "buffer.slice": _slice,
+    "control.select": _select,
+    "field.jacobi_step": _jacobi,
+    "filter.mean": _mean,
+    "filter.weighted": _weighted,
+    "image.grayscale": _gray,
+    "image.invert": _invert,
+    "image.mix": _mix,
+    "linalg.add_matrices": _geam,
+    "linalg.dot": _dot,
+    "linalg.matrix_vector": _gemv,
+    "linalg.multiply": _gemm,
+    "linalg.norm": _norm,
+    "math.add": _plain(lambda i, p: i["x"] + i["y"], lambda i, p: np.abs(i["x"]) + np.abs(i["y"])),
+    "math.compare": _compare,
+    "math.multiply": _plain(lambda i, p: i["x"] * i["y"], lambda i, p: np.abs(i["x"] * i["y"])),
+    "math.saxpy": _plain(lambda i, p: p["a"] * i["x"] + i["y"], lambda i, p: np.abs(p["a"] * i["x"]) + np.abs(i["y"])),
+    "math.scale_offset": _plain(
+        lambda i, p: p["scale"] * i["x"] + p["offset"], lambda i, p: np.abs(p["scale"] * i["x"]) + abs(p["offset"])
+    ),
+    "neural.batch_norm": _batch_norm,
+    "neural.convolution": _convolution,
+    "neural.layer_norm": _layer_norm,
+    "neural.pool": _pool,
+    "neural.softmax": _softmax,
+    "reduce.count": _count,
+    "reduce.largest": _extreme(np.max),
+    "reduce.smallest": _extreme(np.min),
+    "reduce.sum": _sum,
+    "signal.fft": _fft(np.fft.fftn),
+    "signal.fft_shift": _fft_shift,
+    "signal.inverse_fft": _fft(np.fft.ifftn),
+    "signal.inverse_real_fft": _fft(np.fft.irfftn),
+    "signal.magnitude": _magnitude,
+    "signal.real_fft": _fft(np.fft.rfftn),
+    "signal.window": _window,
+    "sparse.multiply": _sparse,
+    "tensor.accuracy": _accuracy,
+}
+#: Oracles whose blocks pass NaN and infinities on as numpy does, so that all inputs count.
+ANY_NUMBER = frozenset(
+    {
+        "buffer.convert",
+        "buffer.copy",
+        "buffer.slice",
+        "control.select",
+        "math.compare",
+        "reduce.count",
+        "signal.fft_shift",
+    }
+    | {"reduce.largest", "reduce.smallest", "tensor.accuracy"}
+)
+
+
+def wrong(
+    block: str,
+    inputs: Mapping[str, Array],
+    types: Mapping[str, str],
+    parameters: Mapping[str, Any],
+    out: Array,
+    dtype: str,
+) -> str | None:
+    """Return in words how a block's output differs from what it should be; None when it doesn't, or nobody knows."""
+    finite = all(
+        np.isfinite(_numbers(a, types[n])).all()
+        for n, a in inputs.items()
+        if a.dtype.kind in "fcu" and a.dtype.names is None
+    )
+    if block not in ANY_NUMBER and not finite:
+        return None
+    with np.errstate(all="ignore"):
+        told = ORACLES[block](inputs, parameters, types)
+        if "out" not in told:
+            return None
+        expected = np.asarray(told["out"])
+        if expected.shape != out.shape:
+            return f"shape {list(out.shape)} for {list(expected.shape)}"
+        found = _numbers(out, dtype)
+        if "within" not in told:
+            same = (found == expected) | ((found != found) & (expected != expected))
+            if dtype == "bf16":
+                same = out == expected
+            bad = ~same & ~told.get("but", np.zeros((), bool))
+        else:
+            limits = np.finfo(found.dtype) if dtype != "bf16" else np.finfo(np.float32)
+            expected = expected.astype(np.complex128 if expected.dtype.kind == "c" else np.float64)
+            kept = np.abs(expected) + told["within"] < float(limits.max)  # what overflows is another thing
+            tiny = 4 * float(limits.tiny if dtype not in ("f16",) else limits.smallest_subnormal)
+            error = np.abs(found.astype(expected.dtype) - expected)
+            bad = (
+                ~(
+                    error
+                    <= told["within"] + np.abs(expected) * float(limits.eps if dtype != "bf16" else 2**-7) * 2 + tiny
+                )
+                & kept
+            )
+    if not bad.any():
+        return None
+    at = tuple(int(axis[0]) for axis in np.nonzero(np.broadcast_to(bad, out.shape)))
+    given = {name: (types[name], list(a.shape)) for name, a in inputs.items()}
+    return f"{found[at]} for {expected[at]} at {list(at)} of {list(out.shape)}, given {given}, {dict(parameters)}"
