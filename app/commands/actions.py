@@ -48,10 +48,15 @@ class Menu:
 
 
 class Actions:
-    """The actions of one window, by command id, and those that open its menus, by menu id."""
+    """The actions of one window, by command id, and those that open its menus, by menu id.
 
-    def __init__(self, window: QMainWindow, commands: Sequence[Command], canvas: QWidget) -> None:
-        self._window = window
+    `before` is called before each command runs, whatever it is: it has what was typed entered.
+    """
+
+    def __init__(
+        self, window: QMainWindow, commands: Sequence[Command], canvas: QWidget, before: Callable[[], None]
+    ) -> None:
+        self._window, self._before = window, before
         self.commands = {command.id: command for command in commands}
         self.menus: dict[str, QMenu] = {}
         self._groups: dict[str, QActionGroup] = {}
@@ -102,7 +107,7 @@ class Actions:
             if command.group not in self._groups:
                 self._groups[command.group] = QActionGroup(self._window)
             self._groups[command.group].addAction(action)
-        action.triggered.connect(lambda *_: command.run())
+        action.triggered.connect(lambda *_: (self._before(), command.run()))
         if command.canvas_only:
             action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
             canvas.addAction(action)

@@ -211,7 +211,7 @@ class FileCommands(QObject):
 
     def save(self) -> bool:
         """Save to the patch's file, or ask for one."""
-        self._enter_typed()
+        self._session.enter_typed()
         patch = self._session.patch
         if patch is None or patch.path is None or self._is_copy:
             return self.save_as()
@@ -224,13 +224,13 @@ class FileCommands(QObject):
 
     def save_as(self) -> bool:
         """Ask for a file and save to it; False when that was given up or failed."""
-        self._enter_typed()
+        self._session.enter_typed()
         path = dialogs.ask_save(self._window, self._folder() / f"{self.name}{SUFFIX}")
         return path is not None and self._save_to(path)
 
     def may_close(self) -> bool:
         """Ask about unsaved changes; False when the person wants to stay."""
-        self._enter_typed()
+        self._session.enter_typed()
         if not self._session.is_modified:
             return True
         answer = dialogs.ask_about_changes(self._window, self.name)
@@ -279,13 +279,6 @@ class FileCommands(QObject):
         self._session.replace(patch)
         self._recovery.clear()
         self._is_copy = False
-
-    def _enter_typed(self) -> None:
-        """Have the field in which somebody types enter what it holds, as it does when it loses the focus."""
-        field = self._window.focusWidget()
-        if field is not None:
-            field.clearFocus()
-            field.setFocus()
 
     def _save_to(self, path: Path) -> bool:
         if path.resolve().parent == EXAMPLES_FOLDER:

@@ -73,6 +73,8 @@ class Session(QObject):
         self.running = True
         self.pacing = Pacing.display(USUAL_RATE)
         self._display_rate = USUAL_RATE
+        #: Has the fields in which somebody types enter what they hold into the patch.
+        self.enter_typed: Callable[[], None] = lambda: None
         self._make_engine = make_engine
         self._failure = ""
         self._is_saved = True

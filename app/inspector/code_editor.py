@@ -1,6 +1,7 @@
 """The editor of a parameter whose text has several lines: a formula, or the source of a kernel."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pygments.lexer import Lexer
@@ -8,7 +9,15 @@ from pygments.lexers.c_cpp import CppLexer
 from pygments.lexers.python import PythonLexer
 from pygments.token import Comment, Keyword
 from PySide6.QtCore import QSignalBlocker, Qt
-from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QResizeEvent, QSyntaxHighlighter, QTextCharFormat
+from PySide6.QtGui import (
+    QColor,
+    QFocusEvent,
+    QKeyEvent,
+    QResizeEvent,
+    QSyntaxHighlighter,
+    QTextCharFormat,
+    QTextCursor,
+)
 from PySide6.QtWidgets import QPlainTextEdit
 
 from app.inspector.parameter_editors import ParameterEditor
@@ -21,11 +30,19 @@ _LEXERS: dict[str, type[Lexer]] = {"cuda": CppLexer, "expression": PythonLexer}
 _FEWEST, _MOST = 2, 18  # lines that are shown
 
 
+@dataclass(frozen=True)
+class Draft:
+    """What is being typed: a text that was not entered, if any; where the cursor began and ends, with the focus."""
+
+    text: str | None
+    place: tuple[int, int] | None
+
+
 @safe_overrides
 class CodeEditor(ParameterEditor):
     """Code; edited when Control and Enter are pressed, or the field is left. It grows with its text.
 
-    Escape forgets what was typed.
+    Escape gives up what was typed. A value that arrives while somebody types leaves the text as it is.
     """
 
     def __init__(self, spec: ParameterSpec) -> None:
@@ -40,6 +57,8 @@ class CodeEditor(ParameterEditor):
 
     def show_values(self, values: Sequence[Any]) -> None:
         self._shown = values
+        if self.text.document().isModified():
+            return
         same = all(value == values[0] for value in values)
         text = values[0] if same else ""
         self.text.setPlaceholderText("" if same else "various")
@@ -49,17 +68,38 @@ class CodeEditor(ParameterEditor):
         self.text.document().setModified(False)
 
     def enter(self) -> None:
-        """Enter what was typed, if anything."""
         if self.text.document().isModified():
             self.text.document().setModified(False)
             self.edited.emit(self.text.toPlainText())
 
-    def forget_typed(self) -> bool:
+    def give_up(self) -> bool:
         """Show again what was shown before something was typed; return False if nothing was."""
         if not self.text.document().isModified():
             return False
+        text = self.text.toPlainText()
+        self.text.document().setModified(False)
         self.show_values(self._shown)
+        self.given_up.emit(text)
         return True
+
+    def take_draft(self) -> Draft:
+        """Return what is being typed, for the editor that replaces this one; it counts as entered here."""
+        is_typed, cursor = self.text.document().isModified(), self.text.textCursor()
+        self.text.document().setModified(False)
+        place = (cursor.anchor(), cursor.position()) if self.window().focusWidget() is self.text else None
+        return Draft(self.text.toPlainText() if is_typed else None, place)
+
+    def continue_with(self, draft: Draft) -> None:
+        """Let the person type on."""
+        if draft.text is not None:
+            self.text.setPlainText(draft.text)
+            self.text.document().setModified(True)
+        if draft.place is not None:
+            cursor, end = self.text.textCursor(), self.text.document().characterCount() - 1
+            cursor.setPosition(min(draft.place[0], end))
+            cursor.setPosition(min(draft.place[1], end), QTextCursor.MoveMode.KeepAnchor)
+            self.text.setTextCursor(cursor)
+            self.text.setFocus()
 
     def _fit(self) -> None:
         lines = min(max(self.text.blockCount(), _FEWEST), _MOST)
@@ -92,7 +132,7 @@ class _CodeField(QPlainTextEdit):
         is_enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
         if is_enter and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             self._editor.enter()
-        elif event.key() == Qt.Key.Key_Escape and self._editor.forget_typed():
+        elif event.key() == Qt.Key.Key_Escape and self._editor.give_up():
             self.clearFocus()
         else:
             super().keyPressEvent(event)

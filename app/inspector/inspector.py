@@ -1,6 +1,7 @@
 """The inspector: the selected block's parameters, made from their declarations."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from app.edits import nodes as node_edits
 from app.edits.drive import NodeSize
 from app.edits.interfaces import setting_work
 from app.edits.remedies import Remedy, remedies
-from app.inspector.code_editor import CodeEditor
+from app.inspector.code_editor import CodeEditor, Draft
 from app.inspector.node_info import NodeHeader, NodeStatus, SectionHeading
 from app.inspector.parameter_drives import ParameterDrives
 from app.inspector.parameter_editors import ParameterEditor, align_numbers, make_editor
@@ -37,11 +38,27 @@ _HINT = "Select a block to edit its parameters"
 _IDLE_MS = 600  # steps of a wheel or a held key that are closer than this are one gesture
 
 
+@dataclass(frozen=True, eq=False)
+class _Waiting:
+    """An edit that waits until its code is compiled beside the window."""
+
+    patch: Patch
+    nodes: Sequence[str]
+    name: str
+    value: Any
+
+
 class Inspector(EmptyState):
-    """Edits the parameters of the selected nodes; all of them at once when they are of one type."""
+    """Edits the parameters of the selected nodes; all of them at once when they are of one type.
+
+    What a person types is entered before anything that would drop it: another selection, another patch, a command of
+    the window (`enter_typed`). What Escape gives up is shelved, so that redo brings it.
+    """
 
     #: An edit was refused; the text says why.
     refused = Signal(str)
+    #: Escape gave up what was typed, which redo brings from now on.
+    gave_up = Signal()
     #: The title was entered; the canvas gets the keyboard back.
     renaming_ended = Signal()
     #: The person asked to see a node that drives a shown parameter.
@@ -72,6 +89,8 @@ class Inspector(EmptyState):
         self._drives = ParameterDrives(node_size, self)
         self._drives.refused.connect(self.refused)
         self._drives.followed.connect(self.node_followed)
+        self._shelve: Callable[[Callable[[Patch], object]], None] = lambda edit: None
+        self._waiting: list[_Waiting] = []
         self._gesture: object | None = None
         self._dragging = False
         self._idle = QTimer(self, singleShot=True, interval=_IDLE_MS)
@@ -86,17 +105,35 @@ class Inspector(EmptyState):
         """Return the editor of a parameter."""
         return self.rows[parameter].editor
 
-    def set_patch(self, patch: Patch | None) -> None:
-        """Follow another patch; nothing is selected in it."""
-        self.show_nodes([])  # what was typed is entered into the patch before
+    def set_patch(self, patch: Patch | None, shelve: Callable[[Callable[[Patch], object]], None] | None = None) -> None:
+        """Follow another patch; nothing is selected in it. `shelve` stands in for the patch's own method."""
+        self.enter_typed()
+        self.show_nodes([])
         self._unsubscribe()
         self._unsubscribe = patch.subscribe(self._on_change, self._refresh_stale) if patch is not None else lambda: None
         self._patch, self._report = patch, None
+        self._shelve = shelve or (patch.shelve if patch is not None else lambda edit: None)
         self.show_nodes([])
 
+    def enter_typed(self) -> None:
+        """Enter what was typed, also what is still being compiled: from here on the patch holds it."""
+        for row in tuple(self.rows.values()):
+            row.editor.enter()
+        if self.header is not None:
+            self.header.enter()
+        self._set_waiting()
+
     def show_nodes(self, nodes: Sequence[str]) -> None:
-        """Show the parameters of these nodes."""
-        before = self._scroll.takeWidget()  # a field in it that loses the focus enters what was typed
+        """Show the parameters of these nodes; code that is being typed stays as it is while its node is shown."""
+        drafts: dict[str, Draft] = {}
+        for name, row in tuple(self.rows.items()):
+            if isinstance(row.editor, CodeEditor) and list(nodes) == self._nodes:
+                drafts[name] = row.editor.take_draft()
+            else:
+                row.editor.enter()
+        if self.header is not None:
+            self.header.enter()
+        before = self._scroll.takeWidget()
         self._end_gesture()
         self._nodes = [node for node in nodes if self._patch is not None and node in self._patch.nodes]
         self._known = frozenset(self._nodes)
@@ -116,8 +153,10 @@ class Inspector(EmptyState):
             return
         self._scroll.setWidget(self._build(self._patch, self._patch.block_type(self._nodes[0])))
         self.set_filled(True)
-        for row in self.rows.values():
+        for name, row in self.rows.items():
             self._refresh(row)
+            if isinstance(row.editor, CodeEditor) and name in drafts:
+                row.editor.continue_with(drafts[name])
         self._drives.show_rows(self._patch, self._nodes, self.rows)
         if self._report is not None:
             self.show_report(self._report)
@@ -149,6 +188,7 @@ class Inspector(EmptyState):
         column = QVBoxLayout(page, contentsMargins=QMargins(12, 8, 12, 8), spacing=8)
         self.header = NodeHeader(patch, self._nodes, block_type)
         self.header.renamed.connect(self._rename)
+        self.header.given_up.connect(lambda title: self._give_up(self._renaming(title)))
         self.header.finished.connect(self.renaming_ended)
         column.addWidget(self.header)
         specs = [] if block_type is None else [s for s in block_type.parameters.values() if s.type != "object"]
@@ -199,6 +239,8 @@ class Inspector(EmptyState):
         editor = CodeEditor(spec) if spec.language else make_editor(spec, self._folder)
         row = ParameterRow(spec, editor, beside_constants=self._has_constants)
         row.editor.edited.connect(lambda value: self._edit(spec.name, value))
+        row.editor.given_up.connect(lambda value: self._give_up(self._setting(spec.name, value)))
+        row.editor.refused.connect(self.refused)
         row.editor.drag_began.connect(self._begin_drag)
         row.editor.drag_ended.connect(self._end_gesture)
         row.reset.clicked.connect(lambda: self._reset(spec.name))
@@ -208,7 +250,8 @@ class Inspector(EmptyState):
     def _refresh(self, row: ParameterRow) -> None:
         assert self._patch is not None
         name = row.editor.spec.name
-        row.editor.show_values([self._patch.value(node, name) for node in self._nodes])
+        typed = {node: edit.value for edit in self._waiting if edit.name == name for node in edit.nodes}
+        row.editor.show_values([typed.get(node, self._patch.value(node, name)) for node in self._nodes])
         row.show_is_set(any(name in self._patch.nodes[node].parameters for node in self._nodes))
 
     # Editing
@@ -222,30 +265,56 @@ class Inspector(EmptyState):
         patch, nodes, gesture = self._patch, self._nodes, (self._gesture, name)
         work = setting_work(patch, nodes, name, value)
         if work is None:
-            self._do(name, lambda patch: node_edits.set_parameter(patch, nodes, name, value, gesture=gesture))
+            self._do(name, self._setting(name, value, gesture))
         else:
-            self.beside(
-                f"Compiling {patch.title(nodes[0])} …", work, lambda: self._set_compiled(patch, nodes, name, value)
-            )
+            edit = _Waiting(patch, nodes, name, value)
+            self._waiting.append(edit)
+            self.beside(f"Compiling {patch.title(nodes[0])} …", work, lambda: self._set_compiled(edit))
 
-    def _set_compiled(self, patch: Patch, nodes: Sequence[str], name: str, value: Any) -> None:
-        """Set what was compiled, if the nodes are still there."""
-        if patch is self._patch and all(node in patch.nodes for node in nodes):
-            self._do(name, lambda patch: node_edits.set_parameter(patch, nodes, name, value))
+    def _set_compiled(self, edit: _Waiting) -> None:
+        """Set what was compiled, unless that was done before, when something could not wait for it."""
+        if edit in self._waiting:
+            self._waiting.remove(edit)
+            nodes = [node for node in edit.nodes if node in edit.patch.nodes]
+            if nodes:  # else somebody has removed them while their code was compiled
+                self._do(edit.name, lambda patch: node_edits.set_parameter(patch, nodes, edit.name, edit.value))
+
+    def _set_waiting(self) -> None:
+        while self._waiting:
+            self._set_compiled(self._waiting[0])
+
+    def _setting(self, name: str, value: Any, gesture: object = None) -> Callable[[Patch], None]:
+        nodes = self._nodes
+        return lambda patch: node_edits.set_parameter(patch, nodes, name, value, gesture=gesture)
+
+    def _renaming(self, title: str) -> Callable[[Patch], None]:
+        node = self._nodes[0]
+        return lambda patch: patch.rename(node, title)
+
+    def _give_up(self, edit: Callable[[Patch], None]) -> None:
+        """Keep what Escape gave up where redo finds it."""
+        self._set_waiting()  # an edit that comes later would take the redo away
+        try:
+            self._shelve(edit)
+        except PatchError as problem:
+            self.refused.emit(str(problem))
+        else:
+            self.gave_up.emit()
 
     def _reset(self, name: str) -> None:
+        self.enter_typed()
         self._do(name, lambda patch: node_edits.reset_parameter(patch, self._nodes, name))
 
     def _mark(self, name: str, *, is_constant: bool) -> None:
         """Have a parameter compiled into the kernel, or passed to it."""
+        self.enter_typed()
         assert self._patch is not None
         text = self._patch.value(self._nodes[0], CONSTANTS)
         known = [row.editor.spec.name for row in self.rows.values() if row.editor.spec.can_be_constant]
         self._edit(CONSTANTS, marked(text, name, is_constant=is_constant, known=known))
 
     def _rename(self, title: str) -> None:
-        assert self._patch is not None
-        self._patch.rename(self._nodes[0], title)
+        self._do("", self._renaming(title))
 
     def _do(self, parameter: str, edit: Callable[[Patch], None]) -> None:
         assert self._patch is not None

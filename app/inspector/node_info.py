@@ -5,8 +5,10 @@ import time
 from collections.abc import Sequence
 
 from PySide6.QtCore import QMargins, Qt, Signal
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QLabel, QLineEdit, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
+from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.theme.icons import icon
 from app.view_models.live_values import LiveValue
@@ -17,6 +19,7 @@ from app.widgets.marked_text import without_marks
 from engine.blocktypes.block import Block
 from engine.figures import format_bytes, format_shape, format_time, plural
 from engine.patch.document import Patch
+from engine.patch.rules import LONGEST_TITLE
 from engine.protocol.messages import FrameReport, NodeState
 
 _NOT_RUNNING = (NodeState.IDLE, NodeState.INCOMPLETE)
@@ -122,6 +125,8 @@ class NodeHeader(QWidget):
     """The node's title, which can be edited, and its type's summary."""
 
     renamed = Signal(str)
+    #: A typed title that Escape gave up.
+    given_up = Signal(str)
     finished = Signal()  # Enter was pressed
 
     def __init__(self, patch: Patch, nodes: Sequence[str], block_type: type[Block] | None) -> None:
@@ -129,11 +134,13 @@ class NodeHeader(QWidget):
         node = patch.nodes[nodes[0]]
         self._type_title = block_type.title if block_type else node.type
         column = QVBoxLayout(self, contentsMargins=QMargins(), spacing=4)
-        self.title = QLineEdit(objectName="blockTitle", placeholderText=self._type_title)
+        self.title = _TitleField(objectName="blockTitle", placeholderText=self._type_title, maxLength=LONGEST_TITLE)
+        self.title.escaped.connect(self._give_up)
         self.title.setToolTip("Rename this block")
         self.title.setAccessibleName("Title")
-        self.title.editingFinished.connect(self._on_title)
+        self.title.editingFinished.connect(self.enter)
         self.title.returnPressed.connect(self.finished)
+        self._shown = ""
         if len(nodes) == 1:
             self.show_title(node.title)
         else:
@@ -148,11 +155,34 @@ class NodeHeader(QWidget):
 
     def show_title(self, title: str) -> None:
         """Show the node's own title, or else its type's."""
+        self._shown = title
         self.title.setText(title or self._type_title)
         self.title.setModified(False)
 
-    def _on_title(self) -> None:
+    def enter(self) -> None:
+        """Enter what was typed, if anything."""
         if self.title.isModified():
             self.title.setModified(False)
-            title = self.title.text().strip()
-            self.renamed.emit("" if title == self._type_title else title)
+            self.renamed.emit(self._typed())
+
+    def _give_up(self) -> None:
+        typed = self._typed()
+        self.show_title(self._shown)
+        self.given_up.emit(typed)
+
+    def _typed(self) -> str:
+        title = self.title.text().strip()
+        return "" if title == self._type_title else title
+
+
+@safe_overrides
+class _TitleField(QLineEdit):
+    #: Escape was pressed while something typed was not entered.
+    escaped = Signal()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape and self.isModified():
+            self.escaped.emit()
+            self.clearFocus()
+        else:
+            super().keyPressEvent(event)

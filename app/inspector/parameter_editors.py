@@ -29,6 +29,7 @@ from app.qt.safe_overrides import safe_overrides
 from app.theme.icons import icon
 from app.widgets.number_box import NumberBox
 from engine.blocktypes.parameters import ParameterSpec, UserArray
+from engine.descriptions.checks import SHOWN
 from engine.figures import format_bytes, format_shape
 
 SLIDER_STEPS = 1000
@@ -40,6 +41,10 @@ class ParameterEditor(QWidget):
     """Base: shows a parameter's values (one for each selected node) and says when a person edits them."""
 
     edited = Signal(object)
+    #: A typed value that Escape gave up: the person may still want it back.
+    given_up = Signal(object)
+    #: A typed text can't be the parameter's value; the text says why.
+    refused = Signal(str)
     #: A drag began or ended: what is edited in between is one undo step.
     drag_began = Signal()
     drag_ended = Signal()
@@ -52,6 +57,9 @@ class ParameterEditor(QWidget):
     def show_values(self, values: Sequence[Any]) -> None:
         """Show the value of every selected node."""
         raise NotImplementedError
+
+    def enter(self) -> None:
+        """Enter what was typed, if anything."""
 
     def begin(self) -> None:
         """Have the person give a value."""
@@ -72,6 +80,8 @@ class NumberEditor(ParameterEditor):
         self.box = NumberBox(spec.minimum, spec.maximum, whole=self._whole, unit=spec.unit)
         self.box.setAccessibleName(spec.name)
         self.box.valueChanged.connect(self._emit)
+        self.box.given_up.connect(lambda value: self.given_up.emit(self._number(value)))
+        self.box.refused.connect(lambda text: self.refused.emit(f"{spec.name} must be a number, got {text[:SHOWN]!r}"))
         self.row.addWidget(self.box, 0 if self.slider else 1)
 
     def show_values(self, values: Sequence[Any]) -> None:
@@ -100,8 +110,14 @@ class NumberEditor(ParameterEditor):
         self.box.show_value(value)
         self._emit(value)
 
+    def enter(self) -> None:
+        self.box.enter()
+
     def _emit(self, value: float) -> None:
-        self.edited.emit(round(value) if self._whole else value)
+        self.edited.emit(self._number(value))
+
+    def _number(self, value: float) -> float:
+        return round(value) if self._whole else value
 
     def _bounds(self) -> tuple[float, float, int]:
         assert self.slider is not None and self.spec.minimum is not None and self.spec.maximum is not None
@@ -201,13 +217,13 @@ class ChoiceEditor(ParameterEditor):
 
 
 class TextEditor(ParameterEditor):
-    """Any text; edited when Enter is pressed or the field is left. Escape forgets what was typed."""
+    """Any text; edited when Enter is pressed or the field is left. Escape gives up what was typed."""
 
     def __init__(self, spec: ParameterSpec) -> None:
         super().__init__(spec)
         self._shown: Sequence[Any] = ()
         self.line = _TextField(self)
-        self.line.editingFinished.connect(self._on_finished)
+        self.line.editingFinished.connect(self.enter)
         self.row.addWidget(self.line, 1)
 
     def show_values(self, values: Sequence[Any]) -> None:
@@ -218,14 +234,16 @@ class TextEditor(ParameterEditor):
         self.line.setCursorPosition(0)
         self.line.setModified(False)
 
-    def forget_typed(self) -> bool:
+    def give_up(self) -> bool:
         """Show again what was shown before something was typed; return False if nothing was."""
         if not self.line.isModified():
             return False
+        text = self.line.text()
         self.show_values(self._shown)
+        self.given_up.emit(text)
         return True
 
-    def _on_finished(self) -> None:
+    def enter(self) -> None:
         if self.line.isModified():
             self.line.setModified(False)
             self.edited.emit(self.line.text())
@@ -238,7 +256,7 @@ class _TextField(QLineEdit):
         self._editor = editor
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape and self._editor.forget_typed():
+        if event.key() == Qt.Key.Key_Escape and self._editor.give_up():
             self.clearFocus()
         else:
             super().keyPressEvent(event)
@@ -269,6 +287,7 @@ class PathEditor(TextEditor):
 
     def begin(self) -> None:
         """Ask for a file."""
+        self.enter()
         start = str((self._folder() or Path.home()) / self.line.text())
         way, _, kind = self.spec.files.partition(" ")
         ask = QFileDialog.getSaveFileName if way == "save" else QFileDialog.getOpenFileName

@@ -6,7 +6,7 @@ import operator
 import re
 from collections.abc import Callable
 
-from PySide6.QtCore import QLocale, QSignalBlocker, Qt
+from PySide6.QtCore import QLocale, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QValidator, QWheelEvent
 from PySide6.QtWidgets import QDoubleSpinBox
 
@@ -59,8 +59,13 @@ class NumberBox(QDoubleSpinBox):
     """A spin box; `show_mixed` shows that it stands for several different values.
 
     What is typed is entered by Enter or by leaving the box: rounded if the box is for whole numbers, and clamped to the
-    range. Escape forgets it, and so does entering a text that is no number.
+    range. Escape gives it up, and entering a text that is no number refuses it.
     """
+
+    #: The typed number that Escape gave up.
+    given_up = Signal(float)
+    #: A typed text that is no number, and that the box no longer shows.
+    refused = Signal(str)
 
     def __init__(self, minimum: float | None, maximum: float | None, *, whole: bool, unit: str) -> None:
         super().__init__()
@@ -123,8 +128,12 @@ class NumberBox(QDoubleSpinBox):
         """Enter the typed text, or forget it and leave the box."""
         is_enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
         if event.key() == Qt.Key.Key_Escape and self.has_typed_text:
+            text = self._bare(self.lineEdit().text())
+            number = self.valueFromText(text) if read_number(text) is not None else None
             self._forget_typed()
             self.clearFocus()
+            if number is not None:
+                self.given_up.emit(number)
         elif is_enter and (self.has_typed_text or self._is_mixed) and not self._enter_typed():
             self.selectAll()
         else:
@@ -132,9 +141,13 @@ class NumberBox(QDoubleSpinBox):
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         """Enter the typed text."""
+        self.enter()
+        super().focusOutEvent(event)
+
+    def enter(self) -> None:
+        """Enter what was typed, if anything."""
         if self.has_typed_text:
             self._enter_typed()
-        super().focusOutEvent(event)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Change the value only when it has the focus, so that scrolling a panel edits nothing."""
@@ -145,8 +158,11 @@ class NumberBox(QDoubleSpinBox):
 
     def _enter_typed(self) -> bool:
         """Take the typed text; return False if it is no number, and show again what was shown before."""
-        if read_number(self._bare(self.lineEdit().text())) is None:
+        text = self._bare(self.lineEdit().text())
+        if read_number(text) is None:
             self._forget_typed()
+            if text:
+                self.refused.emit(text)
             return False
         was_mixed, before = self._is_mixed, self.value()
         self.interpretText()

@@ -80,7 +80,7 @@ class KernelRoom(QObject):
             editing.patch.subscribe(lambda change: None, self._show_state),
             patch.subscribe(lambda change: None, self._name_it),
         ]
-        self._show(editing.patch)
+        self._show(editing.patch, editing.shelve)
         # To know what a chain may have, all blocks are described once: before a person searches for one.
         self.beside("Looking through the blocks …", editing.patch.catalogue.all, lambda: None)
         self._name_it()
@@ -114,6 +114,7 @@ class KernelRoom(QObject):
     def forget(self) -> None:
         """Close the op graph without showing the patch, since another one will be shown."""
         if self._editing is not None:
+            self._inspector.enter_typed()  # while the patch still hears of it
             self._editing.close()
             for end in self._stop:
                 end()
@@ -133,8 +134,8 @@ class KernelRoom(QObject):
         values = {name: patch.value(node, name) for name, spec in block_type.parameters.items() if spec.is_constant}
         return content[0].with_constants(values), title, note
 
-    def _show(self, patch: Patch) -> None:
-        self._inspector.set_patch(patch)
+    def _show(self, patch: Patch, shelve: Callable[[Callable[[Patch], object]], None] | None = None) -> None:
+        self._inspector.set_patch(patch, shelve)
         self._canvas.set_patch(patch)
         self._canvas.setFocus()
 

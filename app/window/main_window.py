@@ -77,6 +77,7 @@ class MainWindow(QMainWindow):
         self.inputs = InputEvents(self.session.post, self.canvas.view.viewport(), self)
         self.welcome = Welcome(find_examples())
         self.inspector, self.help, self.problems, self.log = Inspector(node_size), Help(), Problems(), Log(folder)
+        self.session.enter_typed = self.inspector.enter_typed
         self.canvas.search.recent = self.state.recent_blocks
         self.canvas.search.popup.unfolded = self.state.unfolded_groups
         self.inspector.folded = self.state.folded_sections
@@ -102,7 +103,7 @@ class MainWindow(QMainWindow):
         self.docks.add("code", "Kernel code", self.code, Qt.DockWidgetArea.BottomDockWidgetArea)
         self.docks.add("recorder", "Recorder", self.recorder, Qt.DockWidgetArea.BottomDockWidgetArea)
         self.docks.add("profiler", "Profiler", self.profiler, Qt.DockWidgetArea.BottomDockWidgetArea)
-        self.actions_by_id = Actions(self, make_commands(self), self.canvas)
+        self.actions_by_id = Actions(self, make_commands(self), self.canvas, self.inspector.enter_typed)
         self.transport = TransportControls(self, self.session, self.actions_by_id)
         self.profiler.offer_levels({level: self.actions_by_id[command] for level, command in PROFILING.items()})
         fill_menu_bar(self.actions_by_id, self.docks)
@@ -146,6 +147,7 @@ class MainWindow(QMainWindow):
 
     def mend(self, remedy: Remedy) -> None:
         """Do what the button of a problem says."""
+        self.inspector.enter_typed()
         if remedy.edit is not None:
             try:
                 remedy.edit()
@@ -302,6 +304,8 @@ class MainWindow(QMainWindow):
         self.code.op_chosen.connect(self._choose_op)
         canvas.patch_dropped.connect(self.files.open_path)
         self.inspector.refused.connect(self.log.add_message)
+        self.inspector.gave_up.connect(session.notify)
+        self.inspector.gave_up.connect(lambda: self.log.add_message("Redo brings back what was typed"))
         self.inspector.node_followed.connect(self._show_node)
         self.inspector.renaming_ended.connect(canvas.setFocus)
         self.problems.node_activated.connect(self.go_to)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from engine.blocktypes.block import Block
 from engine.chains.chain_block import ChainBlock
@@ -63,6 +64,18 @@ class GraphEditing:
             end()
         self._ends = []
 
+    def shelve(self, edit: Callable[[Patch], object]) -> None:
+        """Make an edit of the op graph that only redo brings, see `Patch.shelve`: redo of the patch around it."""
+        trial = open_inner(self.outer, self.node)
+        edit(trial)
+        done = trial.history.last
+        if done is not None:
+            self.outer.shelve(lambda outer: self._set(f"{done.name} in {outer.title(self.node)}", None, trial.json()))
+
+    def _set(self, name: str, gesture: object, graph: dict[str, Any]) -> None:
+        with self.outer.edit(name, gesture=gesture):
+            self.outer.set(self.node, **{GRAPH: graph})
+
     def _pass_on(self) -> None:
         """Give the op graph, which a person has edited, to the node."""
         if self._is_following:
@@ -73,8 +86,7 @@ class GraphEditing:
         graph = self.patch.json()
         self._is_passing_on = True
         try:
-            with self.outer.edit(what, gesture=gesture):
-                self.outer.set(self.node, **{GRAPH: graph})
+            self._set(what, gesture, graph)
         except BaseException:
             self._has_other_value = True
             self._follow()

@@ -262,6 +262,19 @@ class Patch(PatchContents):
                 self.history.record(edit)
                 self._tell_done()
 
+    def shelve(self, edit: Callable[[Patch], object]) -> None:
+        """Make an edit and take it back before anyone hears of it: nothing changes, and redo brings the edit."""
+        if not callable(edit):
+            raise PatchError(f"edit must be a function of a patch, got {shown(edit)}")
+        last, listeners, when_done = self.history.last, self._listeners, self._when_done
+        self._listeners, self._when_done = [], []
+        try:
+            edit(self)
+            if self.history.last is not last:
+                self.undo()
+        finally:
+            self._listeners, self._when_done = listeners, when_done
+
     def undo(self) -> str | None:
         """Undo the last edit; return its name, or None when there is none."""
         edit = self.history.take_undo()

@@ -120,7 +120,7 @@ ODD += (deep(98), deep(99), deep(100), deep(600))
 METHODS = sorted(
     name
     for name, value in inspect.getmembers(Patch, inspect.isfunction)
-    if not name.startswith("_") and name not in ("restore", "edit", "subscribe")
+    if not name.startswith("_") and name not in ("restore", "edit", "shelve", "subscribe")
 )
 TYPES = (
     "io.array",
@@ -262,6 +262,24 @@ def test_an_edit_block_and_a_listener_refuse_what_they_cannot_use(value: Any) ->
     if not callable(value):
         with pytest.raises(PatchError, match="listener must be a function"):
             patch.subscribe(value)
+        with pytest.raises(PatchError, match="edit must be a function of a patch"):
+            patch.shelve(value)
+
+
+def test_a_shelved_edit_is_only_redone() -> None:
+    """Nobody hears of it; one that changes nothing, or is refused, leaves the history as it was."""
+    patch = start()
+    before, names, heard = contents(patch), patch.history.names, []
+    patch.subscribe(heard.append)
+    patch.shelve(lambda patch: patch.set("saxpy", a=2.0 if patch.value("saxpy", "a") != 2.0 else 3.0))
+    assert equal(contents(patch), before) and not heard and patch.history.names == names
+    redone = patch.history.redo_name
+    patch.shelve(lambda patch: None)
+    with pytest.raises(PatchError):
+        patch.shelve(lambda patch: patch.set("saxpy", a="much"))
+    assert (patch.history.names, patch.history.redo_name) == (names, redone)
+    patch.redo()
+    assert len(heard) == 1 and not equal(contents(patch), before)
 
 
 def test_what_the_issue_names() -> None:
