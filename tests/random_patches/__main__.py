@@ -1,6 +1,7 @@
 """Run many random patches and print what took part, what was refused, and every difference."""
 
 import argparse
+import contextlib
 import logging
 import sys
 import tempfile
@@ -8,35 +9,45 @@ import time
 import traceback
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 from engine.device.open import open_device
 from tests.random_patches.comparing import KeptKernels, Outcome, run_patch
+from tests.random_patches.devices import across
 from tests.random_patches.materials import Materials
 from tests.random_patches.patches import TYPES
 
 
-def run_some(seeds: list[int], device: str, everywhere: bool) -> list[Outcome]:
-    """Run the patches of these seeds on a device of this process."""
+def run_some(seeds: list[int], devices: list[str], everywhere: bool) -> list[Outcome]:
+    """Run the patches of these seeds on each device; the outcomes are of the first, with where the others differ."""
     logging.disable()
-    opened, found = open_device(device), []
-    types = sorted(TYPES)
-    kernels = KeptKernels(opened)
-    with tempfile.TemporaryDirectory() as folder, kernels.used():
-        materials = Materials(Path(folder), opened)
-        for seed in seeds:
+    found, kernels, types = [], KeptKernels(), sorted(TYPES)
+    with ExitStack() as closing:
+        opened = [closing.enter_context(contextlib.closing(open_device(name))) for name in devices]
+        folders = [Path(closing.enter_context(tempfile.TemporaryDirectory())) for _ in devices]
+        closing.enter_context(kernels.used())
+        materials = [Materials(folder, device) for folder, device in zip(folders, opened, strict=True)]
+        for number, seed in enumerate(seeds):
+            wanted = [types[seed % len(types)]]
             try:
-                outcome = run_patch(seed, materials, opened, wanted=[types[seed % len(types)]], everywhere=everywhere)
-            except Exception as problem:  # noqa: BLE001 - a crash is a difference too
-                outcome = Outcome(
-                    seed, differences=[f"{type(problem).__name__}: {problem}", traceback.format_exc(limit=-3)]
+                outcome, *others = (
+                    run_patch(seed, material, device, wanted=wanted, everywhere=everywhere)
+                    for material, device in zip(materials, opened, strict=True)
                 )
+                for other in others:
+                    outcome.differences += across(outcome, other)
+            except Exception as problem:  # noqa: BLE001 - a crash is a difference too
+                told = [f"{type(problem).__name__}: {problem}", traceback.format_exc(limit=-3)]
+                outcome = Outcome(seed, differences=told)
             if outcome.differences:
                 sys.stdout.write(f"seed {seed}: " + "\n    ".join(outcome.differences[:4]) + "\n")
                 sys.stdout.flush()
+            outcome.made, outcome.last = None, {}
             found.append(outcome)
             kernels.shrink()
-    opened.close()
+            if number % 100 == 99:
+                sys.stderr.write(f"{number + 1} of {len(seeds)} patches\n")
     return found
 
 
@@ -45,20 +56,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.random_patches", description=__doc__)
     parser.add_argument("--patches", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--device", default="host")
+    parser.add_argument("--device", default="host", help="one, or several that are compared: host,cuda:0")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--everywhere", action="store_true", help="read outputs inside of regions too")
     parser.add_argument("--show", action="store_true", help="print the patches that differ as JSON")
     given = parser.parse_args()
+    devices = given.device.split(",")
     began = time.perf_counter()
     seeds = list(range(given.seed, given.seed + given.patches))
     if given.jobs == 1:
-        outcomes = run_some(seeds, given.device, given.everywhere)
+        outcomes = run_some(seeds, devices, given.everywhere)
     else:
         with ProcessPoolExecutor(given.jobs) as pool:
-            parts = [seeds[i : i + 50] for i in range(0, len(seeds), 50)]
+            parts = [seeds[i : i + 200] for i in range(0, len(seeds), 200)]
             n = len(parts)
-            done = pool.map(run_some, parts, [given.device] * n, [given.everywhere] * n)
+            done = pool.map(run_some, parts, [devices] * n, [given.everywhere] * n)
             outcomes = [outcome for part in done for outcome in part]
     took = time.perf_counter() - began
     ran, checked, refused = Counter[str](), Counter[str](), Counter[tuple[str, str]]()

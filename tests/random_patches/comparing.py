@@ -57,7 +57,8 @@ class Outcome:
     frames: int = 0
     reads: int = 0
     patch: str = ""
-    #: What was read in the last frame, for a comparison with another device.
+    #: The patch at last and what its ports held, for a comparison with another device.
+    made: Patch | None = None
     last: Contents = field(default_factory=dict)
 
 
@@ -82,11 +83,11 @@ def _plan_apart(inlined: Inlined, *problems: Any, fuses: bool, **options: Any) -
 
 
 class KeptKernels:
-    """What engines on one device compile and load, kept from patch to patch; most of a short run is spent on it."""
+    """What engines compile and load, kept from patch to patch; most of a short run is spent on it."""
 
-    def __init__(self, device: Device) -> None:
-        self._device, self._lock = device, threading.Lock()
-        self._loaded: dict[KernelSource, tuple[KernelImage, Module]] = {}
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loaded: dict[tuple[int, KernelSource], tuple[KernelImage, Module]] = {}
         self._load_once = ModuleCache._load_once
 
     @contextmanager
@@ -95,15 +96,14 @@ class KeptKernels:
         kept = self
 
         def load_once(cache: ModuleCache, source: KernelSource) -> LoadedModule:
-            if cache._device is not kept._device:
-                return kept._load_once(cache, source)
+            key = id(cache._device), source
             with kept._lock:
-                found = kept._loaded.get(source)
+                found = kept._loaded.get(key)
             if found is None:
                 loaded = kept._load_once(cache, source)
                 found = loaded.image, loaded.module
                 with kept._lock:
-                    kept._loaded[source] = found
+                    kept._loaded[key] = found
             return LoadedModule(found[0], cast(Module, _KeptModule(found[1])))
 
         with pytest.MonkeyPatch.context() as patch:
@@ -284,7 +284,7 @@ def run_patch(
                 if outcome.differences:
                     break
             else:
-                outcome.last = found[0]
+                outcome.made, outcome.last = patch, found[0]
                 outcome.differences += _against_oracles(made, sides[1], wrong, outcome)
                 if not wrong:
                     outcome.differences += _anew(made, sides[0], materials, chosen, heard)

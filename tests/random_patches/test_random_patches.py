@@ -1,14 +1,18 @@
 """Random patches of all block types hold the same in every engine, whatever was fused, shared and edited."""
 
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 from engine.blocktypes.value_blocks import ValueBlock
 from engine.catalogue.catalogue import default_catalogue
 from engine.device.device import Device
+from engine.device.open import open_device
 from tests.fuzzing import seeds
 from tests.random_patches.comparing import KeptKernels, run_patch
+from tests.random_patches.devices import EXACT, JUMPS, across
 from tests.random_patches.materials import Materials
 from tests.random_patches.patches import TYPES
 from tests.random_patches.recipes import LEFT_OUT
@@ -27,8 +31,8 @@ def test_every_block_type_takes_part() -> None:
 
 @pytest.fixture(scope="module")
 def kernels(device: Device) -> Iterator[KeptKernels]:
-    """What the patches of this file compiled."""
-    kept = KeptKernels(device)
+    """What the patches of this file compiled, as long as the device is open."""
+    kept = KeptKernels()
     with kept.used():
         yield kept
 
@@ -47,3 +51,26 @@ def test_random_patches_hold_the_same_in_every_engine(
     outcome = run_patch(seed, materials, device, wanted=[WANTED[seed % len(WANTED)]])
     kernels.shrink()
     assert not outcome.differences, "\n".join([f"seed {seed}", *outcome.differences, outcome.patch])
+
+
+def test_exact_and_jumping_types_are_apart() -> None:
+    """And all of them take part."""
+    assert not EXACT & JUMPS.keys()
+    assert EXACT | JUMPS.keys() <= TYPES.keys()
+
+
+@pytest.mark.gpu
+def test_a_gpu_holds_what_the_host_holds(tmp_path: Path) -> None:
+    """The same patches with the same edits on both: equal, or near where a block rounds otherwise."""
+    host, cuda, kernels, found = open_device("host"), open_device("cuda:0"), KeptKernels(), []
+    with closing(host), closing(cuda), kernels.used():
+        for seed in seeds(48):
+            outcomes = []
+            for device in (host, cuda):
+                folder = tmp_path / device.info.name.replace(":", "")
+                folder.mkdir(exist_ok=True)
+                wanted = [WANTED[seed % len(WANTED)]]
+                outcomes.append(run_patch(seed, Materials(folder, device), device, wanted=wanted))
+            found += [f"seed {seed}: {text}" for text in across(*outcomes)]
+            kernels.shrink()
+    assert not found, "\n".join(found)

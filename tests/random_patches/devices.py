@@ -1,0 +1,111 @@
+"""What two devices must agree in: the host device runs the same PTX as a GPU, but other library calls."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+import numpy as np
+
+from engine import Patch
+from engine.patch.regions import region_of
+from tests.random_patches.comparing import Contents, Outcome, differences, filled
+from tests.random_patches.materials import Array
+
+_VIEWS = ("buffer.reinterpret", "buffer.reshape", "buffer.slice", "buffer.transpose")
+#: Block types that move data, count, compare, or round each result once: equal to the last bit on every device.
+EXACT = frozenset(
+    (
+        *("buffer.assign", "buffer.constant", "buffer.convert", "buffer.copy", "buffer.fill", "buffer.frame_delay"),
+        *("buffer.positions", "buffer.state", "control.every", "control.for", "control.if", "control.if_else"),
+        *("control.select", "control.while", "field.edges", "filter.morphology", "io.array", "io.external"),
+        *("io.image_array", "io.load_audio", "io.load_image", "math.add", "math.compare", "math.multiply"),
+        *("math.saxpy", "math.scale_offset", "random.integers", "reduce.count", "reduce.largest", "reduce.smallest"),
+        *("signal.fft_shift", "tensor.batches", "tensor.digits", *_VIEWS),
+    )
+)
+#: Block types of which the result may jump when a number before it rounds otherwise, and why.
+JUMPS: Mapping[str, str] = {
+    **dict.fromkeys(("fractal.mandelbrot_step", "fractal.color_escape"), "a step more or less for points on the edge"),
+    **dict.fromkeys(("image.plot", "particles.render_points"), "which pixel a point falls on"),
+    **dict.fromkeys(("particles.select", "tensor.accuracy"), "which side of a limit a number is on"),
+    **dict.fromkeys(("particles.emitter", "particles.forces", "particles.integrate"), "when one is born or bounces"),
+    "image.convert_color": "the hue of a grey",
+    "tensor.train": "weights follow from all steps before",
+    "kernel.expression": "whatever a person wrote",
+    "kernel.graph": "whatever a person wrote",
+    "kernel.chain": "FFTs and products one after another",
+    **dict.fromkeys(("linalg.qr", "linalg.svd", "linalg.eigen"), "signs are not determined"),
+    **dict.fromkeys(
+        ("linalg.lu", "linalg.inverse", "linalg.solve", "linalg.least_squares", "linalg.cholesky"),
+        "the matrix may be singular",
+    ),
+}
+#: How far other results may be apart, relative to the largest element.
+WITHIN = 1e-4
+
+
+def across(one: Outcome, other: Outcome) -> list[str]:
+    """Return where two devices disagree about a patch that each ran without a difference of its own."""
+    if one.made is None or other.made is None or one.differences or other.differences:
+        return [f"on {number}: {text}" for number, each in enumerate((one, other)) for text in each.differences]
+    if one.made.nodes.keys() != other.made.nodes.keys() or one.made.connections != other.made.connections:
+        return ["the patches differ"]
+    return disagreements(one.made, one.last, other.last)
+
+
+def disagreements(patch: Patch, one: Contents, other: Contents) -> list[str]:
+    """Return where what two devices hold differs more than it may.
+
+    A port is equal when all that it follows from is exact, near when only its own block rounds, and only of the same
+    type and shape behind others.
+    """
+    one, other = filled(patch, one), filled(patch, other)
+    before = _sources(patch)
+    found = [f"{port} is there only on one device" for port in sorted(one.keys() ^ other.keys(), key=str)]
+    for port in sorted(one.keys() & other.keys(), key=str):
+        a, b, kind = one[port], other[port], patch.nodes[port.node].type
+        inexact = {patch.nodes[node].type for node in _closure(before, port.node)} - EXACT
+        if not inexact or isinstance(a, str) or isinstance(b, str):
+            found += differences({port: a}, {port: b})
+        elif a.dtype != b.dtype or a.shape != b.shape:
+            found.append(f"{port}: {a.dtype}{list(a.shape)} against {b.dtype}{list(b.shape)}")
+        elif inexact == {kind} and kind not in JUMPS and not _near(a, b):
+            found.append(f"{port} ({kind}): {a.reshape(-1)[:4].tolist()} against {b.reshape(-1)[:4].tolist()}")
+    return found
+
+
+def _near(a: Array, b: Array) -> bool:
+    """Return whether two arrays are nearly equal where both are finite; what overflows may do so on one device only."""
+    if a.dtype.kind not in "fc":
+        return bool((np.abs(a.astype(np.float64) - b.astype(np.float64)) <= 1).all()) if a.dtype.kind in "iu" else True
+    finite = np.isfinite(a) & np.isfinite(b)
+    size = np.abs(a[finite].astype(np.complex128)).max(initial=0)
+    within = WITHIN * (50 if a.dtype == np.float16 else 1) * size
+    return bool((np.abs(a[finite].astype(np.complex128) - b[finite].astype(np.complex128)) <= within).all())
+
+
+def _sources(patch: Patch) -> Mapping[str, set[str]]:
+    """Return the nodes that each node's contents follow from: what feeds it, changes it in place, or makes it run."""
+    before: dict[str, set[str]] = defaultdict(set)
+    for connection in patch.connections:
+        source, target = connection.source, connection.target
+        if patch.is_value_connection(connection):
+            continue
+        before[target.node].add(source.node)
+        block_type = patch.block_type(target.node)
+        changed = {spec.inplace for spec in block_type.outputs()} if block_type is not None else set()
+        if target.port in changed or patch.nodes[target.node].type in _VIEWS:
+            before[source.node].add(target.node)
+    for node in patch.nodes.values():
+        if node.region:
+            before[node.id].add(region_of(node.region))
+    return before
+
+
+def _closure(before: Mapping[str, set[str]], node: str) -> set[str]:
+    """Return a node and all that it follows from."""
+    found, waiting = {node}, [node]
+    while waiting:
+        more = before.get(waiting.pop(), set()) - found
+        found |= more
+        waiting += more
+    return found
