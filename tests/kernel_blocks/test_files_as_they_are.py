@@ -13,6 +13,7 @@ from engine.catalogue.catalogue import forget_blocks, trust_blocks
 from engine.device.device import Device
 from engine.diagnostics import PatchError
 from engine.kernel_sources.loader import load_image
+from engine.protocol.messages import KernelFilesChanged
 from engine.readings import Reading
 from engine.runtime.check.check_patch import check_patch
 
@@ -270,3 +271,24 @@ def test_a_value_in_a_running_patch_stays_hot(tmp_path: Path, device: Device) ->
         patch.set("k", gain=5, bias=1)
         assert engine.step().update_level is UpdateLevel.HOT
         assert engine.read(patch["k"]["out"]).tolist() == _affine(5, 1)
+
+
+def test_a_file_that_is_said_to_be_saved_is_swapped_in_by_the_next_frame(tmp_path: Path, device: Device) -> None:
+    """Nothing watches: a program tells the engine. The same ports take no rebuild."""
+    file = tmp_path / "k.cu"
+    file.write_text(GAIN_FIRST)
+    patch = _placed(file)
+    patch.connect(patch["x_k"]["out"], patch["k"]["x"])
+    patch.set("k", gain=5, bias=1)
+    with Engine(patch, device) as engine:
+        engine.step()
+        for text, sign, level in (
+            (GAIN_FIRST.replace("gain *", "-gain *"), -1, UpdateLevel.CODE),
+            (OUT_FIRST, 1, UpdateLevel.COLD),
+        ):
+            file.write_text(text)
+            engine.post(KernelFilesChanged(frozenset({file})))
+            report = engine.step()
+            assert (report.update_level, report.diagnostics) == (level, ())
+            assert engine.read(patch["k"]["out"]).tolist() == _affine(sign * 5, 1)
+            assert engine.step().update_level is UpdateLevel.NONE

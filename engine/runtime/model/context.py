@@ -314,7 +314,11 @@ class CudaContext:
 
     def _redefine(self, types: frozenset[str]) -> None:
         replaced, pending = self.registry.redefine(types)
-        if replaced or pending:
+        renewed = (*replaced, *pending)
+        if renewed and all(getattr(self.registry.type_of(node), "is_adaptive", False) for node in renewed):
+            what = f"{', '.join(renewed[:CAUSES_TOLD])} saved"
+            self.dirty.mark_structure("files of", what, source="kernel file", nodes=renewed)
+        elif renewed:
             self.dirty.mark_structure("new version of", ", ".join(sorted(types)), source="block file")
         for node_id in replaced:
             self._block_changed(node_id)

@@ -12,6 +12,8 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from statistics import median_low
 
+from engine.blocktypes.adaptive import refresh
+from engine.blocktypes.block import block_types
 from engine.compiler.executable.adjust import Adjustment
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.inlining import Place, owner
@@ -24,6 +26,7 @@ from engine.patch.trust import SavePlace
 from engine.processes.scope import Cancelled
 from engine.profiling.side_work import SideKind
 from engine.protocol.messages import BufferReport, UpdateLevel, UpdateRecord
+from engine.readings import Disk
 from engine.runtime.model.context import Cause, CudaContext, UpdateSource
 from engine.runtime.report.diagnostics_store import DiagnosticsStore
 from engine.runtime.report.node_reports import Kernels
@@ -224,8 +227,9 @@ class Updater:
         plan, kernels = (compiled.plan, tuple(compiled.kernels)) if compiled is not None else (None, ())
 
         def job() -> Finish:
+            types = refresh(Disk())  # where nobody watches and somebody says that files were saved
             prepared = prepare_code(services, plan, kernels, inlined)
-            return lambda: self._swap_code(prepared, cause.text)
+            return lambda: self._swap_code(prepared, cause.text, types)
 
         return cause, job
 
@@ -312,8 +316,11 @@ class Updater:
         level = self._set_parameters(done.values)
         return UpdateLevel.WARM if done.changed else level, None
 
-    def _swap_code(self, prepared: PreparedCode, cause: str) -> Applied:
+    def _swap_code(self, prepared: PreparedCode, cause: str, types: Collection[str]) -> Applied:
         self.found.stale = prepared.stale
+        if types:
+            block_types.tell(types)
+            self.apply(BlockTypesChanged(frozenset(types)), "kernel file")
         if self.found.blocks:
             self.context.dirty.mark_structure(cause, source="kernel file")  # a block that was left out may run now
         if prepared.rebuild:

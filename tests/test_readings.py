@@ -1,0 +1,78 @@
+"""What files held when something was made of them, and whether the disk still says the same."""
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from engine.readings import Disk, Reading, content, digest, is_file, read_bytes, resolved
+from tests.fuzzing import many, seeds
+
+
+def test_each_question_is_asked_once(tmp_path: Path) -> None:
+    """Also by a reading inside another; outside of readings, the disk answers."""
+    file, missing = tmp_path / "a", tmp_path / "b"
+    file.write_text("one")
+    outer, inner = Reading(), Reading()
+    with outer.under_way():
+        assert (content(file), is_file(missing)) == (b"one", False)
+        file.write_text("two")
+        missing.write_text("there")
+        with inner.under_way():
+            assert (content(file), is_file(missing)) == (b"one", False)
+        with Reading().under_way(alone=True):
+            assert (content(file), is_file(missing)) == (b"two", True)
+    assert (content(file), is_file(missing)) == (b"two", True)
+    assert inner == outer
+    assert inner.files == inner.changed() == {file, missing}
+
+
+def test_what_is_read_whole_is_kept_as_a_digest(tmp_path: Path) -> None:
+    """A file that can't be read raises what the system says, and its coming is a change."""
+    file, reading = tmp_path / "a", Reading()
+    with reading.under_way(), pytest.raises(FileNotFoundError):
+        read_bytes(file)
+    file.write_bytes(b"one")
+    assert reading.changed() == {file}
+    reading = Reading()
+    with reading.under_way():
+        assert read_bytes(file) == b"one"
+        assert isinstance(digest(file), bytes)
+    assert reading.changed() == frozenset()
+    assert b"one" not in reading.answers.values()
+
+
+def test_a_pipe_and_a_name_that_no_file_can_have_are_no_files(tmp_path: Path) -> None:
+    """Nothing waits for a writer."""
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("a\0b"), tmp_path / ("x" * 5000), tmp_path):
+        assert isinstance(content(path), str) and not is_file(path)
+
+
+@pytest.mark.parametrize("seed", seeds(3))
+def test_a_disk_that_remembers_answers_as_one_that_does_not(tmp_path: Path, seed: int) -> None:
+    """However files change: with the size and the time that they had, by links, by renames, at once after a look."""
+    choose, disk = random.Random(seed), Disk()
+    paths = [tmp_path / name for name in ("a", "b", "link")]
+    for number in range(many(60)):
+        path = choose.choice(paths)
+        change = choose.randrange(5)
+        if change == 0:
+            path.unlink(missing_ok=True)
+        elif change == 1:
+            (tmp_path / "new").write_text(str(number % 10))
+            (tmp_path / "new").replace(path)
+        elif change == 2 and path.name == "link":
+            path.unlink(missing_ok=True)
+            path.symlink_to(choose.choice(paths[:2]))
+        else:
+            path.write_text(str(number % 10))
+        if path.exists():
+            os.utime(path, ns=(10**18, 10**18))
+        reading, asked = Reading(), choose.sample(paths, 2)
+        with reading.under_way():
+            for each in asked:
+                content(each), digest(each), is_file(each), resolved(each)
+        assert {key: disk.ask(*key) for key in reading.answers} == reading.answers
+        assert reading.changed(disk.ask) == frozenset()
