@@ -12,7 +12,7 @@ class Drop(Block, id="field.drop", tags=("rain", "splash", "water", "poke", "ran
     out: Out[f32] = port(inplace="field", doc="The same surface, with the drop.")
     strength: float = param(1.0, min=-10, max=10, doc="How far the middle of the spot is pushed down.")
     radius: float = param(6.0, min=0.5, max=500, unit="points", doc="Radius of the spot.")
-    seed: int = param(1, min=0, max=1000, doc="Which pseudo-random places they are.")
+    seed: int = param(1, min=0, max=1000, fresh=True, doc="Which pseudo-random places they are.")
 
     kernel = Kernel("fields.cu", entry="drop")
     count = Kernel("fields.cu", entry="count_drop")

@@ -23,7 +23,7 @@ class Emitter(Block, id="particles.emitter", tags=("source", "fountain", "spawn"
     spread: float = param(2.5, min=0, max=180, unit="degrees", doc="Half angle of a jet's cone; 180 is all around.")
     speed: float = param(6.0, min=0, max=30, unit="m/s", doc="Speed along the jet, give or take 10 %.")
     swirl: float = param(0.0, min=-20, max=20, unit="m/s", doc="Speed around the axis at the disc's rim.")
-    seed: int = param(1, min=0, max=1000, doc="Which pseudo-random particles they are.")
+    seed: int = param(1, min=0, max=1000, fresh=True, doc="Which pseudo-random particles they are.")
 
     kernel = Kernel("emitter.cu", entry="emit_particles")
 

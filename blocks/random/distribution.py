@@ -9,7 +9,9 @@ class Distribution(Block, abstract=True):
 
     shape: str = param("1024", doc='Sizes of the axes, the slowest first, such as "1080, 1920".')
     changing: bool = param(True, doc="New numbers in every frame; otherwise the same again.")
-    seed: int = param(1, min=0, max=2**31 - 1, doc="Another seed gives other numbers.")
+    seed: int = param(
+        1, min=0, max=2**31 - 1, fresh=True, doc="Another seed gives other numbers; each new block has its own."
+    )
 
     def launch(self, build: BlockBuilder, entry: str, at_a_time: int, out: BufferHandle, *range_: object) -> None:
         """Fill `out`, whose shape the parameter says."""

@@ -6,8 +6,8 @@ class Uniform(Distribution, id="random.uniform", title="Uniform Numbers", tags=(
     """Fill a buffer with random numbers between `low` and `high`, all equally likely.
 
     The same seed gives the same numbers on every device, and the same at the same frame of every run; without
-    `changing`, in every frame. Blocks that must not follow each other need seeds of their own. For one number that
-    drives a parameter, there is Random. By Philox4x32-10.
+    `changing`, in every frame. Each new block has a seed of its own. For one number that drives a parameter, there is
+    Random. By Philox4x32-10.
     """
 
     out: Out[f32] = port(shape="[1]", doc="The numbers, from low on; high itself only by rounding.")

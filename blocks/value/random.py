@@ -20,7 +20,9 @@ class Random(ValueBlock, id="value.random", tags=("noise", "chance", "seed", "wa
     high: float = param(1.0, min=-1e9, max=1e9, doc="All picked numbers are below this one.")
     interval: float = param(0.0, min=0, max=3600, unit="s", doc="Time between picks; 0 picks in every frame.")
     smooth: bool = param(False, doc="Interpolate between picks; no effect when every frame picks.")
-    seed: int = param(1, min=0, max=2**31 - 1, doc="Another seed gives other numbers.")
+    seed: int = param(
+        1, min=0, max=2**31 - 1, fresh=True, doc="Another seed gives other numbers; each new block has its own."
+    )
 
     @classmethod
     def spanning(cls, low: float, high: float, value: float) -> dict[str, float]:

@@ -175,6 +175,7 @@ def param(
     files: str = "",
     replaces: tuple[str, ...] = (),
     language: str = "",
+    fresh: bool = False,
 ) -> Any:
     """Declare a parameter; the annotation gives its type (float, int, bool, str, Path, numpy.ndarray,
     UserArray, or dict for a JSON object).
@@ -183,6 +184,7 @@ def param(
     `structural` makes its value part of the description (text, paths and arrays always are). A `UserArray` is memory of
     the user's own; it is not saved with the patch. `replaces` are names that the parameter had before: values that
     files and running patches hold under these are its own. A text with a `language`, such as "cuda", has several lines.
+    Of a whole number that is `fresh`, such as a seed, each new node gets one of its own.
     """
     with declaring("param") as where:
         spec = ParameterSpec(
@@ -197,6 +199,7 @@ def param(
             files=prose(where, "files", files),
             replaces=texts(where, "replaces", replaces),
             language=prose(where, "language", language),
+            fresh=flag(where, "fresh", fresh),
         )
     return ParameterDeclaration(spec)
 

@@ -69,7 +69,8 @@ class ParameterSpec:
     `files` describes what a path parameter names: "open image", "save image" or "". `language` is that of a text of
     several lines, such as "cuda"; "" for a line of text. A parameter that `can_be_constant` is a kernel's, which a
     person may have compiled into it: it is structural then. `number` is the name of the element type in which a kernel
-    takes it, such as "s16", whose range no value leaves; `minimum` and `maximum` are what a person should see.
+    takes it, such as "s16", whose range no value leaves; `minimum` and `maximum` are what a person should see. Of a
+    whole number that is `fresh`, such as a seed, each new node gets one that no other node of the patch has.
     """
 
     name: str
@@ -86,6 +87,7 @@ class ParameterSpec:
     language: str = ""
     can_be_constant: bool = False
     number: str = ""
+    fresh: bool = False
 
     @property
     def bounds(self) -> tuple[float | None, float | None]:

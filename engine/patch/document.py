@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import count
 from typing import Any
 
 import msgspec
@@ -82,10 +83,11 @@ class Patch(PatchContents):
     ) -> NodeRef:
         """Place a block of type `type_id` with the given parameter values and return a handle on it.
 
-        `region` is where it lies: a region block (its body), or a scope such as `choice.otherwise`.
+        `region` is where it lies: a region block (its body), or a scope such as `choice.otherwise`. A seed that isn't
+        given is the first one from its default on that no other node has, so that the same script makes the same patch.
         """
         block_type = self.catalogue.require(type_id)
-        checked = self._checked(block_type, values)
+        checked = self._fresh(block_type, values) | self._checked(block_type, values)
         if node_id is not None and not (isinstance(node_id, str) and node_id.isprintable()):
             raise PatchError(f"node id must be a text of printable characters, got {shown(node_id)}")
         new_id = node_id or _free_id(self._stem(type_id), self._gone | self.nodes.keys())
@@ -326,6 +328,26 @@ class Patch(PatchContents):
             raise PatchError(problem.message)  # why the others are not known
         specs = [(adapted.parameter(name), value) for name, value in values.items() if name not in deciding]
         return {**checked, **{spec.name: spec.coerce(value) for spec, value in specs}}
+
+    def _fresh(self, block_type: type[Block], given: Mapping[str, Any]) -> dict[str, int]:
+        """Return values that no other node has for what is fresh in a new node and isn't given, but for defaults."""
+        missing = [spec for spec in block_type.parameters.values() if spec.fresh and spec.name not in given]
+        if not missing:
+            return {}
+        types = ((node, self._type_of(node)) for node in self.nodes)
+        taken = {
+            self.value(node, spec.name)
+            for node, held in types
+            if held is not None
+            for spec in held.parameters.values()
+            if spec.fresh
+        }
+        found = {}
+        for spec in missing:
+            number = next(number for number in count(spec.default) if number not in taken)
+            if number != spec.default and number <= (spec.maximum or number):
+                found[spec.name] = number
+        return found
 
     def _stem(self, type_id: str) -> str:
         """Return what the ids of new nodes of a type begin with."""

@@ -14,7 +14,7 @@ from engine.descriptions.checks import shown
 from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_graphs.shapes import indexed, real_number, whole_numbers, whole_shape
 from engine.tensor_graphs.types import TensorType
-from engine.types import DType, bf16, f16, f32
+from engine.types import DType, bf16, f16, f32, s64, u64
 
 #: What may stand for a tensor in arithmetic: a number becomes a constant of the other operand's element type.
 Number = int | float
@@ -210,8 +210,16 @@ class Arithmetic:
         return self._call("Copy", self)
 
     def sum(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Self:
-        """Return the sum over some axes of an example, over all where none are said."""
-        return self._reduced("sum", axis, keepdims)
+        """Return the sum over some axes of an example, over all where none are said.
+
+        As numpy's, the sum of booleans and signed whole numbers is s64 and that of unsigned ones u64, whatever their
+        size. That of floats has their type: it is worked out in f32 for f16 and bf16, and rounded at the end.
+        """
+        axes = self._axes(axis)
+        # Axes that lie together are reduced at once, in f32.
+        wide = self._wide() if axes and axes[-1] - axes[0] >= len(axes) else self._whole()
+        total = wide._reduced("sum", axes, keepdims)
+        return total.cast(self.type.dtype) if self.type.dtype in (f16, bf16) else total
 
     def max(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Self:
         """Return the largest element over some axes of an example, over all where none are said."""
@@ -226,13 +234,20 @@ class Arithmetic:
         total = self._wide().sum(axis, keepdims=keepdims)
         return (total / prod(self.type.shape[each] for each in self._axes(axis))).cast(self.type.dtype)
 
+    def _whole(self) -> Self:
+        """Return whole numbers and booleans as the type in which numpy sums them, and floats as they are."""
+        dtype = self.type.dtype
+        if dtype.kind not in ("integer", "boolean"):
+            return self
+        return self.cast(u64 if dtype.numpy.kind == "u" else s64)
+
     def _reduced(self, operation: str, axis: int | Sequence[int] | None, keepdims: bool) -> Self:
         axes = self._axes(axis)
         found = self._call("Reduce", self, operation=operation, axes=axes) if axes else self
         return found if keepdims else found.reshape([n for at, n in enumerate(self.type.shape) if at not in axes])
 
     def _axes(self, axis: int | Sequence[int] | None) -> tuple[int, ...]:
-        """Return axes counted from 0, in order; ShapeMismatch for one that isn't there."""
+        """Return axes counted from 0, in order; ShapeMismatch for one that isn't there, or is there twice."""
         count = len(self.type.shape)
         if axis is None:
             return tuple(range(count))
@@ -240,15 +255,18 @@ class Arithmetic:
         for each in given:
             if not -count <= each < count:
                 raise ShapeMismatch(f"axis must be at least {-count} and below {count}, got {each}")
-        return tuple(sorted({each % count for each in given}))
+        found = tuple(sorted({each % count for each in given}))
+        if len(found) < len(given):
+            raise ShapeMismatch(f"axes must be different ones, got {list(given)}")
+        return found
 
     def _axis(self, axis: int) -> int:
         """Return one axis counted from 0; ShapeMismatch when it isn't there."""
         return self._axes([axis])[0]
 
     def sum_batch(self) -> Self:
-        """Return the sum of all examples."""
-        return self._call("ReduceAcrossBatch", self)
+        """Return the sum of all examples; whole numbers as those of `sum`."""
+        return self._call("ReduceAcrossBatch", self._whole())
 
     def mean_batch(self) -> Self:
         """Return the mean of all examples; for f16 computed as f32."""
@@ -256,8 +274,8 @@ class Arithmetic:
         return (total / self._call("BatchSize", dtype=total.type.dtype)).cast(self.type.dtype)
 
     def _wide(self) -> Self:
-        """Return the elements as f32 if sums and counts of them may be out of their range."""
-        return self.cast(f32) if self.type.dtype in (f16, bf16) else self
+        """Return the elements in a type whose range sums and counts of them don't leave."""
+        return self.cast(f32) if self.type.dtype in (f16, bf16) else self._whole()
 
     def reshape(self, *shape: int | Sequence[int]) -> Self:
         """Return the same elements in another shape, of which one size may be -1: what is left for it."""

@@ -12,6 +12,8 @@ from engine import Engine, Patch
 from engine.device.device import Device
 from engine.kernel_sources.image import KERNELS_FOLDER
 from engine.kernel_sources.nvrtc import compile_cuda
+from engine.patch.changes import PortRef
+from engine.patch.files import load_patch, save_patch
 from engine.protocol.messages import Reset
 
 Array = np.ndarray[Any, Any]
@@ -199,3 +201,46 @@ def test_distributions_pass_statistical_tests() -> None:
     pairs += [(x[lag:], x[:-lag]) for x in (uniform, normal) for lag in (1, 2, 3, 4, 1024)]
     for x, y in pairs:
         assert abs(np.corrcoef(x, y)[0, 1]) < limit
+
+
+@pytest.mark.parametrize("kind", ["uniform", "normal", "integers"])
+def test_new_blocks_have_other_numbers(kind: str, tmp_path: Path) -> None:
+    """Each has a seed of its own, unless one is given; a saved patch and the same script give the same again."""
+
+    def make() -> Patch:
+        patch = Patch()
+        for name, given in (("a", {}), ("b", {}), ("c", {"seed": 1}), ("d", {}), ("e", {"seed": 7}), ("f", {})):
+            patch.add(f"random.{kind}", node_id=name, shape="50", **given)
+        return patch
+
+    def read(patch: Patch) -> dict[str, Array]:
+        with Engine(patch, device="host") as engine:
+            engine.step()
+            return {node: engine.read(PortRef(node, "out")) for node in patch.nodes}
+
+    patch = make()
+    assert [patch.value(node, "seed") for node in "abcdef"] == [1, 2, 1, 3, 7, 4]
+    found = read(patch)
+    assert len({found[node].tobytes() for node in "abdef"}) == 5
+    np.testing.assert_array_equal(found["a"], found["c"])
+    save_patch(patch, tmp_path / "a.loom")
+    for again in (make(), load_patch(tmp_path / "a.loom")):
+        for node, array in read(again).items():
+            np.testing.assert_array_equal(array, found[node])
+
+
+def test_a_new_seed_is_free_in_every_order_of_edits() -> None:
+    """After deletes, undo and in copies; blocks of other types with seeds count too."""
+    patch = Patch()
+    first, second = patch.add("random.uniform"), patch.add("value.random")
+    assert (patch.value(first, "seed"), patch.value(second, "seed")) == (1, 2)
+    patch.remove(first)
+    assert patch.value(patch.add("particles.emitter"), "seed") == 1
+    patch.undo()
+    assert patch.value(patch.add("field.drop"), "seed") == 1
+    patch.set(second, seed=3)
+    assert [patch.value(patch.add("random.normal"), "seed") for _ in range(3)] == [2, 4, 5]
+    for number in range(1, 1001):
+        if number not in (1, 2, 3, 4, 5):
+            patch.add("random.uniform", seed=number)
+    assert patch.value(patch.add("particles.emitter"), "seed") == 1  # it has no more of them

@@ -54,6 +54,7 @@ DECLARING: dict[str, dict[str, Any]] = {
         "files": "",
         "replaces": ("before",),
         "language": "",
+        "fresh": False,
     },
     "value_port": {"doc": "Value.", "unit": "m", "replaces": ("said",)},
     "class": {

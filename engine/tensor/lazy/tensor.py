@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
@@ -32,6 +33,9 @@ from engine.tensor_graphs.types import FLOATS, TensorType
 from engine.types import DType, Shape, f32, f64
 
 Array = np.ndarray[Any, Any]
+
+#: Gives the seeds of random tensors that have none of their own.
+_seeds = random.Random()
 
 
 class Tensor(Operand):
@@ -112,19 +116,32 @@ class Tensor(Operand):
         return cls.full(shape, 1.0, dtype=dtype, device=device)
 
     @classmethod
-    def rand(cls, shape: Sequence[int], *, seed: int = 0, dtype: DType = f32, device: str = "auto") -> Tensor:
+    def manual_seed(cls, seed: int) -> None:
+        """Make all random tensors that follow and aren't given a seed the same in each run of the program.
+
+        The seed is at least 0 and below 2**32. Threads that make random tensors at once share what follows from it.
+        """
+        _seeds.seed(_seed(seed))
+
+    @classmethod
+    def rand(cls, shape: Sequence[int], *, seed: int | None = None, dtype: DType = f32, device: str = "auto") -> Tensor:
         """Return random numbers from 0 to below 1, all equally likely, in steps of 2**-24; f16 and bf16 are rounded.
 
-        A seed, at least 0 and below 2**32, gives the same numbers on every device.
+        A seed, at least 0 and below 2**32, gives the same numbers on every device. Without one, each call gives other
+        numbers; see `manual_seed`.
         """
-        if not 0 <= whole_number("seed", seed) < 1 << 32:
-            raise InvalidOperation(f"seed must be at least 0 and below 2**32, got {seed}")
+        seed = _seeds.getrandbits(32) if seed is None else _seed(seed)
         node = cls._made(Constant(float(seed), SEED), device)._node()
         return cls(node.graph.add(Random(TensorType(_shape(shape), _element_type(dtype))), [node]))
 
     @classmethod
-    def randn(cls, shape: Sequence[int], *, seed: int = 0, dtype: DType = f32, device: str = "auto") -> Tensor:
-        """Return random numbers of the normal distribution, of mean 0 and standard deviation 1, by Box and Muller."""
+    def randn(
+        cls, shape: Sequence[int], *, seed: int | None = None, dtype: DType = f32, device: str = "auto"
+    ) -> Tensor:
+        """Return random numbers of the normal distribution, of mean 0 and standard deviation 1, by Box and Muller.
+
+        Seeds are as those of `rand`.
+        """
         uniform = cls.rand((2, *_shape(shape)), seed=seed, dtype=f64 if dtype == f64 else f32, device=device)
         radius, angle = (-2.0 * (1.0 - uniform[0]).log()).sqrt(), 2 * pi * uniform[1]
         return (radius * angle.cos()).cast(dtype)
@@ -344,3 +361,9 @@ def _shape(sizes: Sequence[int]) -> Shape:
     if any(size < 1 for size in shape):
         raise ShapeMismatch(f"sizes of a shape must be at least 1, got {list(shape)}")
     return shape
+
+
+def _seed(seed: int) -> int:
+    if not 0 <= whole_number("seed", seed) < 1 << 32:
+        raise InvalidOperation(f"seed must be at least 0 and below 2**32, got {seed}")
+    return seed

@@ -70,6 +70,21 @@ def test_random_numbers_follow_from_the_seed(on: str) -> None:
     assert len(np.unique(first)) > 6900
 
 
+@pytest.mark.parametrize("make", [Tensor.rand, Tensor.randn])
+def test_random_tensors_without_a_seed_differ(on: str, make: Any) -> None:
+    """Each from all others; after the same `manual_seed`, a program makes the same ones again."""
+    runs = []
+    for _ in range(2):
+        Tensor.manual_seed(7)
+        runs.append([make((5, 3), device=on).numpy() for _ in range(3)])
+    np.testing.assert_array_equal(*runs)
+    free = [make((5, 3), device=on).numpy().tobytes() for _ in range(5)]
+    assert len({*free, *(array.tobytes() for array in runs[0])}) == 8
+    np.testing.assert_array_equal(*(make((5, 3), seed=1, device=on).numpy() for _ in range(2)))
+    with pytest.raises(InvalidOperation, match=r"seed must be at least 0 and below 2\*\*32, got -1"):
+        Tensor.manual_seed(-1)
+
+
 @pytest.mark.parametrize("seed", [0, 1, 2**31, 2**32 - 1])
 @pytest.mark.parametrize("dtype", [f32, f64])
 def test_random_numbers_are_those_of_the_reference(on: str, seed: int, dtype: DType) -> None:
@@ -86,7 +101,7 @@ def test_seeds_that_there_are_not(seed: int) -> None:
         Tensor.rand((3,), seed=seed, device="host")
 
 
-@pytest.mark.parametrize("seed", [1.5, float("nan"), None])
+@pytest.mark.parametrize("seed", [1.5, float("nan"), "1"])
 def test_seeds_that_are_not_whole(seed: Any) -> None:
     """Nothing is rounded."""
     with pytest.raises(InvalidOperation, match="seed must be a whole number, got"):
