@@ -1,4 +1,5 @@
 // Conditions of regions, and fills of the outputs of skipped regions. The first five kernels run as one thread each.
+// The first three leave in `entered` whether the body runs at all (1) or not (0).
 
 #include "elements.cuh"
 
@@ -11,19 +12,22 @@ __device__ unsigned turns_of(int count, const void* counts, unsigned type)
     return turns >= 4294967295.0 ? 4294967295u : turns > 0 ? static_cast<unsigned>(turns) : 0;
 }
 
-extern "C" __global__ void begin_if(unsigned long long handle, const void* data, unsigned type, unsigned index)
+extern "C" __global__ void begin_if(unsigned long long handle, const void* data, unsigned type, unsigned index,
+                                    unsigned* entered)
 {
-    cudaGraphSetConditional(handle, is_true(data, type, index));
+    *entered = is_true(data, type, index);
+    cudaGraphSetConditional(handle, *entered);
 }
 
 extern "C" __global__ void begin_while(unsigned long long handle, const void* data, unsigned type, unsigned index,
-                                       unsigned* turns, unsigned* stopped, unsigned limit)
+                                       unsigned* turns, unsigned* stopped, unsigned limit, unsigned* entered)
 {
     *turns = 0;
     bool wanted = is_true(data, type, index);
     if (wanted && limit == 0)
         *stopped = 1;
-    cudaGraphSetConditional(handle, wanted && limit > 0);
+    *entered = wanted && limit > 0;
+    cudaGraphSetConditional(handle, *entered);
 }
 
 extern "C" __global__ void turn_while(unsigned long long handle, const void* data, unsigned type, unsigned index,
@@ -37,13 +41,14 @@ extern "C" __global__ void turn_while(unsigned long long handle, const void* dat
 }
 
 extern "C" __global__ void begin_for(unsigned long long handle, int count, const void* counts, unsigned type,
-                                     unsigned* index, unsigned* stopped, unsigned limit)
+                                     unsigned* index, unsigned* stopped, unsigned limit, unsigned* entered)
 {
     *index = 0;
     bool wanted = turns_of(count, counts, type) > 0;
     if (wanted && limit == 0)
         *stopped = 1;
-    cudaGraphSetConditional(handle, wanted && limit > 0);
+    *entered = wanted && limit > 0;
+    cudaGraphSetConditional(handle, *entered);
 }
 
 extern "C" __global__ void turn_for(unsigned long long handle, int count, const void* counts, unsigned type,

@@ -85,13 +85,21 @@ class GraphDescription:
             found += [PortRef(n.id, display.buffer) for n in self.nodes for display in n.description.displays]
         return frozenset(found)
 
+    @property
+    def outputs(self) -> frozenset[PortRef]:
+        """The outputs of all blocks."""
+        nodes = ((node.id, node.description.rules.outputs) for node in self.nodes)
+        return frozenset([PortRef(node, rule.name) for node, rules in nodes for rule in rules])
+
     @cached_property
     def kept(self) -> frozenset[PortRef]:
-        """What lasts to the end of the frame, since somebody will look at it if the frame is frozen."""
-        if not any(kind.keeps for kind in self.kinds):
+        """What lasts to the end of the frame besides: which bodies ran, and what is looked at if it is frozen."""
+        if not any(kind.keeps or kind.control for kind in self.kinds):
             return frozenset()
         ports = [PortRef(n.id, s.port) for n in self.nodes for s in n.description.statuses if s.keeps]
-        return frozenset(self.source_of[port] for port in ports if port in self.source_of)
+        found = [self.source_of[port] for port in ports if port in self.source_of]
+        controls = [(n.id, n.description.control) for n in self.nodes]
+        return frozenset([*found, *[PortRef(node, c.entered) for node, c in controls if c is not None]])
 
     @cached_property
     def files(self) -> list[tuple[str, str]]:

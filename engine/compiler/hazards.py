@@ -10,6 +10,7 @@ from engine.compiler.operations import (
     Place,
     RegionEntry,
     Schedule,
+    Scope,
     Users,
     find_users,
     owners,
@@ -78,6 +79,43 @@ def _covers(whole: Place, part: Place) -> bool:
     return part is whole or (
         whole.offset <= part.offset and part.offset + part.size_bytes <= whole.offset + whole.size_bytes
     )
+
+
+def make_schedule(
+    steps: Sequence[Step], scopes: Iterable[tuple[int, str, int]], previous: Schedule | None = None
+) -> Schedule:
+    """Return operations with what each waits for; `scopes` gives of each its region, its name and the scope around it.
+
+    Operations that are as in the previous schedule are the same objects.
+    """
+    operations, users = tie(steps, previous)
+    made = list(scopes)
+    members: list[list[int]] = [[] for _ in made]
+    for index, operation in enumerate(operations):
+        members[operation.scope].append(index)
+    return Schedule(
+        operations,
+        tuple([Scope(*scope, tuple(inside)) for scope, inside in zip(made, members, strict=True)]),
+        users,
+    )
+
+
+def part_of(schedule: Schedule, top: Collection[int]) -> Schedule:
+    """Return some operations of the top scope, regions with all that is inside, as a schedule of their own."""
+    steps: list[Step] = []
+    scopes = [(-1, schedule.scopes[0].name, -1)]
+    inside = {0: 0}
+    for index, operation in enumerate(schedule.operations):
+        if operation.scope not in inside or (not operation.scope and index not in top):
+            continue
+        entry, scope = operation.entry, inside[operation.scope]
+        if isinstance(entry, RegionEntry):
+            first = len(scopes)
+            inside |= {body: first + branch for branch, body in enumerate(entry.scopes)}
+            scopes += [(len(steps), schedule.scopes[body].name, scope) for body in entry.scopes]
+            entry = RegionEntry(entry.kind, tuple(range(first, len(scopes))))
+        steps.append((operation.node, entry, operation.access, scope, operation.place))
+    return make_schedule(steps, scopes)
 
 
 def tie(steps: Sequence[Step], previous: Schedule | None = None) -> tuple[tuple[Operation, ...], Users]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable
+import os
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -15,11 +16,13 @@ from engine.compiler.checking.launches import launch_config
 from engine.compiler.checking.layouts import Layouts
 from engine.compiler.description import GraphDescription, Nesting
 from engine.compiler.fusion.fuse import fuse
+from engine.compiler.hazards import part_of
 from engine.compiler.inlining import Inlined, inline, owner
 from engine.compiler.memory.placement import Placement, place_buffers
 from engine.compiler.operations import STATUS, FusedEntry, Operation, Place, Schedule, Scope
 from engine.compiler.ordering import Order, order_blocks
 from engine.compiler.scheduling import region_outputs, schedule
+from engine.compiler.verifying.verify import BrokenPlan, require_sound
 from engine.descriptions.entries import CaptureEntry, KernelEntry, Status
 from engine.device.protocol import LaunchConfig
 from engine.diagnostics import Diagnostic, GraphValidationError, Source, error
@@ -46,6 +49,8 @@ class Plan:
     placement: Placement
     #: What is read when a frame is done: displays, and outputs that feed nothing.
     looked_at: frozenset[PortRef]
+    #: By region, the buffers that are filled before it, since they are read outside.
+    defaults: Mapping[str, tuple[PortRef, ...]]
     #: The schedule before operations were fused; the same object where none was.
     unfused: Schedule
 
@@ -76,6 +81,16 @@ class Plan:
         """The bytes of each buffer that has memory of its own."""
         buffers, shared = self.buffers.allocations.items(), self.placement.offsets
         return [b.layout.size_bytes for o, b in buffers if o not in shared and b.lifetime is not Lifetime.FUSED]
+
+    @cached_property
+    def nesting(self) -> Nesting:
+        """The scopes of the blocks."""
+        return Nesting(self.description)
+
+    def is_filled(self, owner: PortRef) -> bool:
+        """True when a buffer holds its default in a frame in which the regions around its block are skipped."""
+        around = self.nesting.chain(self.nesting.scope_of(owner.node))[1:]
+        return not around or owner in self.defaults.get(region_of(around[0]), ())
 
     def overwritten(self, owner: PortRef) -> bool:
         """True when a buffer need not hold its contents at the end of a frame: it is never stored, or shares memory."""
@@ -145,6 +160,12 @@ class Plan:
             for made in operation.entry.calls
         }
 
+    def part(self, top: Collection[int], wanted: PortRef) -> Plan:
+        """Return the plan of some operations of the top scope; buffers but `wanted` share memory where they can."""
+        schedule = part_of(self.schedule, top)
+        placement = place_buffers(schedule, self.buffers, frozenset({wanted}))
+        return replace(self, schedule=schedule, unfused=schedule, placement=placement)
+
     def launch(self, index: int) -> LaunchConfig:
         """Return the launch of an operation that is a kernel."""
         operation = self.operations[index]
@@ -161,17 +182,20 @@ def make_plan(
     pinned: frozenset[PortRef] = frozenset(),
     previous: Plan | None = None,
     fuses: bool = True,
+    shares: bool = True,
     workspace_of: WorkspaceOf | None = None,
 ) -> Plan:
     """Run the phases in order; GraphValidationError lists every problem.
 
     `pinned` are ports whose contents are to last to the end of the frame. With `previous`, the plan of an earlier
     version of the description, each phase keeps its results for blocks of which nothing that they follow from changed.
-    Unless `fuses`, each operation stays by itself. `workspace_of`
-    tells the scratch memory that library calls need on the device; without it, none.
+    Unless `fuses`, each operation stays by itself; unless `shares`, it does too, and each buffer has memory of its own,
+    in which every port can be read after a frame. `workspace_of` tells the scratch memory that library calls need on
+    the device; without it, none. With WARPLOOM_VERIFY=1 in the environment, the plan is verified, and BrokenPlan names
+    the rules that it breaks.
     """
     inlined = inline(description)
-    return _plan(inlined.description, inlined, pinned, previous, fuses, workspace_of)
+    return _plan(inlined.description, inlined, pinned, previous, fuses, shares, workspace_of)
 
 
 def _plan(
@@ -180,6 +204,7 @@ def _plan(
     pinned: frozenset[PortRef],
     previous: Plan | None,
     fuses: bool = False,
+    shares: bool = True,
     workspace_of: WorkspaceOf | None = None,
 ) -> Plan:
     checked = check(description, previous.checked if previous is not None else None, workspace_of)
@@ -190,18 +215,21 @@ def _plan(
     order, problems = order_blocks(checked, buffers, nesting)
     if problems:
         raise GraphValidationError(problems, (*checked.warnings, *checked.advice))
-    defaults = region_outputs(description, buffers, nesting)
+    looked = description.looked_at if shares else description.looked_at | description.outputs
+    defaults = region_outputs(description, buffers, nesting, looked)
     unfused = schedule(description, order, buffers, defaults, previous.unfused if previous is not None else None)
-    looked = description.looked_at
     places = (buffers.find(port.node, port.port) for port in (pinned | looked | description.kept))
-    lasting = frozenset([place.owner for place in places if place is not None])
+    lasting = frozenset([place.owner for place in places if place is not None] if shares else buffers.allocations)
     scheduled = unfused
-    if fuses:
+    if fuses and shares:
         before = previous.schedule if previous is not None else None
         scheduled, buffers = fuse(description, unfused, buffers, lasting, before)
     keep = previous.placement if previous is not None else None
     placement = place_buffers(scheduled, buffers, lasting, keep)
-    return Plan(description, inlined, checked, order, buffers, scheduled, placement, looked, unfused)
+    plan = Plan(description, inlined, checked, order, buffers, scheduled, placement, looked, defaults, unfused)
+    if os.environ.get("WARPLOOM_VERIFY", "0") not in ("", "0"):
+        require_sound(plan)
+    return plan
 
 
 @dataclass(frozen=True)
@@ -225,6 +253,7 @@ def plan_what_can_run(
     pinned: frozenset[PortRef] = frozenset(),
     previous: Plan | None = None,
     fuses: bool = True,
+    shares: bool = True,
     workspace_of: WorkspaceOf | None = None,
 ) -> PartialPlan:
     """Plan the blocks that have no error and depend on none that has.
@@ -249,7 +278,7 @@ def plan_what_can_run(
                 idle |= more
                 continue
         try:
-            plan = _plan(whole.description.without(left_out), whole, pinned, previous, fuses, workspace_of)
+            plan = _plan(whole.description.without(left_out), whole, pinned, previous, fuses, shares, workspace_of)
         except GraphValidationError as problem:
             at_held = {item.node for item in problem.errors if item.node and owner(item.node) in held}
             if at_held and previous is not None:  # which were sound, fed as they were
@@ -263,6 +292,9 @@ def plan_what_can_run(
             if not at_nodes:
                 return PartialPlan(None, found, frozenset(idle))
             idle |= description.dependents(at_nodes)
+        except BrokenPlan as problem:
+            found.append(error(str(problem), source=Source.ENGINE, remedy="report it, with the patch"))
+            return PartialPlan(None, found, frozenset(idle))
         except Exception as problem:  # noqa: BLE001 - what a block says may be wrong in a way that no rule names
             culprit = _culprit(description.without(idle), inlined, previous)
             text = f"the patch must compile, got {type(problem).__name__}: {problem}"

@@ -18,7 +18,7 @@ from engine.compiler.buffers import (
     kept_name,
 )
 from engine.compiler.description import BlockNode, GraphDescription, Nesting
-from engine.compiler.hazards import Step, tie
+from engine.compiler.hazards import Step, make_schedule
 from engine.compiler.operations import (
     Access,
     AnyEntry,
@@ -26,7 +26,6 @@ from engine.compiler.operations import (
     DownloadStatus,
     RegionEntry,
     Schedule,
-    Scope,
     UploadFrame,
 )
 from engine.compiler.ordering import Order
@@ -51,12 +50,12 @@ _THREADS = 256
 
 
 def region_outputs(
-    description: GraphDescription, buffers: BufferPlan, nesting: Nesting
+    description: GraphDescription, buffers: BufferPlan, nesting: Nesting, looked_at: Iterable[PortRef]
 ) -> dict[str, tuple[PortRef, ...]]:
     """Return, by region block, the buffers to fill before it, so that a reader finds the default when it is skipped.
 
     These are made inside the region and read outside it; one inside several regions is filled before each of those that
-    the reader is not in.
+    the reader is not in. Ports that are `looked_at` are read at the end of the frame.
     """
     if nesting.is_flat:
         return {}
@@ -64,7 +63,7 @@ def region_outputs(
     for connection in description.connections:
         owner = buffers.owner_of(connection.target)
         readers.setdefault(owner, set()).add(nesting.scope_of(connection.target.node))
-    for port in description.looked_at:
+    for port in looked_at:
         readers.setdefault(buffers.owner_of(port), set()).add(TOP)
     outputs: dict[str, dict[PortRef, None]] = {}
     for owner, buffer in buffers.allocations.items():
@@ -75,6 +74,13 @@ def region_outputs(
             for region in nesting.regions_between(scope, reader):
                 outputs.setdefault(region, {})[owner] = None
     return {region: tuple(sorted(owners, key=lambda o: (o.node, o.port))) for region, owners in outputs.items()}
+
+
+def default_of(description: GraphDescription, owner: PortRef) -> float:
+    """Return the number that a buffer holds when the region that its block lies in is skipped."""
+    rule = description.by_id[owner.node].description.rules.output_of.get(owner.port)
+    default = rule.spec.default if rule is not None else None
+    return 0.0 if default is None else float(default)
 
 
 def fill_entry(dtype: DType, elements: int, default: float, name: str) -> FillEntry | KernelEntry:
@@ -106,12 +112,7 @@ def schedule(
     scheduler.add_blocks(body)
     scheduler.keep(body)
     scheduler.add_end(body)
-    operations, users = tie(scheduler.steps, previous)
-    members: list[list[int]] = [[] for _ in scheduler.scopes]
-    for index, operation in enumerate(operations):
-        members[operation.scope].append(index)
-    scopes = tuple([Scope(*scope, tuple(inside)) for scope, inside in zip(scheduler.scopes, members, strict=True)])
-    return Schedule(operations, scopes, users)
+    return make_schedule(scheduler.steps, scheduler.scopes, previous)
 
 
 @dataclass
@@ -208,9 +209,7 @@ class _Scheduler:
         assert control is not None
         for owner in self._defaults.get(node.id, ()):
             layout = self._buffers.allocations[owner].layout
-            rule = self._description.by_id[owner.node].description.rules.output_of.get(owner.port)
-            default = rule.spec.default if rule is not None else None
-            default = 0.0 if default is None else default
+            default = default_of(self._description, owner)
             fill = fill_entry(layout.dtype, layout.size_bytes // layout.dtype.size_bytes, default, owner.port)
             self._add_move(body, owner.node, fill)
         self._add_entries(body, buffers, node.id, control.begin, place)

@@ -249,10 +249,12 @@ class Control:
     """What makes a block a region.
 
     `begin` runs before the body and sets the condition; `turn` runs inside the body, at the end of each iteration.
+    `entered` is the internal buffer of one u32 in which `begin` notes whether the first body runs (1) or not (0).
     """
 
     kind: RegionKind
     begin: tuple[KernelEntry | FillEntry, ...]
+    entered: str
     turn: tuple[KernelEntry, ...] = ()
 
 

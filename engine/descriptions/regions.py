@@ -17,12 +17,15 @@ from engine.descriptions.handles import BufferHandle
 from engine.types import u32
 
 _FILE = "control.cu"
+#: The buffer in which a region notes whether its body runs.
+_ENTERED = "entered"
 
 
 def describe_if(build: BlockBuilder, condition: BufferHandle, element: int, *, otherwise: bool = False) -> None:
     """Make a region that runs once unless an element of `condition` is 0; `otherwise` adds a branch for that case."""
-    begin = _launch("begin_if", ConditionArgument(), *_element(build, condition, element))
-    build.control(Control(RegionKind.IF_ELSE if otherwise else RegionKind.IF, (begin,)))
+    entered = build.buffer(_ENTERED, u32, "[1]")
+    begin = _launch("begin_if", ConditionArgument(), *_element(build, condition, element), _write(entered))
+    build.control(Control(RegionKind.IF_ELSE if otherwise else RegionKind.IF, (begin,), _ENTERED))
 
 
 def describe_while(
@@ -32,12 +35,14 @@ def describe_while(
 
     `turns`, an output of one u32, counts the completed iterations.
     """
-    stopped = _stopped(build, turns, limit)
+    stopped, entered = _stopped(build, turns, limit), build.buffer(_ENTERED, u32, "[1]")
     most = build.argument(limit)
     looked_at = _element(build, condition, element)
-    begin = _launch("begin_while", ConditionArgument(), *looked_at, _write(turns), _change(stopped), most)
+    begin = _launch(
+        "begin_while", ConditionArgument(), *looked_at, _write(turns), _change(stopped), most, _write(entered)
+    )
     turn = _launch("turn_while", ConditionArgument(), *looked_at, _change(turns), _change(stopped), most)
-    build.control(Control(RegionKind.WHILE, (begin,), (turn,)))
+    build.control(Control(RegionKind.WHILE, (begin,), _ENTERED, (turn,)))
 
 
 def describe_for(
@@ -47,12 +52,12 @@ def describe_for(
 
     `index`, an output of one u32, is the number of the iteration from 0 on, and afterwards how many there were.
     """
-    stopped = _stopped(build, index, limit)
+    stopped, entered = _stopped(build, index, limit), build.buffer(_ENTERED, u32, "[1]")
     times = (build.argument(count), build.argument(counts), build.element_type(counts))
     most = build.argument(limit)
-    begin = _launch("begin_for", ConditionArgument(), *times, _write(index), _change(stopped), most)
+    begin = _launch("begin_for", ConditionArgument(), *times, _write(index), _change(stopped), most, _write(entered))
     turn = _launch("turn_for", ConditionArgument(), *times, _change(index), _change(stopped), most)
-    build.control(Control(RegionKind.FOR, (begin,), (turn,)))
+    build.control(Control(RegionKind.FOR, (begin,), _ENTERED, (turn,)))
 
 
 def _launch(entry: str, *arguments: Argument) -> KernelEntry:

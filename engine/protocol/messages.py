@@ -120,9 +120,13 @@ class SetKernelTimeLimit(msgspec.Struct, frozen=True, tag=True):
 
 
 class SetFusing(msgspec.Struct, frozen=True, tag=True):
-    """Fuse kernels of neighbouring blocks from now on, or launch each by itself; at first they are fused."""
+    """Fuse kernels of neighbouring blocks from now on, or launch each by itself; at first they are fused.
+
+    Unless it `shares`, no kernel is fused either, and each buffer has memory of its own.
+    """
 
     fuses: bool
+    shares: bool = True
 
 
 class SetTrust(msgspec.Struct, frozen=True, tag=True):

@@ -47,8 +47,9 @@ class Engine(Client):
     """Runs a patch in this process and follows its edits.
 
     `device` is "auto", "host", "cuda:0" or an open device, which then stays the caller's. DeviceError when it cannot
-    be used. Kernels of neighbouring blocks are fused unless `fuse` is False. With `plain_edges`, no kernel on a CUDA
-    device begins before those that it waits for are complete, see `open_device`.
+    be used. Kernels of neighbouring blocks are fused unless `fuse` is False. Buffers share memory unless `share` is
+    False, for a comparison: then no kernel is fused, and each buffer has memory of its own. With `plain_edges`, no
+    kernel on a CUDA device begins before those that it waits for are complete, see `open_device`.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class Engine(Client):
         profiling: ProfilingLevel = ProfilingLevel.PER_BLOCK,
         time_step_s: float = 1 / 60,
         fuse: bool = True,
+        share: bool = True,
         plain_edges: bool = False,
     ) -> None:
         with COLLECTOR.deferred():  # a large patch is thousands of messages
@@ -68,8 +70,8 @@ class Engine(Client):
         self._local = local
         #: What runs the frames, for tests and benchmarks that run them one by one.
         self.core = local.engine
-        if not fuse:
-            self.post(SetFusing(False))
+        if not (fuse and share):
+            self.post(SetFusing(fuse, share))
 
     @contextmanager
     def between_frames(self) -> Iterator[None]:

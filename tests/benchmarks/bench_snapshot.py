@@ -19,7 +19,7 @@ from engine.device.device import Device
 from engine.patch.changes import PortRef
 from engine.patch.files import load_patch
 from engine.protocol.messages import Observe, Viewing
-from engine.runtime.preview.outputs import read_buffer
+from engine.runtime.preview.reading import read_buffer
 
 EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
 DOCK = (960, 540)

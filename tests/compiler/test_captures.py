@@ -11,6 +11,8 @@ from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.difference import difference
 from engine.compiler.executable.adjust import would_adjust
 from engine.compiler.plan import Plan, make_plan
+from engine.compiler.verifying.touches import Reach
+from engine.compiler.verifying.verify import verify
 from engine.descriptions.description import BlockDescription
 from engine.descriptions.entries import BufferArgument, CapturedCall, CaptureEntry, InternalBuffer
 from engine.diagnostics import GraphValidationError
@@ -19,8 +21,6 @@ from engine.libraries.call import LibraryError
 from engine.patch.changes import PortRef
 from engine.types import any_type, u8
 from tests.compiler.support.descriptions import graph, i, node, o, source
-from tests.compiler.verifying.touches import Reach
-from tests.compiler.verifying.verify import verify
 
 
 def product(*, transposed: bool = False) -> BlockDescription:

@@ -7,12 +7,12 @@ import pytest
 from engine.compiler.description import GraphDescription
 from engine.compiler.difference import difference
 from engine.compiler.plan import Plan, make_plan
+from engine.compiler.verifying.verify import verify
 from engine.diagnostics import GraphValidationError
 from engine.patch.changes import Connection, PortRef
 from tests.compiler.support.descriptions import array, graph, i, node, o, ref
 from tests.compiler.support.random_edits import random_edit
 from tests.compiler.support.random_patches import RandomPatch, random_patch
-from tests.compiler.verifying.verify import verify
 from tests.fuzzing import seeds
 
 SEEDS = seeds(30)

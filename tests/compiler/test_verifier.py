@@ -7,16 +7,28 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+import engine.compiler.plan
 from engine.compiler.description import BlockNode
-from engine.compiler.operations import Access, ClearStatus, DownloadStatus, Operation, Place, RegionEntry, UploadFrame
-from engine.compiler.plan import Plan, make_plan
+from engine.compiler.inlining import inline
+from engine.compiler.operations import (
+    Access,
+    ClearStatus,
+    DownloadStatus,
+    Operation,
+    Place,
+    RegionEntry,
+    Schedule,
+    UploadFrame,
+)
+from engine.compiler.plan import Plan, make_plan, plan_what_can_run
+from engine.compiler.scheduling import schedule
+from engine.compiler.verifying.touches import Reach, is_copy_of_delay, is_fill
+from engine.compiler.verifying.verify import BrokenPlan, verify
 from engine.descriptions.entries import FillEntry, SliceView
-from engine.diagnostics import GraphValidationError
+from engine.diagnostics import GraphValidationError, Source
 from tests.compiler.support import patch_blocks as blocks
 from tests.compiler.support.descriptions import graph, ref
 from tests.compiler.support.random_patches import random_patch
-from tests.compiler.verifying.touches import Reach, is_copy_of_delay, is_fill
-from tests.compiler.verifying.verify import verify
 
 
 @pytest.fixture(autouse=True)
@@ -243,3 +255,27 @@ def test_every_dependency_that_matters_is_missed(seed: int) -> None:
             less = changed(plan, index, after=tuple(i for i in operation.after if i != earlier))
             still = Reach(less.operations, less.scopes).before(earlier, index)
             assert still == (verify(less) == []), (earlier, index)
+
+
+def test_plans_are_verified_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With WARPLOOM_VERIFY=1, a plan that breaks a rule is refused, with the rule."""
+    description = sample().description
+
+    def without_order(*given: Any) -> Schedule:
+        made = schedule(*given)
+        return made._replace(operations=tuple(structs.replace(o, after=()) for o in made.operations))
+
+    monkeypatch.setattr(engine.compiler.plan, "schedule", without_order)
+    for value in ("", "0", None):
+        if value is None:
+            monkeypatch.delenv("WARPLOOM_VERIFY")
+        else:
+            monkeypatch.setenv("WARPLOOM_VERIFY", value)
+        assert verify(make_plan(description)) != []
+    monkeypatch.setenv("WARPLOOM_VERIFY", "1")
+    with pytest.raises(BrokenPlan, match=r"a plan must break no rule, got \d+: .* must be ordered, since both touch"):
+        make_plan(description)
+    found = plan_what_can_run(inline(description), [], frozenset())
+    (told,) = found.diagnostics
+    assert found.plan is None and told.source is Source.ENGINE
+    assert told.message.startswith("a plan must break no rule")

@@ -19,7 +19,7 @@ from tests.random_patches.materials import Materials
 from tests.random_patches.patches import TYPES
 
 
-def run_some(seeds: list[int], devices: list[str], everywhere: bool) -> list[Outcome]:
+def run_some(seeds: list[int], devices: list[str]) -> list[Outcome]:
     """Run the patches of these seeds on each device; the outcomes are of the first, with where the others differ."""
     logging.disable()
     found, kernels, types = [], KeptKernels(), sorted(TYPES)
@@ -32,7 +32,7 @@ def run_some(seeds: list[int], devices: list[str], everywhere: bool) -> list[Out
             wanted = [types[seed % len(types)]]
             try:
                 outcome, *others = (
-                    run_patch(seed, material, device, wanted=wanted, everywhere=everywhere)
+                    run_patch(seed, material, device, wanted=wanted)
                     for material, device in zip(materials, opened, strict=True)
                 )
                 for other in others:
@@ -58,19 +58,18 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="host", help="one, or several that are compared: host,cuda:0")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--everywhere", action="store_true", help="read outputs inside of regions too")
     parser.add_argument("--show", action="store_true", help="print the patches that differ as JSON")
     given = parser.parse_args()
     devices = given.device.split(",")
     began = time.perf_counter()
     seeds = list(range(given.seed, given.seed + given.patches))
     if given.jobs == 1:
-        outcomes = run_some(seeds, devices, given.everywhere)
+        outcomes = run_some(seeds, devices)
     else:
         with ProcessPoolExecutor(given.jobs) as pool:
             parts = [seeds[i : i + 200] for i in range(0, len(seeds), 200)]
             n = len(parts)
-            done = pool.map(run_some, parts, [devices] * n, [given.everywhere] * n)
+            done = pool.map(run_some, parts, [devices] * n)
             outcomes = [outcome for part in done for outcome in part]
     took = time.perf_counter() - began
     ran, checked, refused = Counter[str](), Counter[str](), Counter[tuple[str, str]]()

@@ -236,9 +236,8 @@ def run_patch(
     *,
     frames: int = 4,
     wanted: Iterable[str] = (),
-    everywhere: bool = False,
 ) -> Outcome:
-    """Make a random patch, run it with edits in between, and compare what ports hold; `everywhere` reads them all."""
+    """Make a random patch, run it with edits in between, and compare what ports hold."""
     made = RandomPatch(seed, materials, wanted=wanted)
     patch, outcome = made.patch, Outcome(seed)
     edits: list[str] = ["first build"]
@@ -246,7 +245,7 @@ def run_patch(
         with ExitStack() as closing:
             closing.callback(made.close)
             levels = [made.any_of(_LEVELS) for _ in range(2)]
-            sides = [Side(patch, device, profiling=levels[0]), Side(patch, device, profiling=levels[1], fuse=False)]
+            sides = [Side(patch, device, profiling=levels[0]), Side(patch, device, profiling=levels[1], share=False)]
             for side in sides:
                 closing.callback(side.engine.close)
             said: list[Message] = []
@@ -260,7 +259,7 @@ def run_patch(
                         said += messages
                     heard += said
                 where = f"frame {number} after {', '.join(edits) or 'nothing'}"
-                ports = sorted(outputs(patch) if not everywhere else _all_outputs(patch), key=str)
+                ports = sorted(outputs(patch), key=str)
                 chosen = ports if number == frames - 1 else made.chance.sample(ports, min(4, len(ports)))
                 made.chance.shuffle(chosen)
                 reports, found = [], []
@@ -349,8 +348,3 @@ def _anew(made: RandomPatch, side: Side, materials: Materials, ports: list[PortR
         fresh.engine.close()
     found = [] if one[0] == other[0] else [f"anew: diagnostics {one[0] - other[0]} against {other[0] - one[0]}"]
     return found + [f"anew: {text}" for text in differences(*(filled(made.patch, each) for each in (one[1], other[1])))]
-
-
-def _all_outputs(patch: Patch) -> set[PortRef]:
-    types = {node: patch.block_type(node) for node in patch.nodes}
-    return {PortRef(node, spec.name) for node, block in types.items() if block for spec in block.outputs()}

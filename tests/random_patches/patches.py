@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -83,8 +83,10 @@ _CAPS = {
 class RandomPatch(Chooser):
     """A patch of blocks that were chosen at random, and fed with what they take."""
 
-    def __init__(self, seed: int, materials: Materials, *, wanted: Iterable[str] = ()) -> None:
-        """Of `wanted` block types there is at least one each, as far as possible."""
+    def __init__(
+        self, seed: int, materials: Materials, *, wanted: Iterable[str] = (), types: Sequence[str] = tuple(TYPES)
+    ) -> None:
+        """Of `wanted` block types there is at least one each, as far as possible; others are of these `types`."""
         super().__init__(seed, materials)
         self.patch = Patch()
         self.layouts: dict[PortRef, Layout] = {}
@@ -96,9 +98,9 @@ class RandomPatch(Chooser):
         #: Nodes as they were described, until they change.
         self._described: dict[str, PlacedNode] = {}
         self.is_sound = True
-        self._edits = 0
+        self._edits, self._chosen = 0, types
         self.patch.subscribe(self._follow)
-        todo = list(wanted) + [self.any_of(list(TYPES)) for _ in range(self.any_of((2, 3, 5, 7, 9, 14)))]
+        todo = list(wanted) + [self.any_of(types) for _ in range(self.any_of((2, 3, 5, 7, 9, 14)))]
         self.chance.shuffle(todo)
         for _ in range(self.any_of((0, 0, 1, 1, 2, 3))):
             todo.insert(0, self.any_of(REGIONS))
@@ -402,7 +404,7 @@ class RandomPatch(Chooser):
             act()
             self._learn()
         elif act is self._more:
-            self.grow(self.any_of(list(TYPES)))
+            self.grow(self.any_of(self._chosen))
         else:
             self._attempt(name, name, act, sound=self.maybe(0.85))
         said: list[Message] = []

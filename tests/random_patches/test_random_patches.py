@@ -1,6 +1,5 @@
 """Random patches of all block types hold the same in every engine, whatever was fused, shared and edited."""
 
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -27,20 +26,6 @@ def test_every_block_type_takes_part() -> None:
     assert LIBRARY - TYPES.keys() == LEFT_OUT.keys()
     listening = {b.id for b in default_catalogue().all() if issubclass(b, ValueBlock) and b("node").source()}
     assert listening & LIBRARY == LEFT_OUT.keys()
-
-
-@pytest.fixture(scope="module")
-def kernels(device: Device) -> Iterator[KeptKernels]:
-    """What the patches of this file compiled, as long as the device is open."""
-    kept = KeptKernels()
-    with kept.used():
-        yield kept
-
-
-@pytest.fixture(scope="module")
-def materials(device: Device, tmp_path_factory: pytest.TempPathFactory) -> Materials:
-    """The files that patches read."""
-    return Materials(tmp_path_factory.mktemp("materials"), device)
 
 
 @pytest.mark.parametrize("seed", seeds(40))

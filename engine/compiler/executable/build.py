@@ -1,6 +1,6 @@
 """Phase 7, build: a `Plan` becomes a device graph, node by node."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import Protocol
@@ -123,20 +123,18 @@ def build_graph(
     plan: Plan,
     device: Device,
     resources: Resources,
-    only: Collection[int] | None = None,
     maker: NodeMaker | None = None,
     timer: Timer | None = None,
 ) -> BuiltGraph:
     """Add a node for every operation, and those of a `timer` around them.
 
-    With `only`, some of them are added, by index; a region's bodies go with it. A `maker` makes other nodes than those
-    that the plan and the resources ask for.
+    A `maker` makes other nodes than those that the plan and the resources ask for.
     GraphValidationError, with the node, when a kernel does not take the arguments its block passes.
     """
     built = BuiltGraph(device.create_graph(), resources.memory)
     builder = _Builder(plan, device, built, maker or NodeMaker(plan, device, resources), timer)
     try:
-        builder.build(only)
+        builder.build()
     except BaseException as problem:
         built.graph.destroy()
         if isinstance(problem, Exception) and not isinstance(problem, WarploomError):
@@ -157,25 +155,16 @@ class _Builder:
         self._graphs: dict[int, Graph] = {0: built.graph}
         self._conditions: dict[str, Condition] = {}
 
-    def build(self, only: Collection[int] | None) -> None:
+    def build(self) -> None:
         operations, handles = self._operations, self._handles
-        if only is None:
-            self._maker.read_addresses()
-            for unit in units(operations, self._plan.scopes, self._plan.description):
-                if len(unit) == 1:
-                    (index,) = unit
-                    self._add(index, tuple([handles[d] for d in operations[index].after]))
-                else:
-                    outside = {handles[d] for i in unit for d in operations[i].after if d in handles}
-                    self._add_child(unit, sorted(outside))
-            return
-        for index, operation in enumerate(operations):
-            if index in only if not operation.scope else not self._is_left_out(index):
-                self._add(index, [handles[d] for d in operation.after if d in handles])
-
-    def _is_left_out(self, index: int) -> bool:
-        """True for an operation of a body whose region was not added."""
-        return self._plan.operations[index].scope not in self._graphs
+        self._maker.read_addresses()
+        for unit in units(operations, self._plan.scopes, self._plan.description):
+            if len(unit) == 1:
+                (index,) = unit
+                self._add(index, tuple([handles[d] for d in operations[index].after]))
+            else:
+                outside = {handles[d] for i in unit for d in operations[i].after if d in handles}
+                self._add_child(unit, sorted(outside))
 
     def _add_child(self, unit: Unit, after: Sequence[GraphNode]) -> None:
         """Add operations as one child graph; each is known by the child graph's node to those outside."""

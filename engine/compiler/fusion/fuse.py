@@ -13,9 +13,9 @@ from engine.compiler.buffers import BufferPlan, Lifetime
 from engine.compiler.description import GraphDescription
 from engine.compiler.fusion.groups import Group, find_groups
 from engine.compiler.fusion.stages import Stage, extent, find_stage, thread_counts
-from engine.compiler.hazards import Step, tie
+from engine.compiler.hazards import Step, make_schedule
 from engine.compiler.memory.placement import sharable
-from engine.compiler.operations import Access, FusedEntry, Operation, RegionEntry, Schedule, Scope
+from engine.compiler.operations import Access, FusedEntry, Operation, RegionEntry, Schedule
 from engine.descriptions.entries import THREAD_BLOCKS, Argument, FrameArgument, Kernel, KernelEntry, ValueArgument
 from engine.kernel_sources.sources import OpGraphSource
 from engine.ops import Argument as OpArgument
@@ -207,15 +207,8 @@ def _rewrite(
             access = _merged([access], inner)
         numbers[index] = len(steps)
         steps.append((operation.node, entry, access, operation.scope, operation.place))
-    tied, users = tie(steps, previous)
-    members: list[list[int]] = [[] for _ in schedule.scopes]
-    for index, operation in enumerate(tied):
-        members[operation.scope].append(index)
-    scopes = [
-        Scope(numbers[scope.region], scope.name, scope.parent, tuple(inside))
-        for scope, inside in zip(schedule.scopes, members, strict=True)
-    ]
-    return Schedule(tied, tuple(scopes), users)
+    scopes = [(numbers[scope.region], scope.name, scope.parent) for scope in schedule.scopes]
+    return make_schedule(steps, scopes, previous)
 
 
 def _merged(accesses: Iterable[Access], inner: AbstractSet[PortRef]) -> Access:

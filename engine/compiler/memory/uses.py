@@ -16,8 +16,8 @@ class Uses:
     """The operations that touch each buffer, by owner.
 
     `users` are operations of the buffer's home scope, in order; a region stands for the users inside it. `fresh`
-    buffers are written by their own block (or cleared by the graph) in their home scope before anything else touches
-    them: what they held before does not matter, since a block that needs it declares state.
+    buffers are written by their own block, fused or not, or cleared by the graph, in their home scope before anything
+    else touches them: what they held before does not matter, since a block that needs it declares state.
     """
 
     users: dict[PortRef, list[int]]
@@ -31,7 +31,7 @@ def buffer_uses(schedule: Schedule, owners: Container[PortRef]) -> Uses:
     fresh: set[PortRef] = set()
     for owner, found in users.items():
         first = operations[found[0]]
-        if first.node == owner.node or not first.node:
+        if owner.node in first.nodes or not first.node:
             for place in first.access.writes:
                 if place.owner == owner:
                     fresh.add(owner)

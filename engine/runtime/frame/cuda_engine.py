@@ -35,8 +35,9 @@ from engine.runtime.frame.profiler import Profiler
 from engine.runtime.frame.recorder import FlightRecorder
 from engine.runtime.frame.reporter import Reporter
 from engine.runtime.model.context import CudaContext
-from engine.runtime.preview.outputs import Saver, read_port
+from engine.runtime.preview.outputs import Saver
 from engine.runtime.preview.previews import Previews
+from engine.runtime.preview.reading import read_port
 from engine.runtime.report.diagnostics_log import log_diagnostic
 from engine.runtime.report.diagnostics_store import REPORT_INTERVAL_NS, fault_diagnostic
 from engine.runtime.update.updater import Updater
@@ -290,8 +291,8 @@ class CudaEngine:
                     self.recorder.budget_ns = budget_ns
                 case messages.SetKernelTimeLimit(limit_s):
                     self.device.set_kernel_time_limit(limit_s)
-                case messages.SetFusing(fuses):
-                    self.updates.set_fusing(fuses)
+                case messages.SetFusing(fuses, shares):
+                    self.updates.set_fusing(fuses, shares)
                 case messages.SetTrust(trusted):
                     self.updates.set_trusted(trusted)
                 case messages.Reset():

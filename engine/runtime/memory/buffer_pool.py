@@ -81,11 +81,14 @@ class BufferPool:
             self._used[memory.pointer] = memory
         return memory
 
-    def release(self, memory: Memory) -> None:
-        """Take back memory from this pool that no graph uses any more."""
+    def release(self, memory: Memory, *, keep: bool = True) -> None:
+        """Take back memory from this pool that no graph uses any more; unless it is to `keep` it, free it."""
         with self._lock:
             del self._used[memory.pointer]
-            self._free.setdefault(memory.size_bytes, []).append(memory)
+            if keep:
+                self._free.setdefault(memory.size_bytes, []).append(memory)
+        if not keep:
+            memory.free()
 
     def trim(self) -> None:
         """Give idle memory back to the device."""

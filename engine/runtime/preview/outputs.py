@@ -3,7 +3,7 @@
 import io
 import logging
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,16 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from engine.compiler.executable.arguments import Resources
-from engine.compiler.executable.build import build_graph
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.inlining import owner
-from engine.compiler.memory.recomputation import recomputation
-from engine.compiler.plan import Plan
 from engine.descriptions.entries import Display
-from engine.device.device import Device
-from engine.device.protocol import Memory, Stream, part_of
-from engine.diagnostics import PatchError, Source, WarploomError, error
+from engine.diagnostics import PatchError, Source, error
 from engine.patch.changes import PortRef
 from engine.patch.files import write_atomically
 from engine.patch.trust import SavePlace
@@ -28,35 +22,11 @@ from engine.profiling.side_work import SideKind, SideTimes
 from engine.protocol.messages import Saved
 from engine.protocol.outbox import Outbox
 from engine.runtime.model.context import DeviceServices
-from engine.runtime.model.module_cache import PlanKernels
 from engine.runtime.preview.picture_files import encode_picture
+from engine.runtime.preview.reading import read_buffer
 from engine.types import uchar4
 
 _log = logging.getLogger(__name__)
-
-
-def read_buffer(compiled: CompiledGraph, device: Device, port: PortRef) -> np.ndarray[Any, Any]:
-    """Return a copy of a port's or internal buffer's contents; vectors get an axis of their own, last.
-
-    The buffer must keep its memory until the end of a frame, as displays and unconnected outputs do.
-    """
-    return read_from(compiled.plan, compiled.memory, device, compiled.plan.inlined.output(port))
-
-
-def read_from(plan: Plan, memories: Mapping[PortRef, Memory], device: Device, port: PortRef) -> np.ndarray[Any, Any]:
-    """Return a copy of the contents of a port of a plain block; `memories` are the buffers' by owner."""
-    layout, place = plan.layouts[port], plan.buffers.places[port]
-    memory = part_of(memories[place.owner], place.offset, layout.span_bytes)
-    if layout.strides is None:
-        array = np.empty(layout.shape, layout.dtype.numpy)
-        device.read(memory, array)
-        return array
-    whole = np.empty(layout.span_bytes, np.uint8)
-    device.read(memory, whole)
-    element = layout.dtype.numpy
-    shape, strides = layout.shape + element.shape, [stride * layout.dtype.size_bytes for stride in layout.strides]
-    strides += np.empty(element.shape, element.base).strides
-    return np.ndarray(shape, element.base, whole, strides=strides).copy()
 
 
 def displays(compiled: CompiledGraph, node: str | None = None) -> list[tuple[str, Display]]:
@@ -194,50 +164,3 @@ class Saver:
             except PatchError as problem:
                 _log.error("%s", problem)
                 self._outbox.put_event(error(str(problem), node=node or output.saved.node, source=Source.ENGINE))
-
-
-def read_port(
-    compiled: CompiledGraph,
-    services: DeviceServices,
-    values: Mapping[str, Mapping[str, object]],
-    stream: Stream,
-    port: PortRef,
-) -> np.ndarray[Any, Any]:
-    """Return a copy of what any port held in the last frame, as `read_buffer` does.
-
-    If its memory has been reused since, or it was never stored since kernels were fused, the operations that it depends
-    on run again, in memory of their own.
-    """
-    fused, plan = compiled.plan, compiled.plan.before_fusing
-    inner = plan.inlined.output(port)
-    owner = plan.buffers.places[inner].owner
-    if not fused.overwritten(owner):
-        return read_from(plan, compiled.memory, services.device, inner)
-    again = recomputation(plan.operations, plan.placement.lasting, fused.overwritten, owner)
-    if again is None:
-        raise WarploomError(f"contents of {port} must be read before the frame goes on, got a read after it")
-    own = {written for index in again for written in plan.operations[index].writes}
-    private: dict[PortRef, Memory] = {}
-    try:
-        for written in sorted(own, key=lambda port: (port.node, port.port)):
-            if written in plan.buffers.allocations:
-                private[written] = services.pool.acquire(plan.buffers.allocations[written].layout.size_bytes)
-        memory = {**compiled.memory, **private}
-        running = {node.operation: node.kernel for node in compiled.kernels}
-        kernels = running if plan is fused else PlanKernels(plan, services.modules)
-        numbers = plan.inlined.all_values(values)
-        resources = Resources(memory, kernels, numbers, services.uniforms.current, libraries=services.libraries)
-        built = build_graph(plan, services.device, resources, only=again)
-        try:
-            executable = built.graph.instantiate()
-            try:
-                executable.launch(stream)
-                stream.synchronize()
-                return read_from(plan, memory, services.device, inner)
-            finally:
-                executable.destroy()
-        finally:
-            built.graph.destroy()
-    finally:
-        for taken in private.values():
-            services.pool.release(taken)

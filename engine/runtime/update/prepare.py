@@ -97,12 +97,13 @@ def prepare(
     *,
     rebuild: bool,
     fuses: bool,
+    shares: bool = True,
 ) -> Prepared:
     """Describe, plan and build. Errors of the patch come back as diagnostics, with no graph if none can run.
 
     `current` runs on if the new plan is the same, or differs only in what can be changed in place. Except for a
     `rebuild`, only what changed is built; the new graph and its memory `take_over` the rest. With `fuses`, kernels of
-    neighbouring blocks become one.
+    neighbouring blocks become one; unless it `shares`, none does, and each buffer has memory of its own.
     """
     services.device.activate()
     running = current.compiled.nodes if current is not None else frozenset[str]()
@@ -116,7 +117,8 @@ def prepare(
         rebuild = True
     problems = [*described.problems, *unusable_kernels(modules, inlined.description.nodes)]
     check_cancelled()
-    make_plan = partial(plan_what_can_run, inlined, problems, running, workspace_of=services.workspace_bytes)
+    workspace_of = services.workspace_bytes
+    make_plan = partial(plan_what_can_run, inlined, problems, running, shares=shares, workspace_of=workspace_of)
     planned = make_plan(previous=previous, fuses=fuses)
     check_cancelled()
     prepared = Prepared(described, diagnostics=[*described.notices, *planned.diagnostics])

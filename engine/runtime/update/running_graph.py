@@ -117,9 +117,10 @@ class RunningGraph:
                     except GraphValidationError as problem:
                         problems += problem.errors
         given = self._given(plan)
-        # The old plan would keep arrays alive that are not used any more.
+        # The old plan would keep arrays alive that are not used any more. What is stored is as in its schedule.
+        buffers = replace(plan.buffers, allocations=before.buffers.allocations)
         self.compiled.plan = replace(
-            before, description=plan.description, inlined=plan.inlined, checked=plan.checked, buffers=plan.buffers
+            before, description=plan.description, inlined=plan.inlined, checked=plan.checked, buffers=buffers
         )
         return Refreshed(changed, given, problems, rebuild)
 

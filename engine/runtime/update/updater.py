@@ -54,7 +54,7 @@ class Updater:
         """
         self.context = context
         self._tell, self._let_go = tell, let_go
-        self._fuses = True
+        self._fuses = self._shares = True
         #: What runs.
         self.running = RunningGraph(context.services, context.parameters.values)
         #: Everything that is wrong with the patch and its kernels now.
@@ -101,10 +101,10 @@ class Updater:
         context, dirty = self.context, self.context.dirty
         return bool(dirty.structure or context.parameters.changed or dirty.kernel_files or self._worker.is_busy)
 
-    def set_fusing(self, fuses: bool) -> None:
-        """Fuse kernels of neighbouring blocks or not, which takes a rebuild."""
-        if fuses is not self._fuses:
-            self._fuses = fuses
+    def set_fusing(self, fuses: bool, shares: bool = True) -> None:
+        """Fuse kernels of neighbouring blocks and share memory among buffers, or not, which takes a rebuild."""
+        if (fuses, shares) != (self._fuses, self._shares):
+            self._fuses, self._shares = fuses, shares
             self.rebuild("kernels fused" if fuses else "kernels no longer fused")
 
     def set_trusted(self, trusted: bool) -> None:
@@ -212,10 +212,11 @@ class Updater:
         current = None
         if running.compiled and running.memory:
             current = Current(running.compiled, running.memory, self._built_values)
-        fuses, rebuild, self._rebuild = self._fuses, self._rebuild, False
+        fuses, shares = self._fuses, self._shares
+        rebuild, self._rebuild = self._rebuild, False
 
         def job() -> Finish:
-            prepared = prepare(services, patch, current, rebuild=rebuild, fuses=fuses)
+            prepared = prepare(services, patch, current, rebuild=rebuild, fuses=fuses, shares=shares)
             return lambda: self._swap_graph(prepared, cause.text, rebuild)
 
         return cause, job

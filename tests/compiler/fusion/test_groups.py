@@ -56,6 +56,14 @@ def test_a_chain_is_one_kernel_at_the_place_of_its_last_block() -> None:
     assert plan.fused_into == {"a00": ("a02",), "a01": ("a02",)}
 
 
+def test_a_reader_that_touches_no_element_keeps_no_buffer() -> None:
+    """Its connection only says that it comes later, so what it is connected to may be fused away."""
+    idle = node("idle", i(), o(shape="[1]"), entries=())
+    stages = [stage(f"a{at}", "x * k + 1") for at in range(2)]
+    wires = ["in.out a0.x", "a0.out a1.x", "a0.out idle.x"]
+    assert dropped(make_plan(graph(array("in", 6), *stages, idle, wires=wires))) == {"a0.out"}
+
+
 def test_a_plan_tells_what_is_fused() -> None:
     """As text, as a drawing and as a graph."""
     plan = chain(3)

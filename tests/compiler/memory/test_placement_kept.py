@@ -7,9 +7,9 @@ import pytest
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.memory.placement import MOST_DOUBLED_BYTES, room_for
 from engine.compiler.plan import Plan, make_plan
+from engine.compiler.verifying.verify import verify
 from engine.patch.changes import Connection, PortRef
 from tests.compiler.support import patch_blocks as blocks
-from tests.compiler.verifying.verify import verify
 
 
 def chain(rows: int, length: int = 6) -> GraphDescription:

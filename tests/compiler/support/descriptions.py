@@ -10,6 +10,7 @@ import pytest
 import engine.compiler.plan
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.plan import Plan
+from engine.compiler.verifying.verify import verify
 from engine.descriptions.description import BlockDescription
 from engine.descriptions.entries import (
     Argument,
@@ -27,7 +28,6 @@ from engine.device.protocol import ConditionalKind
 from engine.patch.changes import Connection, PortRef
 from engine.ptx.tree import KernelParameter
 from engine.types import DType, f32
-from tests.compiler.verifying.verify import verify
 
 K = Kernel("k.cu", "k")
 #: Operations of the largest plan that is verified in passing.
@@ -36,17 +36,15 @@ _MOST_VERIFIED = 400
 
 def verified_plans(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Verify every plan that is made until the test ends, and fail the test for one that breaks a rule."""
-    make = engine.compiler.plan._plan
     problems: list[str] = []
 
-    def make_and_verify(*args: Any, **fields: Any) -> Plan:
-        plan = make(*args, **fields)
+    def note_problems(plan: Plan) -> None:
         if len(plan.operations) <= _MOST_VERIFIED:
             problems.extend(verify(plan))
-        return plan
 
     with monkeypatch.context() as patched:
-        patched.setattr(engine.compiler.plan, "_plan", make_and_verify)
+        patched.setenv("WARPLOOM_VERIFY", "1")
+        patched.setattr(engine.compiler.plan, "require_sound", note_problems)
         yield
     assert not problems, f"every plan must break no rule, got {'; '.join(problems)}"
 

@@ -207,27 +207,20 @@ class Interpreter:
     # Defaults
 
     def _find_fills(self) -> dict[str, list[tuple[Array, float]]]:
-        """Return the fills before each region: buffers that are made inside and read outside, with their defaults."""
-        read_from: dict[PortRef, set[str]] = {}
-        for target, source in self._sources.items():
-            read_from.setdefault(self._maker(source), set()).add(self._nodes[target.node].region)
-        fed = set(self._sources.values())
-        for node in self._description.nodes:
-            for spec in node.description.outputs:
-                port = PortRef(node.id, spec.name)
-                if port not in fed:
-                    read_from.setdefault(self._maker(port), set()).add("")
+        """Return the fills before each region: buffers that are made inside, with their defaults.
+
+        Somebody may read them after the frame, whoever reads them in it.
+        """
+        ports = [PortRef(node.id, spec.name) for node in self._description.nodes for spec in node.description.outputs]
         fills: dict[str, list[tuple[Array, float]]] = {}
-        for maker, scopes in read_from.items():
+        for maker in dict.fromkeys(map(self._maker, ports)):
             block = self._nodes[maker.node].description
             spec = next(spec for spec in block.outputs if spec.name == maker.port)
             delayed = any(isinstance(e, DelayEntry) for e in block.entries)
             if spec.state or delayed:
                 continue
             inside = [scope for scope, _ in self._tree.around(maker.node) if scope]
-            for region in dict.fromkeys(
-                scope for scope in inside for other in scopes if scope not in self._tree.scopes_around(other)
-            ):
+            for region in dict.fromkeys(inside):
                 fills.setdefault(region.split(".")[0], []).append(
                     (self.array(maker), 0.0 if spec.default is None else spec.default)
                 )
@@ -298,6 +291,7 @@ class Interpreter:
         for array, default in self._fills.get(node, ()):
             array[...] = default
         values = self._values.get(node, {})
+        self.array(PortRef(node, control.entered))[...] = 0
         elements = [a.value for a in control.begin[0].arguments if isinstance(a, ValueArgument)]
 
         def condition() -> bool:
@@ -306,20 +300,23 @@ class Interpreter:
         match control.kind:
             case RegionKind.IF:
                 if condition():
+                    self.array(PortRef(node, control.entered))[...] = 1
                     self._scope(node)
             case RegionKind.IF_ELSE:
-                self._scope(node if condition() else f"{node}.else")
+                taken = condition()
+                self.array(PortRef(node, control.entered))[...] = taken
+                self._scope(node if taken else f"{node}.else")
             case RegionKind.WHILE:
-                self._loop(node, "turns", lambda turns: condition(), values["limit"])
+                self._loop(node, control.entered, "turns", lambda turns: condition(), values["limit"])
             case RegionKind.FOR:
                 counts = self.array(PortRef(node, "counts"))
 
                 def more(turns: int) -> bool:
                     return bool(turns + 1 <= (counts.flat[0] if counts.size else values["count"]))  # False for NaN
 
-                self._loop(node, "index", more, values["limit"])
+                self._loop(node, control.entered, "index", more, values["limit"])
 
-    def _loop(self, node: str, counter: str, more: Callable[[int], bool], limit: int) -> None:
+    def _loop(self, node: str, entered: str, counter: str, more: Callable[[int], bool], limit: int) -> None:
         done = 0
         turns = self.array(PortRef(node, counter))
         turns[...] = 0
@@ -327,6 +324,7 @@ class Interpreter:
             if done == limit:
                 self.stopped.add(node)
                 return
+            self.array(PortRef(node, entered))[...] = 1
             self._scope(node)
             done += 1
             turns[...] = done

@@ -39,6 +39,7 @@ from engine.types import u32
 Array = np.ndarray[Any, Any]
 FOLDER = str(Path(__file__).parent)
 _WORD = InternalBuffer("stopped", u32, "[1]")
+_ENTERED = InternalBuffer("entered", u32, "[1]")
 
 
 def i(name: str = "x", **more: Any) -> PortSpec:
@@ -196,27 +197,24 @@ def sum_first() -> BlockDescription:
 
 def when(element: int, *, otherwise: bool) -> BlockDescription:
     """An If or IfElse that looks at one element."""
-    begin = _control("begin_if", *_looked_at(element))
+    begin = _control("begin_if", *_looked_at(element), _write("entered"))
     kind = RegionKind.IF_ELSE if otherwise else RegionKind.IF
-    return block(i("condition"), control=Control(kind, (begin,)))
+    return block(i("condition"), control=Control(kind, (begin,), "entered"), buffers=(_ENTERED,))
 
 
 def loop_while(element: int) -> BlockDescription:
     """A While with parameter `limit`."""
-    begin = _control(
-        "begin_while", *_looked_at(element), _write("turns"), _change("stopped"), ParameterArgument("limit")
-    )
-    turn = _control(
-        "turn_while", *_looked_at(element), _change("turns"), _change("stopped"), ParameterArgument("limit")
-    )
+    looked_at, limit = _looked_at(element), ParameterArgument("limit")
+    begin = _control("begin_while", *looked_at, _write("turns"), _change("stopped"), limit, _write("entered"))
+    turn = _control("turn_while", *looked_at, _change("turns"), _change("stopped"), limit)
     return _loop(RegionKind.WHILE, begin, turn, i("condition"), "turns")
 
 
 def loop_for() -> BlockDescription:
     """A For with parameters `count` and `limit`, which the input `counts` overrules."""
-    times = (ParameterArgument("count"), _read("counts"), ElementArgument("counts"))
-    begin = _control("begin_for", *times, _write("index"), _change("stopped"), ParameterArgument("limit"))
-    turn = _control("turn_for", *times, _change("index"), _change("stopped"), ParameterArgument("limit"))
+    times, limit = (ParameterArgument("count"), _read("counts"), ElementArgument("counts")), ParameterArgument("limit")
+    begin = _control("begin_for", *times, _write("index"), _change("stopped"), limit, _write("entered"))
+    turn = _control("turn_for", *times, _change("index"), _change("stopped"), limit)
     return _loop(RegionKind.FOR, begin, turn, i("counts", optional=True), "index")
 
 
@@ -224,8 +222,8 @@ def _loop(kind: RegionKind, begin: KernelEntry, turn: KernelEntry, given: PortSp
     return block(
         given,
         o(counter, "[1, 1]"),
-        control=Control(kind, (begin,), (turn,)),
-        buffers=(_WORD,),
+        control=Control(kind, (begin,), "entered", (turn,)),
+        buffers=(_WORD, _ENTERED),
         statuses=(Status("stopped", StatusKind.STOPPED, counter, ParameterArgument("limit")),),
     )
 

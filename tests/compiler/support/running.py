@@ -22,7 +22,7 @@ from engine.runtime.memory.buffer_pool import BufferPool
 from engine.runtime.memory.graph_memory import allocate, keep_memory, status_words
 from engine.runtime.memory.state_store import StateStore
 from engine.runtime.model.module_cache import ModuleCache, PlanKernels
-from engine.runtime.preview.outputs import read_port
+from engine.runtime.preview.reading import read_port
 
 RUBBISH = 0xA5
 
@@ -54,6 +54,7 @@ class Running:
         self._states = earlier._states if earlier else StateStore(self.pool, device)
         claimed = keep_memory(plan, earlier.plan, earlier.memory) if earlier else None
         self.memory = allocate(plan, device, self.pool, self._states, frame, claimed)
+        self._modules = modules
         kernels = PlanKernels(plan, modules)
         resources = Resources(
             self.memory.by_owner, kernels, values, self._uniforms, self.memory.status, self.memory.swapped
@@ -105,7 +106,7 @@ class Running:
         """Return what an allocation held in the last frame; as in the engine, it is computed again if overwritten."""
         uniforms = SimpleNamespace(current=self._uniforms)
         services: Any = SimpleNamespace(  # all that it needs
-            device=self._device, pool=self.pool, uniforms=uniforms, libraries=None
+            device=self._device, pool=self.pool, uniforms=uniforms, libraries=None, modules=self._modules
         )
         return read_port(self.compiled, services, self._values, self._stream, owner)
 

@@ -34,11 +34,3 @@ class ScopeTree:
                 return ""
             region = one
         return ""
-
-    def scopes_around(self, scope: str) -> set[str]:
-        """Return a scope and all those around it but the top."""
-        found = set()
-        while scope:
-            found.add(scope)
-            scope = self._region_of[scope.split(".")[0]]
-        return found

@@ -31,7 +31,7 @@ from engine.protocol.messages import (
 from engine.protocol.pacing import Pacing
 from engine.runtime.frame import cuda_engine, launcher, reporter
 from engine.runtime.frame.thread import FrameLock
-from engine.runtime.preview.outputs import read_buffer
+from engine.runtime.preview.reading import read_buffer
 from engine.runtime.update.worker import Worker
 from tests.device.lagging_device import LaggingDevice
 from tests.fuzzing import seeds

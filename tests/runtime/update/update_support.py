@@ -31,19 +31,9 @@ def argument_blocks(engine: Engine) -> dict[int, KernelArguments]:
 
 
 def outputs(patch: Patch) -> set[PortRef]:
-    """Return every output port of a patch whose contents are defined.
-
-    An output that only blocks of its own region read is undefined while the region is skipped.
-    """
+    """Return every output port of a patch."""
     types = {node: patch.block_type(node) for node in patch.nodes}
-    ports = {PortRef(node, spec.name) for node, block in types.items() if block for spec in block.outputs()}
-    for port in list(ports):
-        scope = patch.nodes[port.node].region
-        readers = [c.target.node for c in patch.connections_of(port.node) if c.source == port]
-        inside = [scope in patch.scopes.chain(patch.nodes[reader].region) for reader in readers]
-        if scope and readers and all(inside):
-            ports.discard(port)
-    return ports
+    return {PortRef(node, spec.name) for node, block in types.items() if block for spec in block.outputs()}
 
 
 def contents(engine: Engine, ports: Iterable[PortRef]) -> Contents:
@@ -110,7 +100,7 @@ class Reference:
         state = self._kept | self._leave()
         state = {owner: kept for owner, kept in state.items() if owner.node.partition("/")[0] in living}
         self.patch = copy_of(patch)
-        self._engine = Engine(self.patch, device=self._device, profiling=self._profiling, fuse=False)
+        self._engine = Engine(self.patch, device=self._device, profiling=self._profiling, share=False)
         inner = self._engine.core
         inner.read_inbox()
         inner.updates.run(0, wait=True)

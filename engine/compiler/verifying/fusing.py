@@ -1,13 +1,19 @@
 """What fusing must keep: buffers that nobody else needs are all that is stored no more."""
 
-from collections import defaultdict
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import TYPE_CHECKING
 
 from engine.compiler.buffers import Lifetime
 from engine.compiler.operations import FusedEntry
-from engine.compiler.plan import Plan
+from engine.compiler.verifying.touches import Touch
 from engine.descriptions.entries import BufferArgument, KernelEntry, ParameterArgument
 from engine.kernel_sources.sources import OpGraphSource
-from tests.compiler.verifying.touches import Touch
+from engine.patch.changes import PortRef
+
+if TYPE_CHECKING:
+    from engine.compiler.plan import Plan
 
 
 def fusion_problems(plan: Plan, touches: list[list[Touch]]) -> list[str]:
@@ -19,22 +25,31 @@ def fusion_problems(plan: Plan, touches: list[list[Touch]]) -> list[str]:
         for touch in found
         if touch.place.owner in fused
     ]
-    kernels: dict[str, set[int]] = defaultdict(set)
-    for index, operation in enumerate(plan.operations):
-        if isinstance(operation.entry, FusedEntry):
-            for node in operation.nodes:
-                kernels[node].add(index)
-    for connection in plan.description.connections:
-        owner = plan.buffers.places[connection.source].owner
-        readers = kernels[connection.target.node]
-        if owner in fused and not (readers and readers <= kernels[owner.node]):
-            problems.append(f"{connection} must be inside a kernel, since {owner} is not stored")
     looked_at = {plan.buffers.places[port].owner for port in plan.looked_at}
     problems += [f"{owner} must be stored, since it is looked at" for owner in fused.keys() & looked_at]
     for index, operation in enumerate(plan.operations):
         if isinstance(operation.entry, FusedEntry):
             problems += [f"operation {index} {problem}" for problem in _left_out(plan, operation.entry, touches[index])]
+            problems += [f"operation {index} {problem}" for problem in _not_computed(plan, operation.entry, fused)]
     return problems
+
+
+def _not_computed(plan: Plan, entry: FusedEntry, fused: Container[PortRef]) -> list[str]:
+    """Return the buffers that are not stored and that a kernel reads before it has computed them."""
+    found: list[str] = []
+    computed: set[PortRef] = set()
+    for node, place in entry.parts:
+        part = plan.description.by_id[node].description.all_entries[place]
+        arguments = part.buffers if isinstance(part, KernelEntry) else ()
+        lies_at = plan.buffers.blocks[node].places
+        touched = [(a, lies_at[a.name].owner) for a in arguments if a.name in lies_at]
+        found += [
+            f"must compute {owner} for {node}.{a.name}, since it is not stored"
+            for a, owner in touched
+            if a.reads and owner in fused and owner not in computed
+        ]
+        computed |= {owner for a, owner in touched if a.writes}
+    return found
 
 
 def _left_out(plan: Plan, fused: FusedEntry, touches: list[Touch]) -> list[str]:

@@ -1,14 +1,19 @@
 """What a plan's dependencies must ensure: conflicting accesses are ordered, and readers see their source's result."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 from engine.compiler.buffers import TRANSIENT
 from engine.compiler.operations import Place, RegionEntry
-from engine.compiler.plan import Plan
+from engine.compiler.verifying.touches import Reach, Touch, is_copy_of_delay, is_fill
 from engine.patch.changes import PortRef
 from engine.patch.regions import TOP, region_of
-from tests.compiler.verifying.touches import Reach, Touch, is_copy_of_delay, is_fill
+
+if TYPE_CHECKING:
+    from engine.compiler.plan import Plan
 
 
 def by_owner(touches: list[list[Touch]]) -> dict[PortRef, list[Touch]]:

@@ -1,7 +1,12 @@
 """The verifier: all rules that a plan must obey, checked from scratch, however the plan was made.
 
-It costs more than planning. Tests of the compiler and of the runtime run it on every plan that they make.
+It takes longer than planning, so it runs only when asked: with WARPLOOM_VERIFY=1 in the environment, `make_plan`
+verifies each plan that it makes. Tests of the compiler and of the runtime do so.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from engine.compiler.buffers import Lifetime, kept_name
 from engine.compiler.operations import (
@@ -13,15 +18,28 @@ from engine.compiler.operations import (
     RegionEntry,
     UploadFrame,
 )
-from engine.compiler.plan import Plan
+from engine.compiler.verifying.dependencies import conflict_problems, default_problems, flow_problems
+from engine.compiler.verifying.fusing import fusion_problems
+from engine.compiler.verifying.replay import memory_problems
+from engine.compiler.verifying.touches import Reach, Touch, all_touches, is_copy_of_delay
 from engine.descriptions.entries import CopyEntry, DelayEntry, KernelEntry, StatusKind
 from engine.descriptions.extents import Extent
+from engine.diagnostics import WarploomError
 from engine.patch.changes import PortRef
 from engine.types.layout import ALLOCATION_ALIGNMENT
-from tests.compiler.verifying.dependencies import conflict_problems, default_problems, flow_problems
-from tests.compiler.verifying.fusing import fusion_problems
-from tests.compiler.verifying.replay import memory_problems
-from tests.compiler.verifying.touches import Reach, Touch, all_touches, is_copy_of_delay
+
+if TYPE_CHECKING:
+    from engine.compiler.plan import Plan
+
+
+class BrokenPlan(WarploomError):
+    """A plan breaks rules of its own, which is a mistake of the compiler; the text names them."""
+
+
+def require_sound(plan: Plan) -> None:
+    """Raise BrokenPlan when a plan breaks a rule."""
+    if problems := verify(plan):
+        raise BrokenPlan(f"a plan must break no rule, got {len(problems)}: {'; '.join(problems)}")
 
 
 def verify(plan: Plan) -> list[str]:

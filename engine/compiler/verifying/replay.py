@@ -4,14 +4,19 @@ This knows nothing of live ranges. Random numbers choose branches and the turns 
 that depend on them. Operations that can run at the same time must not use the same bytes at all.
 """
 
+from __future__ import annotations
+
 import random
 from itertools import product
+from typing import TYPE_CHECKING
 
 from engine.compiler.operations import RegionEntry
-from engine.compiler.plan import Plan
+from engine.compiler.verifying.touches import Reach, Touch
 from engine.descriptions.entries import RegionKind
 from engine.patch.changes import PortRef
-from tests.compiler.verifying.touches import Reach, Touch
+
+if TYPE_CHECKING:
+    from engine.compiler.plan import Plan
 
 _REPLAYS = 6
 

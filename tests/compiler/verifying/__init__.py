@@ -1,1 +1,0 @@
-"""Every invariant of a plan, found independently of how it was made."""

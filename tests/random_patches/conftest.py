@@ -1,0 +1,30 @@
+"""What tests of random patches share."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from engine.device.device import Device
+from tests.compiler.support.descriptions import verified_plans
+from tests.random_patches.comparing import KeptKernels
+from tests.random_patches.materials import Materials
+
+
+@pytest.fixture(autouse=True)
+def makes_sound_plans(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Verify each plan as it is made."""
+    yield from verified_plans(monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def kernels(device: Device) -> Iterator[KeptKernels]:
+    """What the patches of a file compiled, as long as the device is open."""
+    kept = KeptKernels()
+    with kept.used():
+        yield kept
+
+
+@pytest.fixture(scope="module")
+def materials(device: Device, tmp_path_factory: pytest.TempPathFactory) -> Materials:
+    """The files that patches read."""
+    return Materials(tmp_path_factory.mktemp("materials"), device)

@@ -1,0 +1,87 @@
+"""The law of reading: any port, after any frame, holds what it holds where nothing is fused and no memory is shared.
+
+Unlike the test of all block types, this one has blocks that are fused and regions around them, runs many frames between
+edits, some of them on the engine's own thread, and reads ports while they run.
+"""
+
+from contextlib import ExitStack
+
+import pytest
+
+from engine import Engine
+from engine.device.device import Device
+from engine.patch.changes import PortRef
+from engine.protocol.messages import SetRunning
+from tests.fuzzing import seeds
+from tests.random_patches.comparing import KeptKernels, Side, differences, errors, filled
+from tests.random_patches.materials import Lent, Materials
+from tests.random_patches.patches import REGIONS, RandomPatch
+from tests.runtime.update.update_support import outputs
+from tests.waiting import until
+
+#: Blocks that are fused, that touch whole buffers, and that change them in place.
+TYPES = (
+    *("math.add", "math.multiply", "math.scale_offset", "math.saxpy", "math.compare", "math.compare"),
+    *("reduce.sum", "reduce.count", "reduce.largest", "reduce.smallest", "reduce.sum"),
+    *("buffer.copy", "buffer.constant", "buffer.convert", "buffer.assign", "buffer.slice", "buffer.frame_delay"),
+    *("kernel.expression", "image.noise", "image.tone", "image.mix", "random.uniform", "buffer.fill", "buffer.state"),
+)
+ROUNDS = 4
+
+
+class _Played(Side):
+    """An engine that does several frames at once."""
+
+    def play(self, lent: list[Lent], frames: int, ports: list[PortRef], *, by_hand: bool) -> None:
+        """Do frames by hand, or on the engine's own thread while ports are read."""
+        for index, one in enumerate(lent):
+            one.restore(self._lent.get(index, one.first))
+        if by_hand:
+            for _ in range(frames):
+                self.engine.step()
+        else:
+            self._run(frames, ports)
+        self._lent = {index: one.save() for index, one in enumerate(lent)}
+
+    def _run(self, frames: int, ports: list[PortRef]) -> None:
+        engine: Engine = self.engine
+        engine.post(SetRunning(True, frames))
+        engine.start(rate=None, deterministic=True)
+        held = self.read(ports)
+        assert not [text for text in held.values() if isinstance(text, str)], held
+        until(lambda: not engine.core.inbox and not engine.core.running)
+        engine.stop()
+        engine.post(SetRunning(True))
+
+
+@pytest.mark.parametrize("seed", seeds(12))
+def test_any_port_can_be_read_after_any_frame(
+    device: Device, kernels: KeptKernels, materials: Materials, seed: int
+) -> None:
+    """Patches with regions, taken or not, of no turn or several; edits between frames."""
+    made = RandomPatch(seed, materials, wanted=[REGIONS[seed % 4], REGIONS[seed // 4 % 4], "reduce.sum"], types=TYPES)
+    try:
+        with ExitStack() as closing:
+            closing.callback(made.close)
+            sides = [_Played(made.patch, device), _Played(made.patch, device, share=False)]
+            for side in sides:
+                closing.callback(side.engine.close)
+            for number in range(ROUNDS):
+                edits = [made.edit() for _ in range(made.any_of((1, 2, 3)) if number else 0)]
+                for side in sides:
+                    for message in (message for _, said in edits for message in said):
+                        side.engine.post(message)
+                where = f"seed {seed}, round {number} after {', '.join(name for name, _ in edits)}"
+                told = [errors(side.step(materials.lent)) for side in sides]
+                assert told[0] == told[1], where
+                for frames in (0, made.any_of((0, 1, 2, 40))):
+                    ports = sorted(outputs(made.patch), key=str)
+                    chosen = made.chance.sample(ports, min(6, len(ports))) if number < ROUNDS - 1 else ports
+                    if frames:
+                        sides[0].play(materials.lent, frames, chosen, by_hand=made.maybe(0.4))
+                        sides[1].play(materials.lent, frames, chosen, by_hand=True)
+                    found = [filled(made.patch, side.read(chosen)) for side in sides]
+                    assert not (wrong := differences(*found)), "\n".join([f"{where}, {frames} frames", *wrong])
+    finally:
+        materials.take_back()
+        kernels.shrink()
