@@ -18,6 +18,7 @@ from engine.compiler.executable.build import build_graph
 from engine.compiler.executable.compiled_graph import Variant, frame_upload
 from engine.compiler.executable.nodes import KernelNode, NodeMaker
 from engine.compiler.executable.survey import SURVEY, Survey, SurveyKernel, surveys
+from engine.compiler.memory.uses import chain
 from engine.compiler.plan import Plan
 from engine.descriptions.entries import CaptureEntry, ConditionArgument, KernelEntry
 from engine.device.arguments import KernelArguments, pack_arguments
@@ -188,7 +189,7 @@ class Instrumented:
             surveyor = None
             if survey is not None:
                 found = part_of(self._slots, times_bytes, size_bytes - times_bytes)
-                surveyor = Surveyor(self.surveys, survey, variant.memory, found)
+                surveyor = Surveyor(plan, self.surveys, survey, variant.memory, found)
             timer = SpanTimer(plan, self.spans, clock, self._slots, surveyor)
             self._built = build_graph(plan, device, maker.resources, maker=maker, timer=timer)
             failing.callback(self._built.graph.destroy)
@@ -300,11 +301,21 @@ class _SameNodes(NodeMaker):
 
 
 class Surveyor:
-    """Adds surveys before operations and behind them, one after another, so that all that follows waits for them."""
+    """Adds surveys before operations and behind them, one after another, so that all that follows waits for them.
+
+    Before a region in a body, what surveys inside found in earlier turns is forgotten: the last turn counts, also where
+    it does not enter the region.
+    """
 
     def __init__(
-        self, surveys: Sequence[Survey], kernel: SurveyKernel, memory: Mapping[PortRef, Memory], slots: Memory
+        self,
+        plan: Plan,
+        surveys: Sequence[Survey],
+        kernel: SurveyKernel,
+        memory: Mapping[PortRef, Memory],
+        slots: Memory,
     ) -> None:
+        self._plan, self._surveys = plan, surveys
         self._kernel, self._memory, self._slots = kernel, memory, slots
         self._at: dict[tuple[int, bool], list[tuple[int, Survey]]] = {}
         for number, each in enumerate(surveys):
@@ -315,7 +326,20 @@ class Surveyor:
         for number, each in self._at.get((index, is_before), ()):
             slot = part_of(self._slots, number * SURVEY.itemsize, SURVEY.itemsize)
             after = [self._kernel.add(graph, each, self._memory, slot, after)]
+        inside = self._inside(index) if is_before and self._plan.operations[index].scope else []
+        if inside:  # they are next to each other, as the operations of a region are
+            slots = part_of(self._slots, inside[0] * SURVEY.itemsize, len(inside) * SURVEY.itemsize)
+            after = [graph.add_memset(slots, 0, slots.size_bytes, after)]
         return after
+
+    def _inside(self, region: int) -> list[int]:
+        """Return the numbers of the surveys in the bodies of a region, at any depth."""
+        scopes, operations = self._plan.scopes, self._plan.operations
+        return [
+            number
+            for number, each in enumerate(self._surveys)
+            if any(scopes[scope].region == region for scope in chain(operations[each.operation].scope, scopes))
+        ]
 
 
 class SpanTimer:

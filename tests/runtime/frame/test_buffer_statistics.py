@@ -141,3 +141,20 @@ def test_times_are_measured_although_the_kernel_that_looks_into_buffers_is_broke
         engine.post(SetProfiling(deep))
         assert engine.step().diagnostics == ()
         assert f"{copied.id}.out" in engine.core.profiler.profile().buffers
+
+
+@pytest.mark.parametrize("last", [1, 2, 3, 4])
+def test_the_last_turn_counts_also_where_it_enters_no_region(device: Device, last: int) -> None:
+    """An If in a loop whose condition is the number of the turn less one: turn 1 skips it."""
+    patch = Patch()
+    loop = patch.add("control.for", count=last)
+    number = patch.add("buffer.convert", region=loop, dtype="f32")
+    patch.connect(loop["index"], number["x"])
+    less = patch.add("math.scale_offset", region=loop, offset=-1.0)
+    patch.connect(number["out"], less["x"])
+    choice = patch.add("control.if", region=loop)
+    patch.connect(less["out"], choice["condition"])
+    seen = patch.add("buffer.copy", region=choice)
+    patch.connect(less["out"], seen["x"])
+    told = profile_of(patch, device).buffers.get(f"{seen.id}.out")
+    assert told == (None if last == 2 else expected(np.array([last - 2], np.float32)))

@@ -74,14 +74,15 @@ def test_an_edit_of_a_paused_engine_is_shown_and_leaves_no_trace_when_undone(
         for _ in range(frames):
             assert not errors(engine.step())
             other.step()
-        ports = outputs(patch)
+        # A loop begins with what its last turn left, also where the frame is shown again.
+        ports = {port for port in outputs(patch) if port.node not in ("inner", "inner_scale")}
         engine.post(SetRunning(False))
         edit(patch)
         report = show(engine)
         assert not errors(report) and report.frame == frames
         assert not level or report.update_level is UpdateLevel[level]
         shown = contents(engine, ports)
-        fixed = {port for port in ports if port.node in ("top", "top_scale", "inner", "inner_scale", "old", "older")}
+        fixed = {port for port in ports if port.node in ("top", "top_scale", "old", "older")}
         assert not differences(contents(engine, fixed), contents(other, fixed))
         patch.undo()
         show(engine)
