@@ -7,18 +7,20 @@ constexpr unsigned int ELEMENT_FLOAT = 1u << 16;
 constexpr unsigned int ELEMENT_SIGNED = 1u << 17;  // a whole number that may be negative
 constexpr unsigned int ELEMENT_BRAIN = 1u << 18;   // a float of 16 bits that is the upper half of an f32
 constexpr unsigned int ELEMENT_BOOLEAN = 1u << 19;  // one byte that is 0 or 1
+constexpr unsigned int ELEMENT_PARTS_AT = 20;  // the size of each float of an element of several takes 4 bits; else 0
 
 __device__ inline const unsigned char* element_at(const void* data, unsigned int type, size_t index) {
     return static_cast<const unsigned char*>(data) + index * (type & ELEMENT_SIZE);
 }
 
-// True unless element `index` of `data` is 0; -0 is 0, and NaN is not.
+// True unless element `index` of `data` is 0, with all its parts; -0 is 0, and NaN is not.
 __device__ inline bool is_true(const void* data, unsigned int type, size_t index) {
     const unsigned char* bytes = element_at(data, type, index);
     const unsigned int size = type & ELEMENT_SIZE;
+    const unsigned int part = type & ELEMENT_FLOAT ? size : type >> ELEMENT_PARTS_AT & 15u;  // a power of two, or 0
     unsigned int found = 0;
     for (unsigned int i = 0; i < size; ++i)
-        found |= i + 1 == size && (type & ELEMENT_FLOAT) ? bytes[i] & 127u : bytes[i];
+        found |= ((i + 1) & (part - 1)) == 0 ? bytes[i] & 127u : bytes[i];  // the last byte of a float has its sign
     return found != 0;
 }
 

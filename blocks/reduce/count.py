@@ -9,7 +9,7 @@ class Count(Block, id="reduce.count", tags=("any", "true", "nonzero", "condition
     count what is larger or smaller than something.
     """
 
-    x: In[any_type] = port(doc="Any type and shape; only an element of zero bytes, or a float's -0, does not count.")
+    x: In[any_type] = port(doc="Any type and shape; -0 is 0, and an element of several numbers is 0 when all are.")
     out: Out[u32] = port(shape="[1]", doc="Number of elements that are not 0.")
 
     def describe(self, build: BlockBuilder) -> None:

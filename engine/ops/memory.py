@@ -9,7 +9,7 @@ from llvmlite import ir
 from engine.ops.emission import I8, I16, I32, I64, LLVM, Buffer, Emission, Value, constant
 from engine.ops.types import RANKS, WIDENED, BufferType, ValueType, read_as
 from engine.types import DType, bf16, boolean, f16, f32, s8, s16, u8, u16
-from engine.types.element_numbers import SIZE, element_number
+from engine.types.element_numbers import PARTS_AT, SIZE, element_number
 
 _IN_MEMORY: dict[DType, ir.Type] = {boolean: I8, u8: I8, s8: I8, u16: I16, s16: I16, f16: ir.HalfType(), bf16: I16}
 
@@ -94,9 +94,10 @@ def load_each(emission: Emission, buffer: Buffer, indices: Sequence[ir.Value]) -
         ends.append((builder.block, found))
         builder.branch(after)
     builder.position_at_end(other)
-    size = builder.and_(buffer.told, ir.Constant(I32, SIZE))
     # Whoever takes numbers is passed nothing else.
-    rest = [_has_bits(emission, buffer, index, size) if kind.is_boolean else zeros(kind)[0] for index in indices]
+    rest = [
+        _is_not_zero(emission, buffer, index, buffer.told) if kind.is_boolean else zeros(kind)[0] for index in indices
+    ]
     ends.append((builder.block, rest))
     builder.branch(after)
     builder.position_at_end(after)
@@ -107,16 +108,22 @@ def load_each(emission: Emission, buffer: Buffer, indices: Sequence[ir.Value]) -
     return [Value(kind, (phi,)) for phi in merged]
 
 
-def _has_bits(emission: Emission, buffer: Buffer, index: ir.Value, size: ir.Value) -> ir.Value:
-    """Return whether any byte of an element of `size` bytes is not 0."""
-    builder = emission.builder
+def _is_not_zero(emission: Emission, buffer: Buffer, index: ir.Value, told: ir.Value) -> ir.Value:
+    """Return whether any byte of an element is not 0, but for the signs of floats that it is made of."""
+    builder, one = emission.builder, ir.Constant(I32, 1)
+    size = builder.and_(told, ir.Constant(I32, SIZE))
+    part = builder.and_(builder.lshr(told, ir.Constant(I32, PARTS_AT)), ir.Constant(I32, 15))
+    within = builder.sub(part, one)  # a mask, since the size of a float is a power of two; all bits where there is none
     place = builder.mul(builder.sext(index, I64), builder.zext(size, I64))
     before, turn, done = builder.block, emission.block("bytes"), emission.block("done")
     builder.branch(turn)
     builder.position_at_end(turn)
     at, seen = builder.phi(I32), builder.phi(I8)
     address = builder.gep(buffer.pointer, [builder.add(place, builder.zext(at, I64))], source_etype=I8)
-    both, following = builder.or_(seen, builder.load(address, align=1, typ=I8)), builder.add(at, ir.Constant(I32, 1))
+    following = builder.add(at, one)
+    is_last = builder.icmp_unsigned("==", builder.and_(following, within), ir.Constant(I32, 0))
+    counting = builder.select(is_last, ir.Constant(I8, 0x7F), ir.Constant(I8, 0xFF))
+    both = builder.or_(seen, builder.and_(builder.load(address, align=1, typ=I8), counting))
     for phi, first, later in ((at, ir.Constant(I32, 0), following), (seen, ir.Constant(I8, 0), both)):
         phi.add_incoming(first, before)
         phi.add_incoming(later, turn)

@@ -11,6 +11,8 @@ SIGNED = 1 << 17
 BRAIN = 1 << 18
 BOOLEAN = 1 << 19
 SIZE = FLOAT - 1
+#: Where the size of each float begins that an element of several is made of, such as a complex number; 4 bits, else 0.
+PARTS_AT = 20
 
 
 def element_number(dtype: DType) -> int:
@@ -18,6 +20,9 @@ def element_number(dtype: DType) -> int:
     flags = FLOAT if dtype.kind == "float" else 0
     flags |= SIGNED if dtype.kind == "integer" and np.issubdtype(dtype.numpy, np.signedinteger) else 0
     flags |= (BRAIN if dtype == bf16 else 0) | (BOOLEAN if dtype.kind == "boolean" else 0)
+    if dtype.kind in ("complex", "vector", "struct"):
+        part = number_of(dtype)
+        flags |= part.size_bytes << PARTS_AT if part is not None and part.kind == "float" else 0
     return dtype.size_bytes | flags
 
 

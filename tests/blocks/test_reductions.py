@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine import Patch
-from tests.blocks.running import apply, problems
+from tests.blocks.running import apply, problems, run
 
 SIZES = [1, 2, 255, 256, 257, 1023, 1025, 70_000, 300_001]
 
@@ -58,3 +58,28 @@ def test_count_takes_vectors_and_zeros() -> None:
     patch.connect(patch.add("io.array", data=np.ones(3, np.complex64))["out"], node["x"])
     ((at, port, text),) = problems(patch)
     assert (at, port) == (node.id, "x") and "single real numbers" in text
+
+
+@pytest.mark.parametrize("dtype", ["c8", "c16", "f2", "f4", "f8"])
+def test_minus_zero_is_zero_in_every_type(dtype: str) -> None:
+    """To count, to choose and to run a region, also as a part of a complex number; numbers next to it are not."""
+    real = np.dtype(dtype).type(0).real
+    tiny = np.nextafter(real, real.dtype.type(1))
+    parts = np.array([0.0, -0.0, tiny, -tiny, 1.0, np.nan], real.dtype)
+    x = (parts[:, None] + np.zeros(1, dtype)).reshape(-1)
+    if x.dtype.kind == "c":
+        x = np.array([[complex(a, b) for b in parts] for a in parts], dtype).reshape(-1)
+    assert apply("reduce.count", {"x": x}).tolist() == [np.count_nonzero(x)]
+    for element, number in list(enumerate(x))[::5]:
+        given = {"condition": x, "a": np.ones(1), "b": np.zeros(1)}
+        assert apply("control.select", given, element=element).tolist() == [bool(number)]
+
+
+def test_vectors_of_zeros_do_not_count() -> None:
+    """With a sign or without."""
+    data = np.array([[0, -0.0, 0, -0.0], [-0.0, 0, 0, 1e-45], [-0.0] * 4], np.float32)
+    patch = Patch()
+    vectors, count = patch.add("buffer.reinterpret", dtype="float4"), patch.add("reduce.count")
+    patch.connect(patch.add("io.array", data=data)["out"], vectors["x"])
+    patch.connect(vectors["out"], count["x"])
+    assert run(patch, count["out"])[0].tolist() == [1]

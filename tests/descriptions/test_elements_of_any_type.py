@@ -3,12 +3,31 @@
 import numpy as np
 import pytest
 
-from engine.api import Block, BlockBuilder, In, Out, any_type, bf16, boolean, c64, f16, f32, f64, port, s16, u8, u64
+from engine.api import (
+    Block,
+    BlockBuilder,
+    In,
+    Out,
+    any_type,
+    bf16,
+    boolean,
+    c64,
+    c128,
+    f16,
+    f32,
+    f64,
+    float3,
+    port,
+    s16,
+    u8,
+    u64,
+    uchar4,
+)
 from engine.blocktypes.block import block_types, describe
 from engine.descriptions.extents import ShapeContext
 from engine.descriptions.handles import BufferHandle
 from engine.types import DType
-from engine.types.element_numbers import BOOLEAN, BRAIN, FLOAT, SIGNED, element_number
+from engine.types.element_numbers import BOOLEAN, BRAIN, FLOAT, PARTS_AT, SIGNED, element_number
 
 
 class Sample(Block, id="test_elements.sample"):
@@ -58,7 +77,10 @@ def test_only_an_output_of_any_type_can_be_given_one(name: str, message: str) ->
         (bf16, FLOAT | BRAIN),
         (f64, FLOAT),
         (boolean, BOOLEAN),
-        (c64, 0),
+        (c64, 4 << PARTS_AT),
+        (c128, 8 << PARTS_AT),
+        (float3, 4 << PARTS_AT),
+        (uchar4, 0),
     ],
 )
 def test_a_kernel_receives_the_size_and_kind_of_its_elements(dtype: DType, flags: int) -> None:

@@ -19,6 +19,7 @@ from engine.catalogue.block_code import BlockCode
 from engine.compiler.buffers import Lifetime
 from engine.compiler.inlining import Inlined
 from engine.compiler.plan import PartialPlan, plan_what_can_run
+from engine.descriptions.description import BlockDescription
 from engine.device.device import Device
 from engine.device.protocol import Module
 from engine.diagnostics import Diagnostic, PatchError, Severity, WarploomError
@@ -27,6 +28,8 @@ from engine.kernel_sources.sources import KernelSource
 from engine.patch.changes import PortRef
 from engine.patch.files import dump_patch
 from engine.protocol.messages import FrameReport, Message, Reset
+from engine.runtime.model import describe_patch
+from engine.runtime.model.describe_patch import PlacedNode
 from engine.runtime.model.module_cache import LoadedModule, ModuleCache
 from engine.runtime.update import prepare
 from tests.random_patches.materials import Lent, Materials
@@ -88,7 +91,9 @@ class KeptKernels:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._loaded: dict[tuple[int, KernelSource], tuple[KernelImage, Module]] = {}
-        self._load_once = ModuleCache._load_once
+        #: What the blocks of one patch asked for, so that they are asked once for all its engines.
+        self._descriptions: dict[object, tuple[BlockDescription | Diagnostic, PlacedNode]] = {}
+        self._load_once, self._describe = ModuleCache._load_once, describe_patch._description
 
     @contextmanager
     def used(self) -> Iterator[None]:
@@ -106,11 +111,20 @@ class KeptKernels:
                     kept._loaded[key] = found
             return LoadedModule(found[0], cast(Module, _KeptModule(found[1])))
 
+        def described(node: PlacedNode) -> BlockDescription | Diagnostic:
+            key = describe_patch._asked(node)
+            found, _ = kept._descriptions.get(key, (None, node))
+            if found is None:
+                found = kept._describe(node)
+                kept._descriptions[key] = found, node  # which keeps what the key knows by identity
+            return found
+
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(ModuleCache, "_load_once", load_once)
             patch.setattr(ModuleCache, "find", staticmethod(lru_cache(4096)(ModuleCache.find)))
             # The library's blocks return, so that they need no thread that can be given up.
             patch.setattr(BlockCode, "call_all", lambda _, calls, late: [call() for call in calls])
+            patch.setattr(describe_patch, "_description", described)
             patch.setattr(prepare, "plan_what_can_run", _plan_apart)
             try:
                 yield
@@ -118,7 +132,8 @@ class KeptKernels:
                 self.shrink(0)
 
     def shrink(self, most: int = 1000) -> None:
-        """Unload everything when there are more modules than this."""
+        """Forget a patch's descriptions, and unload everything when there are more modules than this."""
+        self._descriptions.clear()
         if len(self._loaded) > most:
             for _, module in self._loaded.values():
                 module.unload()
