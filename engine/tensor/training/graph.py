@@ -24,6 +24,7 @@ from engine.tensor_graphs.networks.data import BATCHES, LOSSES, ORDER, TRAIN, da
 from engine.tensor_graphs.networks.functions import Function, Instruction, Role
 from engine.tensor_graphs.networks.instructions import function_code, node_names
 from engine.tensor_graphs.networks.network import LOSS, STEP, Network
+from engine.tensor_graphs.networks.optimisers import require_setting
 from engine.tensor_graphs.shapes import real_number, whole_number
 
 Array = np.ndarray[Any, Any]
@@ -37,7 +38,7 @@ class Graph:
     Functions are forward, backward and zero_gradients, with an optimiser also update and step, and those that you
     `define`. Variables are inputs, weights, the values of nodes by the names that `function_code` shows, their
     gradients, named NODE.gradient, and what an optimiser keeps. One thread may use it at a time; `close` frees its
-    memory.
+    memory, and what would need that raises InvalidOperation from then on.
     """
 
     def __init__(self, network: Network, device: Device | str = "auto") -> None:
@@ -45,12 +46,19 @@ class Graph:
         self.network = network
         self.tensors = Tensors(device)
         self._functions = dict(network.functions)
-        self._variables = Variables(self.tensors, network.variables)
+        self._open_variables: Variables | None = Variables(self.tensors, network.variables)
         self._programs: dict[tuple[str, bool], _Runnable] = {}
         #: How many examples of data there are, and how many losses are kept.
         self._data: tuple[int, int] | None = None
         #: How many launches were made.
         self.launches = 0
+
+    @property
+    def _variables(self) -> Variables:
+        """The variables in memory; InvalidOperation after `close`."""
+        if self._open_variables is None:
+            raise InvalidOperation("graph must be open, got one that was closed; build it again")
+        return self._open_variables
 
     @property
     def batch(self) -> int:
@@ -169,7 +177,7 @@ class Graph:
         if self._variables.variable(name).role is Role.INPUT:
             raise InvalidOperation(f"input {name!r} must be set by set_inputs, which knows the batch")
         if self._variables.variable(name).role is Role.NUMBER:
-            value = real_number(f"number {name!r}", value)
+            value = require_setting(name, real_number(f"number {name!r}", value))
         self._variables.write(name, value)
 
     @property
@@ -276,14 +284,18 @@ class Graph:
             raise InvalidOperation(f"graph must be written to {path}, got: {problem}") from problem
 
     def close(self) -> None:
-        """Free everything on the device."""
+        """Free everything on the device; a second call does nothing."""
+        if self._open_variables is None:
+            return
         for runnable in self._programs.values():
             runnable.program.close()
         self._programs.clear()
-        self._variables.close()
+        self._open_variables.close()
+        self._open_variables = None
         self.tensors.close()
 
     def __enter__(self) -> Self:
+        _ = self._variables
         return self
 
     def __exit__(
@@ -313,6 +325,7 @@ class Graph:
         key = (name, is_loop)
         found = self._programs.get(key)
         if found is None:
+            _ = self._variables  # a closed graph makes no programs
             found = self._programs[key] = _Runnable.of(self.tensors, self.function(name), is_loop=is_loop)
         return found
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from engine.tensor_graphs.errors import ShapeMismatch
+from engine.descriptions.checks import shown
+from engine.tensor_graphs.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_graphs.graph import Node
+from engine.tensor_graphs.shapes import real_number
 
 
 def power_error(outputs: Node, targets: Node, power: float = 2.0) -> Node:
-    """Return the mean of |outputs - targets| ** power."""
+    """Return the mean of |outputs - targets| ** power; the power is above 0."""
     _check(outputs, targets)
+    if real_number("power", power) <= 0:
+        raise InvalidOperation(f"power must be above 0, got {power}")
     return _mean((outputs - targets).abs_pow(power))
 
 
@@ -24,6 +28,7 @@ def squared_error(outputs: Node, targets: Node) -> Node:
 
 def sigmoid_squared_error(logits: Node, targets: Node) -> Node:
     """Return the mean of (sigmoid(logits) - targets) ** 2."""
+    _check(logits, targets)
     return squared_error(logits.sigmoid(), targets)
 
 
@@ -51,6 +56,9 @@ def _mean(errors: Node) -> Node:
 
 
 def _check(outputs: Node, targets: Node) -> None:
+    for name, node in (("outputs", outputs), ("targets", targets)):
+        if not isinstance(node, Node):
+            raise InvalidOperation(f"{name} of a loss must be a node of a builder, got {shown(node)}")
     if outputs.type.shape != targets.type.shape:
         shapes = f"{list(outputs.type.shape)} and {list(targets.type.shape)}"
         raise ShapeMismatch(f"outputs and targets must have one shape, got {shapes}")

@@ -13,6 +13,7 @@ from math import log
 from operator import add
 from typing import Protocol
 
+from engine.descriptions.checks import shown
 from engine.tensor_graphs.errors import InvalidOperation
 from engine.tensor_graphs.graph import Node, made_for
 from engine.tensor_graphs.networks.schedules import CONSTANT, Schedule, require_schedule, require_steps
@@ -58,10 +59,9 @@ class Optimiser:
         for item in fields(self):
             value = getattr(self, item.name)
             if item.type == "float" or (item.type == "float | None" and value is not None):
-                real_number(item.name, value)
-        for name in ("clip_value", "clip_norm", "weight_limit"):
-            if (limit := getattr(self, name)) is not None and limit <= 0:
-                raise InvalidOperation(f"{name} must be above 0, got {limit}; None sets no limit")
+                require_setting(item.name, value)
+            elif item.type == "bool" and not isinstance(value, bool):
+                raise InvalidOperation(f"{item.name} must be True or False, got {shown(value)}")
         require_schedule("schedule", self.schedule)
 
     def step(self, weights: Sequence[Node], gradients: Sequence[Node], memory: Memory) -> list[Node]:
@@ -97,6 +97,11 @@ class SGD(Optimiser):
     momentum: float = 0.0
     nesterov: bool = False
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.nesterov and not self.momentum:
+            raise InvalidOperation("momentum must be above 0 with nesterov, got 0")
+
     def update(self, weights: Node, gradient: Node, rate: Node, memory: Memory) -> Node:
         """Return the weights after a step."""
         if self.decay:
@@ -116,12 +121,6 @@ class Adam(Optimiser):
     beta1: float = 0.9
     beta2: float = 0.999
     epsilon: float = 1e-8
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name, beta in (("beta1", self.beta1), ("beta2", self.beta2)):
-            if not 0 < beta < 1:
-                raise InvalidOperation(f"{name} must be above 0 and below 1, got {beta}")
 
     def _means(self, weights: Node, gradient: Node, memory: Memory) -> tuple[Node, Node]:
         first, second = memory.state("first_moment", weights), memory.state("second_moment", weights)
@@ -192,6 +191,20 @@ class Ranger(RAdam):
         moved = slow + (fast - slow) * self.part
         memory.write(kept, is_met.where(moved, slow))
         return is_met.where(moved, fast)
+
+
+def require_setting(name: str, value: object) -> float:
+    """Return a number of an optimiser; InvalidOperation, with its name, when it is none or out of its range."""
+    number = real_number(name, value)
+    if name in ("beta1", "beta2") and not 0 < number < 1:
+        raise InvalidOperation(f"{name} must be above 0 and below 1, got {value}")
+    if name in ("clip_value", "clip_norm", "weight_limit") and number <= 0:
+        raise InvalidOperation(f"{name} must be above 0, got {value}; None sets no limit")
+    if name in ("rate", "decay", "momentum", "epsilon", "part") and number < 0:
+        raise InvalidOperation(f"{name} must be 0 or more, got {value}")
+    if name in ("momentum", "part") and number > 1:
+        raise InvalidOperation(f"{name} must be at most 1, got {value}")
+    return number
 
 
 def like(number: Node, tensor: Node) -> Node:

@@ -103,8 +103,8 @@ def require_schedule(name: str, schedule: object) -> None:
 
 
 def _require_number(name: str, value: object) -> None:
-    if not isinstance(value, Node):
-        real_number(name, value)
+    if not isinstance(value, Node) and real_number(name, value) < 0:
+        raise InvalidOperation(f"{name} must be 0 or more, got {value}")
 
 
 #: The learning rate as it is.

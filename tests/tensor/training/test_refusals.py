@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.tensor import SGD, AdamW, GraphBuilder, Tensor, execute
+from engine import open_device
+from engine.tensor import SGD, AdamW, GraphBuilder, RAdam, Ranger, Tensor, execute, losses
 from engine.tensor.training.graph import Graph
 from engine.tensor_graphs.errors import TensorError
 from engine.tensor_graphs.networks.schedules import Cosine, Exponential, Steps, Warmup
@@ -28,6 +29,10 @@ def ones() -> Tensor:
     return Tensor.from_numpy(np.ones((3, 2), np.float32), device="host")
 
 
+def node() -> Any:
+    return GraphBuilder().dense_input("x", (3, 1))
+
+
 Wrong = Any
 CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: built("SGD"), "optimiser must be one such as SGD(0.1), got 'SGD'"),
@@ -36,6 +41,29 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: SGD("a"), "rate must be a finite number, got 'a'"),  # type: ignore[arg-type]
     (lambda: AdamW(0.1, decay=float("nan")), "decay must be a finite number, got nan"),
     (lambda: AdamW(0.1, beta1="a"), "beta1 must be a finite number, got 'a'"),  # type: ignore[arg-type]
+    (lambda: SGD(-1), "rate must be 0 or more, got -1"),
+    (lambda: SGD(None), "rate must be a finite number, got None"),  # type: ignore[arg-type]
+    (lambda: SGD(0.1, decay=-0.5), "decay must be 0 or more, got -0.5"),
+    (lambda: SGD(0.1, momentum=-0.1), "momentum must be 0 or more, got -0.1"),
+    (lambda: SGD(0.1, momentum=1.5), "momentum must be at most 1, got 1.5"),
+    (lambda: SGD(0.1, momentum=0.9, nesterov="yes"), "nesterov must be True or False, got 'yes'"),  # type: ignore[arg-type]
+    (lambda: SGD(0.1, nesterov=True), "momentum must be above 0 with nesterov, got 0"),
+    (lambda: AdamW(0.1, beta2=1.0), "beta2 must be above 0 and below 1, got 1.0"),
+    (lambda: RAdam(0.1, epsilon=-1e-8), "epsilon must be 0 or more, got -1e-08"),
+    (lambda: Ranger(0.1, part=1.1), "part must be at most 1, got 1.1"),
+    (lambda: Ranger(0.1, every=0), "every must be 1 or more, got 0"),
+    (lambda: AdamW(0.1, clip_value=-1), "clip_value must be above 0, got -1; None sets no limit"),
+    (lambda: AdamW(0.1, weight_limit="a"), "weight_limit must be a finite number, got 'a'"),  # type: ignore[arg-type]
+    (lambda: Exponential(-0.9), "factor_of_each must be 0 or more, got -0.9"),
+    (lambda: Steps(0), "every must be 1 or more, got 0"),
+    (lambda: Steps(2.5), "every must be a whole number, got 2.5"),  # type: ignore[arg-type]
+    (lambda: Cosine(100, -1), "final must be 0 or more, got -1"),
+    (lambda: Warmup(100, first=-0.1), "first must be 0 or more, got -0.1"),
+    (lambda: losses.mean_error(3, node()), "outputs of a loss must be a node of a builder, got 3"),  # type: ignore[arg-type]
+    (lambda: losses.softmax_cross_entropy(node(), None), "targets of a loss must be a node of a builder, got None"),  # type: ignore[arg-type]
+    (lambda: losses.sigmoid_squared_error("a", node()), "outputs of a loss must be a node of a builder, got 'a'"),  # type: ignore[arg-type]
+    (lambda: losses.power_error(node(), node(), -1), "power must be above 0, got -1"),
+    (lambda: losses.power_error(node(), node(), "a"), "power must be a finite number, got 'a'"),  # type: ignore[arg-type]
     (lambda: SGD(0.1, clip_norm=0.0), "clip_norm must be above 0, got 0.0; None sets no limit"),
     (lambda: SGD(0.1, schedule="cosine"), "schedule must be a schedule such as Cosine(1000), got 'cosine'"),  # type: ignore[arg-type]
     (lambda: Warmup(3, None), "then must be a schedule such as Cosine(1000), got None"),  # type: ignore[arg-type]
@@ -80,6 +108,7 @@ ON_A_GRAPH: list[tuple[Callable[[Any], object], str]] = [
     (lambda graph: graph.function(["step"]), "function must be one of forward,"),
     (lambda graph: graph.values([]), "variable must be one of x,"),
     (lambda graph: graph.set("rate", float("nan")), "number 'rate' must be a finite number, got nan"),
+    (lambda graph: graph.set("rate", -1), "rate must be 0 or more, got -1"),
     (lambda graph: graph.set_weights(None), "weights must be arrays by their names, got None"),
     (lambda graph: graph.step([1]), "inputs must be arrays by their names, got [1]"),
     (lambda graph: graph.set_data(None), "inputs must be arrays by their names, got None"),
@@ -134,3 +163,38 @@ def test_the_largest_and_smallest_numbers_are_taken() -> None:
     """Of types of whole numbers."""
     assert Tensor.full((2,), -128, dtype=s8).numpy().tolist() == [-128, -128]
     assert Tensor.full((2,), 1, dtype=boolean).numpy().tolist() == [True, True]
+
+
+AFTER_CLOSE: list[Callable[[Any], object]] = [
+    *(lambda graph: graph.forward(), lambda graph: graph.backward(), lambda graph: graph.step(DATA)),
+    *(lambda graph: graph.steps(2), lambda graph: graph.train(2, batch=4), lambda graph: graph.update()),
+    *(lambda graph: graph.zero_gradients(), lambda graph: graph.run("forward", DATA)),
+    *(lambda graph: graph.set_inputs(DATA), lambda graph: graph.set_data(DATA), lambda graph: graph.set("rate", 0.1)),
+    *(lambda graph: graph.loss, lambda graph: graph.losses, lambda graph: graph.weights, lambda graph: graph.batch),
+    *(lambda graph: graph.values("lw"), lambda graph: graph.gradients("lw"), lambda graph: graph.profile("step")),
+    *(lambda graph: graph.ancillary("forward"), lambda graph: graph.save("w.npz"), lambda graph: graph.__enter__()),
+]
+
+
+@pytest.mark.parametrize("is_owner", [True, False])
+def test_a_closed_graph_says_so(is_owner: bool) -> None:
+    """On a device of its own and on one that stays open, and closing it again does nothing."""
+    device = open_device("host")
+    graph = built(SGD(0.1), "host" if is_owner else device)
+    graph.set_data(DATA)
+    graph.train(2, batch=4)
+    graph.close()
+    for call in AFTER_CLOSE:
+        with pytest.raises(TensorError, match="graph must be open, got one that was closed; build it again"):
+            call(graph)
+    graph.close()
+    assert graph.function_code("step")
+    device.close()
+
+
+def test_limits_of_settings_are_taken() -> None:
+    """The smallest and largest that make sense."""
+    SGD(0.0, momentum=1.0, nesterov=True)
+    Ranger(1, part=0.0, every=1)
+    Warmup(1, Cosine(1, 0.0), 0.0)
+    assert AdamW(0.1, epsilon=0.0, decay=0).rate == 0.1
