@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -72,7 +73,8 @@ def _answer(readings: tuple[Reading, ...], question: Question, path: Path) -> An
 
 def _read(path: Path) -> tuple[bytes, OSError | None]:
     try:
-        if path.exists() and not (path.is_file() or path.is_dir()):  # reading a pipe would block
+        mode = path.stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # reading a pipe would block
             raise OSError(errno.EINVAL, "it is not a file")
         return path.read_bytes(), None
     except OSError as reason:
