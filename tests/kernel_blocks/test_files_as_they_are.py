@@ -16,6 +16,8 @@ from engine.kernel_sources.loader import load_image
 from engine.protocol.messages import KernelFilesChanged
 from engine.readings import Reading
 from engine.runtime.check.check_patch import check_patch
+from tests.fuzzing import many
+from tests.waiting import repeated
 
 X = np.arange(1, 8, dtype=np.float32)
 AFFINE = """extern "C" __global__ void k({}) {{
@@ -292,3 +294,29 @@ def test_a_file_that_is_said_to_be_saved_is_swapped_in_by_the_next_frame(tmp_pat
             assert (report.update_level, report.diagnostics) == (level, ())
             assert engine.read(patch["k"]["out"]).tolist() == _affine(sign * 5, 1)
             assert engine.step().update_level is UpdateLevel.NONE
+
+
+@pytest.mark.parametrize("watches", [False, True])
+def test_ports_and_code_are_of_one_version_however_often_the_file_is_saved(tmp_path: Path, *, watches: bool) -> None:
+    """All versions give the same by the names of their parameters, so a mixture of two would show."""
+    file, versions = tmp_path / "k.cu", [GAIN_FIRST, BIAS_FIRST, OUT_FIRST]
+    file.write_text(GAIN_FIRST)
+
+    def save() -> None:
+        temporary = tmp_path / "k.tmp"
+        versions.append(versions.pop(0))
+        temporary.write_text(versions[-1])
+        temporary.replace(file)
+
+    with repeated(save, 0.01):
+        for _ in range(many(5)):
+            patch = _placed(file)
+            patch.connect(patch["x_k"]["out"], patch["k"]["x"])
+            patch.set("k", gain=100, bias=2)
+            with Engine(patch, "host") as engine:
+                if watches:
+                    engine.watch_files()
+                for _ in range(3):
+                    assert engine.step().diagnostics == ()
+                    assert engine.read(patch["k"]["out"]).tolist() == _affine(100, 2)
+                    assert np.array_equal(engine.read(patch["x_k"]["out"]), X)
