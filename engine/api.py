@@ -30,6 +30,7 @@ from engine.network_patches.train_block import TrainBlock
 from engine.ops import GraphBuilder, OpGraph, OpPort, graph_from_json
 from engine.patch.composite import Composite
 from engine.patch.composite_builder import CompositeBuilder
+from engine.readings import read_bytes
 from engine.types import (
     DType,
     Struct,
@@ -109,6 +110,7 @@ __all__ = [
     "param",
     "picture_depth",
     "port",
+    "read_bytes",
     "sparse",
     "to_bf16",
     "value_port",

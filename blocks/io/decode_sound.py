@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from engine.api import read_bytes
 from engine.diagnostics import PatchError
-from engine.readings import read_bytes
 
 #: What a person can choose.
 CHANNELS = ("mix", "left", "right")
