@@ -27,7 +27,7 @@ from engine.kernel_sources.image import KernelImage
 from engine.kernel_sources.sources import KernelSource
 from engine.patch.changes import PortRef
 from engine.patch.files import dump_patch
-from engine.protocol.messages import FrameReport, Message, Reset
+from engine.protocol.messages import FrameReport, Message, Reset, SetFusing, SetProfiling
 from engine.runtime.model import describe_patch
 from engine.runtime.model.describe_patch import PlacedNode
 from engine.runtime.model.module_cache import LoadedModule, ModuleCache
@@ -42,6 +42,8 @@ from tests.runtime.update.update_support import copy_of, outputs
 Contents = dict[PortRef, "np.ndarray[Any, Any] | str"]
 #: Diagnostics that tell of one engine's own way to run a patch, or of times.
 _OWN_WAY = ("shared memory",)
+#: What the engine under test is asked for meanwhile, which changes no result.
+_SWITCHES = (SetFusing(False), SetFusing(True), *map(SetProfiling, ProfilingLevel))
 #: Measuring builds another copy of the graph; it must not change results, and takes time.
 _LEVELS = (*[ProfilingLevel.NONE] * 8, *ProfilingLevel)
 
@@ -278,6 +280,8 @@ def run_patch(
                 chosen = ports if number == frames - 1 else made.chance.sample(ports, min(4, len(ports)))
                 made.chance.shuffle(chosen)
                 reports, found = [], []
+                if number and made.maybe(0.15):
+                    sides[0].engine.post(made.any_of(_SWITCHES))
                 for side in sides:
                     for message in said:
                         side.engine.post(message)
