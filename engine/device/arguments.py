@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Literal, TypeVar, cast
 
@@ -25,6 +25,7 @@ _FORMATS = {
     "s8": "b", "s16": "h", "s32": "i", "s64": "q",
     "f16": "e", "f32": "f", "f64": "d",
 }  # fmt: skip
+_WORD = struct.Struct("<Q")
 _MOST_F32 = float(np.finfo(np.float32).max)
 Key = TypeVar("Key")
 _INTEGER_BY_SIZE = {1: "B", 2: "H", 4: "I", 8: "Q"}
@@ -49,6 +50,7 @@ class ArgumentLayout:
         "offsets",
         "parameters",
         "size_bytes",
+        "sizes_at",
         "sizes",
         "write_plain",
         "writers",
@@ -60,6 +62,8 @@ class ArgumentLayout:
         self.sizes = tuple(parameter.size_bytes for parameter in parameters)
         #: Bytes of a block; at least 8, so that there is an address to point to.
         self.size_bytes = max([8, *(offset + size for offset, size in zip(self.offsets, self.sizes, strict=True))])
+        #: Where the sizes of buffers lie: for each 8 bytes of a block, the size of the buffer whose address they hold.
+        self.sizes_at = -(-self.size_bytes // 8) * 8
         self._recipes: dict[tuple[type, ...], _Recipe | None] = {}
         self._write_addresses = struct.Struct(f"={len(parameters)}Q").pack_into
         #: How `struct` calls the type of each argument; None where it has no type or one that `struct` lacks.
@@ -77,7 +81,7 @@ class ArgumentLayout:
         """Return a block with these values; ArgumentError when their number is wrong or one does not fit."""
         if len(values) != len(self.sizes):
             raise ArgumentError(f"kernel takes {len(self.sizes)} arguments, got {len(values)}")
-        piece = take(self.size_bytes)
+        piece = take(2 * self.sizes_at)
         write = self.write_plain
         try:
             if write is not None:
@@ -100,6 +104,14 @@ class ArgumentLayout:
         if recipe is None or not _is_written(recipe, piece, values):
             for index, value in enumerate(values):
                 self.write_one(piece, index, value)
+            return
+        for index in recipe[1]:
+            self.write_size(piece, index, _size_of(values[index]))
+
+    def write_size(self, piece: Piece, index: int, size_bytes: int | None) -> None:
+        """Write how many bytes the buffer has whose address is an argument; None where that is not known."""
+        start = piece.offset + self.sizes_at + self.offsets[index]
+        _WORD.pack_into(piece.memory, start, 0 if size_bytes is None else size_bytes + 1)
 
     def write_addresses(self, piece: Piece, address: int) -> None:
         """Write the addresses of all arguments of a block at `address`, 8 bytes each."""
@@ -114,6 +126,8 @@ class ArgumentLayout:
             data = pack(self.parameters[index], value)
         start = piece.offset + self.offsets[index]
         piece.memory[start : start + len(data)] = data  # `pack_into` would clear the argument before it refuses a value
+        if len(data) == _WORD.size:
+            self.write_size(piece, index, None if is_plain else _size_of(value))
 
     def _recipe(self, values: Sequence[object]) -> _Recipe | None:
         """Return the recipe for values of these types; None when they must be written one by one."""
@@ -130,6 +144,12 @@ class ArgumentLayout:
             form += "x" * (parameter.offset - end) + code
             end = parameter.offset + parameter.size_bytes
         return struct.Struct(form).pack_into, tuple(buffers)
+
+
+def _size_of(value: object) -> int | None:
+    """Return the bytes of a buffer; None for what is no buffer, or one that doesn't tell."""
+    size: int | None = getattr(value, "size_bytes", None) if hasattr(value, "pointer") else None
+    return size
 
 
 _Recipe = tuple[Callable[..., None], tuple[int, ...]]
@@ -180,8 +200,10 @@ def pack_arguments(parameters: Sequence[KernelParameter], values: Sequence[objec
 class KernelArguments(msgspec.Struct, eq=False, gc=False):
     """The packed arguments of one kernel launch.
 
-    `block` is the parameter space, laid out as the kernel declares it; its address never changes. `version` grows with
-    every write, so that a reader can tell whether it has seen the values.
+    `block` is the parameter space, laid out as the kernel declares it; its address never changes. Behind it are the
+    sizes of the buffers whose addresses it holds, plus 1, by which a device that checks accesses knows what each pointer
+    may reach: 0 where that is not known. `version` grows with every write, so that a reader can tell whether it has seen
+    the values.
     """
 
     layout: ArgumentLayout
@@ -192,7 +214,25 @@ class KernelArguments(msgspec.Struct, eq=False, gc=False):
     @property
     def block(self) -> np.ndarray[Any, np.dtype[np.uint8]]:
         """The bytes of all arguments, in place."""
+        return self._piece.bytes[: self.layout.size_bytes]
+
+    @property
+    def memory(self) -> np.ndarray[Any, np.dtype[np.uint8]]:
+        """The same with the sizes of buffers, which begin at `layout.sizes_at`."""
         return self._piece.bytes
+
+    def limit(self, sizes: Iterable[tuple[int, int]]) -> None:
+        """Say how many bytes the buffers have whose addresses are arguments, by the arguments' indices."""
+        layout, piece = self.layout, self._piece
+        for index, size_bytes in sizes:
+            layout.write_size(piece, index, size_bytes)
+
+    @property
+    def buffers(self) -> list[tuple[int, int]]:
+        """First address and size of each buffer whose size is known."""
+        slots = self.layout.sizes_at // 8
+        words = self.memory.view(np.uint64).tolist()
+        return [(first, size - 1) for first, size in zip(words[:slots], words[slots:], strict=True) if size]
 
     def copy_to(self, other: Piece) -> None:
         """Copy the block to the start of another piece of memory."""

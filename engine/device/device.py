@@ -49,6 +49,7 @@ class DeviceInfo:
     limits: MultiprocessorLimits | None = None  # what each multiprocessor has; None on the host
     has_own_memory: bool = True  # False when it uses the computer's memory: reading back is a plain copy then
     is_asynchronous: bool = True  # False when a launch returns only when its work is done
+    checks_accesses: bool = False  # True when it checks each access of a kernel, for which it must know buffers' sizes
     peak_bytes_per_s: float | None = None  # what its memory can read and write in all; None where that is not known
 
 

@@ -64,7 +64,7 @@ class NodeChange:
 
     def _give(self, kernel: TypedKernel, config: LaunchConfig, written: Iterable[tuple[int, bytes]]) -> None:
         arguments = self.node.arguments
-        block = arguments.block.data
+        block = arguments.memory.data
         for start, data in written:
             block[start : start + len(data)] = data
         arguments.version += 1
@@ -320,14 +320,17 @@ class _Adjusting:
     def _change(self, node: KernelNode, entry: KernelEntry) -> NodeChange | None:
         """Return the change of a kernel node. Live values are skipped, since they are always up to date."""
         made = self._maker.kernel(node.operation, entry, Condition(0))
-        new, old = made.arguments.block.tobytes(), node.arguments.block.tobytes()
+        new, old = made.arguments.memory.tobytes(), node.arguments.memory.tobytes()
         written, before = [], []
         layout = node.arguments.layout
         for argument, start, size in zip(entry.arguments, layout.offsets, layout.sizes, strict=True):
-            end = start + size
-            if new[start:end] != old[start:end] and not isinstance(argument, ParameterArgument | ConditionArgument):
-                written.append((start, new[start:end]))
-                before.append((start, old[start:end]))
+            if isinstance(argument, ParameterArgument | ConditionArgument):
+                continue
+            for first in (start, layout.sizes_at + start):
+                end = first + size
+                if new[first:end] != old[first:end]:
+                    written.append((first, new[first:end]))
+                    before.append((first, old[first:end]))
         if not written and made.config == node.config and made.kernel is node.kernel:
             return None
         config = node.config if made.config == node.config else made.config

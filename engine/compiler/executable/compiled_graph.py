@@ -18,7 +18,7 @@ from engine.compiler.plan import Plan
 from engine.descriptions.entries import BufferArgument, KernelEntry
 from engine.device.arguments import ArgumentError
 from engine.device.device import Device
-from engine.device.protocol import Executable, GraphNode, Memory, PinnedArray, Stream
+from engine.device.protocol import Executable, GraphNode, Memory, MemoryPart, PinnedArray, Stream
 from engine.patch.changes import PortRef
 
 #: Kernel nodes of one executable whose argument blocks were written to and which were not refreshed since.
@@ -205,7 +205,8 @@ class CompiledGraph:
                     if isinstance(argument, BufferArgument):
                         place = self.plan.buffers.find(origin, argument.name)
                         if place is not None and place.owner in moved:
-                            node.arguments.set(position, moved[place.owner].pointer + place.offset)
+                            part = MemoryPart(moved[place.owner], place.offset, place.size_bytes)
+                            node.arguments.set(position, part)
                 variant.update(node)
         return True
 

@@ -269,7 +269,7 @@ class _CopiedArguments:
         """Take over what was written into the source."""
         if self._version != self._source.version:
             self._version = self._source.version
-            self.arguments.block[:] = self._source.block
+            self.arguments.memory[:] = self._source.memory
             for place in self._places:
                 self.arguments.set(place, self._condition)  # which counts as a new version
 

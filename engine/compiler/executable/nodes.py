@@ -118,6 +118,10 @@ class NodeMaker:
             typed, config, recipe, layout, live = known
             given = self._resources.values[node] if recipe.parameters else _NO_VALUES
             arguments = layout.pack(recipe.values(buffers.places, self._addresses, given, condition))
+            if self._device.info.checks_accesses:
+                places, frame = buffers.places, self._resources.frame.array.nbytes
+                arguments.limit((position, places[name].size_bytes) for position, name in recipe.buffers)
+                arguments.limit((position, frame) for position in recipe.frames)
         except ArgumentError as problem:
             raise _refused(operation, f"kernel {typed.kernel.name}: {problem}") from None
         parameters = {node: live} if live else _NO_PARAMETERS
@@ -126,20 +130,24 @@ class NodeMaker:
     def _fused(self, index: int, entry: FusedEntry) -> KernelNode:
         operation, typed = self._operations[index], self._resources.kernels[index]
         values: list[object] = []
+        sizes: list[tuple[int, int]] = []
         for node, argument in zip(entry.origins, entry.arguments, strict=True):
             match argument:
                 case BufferArgument(name=name):
                     place = self._blocks[node].places[name]
+                    sizes.append((len(values), place.size_bytes))
                     values.append(self._addresses[place.owner] + place.offset)
                 case ParameterArgument(name=name):
                     values.append(self._resources.values[node][name])
                 case ValueArgument(value=number):
                     values.append(number)
                 case FrameArgument():
+                    sizes.append((len(values), self._resources.frame.array.nbytes))
                     values.append(self._addresses[FRAME])
         try:
             config = self._launch(index, entry, typed)
             arguments = pack_arguments(typed.parameters, values)
+            arguments.limit(sizes)
         except ArgumentError as problem:
             raise _refused(operation, f"kernel {typed.kernel.name}: {problem}") from None
         return KernelNode(operation.node, index, _NOT_ADDED, typed, config, arguments, entry.live_places)

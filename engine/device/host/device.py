@@ -69,6 +69,7 @@ class HostDevice:
             self.pool.cores,
             has_own_memory=False,
             is_asynchronous=False,
+            checks_accesses=True,
         )
 
     @property

@@ -1,6 +1,6 @@
 """Messages about kernels that failed or were stopped: what happened, where in the source, and in which thread."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -102,6 +102,13 @@ def _failure(kind: int, size: int, address: int, shared_bytes: int, pairs: Any, 
     if kind == abi.BAD_LOCAL:
         return f"used {size} bytes at byte {address} of local memory, which is past its end"
     return f"used the address {address:#x} for {size} bytes, {_nearest(address, size, pairs)}"
+
+
+def reachable(buffers: Collection[tuple[int, int]], pairs: Any) -> list[tuple[int, int]]:
+    """Return what a launch's pointers may reach: the buffers among its arguments, and what has none of them in it."""
+    found = [(int(first), int(size)) for first, size in pairs]
+    others = [(first, size) for first, size in found if not any(0 <= at - first < size for at, _ in buffers)]
+    return sorted({*buffers, *others})
 
 
 def _nearest(address: int, size: int, pairs: Any) -> str:

@@ -116,5 +116,6 @@ class Launch:
         """Return the error for a worker's fault record; `pairs` are the allocations that the kernel could use."""
         stopped = pool.watchdog.explain(pool.stop_reason)
         assertion, pool.services.assertion = pool.services.assertion, ""
-        kernel, shared, live = self.kernel, self.shared_bytes, pool.services.live(pairs)
+        kernel, shared = self.kernel, self.shared_bytes
+        live = faults.reachable(self.arguments.buffers, pool.services.live(pairs))
         return faults.fault(kernel.name, self.config, shared, worker.record, kernel.lines, live, assertion, stopped)

@@ -173,11 +173,9 @@ class MemoryChecks:
                     f"  {name} = load {{i64, i64}}, ptr {name}.at",
                 ]
             else:
-                self.prologue += [
-                    f"  {name}.at = getelementptr i8, ptr %params, i64 {root[1]}",
-                    f"  {name}.pointer = load i64, ptr {name}.at, !invariant.load !0",
-                    f"  {name} = call {{i64, i64}} @wl.allocation(ptr %launch, ptr %worker, i64 {name}.pointer)",
-                ]
+                self.prologue.append(
+                    f"  {name} = call {{i64, i64}} @wl.argument(ptr %launch, ptr %worker, i64 {root[1]})"
+                )
             self._ranges[root] = name
         return name
 
@@ -196,7 +194,7 @@ class MemoryChecks:
         code.do(f"store i1 true, ptr {result}")
         code.branch(hit, done, miss, ", !prof !2")
         code.label(miss)
-        find = "allocation" if space in ("global", "const") else "find"
+        find = "reached" if space in ("global", "const") else "find"
         pair = code.value(f"call {{i64, i64}} @wl.{find}(ptr %launch, ptr %worker, i64 {address})")
         first, length = (code.value(f"extractvalue {{i64, i64}} {pair}, {index}") for index in range(2))
         record_at = code.value(f"getelementptr i64, ptr %launch, i64 {abi.SERVICES}")

@@ -79,9 +79,7 @@ class WaitingKernel:
         for (_, parameter), offset in self._limits.items():
             name = f"%limits.{offset}"
             text += (
-                f"  {name}.parameter = getelementptr i8, ptr %params, i64 {parameter}\n"
-                f"  {name}.pointer = load i64, ptr {name}.parameter, !invariant.load !0\n"
-                f"  {name} = call {{i64, i64}} @wl.allocation(ptr %launch, ptr %worker, i64 {name}.pointer)\n"
+                f"  {name} = call {{i64, i64}} @wl.argument(ptr %launch, ptr %worker, i64 {parameter})\n"
                 f"  {name}.at = getelementptr i8, ptr %scratch, i64 {offset}\n"
                 f"  store {{i64, i64}} {name}, ptr {name}.at\n"
             )

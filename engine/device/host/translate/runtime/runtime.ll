@@ -6787,9 +6787,119 @@ define internal { i64, i64 } @wl.allocation(ptr readonly captures(none) %0, ptr 
   ret { i64, i64 } %36
 }
 
+define internal { i64, i64 } @wl.argument(ptr readonly captures(none) %0, ptr readonly captures(none) %1, i64 %2) mustprogress nofree noinline norecurse nosync nounwind willreturn memory(read, inaccessiblemem: none, target_mem0: none, target_mem1: none) {
+  %4 = getelementptr inbounds nuw i8, ptr %1, i64 88
+  %5 = load i64, ptr %4, align 8
+  %6 = inttoptr i64 %5 to ptr
+  %7 = getelementptr inbounds nuw i8, ptr %6, i64 %2
+  %8 = load i64, ptr %7, align 1
+  %9 = and i64 %2, 7
+  %10 = icmp eq i64 %9, 0
+  br i1 %10, label %11, label %24
+
+11:
+  %12 = getelementptr inbounds nuw i8, ptr %0, i64 72
+  %13 = load i64, ptr %12, align 8
+  %14 = add nsw i64 %13, 7
+  %15 = sdiv i64 %14, 8
+  %16 = getelementptr inbounds i64, ptr %6, i64 %15
+  %17 = getelementptr inbounds nuw i8, ptr %16, i64 %2
+  %18 = load i64, ptr %17, align 8
+  %19 = icmp eq i64 %18, 0
+  br i1 %19, label %24, label %20
+
+20:
+  %21 = add i64 %18, -1
+  %22 = insertvalue { i64, i64 } poison, i64 %8, 0
+  %23 = insertvalue { i64, i64 } %22, i64 %21, 1
+  br label %26
+
+24:
+  %25 = tail call { i64, i64 } @wl.allocation(ptr %0, ptr nonnull poison, i64 %8) nounwind willreturn memory(read)
+  br label %26
+
+26:
+  %27 = phi { i64, i64 } [ %23, %20 ], [ %25, %24 ]
+  ret { i64, i64 } %27
+}
+
+define internal { i64, i64 } @wl.reached(ptr readonly captures(none) %0, ptr readonly captures(none) %1, i64 %2) mustprogress nofree noinline norecurse nosync nounwind willreturn memory(read, inaccessiblemem: none, target_mem0: none, target_mem1: none) {
+  %4 = tail call { i64, i64 } @wl.allocation(ptr %0, ptr poison, i64 %2) nounwind willreturn memory(read)
+  %5 = extractvalue { i64, i64 } %4, 0
+  %6 = extractvalue { i64, i64 } %4, 1
+  %7 = getelementptr inbounds nuw i8, ptr %1, i64 88
+  %8 = load i64, ptr %7, align 8
+  %9 = inttoptr i64 %8 to ptr
+  %10 = getelementptr inbounds nuw i8, ptr %0, i64 72
+  %11 = load i64, ptr %10, align 8
+  %12 = add nsw i64 %11, 7
+  %13 = sdiv i64 %12, 8
+  %14 = icmp ne i64 %6, 0
+  %15 = add i64 %11, -1
+  %16 = icmp ult i64 %15, -15
+  %17 = select i1 %14, i1 %16, i1 false
+  br i1 %17, label %18, label %24
+
+18:
+  %19 = getelementptr i64, ptr %9, i64 %13
+  br label %26
+
+20:
+  %21 = insertvalue { i64, i64 } poison, i64 %51, 0
+  %22 = insertvalue { i64, i64 } %21, i64 %52, 1
+  %23 = select i1 %53, { i64, i64 } %22, { i64, i64 } %4
+  br label %24
+
+24:
+  %25 = phi { i64, i64 } [ %4, %3 ], [ %23, %20 ]
+  ret { i64, i64 } %25
+
+26:
+  %27 = phi i64 [ 0, %18 ], [ %54, %50 ]
+  %28 = phi i1 [ false, %18 ], [ %53, %50 ]
+  %29 = phi i64 [ 0, %18 ], [ %52, %50 ]
+  %30 = phi i64 [ -1, %18 ], [ %51, %50 ]
+  %31 = getelementptr inbounds nuw i64, ptr %9, i64 %27
+  %32 = load i64, ptr %31, align 8
+  %33 = getelementptr i64, ptr %19, i64 %27
+  %34 = load i64, ptr %33, align 8
+  %35 = add i64 %34, -1
+  %36 = icmp ne i64 %34, 0
+  %37 = sub i64 %32, %5
+  %38 = icmp ult i64 %37, %6
+  %39 = select i1 %36, i1 %38, i1 false
+  br i1 %39, label %40, label %50
+
+40:
+  %41 = sub i64 %2, %32
+  %42 = icmp ult i64 %41, %35
+  br i1 %42, label %43, label %50
+
+43:
+  %44 = icmp eq i64 %29, 0
+  br i1 %44, label %49, label %45
+
+45:
+  %46 = add i64 %35, %32
+  %47 = add i64 %29, %30
+  %48 = icmp ugt i64 %46, %47
+  br i1 %48, label %49, label %50
+
+49:
+  br label %50
+
+50:
+  %51 = phi i64 [ %30, %26 ], [ %32, %49 ], [ %30, %45 ], [ %30, %40 ]
+  %52 = phi i64 [ %29, %26 ], [ %35, %49 ], [ %29, %45 ], [ %29, %40 ]
+  %53 = phi i1 [ %28, %26 ], [ true, %49 ], [ true, %45 ], [ true, %40 ]
+  %54 = add nuw i64 %27, 1
+  %55 = icmp ult i64 %54, %13
+  br i1 %55, label %26, label %20
+}
+
 define internal { i64, i64 } @wl.find(ptr readonly captures(none) %0, ptr readonly captures(none) %1, i64 %2) mustprogress nofree noinline norecurse nosync nounwind willreturn memory(read, inaccessiblemem: none, target_mem0: none, target_mem1: none) {
   %4 = alloca [3 x %struct.range], align 16
-  %5 = tail call { i64, i64 } @wl.allocation(ptr %0, ptr poison, i64 %2) nounwind willreturn memory(read)
+  %5 = tail call { i64, i64 } @wl.reached(ptr %0, ptr %1, i64 %2) nounwind willreturn memory(read)
   %6 = extractvalue { i64, i64 } %5, 1
   %7 = icmp eq i64 %6, 0
   br i1 %7, label %8, label %42

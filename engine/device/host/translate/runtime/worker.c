@@ -1,5 +1,7 @@
 /* What every kernel needs: look-ups of addresses, the fault record, and thread blocks handed to workers. */
 
+#include <string.h>
+
 #include "runtime.h"
 
 static const struct range NOWHERE = {UINT64_MAX, 0};
@@ -21,10 +23,47 @@ NOINLINE __attribute__((pure)) struct range wl_allocation(const struct launch *l
     return NOWHERE;
 }
 
+/* The bytes that a pointer among the arguments may reach: those of the buffer that was passed, where that is known.
+
+   `at` is where the pointer lies in the argument block. Behind the block is, for each 8 bytes of it, the size of the
+   buffer whose address they hold, plus 1; 0 where they hold something else. */
+NOINLINE __attribute__((pure)) struct range wl_argument(const struct launch *launch, const struct worker *worker, uint64_t at)
+{
+    const uint64_t *arguments = (const uint64_t *)worker->arguments;
+    const uint64_t *sizes = arguments + (launch->argument_bytes + 7) / 8;
+    uint64_t pointer;
+    memcpy(&pointer, (const char *)arguments + at, 8);
+    if (at % 8 == 0 && sizes[at / 8]) {
+        struct range buffer = {pointer, sizes[at / 8] - 1};
+        return buffer;
+    }
+    return wl_allocation(launch, worker, pointer);
+}
+
+/* The bytes that an address may reach that is made from no single argument: a buffer among the arguments, or a live
+   allocation in which no argument lies. */
+NOINLINE __attribute__((pure)) struct range wl_reached(const struct launch *launch, const struct worker *worker, uint64_t address)
+{
+    struct range allocation = wl_allocation(launch, worker, address), found = NOWHERE;
+    const uint64_t *arguments = (const uint64_t *)worker->arguments;
+    uint64_t slots = (launch->argument_bytes + 7) / 8;
+    bool is_shared = false;
+    for (uint64_t slot = 0; allocation.size && slot < slots; ++slot) {
+        struct range buffer = {arguments[slot], arguments[slots + slot] - 1};
+        if (!arguments[slots + slot] || buffer.first - allocation.first >= allocation.size)
+            continue;
+        is_shared = true;
+        if (address - buffer.first < buffer.size
+            && (!found.size || buffer.first + buffer.size > found.first + found.size))
+            found = buffer;
+    }
+    return is_shared ? found : allocation;
+}
+
 /* The live range that holds a generic address: an allocation, or this worker's own memory. */
 NOINLINE __attribute__((pure)) struct range wl_find(const struct launch *launch, const struct worker *worker, uint64_t address)
 {
-    struct range allocation = wl_allocation(launch, worker, address);
+    struct range allocation = wl_reached(launch, worker, address);
     if (allocation.size)
         return allocation;
     const struct range own[] = {
