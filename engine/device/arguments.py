@@ -50,8 +50,8 @@ class ArgumentLayout:
         "offsets",
         "parameters",
         "size_bytes",
-        "sizes_at",
         "sizes",
+        "sizes_at",
         "write_plain",
         "writers",
     )
@@ -107,6 +107,13 @@ class ArgumentLayout:
             return
         for index in recipe[1]:
             self.write_size(piece, index, _size_of(values[index]))
+
+    def extents(self, buffers: Iterable[tuple[int, int]]) -> bytes:
+        """Return what `KernelArguments.limit` takes for buffers of these sizes in bytes, by the arguments' indices."""
+        words = [0] * (self.sizes_at // 8)
+        for index, size_bytes in buffers:
+            words[self.offsets[index] // 8] = size_bytes + 1
+        return struct.pack(f"<{len(words)}Q", *words)
 
     def write_size(self, piece: Piece, index: int, size_bytes: int | None) -> None:
         """Write how many bytes the buffer has whose address is an argument; None where that is not known."""
@@ -201,9 +208,9 @@ class KernelArguments(msgspec.Struct, eq=False, gc=False):
     """The packed arguments of one kernel launch.
 
     `block` is the parameter space, laid out as the kernel declares it; its address never changes. Behind it are the
-    sizes of the buffers whose addresses it holds, plus 1, by which a device that checks accesses knows what each pointer
-    may reach: 0 where that is not known. `version` grows with every write, so that a reader can tell whether it has seen
-    the values.
+    sizes of the buffers whose addresses it holds, plus 1; 0 where the size is not known. By these, a device that checks
+    accesses knows what each pointer may reach. `version` grows with every write, so that a reader can tell whether it
+    has seen the values.
     """
 
     layout: ArgumentLayout
@@ -221,11 +228,10 @@ class KernelArguments(msgspec.Struct, eq=False, gc=False):
         """The same with the sizes of buffers, which begin at `layout.sizes_at`."""
         return self._piece.bytes
 
-    def limit(self, sizes: Iterable[tuple[int, int]]) -> None:
-        """Say how many bytes the buffers have whose addresses are arguments, by the arguments' indices."""
-        layout, piece = self.layout, self._piece
-        for index, size_bytes in sizes:
-            layout.write_size(piece, index, size_bytes)
+    def limit(self, sizes: bytes) -> None:
+        """Say how many bytes the buffers have whose addresses are arguments: what `layout.extents` returns."""
+        start = self._piece.offset + self.layout.sizes_at
+        self._piece.memory[start : start + len(sizes)] = sizes
 
     @property
     def buffers(self) -> list[tuple[int, int]]:

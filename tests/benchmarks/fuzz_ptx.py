@@ -17,7 +17,7 @@ from pathlib import Path
 from engine.device.device import HOST_ARCHITECTURE
 from engine.device.host.modules import native
 from engine.device.host.translate.module import translate_module
-from engine.diagnostics import KernelError
+from engine.diagnostics import KernelError, TranslatorBug
 from engine.kernel_sources.loader import load_image
 from engine.ptx import parse
 
@@ -131,11 +131,17 @@ def attempt(text: str, *, is_whole: bool = True) -> str:
     Without `is_whole` it ends when LLVM has found the translation sound.
     """
     try:
-        translated = translate_module(parse(text), native.triple(), *native.cpu()).text
-        native.compile_object(translated) if is_whole else native.verified(translated)
+        translated = translate_module(parse(text), native.triple(), *native.cpu())
+        native.compile_object(translated.text) if is_whole else native.verified(translated.text)
+        problems = list(translated.refused.values())
     except KernelError as reason:
-        return "refused" if reason.line else f"FAILED without a line: {reason}"
-    return "fine"
+        problems = [reason]
+    for problem in problems:
+        if isinstance(problem, TranslatorBug):
+            return f"FAILED: {problem}"
+        if not problem.line:
+            return f"FAILED without a line: {problem}"
+    return "refused" if problems else "fine"
 
 
 def mutant(originals: Sequence[str], seed: int, number: int) -> str:

@@ -6,7 +6,16 @@ import msgspec
 
 from engine.compiler.checking.launches import counted_launch, free
 from engine.compiler.executable.arguments import ArgumentRecipe, Resources, TypedKernel, argument_recipe
-from engine.compiler.operations import FRAME, STATUS, ClearStatus, DownloadStatus, FusedEntry, Operation, UploadFrame
+from engine.compiler.operations import (
+    FRAME,
+    STATUS,
+    ClearStatus,
+    DownloadStatus,
+    FusedEntry,
+    Operation,
+    Place,
+    UploadFrame,
+)
 from engine.compiler.plan import Plan
 from engine.descriptions.entries import (
     BufferArgument,
@@ -82,6 +91,8 @@ class NodeMaker:
         self._addresses: Mapping[PortRef, int] = _Addresses(resources.memory)
         #: Kernel, launch and arguments by entry and layouts, which blocks of one description share.
         self._launches: dict[tuple[int, int], _Launch] = {}
+        #: Sizes of buffers as argument blocks hold them, by recipe and what they are.
+        self._sizes: dict[tuple[int, tuple[int, ...]], bytes] = {}
 
     def read_addresses(self) -> None:
         """Find out all addresses in one go, for a graph that has most of the buffers."""
@@ -119,13 +130,22 @@ class NodeMaker:
             given = self._resources.values[node] if recipe.parameters else _NO_VALUES
             arguments = layout.pack(recipe.values(buffers.places, self._addresses, given, condition))
             if self._device.info.checks_accesses:
-                places, frame = buffers.places, self._resources.frame.array.nbytes
-                arguments.limit((position, places[name].size_bytes) for position, name in recipe.buffers)
-                arguments.limit((position, frame) for position in recipe.frames)
+                arguments.limit(self._sizes_of(recipe, layout, buffers.places))
         except ArgumentError as problem:
             raise _refused(operation, f"kernel {typed.kernel.name}: {problem}") from None
         parameters = {node: live} if live else _NO_PARAMETERS
         return KernelNode(node, index, _NOT_ADDED, typed, config, arguments, parameters)
+
+    def _sizes_of(self, recipe: ArgumentRecipe, layout: ArgumentLayout, places: Mapping[str, Place]) -> bytes:
+        """Return the sizes of the buffers that a launch is given; most blocks of one kind are given the same."""
+        key = id(recipe), tuple([places[name].size_bytes for _, name in recipe.buffers])
+        found = self._sizes.get(key)
+        if found is None:
+            frame = self._resources.frame.array.nbytes if recipe.frames else 0
+            positions = [position for position, _ in recipe.buffers]
+            sizes = [*zip(positions, key[1], strict=True), *((position, frame) for position in recipe.frames)]
+            found = self._sizes[key] = layout.extents(sizes)
+        return found
 
     def _fused(self, index: int, entry: FusedEntry) -> KernelNode:
         operation, typed = self._operations[index], self._resources.kernels[index]
@@ -147,7 +167,7 @@ class NodeMaker:
         try:
             config = self._launch(index, entry, typed)
             arguments = pack_arguments(typed.parameters, values)
-            arguments.limit(sizes)
+            arguments.limit(arguments.layout.extents(sizes))
         except ArgumentError as problem:
             raise _refused(operation, f"kernel {typed.kernel.name}: {problem}") from None
         return KernelNode(operation.node, index, _NOT_ADDED, typed, config, arguments, entry.live_places)

@@ -53,9 +53,20 @@ class LoadedModule:
             parameters = typed_parameters(self.image, entry)
             manifest = self.image.manifests.get(entry)
             limit = manifest.max_threads if manifest is not None else None
-            kernel = TypedKernel(self.module.kernel(entry), parameters, limit, self.image.is_free)
+            try:
+                loaded = self.module.kernel(entry)
+            except KernelError as problem:  # the device can't run this one of the module
+                _place(problem, self.image)
+                raise
+            kernel = TypedKernel(loaded, parameters, limit, self.image.is_free)
             self.kernels[entry] = kernel
         return kernel
+
+
+def _place(problem: KernelError, image: KernelImage) -> None:
+    """Name the file of a device's error, unless the line is one of the PTX that was compiled from the source."""
+    if isinstance(image.source, PtxFile) or isinstance(problem, TranslatorBug | CompilerCrash):
+        problem.file = image.source.file
 
 
 class ModuleCache:
@@ -272,8 +283,7 @@ class ModuleCache:
             with self._times.timed(SideKind.LOAD, source.label):
                 module = self._device.load_module(image.payload(architecture), best=image.best)
         except KernelError as problem:
-            if isinstance(image.source, PtxFile) or isinstance(problem, TranslatorBug | CompilerCrash):
-                problem.file = source.file  # else its line is one of the PTX that was compiled from the source
+            _place(problem, image)
             raise
         kernels, time_ms = ", ".join(module.kernel_names), (time.perf_counter_ns() - begun_ns) / 1e6
         _log.debug("loaded %s for %s in %.1f ms: %s", source.label, architecture, time_ms, kernels)

@@ -24,6 +24,7 @@ from engine.descriptions.entries import (
 )
 from engine.descriptions.extents import Extent
 from engine.descriptions.ports import PortSpec
+from engine.device.device import DeviceInfo
 from engine.device.protocol import ConditionalKind
 from engine.patch.changes import Connection, PortRef
 from engine.ptx.tree import KernelParameter
@@ -239,6 +240,9 @@ class FakeDevice:
     graphs: list[FakeGraph] = field(default_factory=list)
     events: list[FakeEvent] = field(default_factory=list)
     refuses: Exception | None = None
+    info: DeviceInfo = field(
+        default_factory=lambda: DeviceInfo("host", "A test's device", "none", 0, 1, checks_accesses=True)
+    )
 
     def create_graph(self) -> Any:
         self.graphs.append(FakeGraph(refuses=self.refuses))

@@ -1,19 +1,24 @@
 """Compiling PTX to object code, by way of the cache."""
 
+from __future__ import annotations
+
 import logging
 import re
 import threading
-import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from engine.device.host.modules import cache, native
 from engine.diagnostics import KernelError, TranslatorBug
 from engine.processes.pool import run, run_in_background
+from engine.ptx.tree import Instruction, Label, PtxModule
+
+if TYPE_CHECKING:  # imported where it is used: a cached kernel needs no translator
+    from engine.device.host.translate.module import TranslatedModule
 
 _LOG = logging.getLogger(__name__)
 # Kernels of one module share a file.
@@ -31,7 +36,11 @@ def build(ptx: str) -> cache.CachedModule:
         except TranslatorBug:
             _LOG.exception("a kernel could not be translated")
             raise
-        cache.store(key, found)
+        bugs = [item for item in found.refused.values() if item.is_bug]
+        for item in bugs:
+            _LOG.error("%s", item.message)
+        if not bugs:
+            cache.store(key, found)
     return found
 
 
@@ -39,17 +48,17 @@ def translate(ptx: str, processor: tuple[str, str]) -> cache.CachedModule:
     """Translate a module and compile it quickly, in a worker process; KernelError when the PTX is wrong."""
     # Imported here: a cached kernel needs neither parser nor translator.
     from engine.device.host.modules.functions import take_out, with_declarations
-    from engine.device.host.translate.module import translate_module
+    from engine.device.host.translate.errors import own_bug
     from engine.ptx import parse
 
     try:
         rest, functions = take_out(ptx, processor)
         module = with_declarations(parse(rest), functions)
-        translated = translate_module(module, native.triple(), *processor, quickly=True)
+        translated, code = _compiled(module, processor)
     except KernelError:
         raise
     except Exception as reason:
-        raise _own_bug(ptx, reason) from reason
+        raise own_bug(", ".join(_ENTRY.findall(ptx)) or "without a name", reason) from reason
     lines = {
         instruction.line: (instruction.source.file, instruction.source.line)
         for function in module.functions.values()
@@ -57,7 +66,7 @@ def translate(ptx: str, processor: tuple[str, str]) -> cache.CachedModule:
         if instruction.source is not None
     }
     return cache.CachedModule(
-        native.quick_object(translated.text, processor),
+        code,
         module.signatures,
         translated.scratch_bytes,
         translated.variables,
@@ -66,7 +75,77 @@ def translate(ptx: str, processor: tuple[str, str]) -> cache.CachedModule:
         dict.fromkeys(translated.kernels) if functions else translated.kernels,
         spinning=translated.spinning,
         functions=[*(function.code for function in functions), *_runtime(translated.runtime, processor)],
+        refused={name: cache.Refusal.of(problem) for name, problem in translated.refused.items()},
     )
+
+
+def _compiled(module: PtxModule, processor: tuple[str, str]) -> tuple[TranslatedModule, bytes]:
+    """Translate a module and compile it quickly, without the kernels that are refused; KernelError if all are."""
+    from engine.device.host.translate.module import translate_module
+
+    refused: dict[str, KernelError] = {}
+    while True:
+        try:
+            translated = translate_module(module, native.triple(), *processor, quickly=True)
+            code = native.quick_object(translated.text, processor)
+            break
+        except TranslatorBug:
+            bugs = {name: bug for name in module.signatures if (bug := _bug(module, name, processor)) is not None}
+            refused |= bugs
+            module = _only(module, [name for name in module.signatures if name not in bugs])
+            if not bugs:
+                raise
+            if not module.signatures:
+                first = next(iter(refused.values()))
+                raise first from first.__cause__
+    for name, problem in translated.refused.items():
+        is_bug = isinstance(problem, TranslatorBug)
+        refused[name] = _bug(module, name, processor) or problem if is_bug else problem
+    return replace(translated, refused=refused), code
+
+
+def _only(module: PtxModule, names: Iterable[str]) -> PtxModule:
+    """Return a module with some of its kernels."""
+    return replace(module, signatures={name: module.signatures[name] for name in names})
+
+
+def _bug(module: PtxModule, name: str, processor: tuple[str, str]) -> TranslatorBug | None:
+    """Return the error for a kernel on which the translator fails, or LLVM on what it makes; None for any other kernel.
+
+    It names the first instruction with which the kernel fails and without which it does not.
+    """
+    from engine.device.host.translate.module import translate_module
+
+    alone, function = _only(module, [name]), module.functions[name]
+    body = function.body or ()
+
+    def problem(count: int) -> TranslatorBug | None:
+        """Return what is wrong with so many instructions of the kernel; its labels stay."""
+        kept = [item for index, item in enumerate(body) if index < count or isinstance(item, Label)]
+        end = () if count == len(body) else (Instruction("ret", (), (), None, function.line),)
+        cut = replace(alone, functions={**alone.functions, name: replace(function, body=(*kept, *end))})
+        try:
+            native.verified(translate_module(cut, native.triple(), *processor, quickly=True).text)
+        except TranslatorBug as found:
+            return found
+        except KernelError:
+            pass  # of a part of a kernel
+        return None
+
+    found = problem(len(body))
+    if found is None:
+        return None
+    fine, count = 0, len(body)
+    while count - fine > 1:
+        middle = (fine + count) // 2
+        fine, count = (fine, middle) if problem(middle) is not None else (middle, count)
+    last = body[count - 1] if body else None
+    line = last.line if last is not None else function.line
+    text = f" ({last.text})" if isinstance(last, Instruction) else ""
+    what = str(found).removeprefix(f"kernel {name}: ")
+    bug = TranslatorBug(f"kernel {name}, PTX line {line}{text}: {what}", line=line)
+    bug.__cause__ = found
+    return bug
 
 
 @lru_cache(maxsize=64)
@@ -122,13 +201,3 @@ def optimised(key: str, name: str, text: str | None, ptx: str | Callable[[], str
             done = known.optimised | {name: code}
             cache.store(key, msgspec.structs.replace(known, texts=texts, optimised=done, scratch_bytes=scratch))
     return code, scratch_bytes
-
-
-def _own_bug(ptx: str, reason: Exception) -> TranslatorBug:
-    """Return the error for PTX that broke the parser or the translator, which refuse wrong PTX by a KernelError."""
-    names = ", ".join(_ENTRY.findall(ptx)) or "without a name"
-    place = traceback.extract_tb(reason.__traceback__)[-1]
-    return TranslatorBug(
-        f"kernel {names}: translating its PTX for the CPU failed with {reason!r} in {Path(place.filename).name}, line "
-        f"{place.lineno}; this is a bug in Warploom and not in the kernel, please report it with the kernel's PTX"
-    )

@@ -3,6 +3,8 @@
 A file's name is a digest of everything that its contents depend on.
 """
 
+from __future__ import annotations
+
 import functools
 import hashlib
 from pathlib import Path
@@ -11,10 +13,28 @@ import llvmlite
 import msgspec
 import platformdirs
 
+from engine.diagnostics import KernelError, TranslatorBug
 from engine.disk_cache import DiskCache, cache_key
 from engine.ptx.tree import KernelSignature
 
 MAX_BYTES = 256 << 20
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """Why a kernel of a module can't run, with the line of the PTX; `is_bug`: the fault is the translator's."""
+
+    message: str
+    line: int | None
+    is_bug: bool
+
+    @classmethod
+    def of(cls, problem: KernelError) -> Refusal:
+        """Keep an error."""
+        return cls(str(problem), problem.line, isinstance(problem, TranslatorBug))
+
+    def error(self) -> KernelError:
+        """Return the error."""
+        return (TranslatorBug if self.is_bug else KernelError)(self.message, line=self.line)
 
 
 class CachedModule(msgspec.Struct, frozen=True):
@@ -24,7 +44,7 @@ class CachedModule(msgspec.Struct, frozen=True):
     modules call too. For each kernel, `scratch_bytes` is the memory that a worker needs for any of its code, and either
     `texts` has the LLVM text that is not optimised yet, None where that is to be made from the PTX, or `optimised` the
     object code. `variables` are the sizes of module variables; `lines` are source file and line by PTX line, from
-    `.loc`; `spinning` names the kernels whose thread blocks may wait for each other.
+    `.loc`; `spinning` names the kernels whose thread blocks may wait for each other, `refused` those that can't run.
     """
 
     code: bytes
@@ -36,6 +56,7 @@ class CachedModule(msgspec.Struct, frozen=True):
     optimised: dict[str, bytes] = {}
     spinning: list[str] = []
     functions: list[bytes] = []
+    refused: dict[str, Refusal] = {}
 
 
 def folder() -> Path:

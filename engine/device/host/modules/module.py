@@ -132,12 +132,14 @@ class HostModule:
                 if not quick_first:
                     job.run()
             self._kernels[name] = kernel
+        self._refused = entry.refused
+        self._names = tuple(entry.signatures)
         self.is_loaded = True
 
     @property
     def kernel_names(self) -> tuple[str, ...]:
         """Entry points in the order of the PTX."""
-        return tuple(self._kernels)
+        return self._names
 
     @property
     def is_best(self) -> bool:
@@ -145,11 +147,16 @@ class HostModule:
         return self._has_best and all(kernel.job is None for kernel in self._kernels.values())
 
     def kernel(self, name: str) -> HostKernel:
-        """Return an entry point and start to optimise it; KernelError when the module has none of that name."""
+        """Return an entry point and start to optimise it.
+
+        KernelError when the module has none of that name or the host can't run it; the other kernels run.
+        """
         if not self.is_loaded:
             raise DeviceError("host: module must not be used after unload")
+        if isinstance(name, str) and name in self._refused:
+            raise self._refused[name].error()
         if not isinstance(name, str) or name not in self._kernels:
-            raise KernelError(f"kernel must be one of {', '.join(self._kernels) or 'none'}, got {name}")
+            raise KernelError(f"kernel must be one of {', '.join(self._names) or 'none'}, got {name}")
         kernel = self._kernels[name]
         if (job := kernel.job) is not None:
             optimiser.QUEUE.add(job)

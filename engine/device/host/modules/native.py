@@ -14,7 +14,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from engine.diagnostics import KernelError
+from engine.diagnostics import TranslatorBug
 
 _QUICK, _BEST = 0, 2
 #: Code with fewer stack slots is as fast with these, and the pass that promotes slots takes a quarter of a millisecond.
@@ -79,17 +79,25 @@ def _unlocked(name: str) -> Any:
 
 
 def verified(text: str) -> Any:
-    """Return LLVM text as a module; KernelError when LLVM's verifier refuses it."""
+    """Return LLVM text as a module; TranslatorBug when LLVM refuses it, since the translator makes only sound text."""
     try:
         module = llvm.parse_assembly(text, llvm.create_context())
         module.verify()
     except RuntimeError as reason:
-        raise KernelError(f"kernel must use instructions in the forms that PTX defines, got: {reason}") from reason
+        raise _refused(str(reason)) from reason
     return module
 
 
+def _refused(why: str) -> TranslatorBug:
+    said = " ".join(why.split())
+    return TranslatorBug(
+        f"LLVM must accept what Warploom's translator makes of the kernel, got: {said}; this is a bug in Warploom and "
+        "not in the kernel, please report it with the kernel's PTX"
+    )
+
+
 def quick_object(text: str, processor: tuple[str, str] | None = None) -> bytes:
-    """Return object code of LLVM text, compiled quickly; KernelError when LLVM's verifier refuses the text.
+    """Return object code of LLVM text, compiled quickly; TranslatorBug when LLVM refuses the text.
 
     `processor` has the names of a CPU and its features, by default this one's.
     """
@@ -111,7 +119,7 @@ def _is_promotable(text: str) -> bool:
 
 
 def compile_object(text: str, processor: tuple[str, str] | None = None) -> bytes:
-    """Return optimised object code of LLVM text; KernelError as with `quick_object`.
+    """Return optimised object code of LLVM text; TranslatorBug as with `quick_object`.
 
     This is LLVM's O1 pipeline with the loop vectoriser; O2 takes longer and makes no kernel faster. Unrolling and
     vectorising within a thread are left out: they take long, and CUDA compilers have unrolled already.
@@ -132,7 +140,7 @@ def _object(module: Any, machine: Any) -> bytes:
     with llvm.ffi.OutputString() as error:
         found = _unlocked("LLVMPY_TargetMachineEmitToMemory")(machine, module, 1, error)
         if not found:
-            raise KernelError(f"kernel must be one that LLVM can compile for this CPU, got: {error}")
+            raise _refused(str(error))
     try:
         start, size = llvm.ffi.lib.LLVMPY_GetBufferStart(found), llvm.ffi.lib.LLVMPY_GetBufferSize(found)
         return ctypes.string_at(start, size)

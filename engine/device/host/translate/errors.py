@@ -3,10 +3,12 @@
 Any other exception during translation, such as an AssertionError, is a bug of the translator.
 """
 
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
-from engine.diagnostics import KernelError
+from engine.diagnostics import KernelError, TranslatorBug
 from engine.ptx.tree import Instruction
 
 #: What unpacking an instruction's operands or types raises when there are too few, too many or the wrong kind.
@@ -25,6 +27,28 @@ def error_at(line: int, text: str) -> KernelError:
 def unsupported(instruction: Instruction, instead: str) -> KernelError:
     """Return the error for a form of an instruction that the host does not run, with what to use instead."""
     return error_at(instruction.line, f"{instruction.text} must not be used on the host device; {instead}")
+
+
+def own_bug(kernels: str, reason: Exception) -> TranslatorBug:
+    """Return the error for PTX that broke the parser or the translator, which refuse wrong PTX by a KernelError."""
+    place = traceback.extract_tb(reason.__traceback__)[-1]
+    where = f"{Path(place.filename).name}, line {place.lineno}"
+    return TranslatorBug(
+        f"kernel {kernels}: translating its PTX for the CPU failed with {reason!r} in {where}; this is a bug in "
+        "Warploom and not in the kernel, please report it with the kernel's PTX"
+    )
+
+
+@contextmanager
+def collecting(refused: dict[str, KernelError], name: str) -> Iterator[None]:
+    """Enter what is wrong with a kernel or a function, so that the others can go on without it."""
+    try:
+        yield
+    except KernelError as problem:
+        refused[name] = problem
+    except Exception as reason:  # noqa: BLE001 - a mistake of the translator must not refuse the other kernels
+        refused[name] = own_bug(name, reason)
+        refused[name].__cause__ = reason
 
 
 @contextmanager

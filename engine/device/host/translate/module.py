@@ -1,7 +1,7 @@
 """Translation of a whole PTX module to one LLVM module."""
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,12 +10,14 @@ from engine.device.host.translate import special_registers
 from engine.device.host.translate.analysis import canonical_floats
 from engine.device.host.translate.analysis.control_flow import used
 from engine.device.host.translate.code import quoted
-from engine.device.host.translate.errors import error_at
-from engine.device.host.translate.kernel import linked_function, translate_kernel
+from engine.device.host.translate.errors import collecting, error_at
+from engine.device.host.translate.kernel import TranslatedKernel, linked_function, translate_kernel
 from engine.device.host.translate.opcodes import half, rounding
 from engine.device.host.translate.opcodes.calls import LINKED, declaration
 from engine.device.host.translate.passes.lowering import lowered
 from engine.device.host.translate.runtime import library
+from engine.diagnostics import KernelError
+from engine.ptx.signature import reachable, symbols
 from engine.ptx.tree import Float, Function, InitialValue, PtxModule, SymbolValue, Variable, type_size
 
 FIRST_FUNCTION = 0x10000
@@ -28,7 +30,7 @@ MAX_VARIABLE_BYTES = 256 << 20
 @dataclass(frozen=True)
 class TranslatedModule:
     """LLVM text, and what a launcher must know: scratch bytes by kernel, module variables with their sizes,
-    and the kernels that spin.
+    the kernels that spin, and those that are refused, each with what is wrong.
 
     `kernels` is the text of each kernel alone, in which the module's variables are declared and not defined; None for a
     kernel that was translated quickly. In a module that was translated quickly, functions of the runtime are declared;
@@ -41,35 +43,50 @@ class TranslatedModule:
     scratch_bytes: dict[str, int]
     variables: dict[str, int]
     spinning: list[str]
+    refused: dict[str, KernelError]
 
 
 def translate_module(
     module: PtxModule, triple: str, cpu: str, features: str, *, quickly: bool = False
 ) -> TranslatedModule:
-    """Return a module as LLVM text; KernelError with its line for what the host cannot run.
+    """Return a module as LLVM text without the kernels that the host cannot run; KernelError if it can run none.
+
+    A kernel is refused for what is in it, in functions that it may call and in variables that it names.
 
     `quickly` makes text that takes less time to make and to compile, where it can, and runs slower.
     """
-    module = _with_grid_barrier(replace(module, functions=lowered(module.functions)))
+    original = module
+    functions, wrong = lowered(module.functions)
+    module = _with_grid_barrier(replace(module, functions=functions))
     addresses = {name: FIRST_FUNCTION + index * FUNCTION_STEP for index, name in enumerate(module.functions)}
     flushes = canonical_floats.flushes_in_hardware(module.functions.values(), triple)
     scatters = "+avx512f" in features and not cpu.startswith("znver")
     moves_16_bytes = moves_16_bytes_at_once(triple, features)
-    signatures = module.signatures.values()
-    kernels = [
-        translate_kernel(
-            module,
-            signature,
-            addresses,
-            flushes=flushes,
-            scatters=scatters,
-            moves_16_bytes=moves_16_bytes,
-            quickly=quickly,
-        )
-        for signature in signatures
-    ]
     variables = {name: item for name, item in module.variables.items() if item.space in ("global", "const")}
-    globals_ = [_variable(item, variables, addresses) for item in variables.values()]
+    globals_: list[tuple[str, str]] = []
+    for item in variables.values():
+        with collecting(wrong, item.name):
+            globals_.append(_variable(item, variables, addresses))
+    kernels: list[TranslatedKernel] = []
+    refused: dict[str, KernelError] = {}
+    for name, signature in module.signatures.items():
+        with collecting(refused, name):
+            for part in _parts(original, name) if wrong else ():
+                if part in wrong:
+                    raise wrong[part]
+            kernels.append(
+                translate_kernel(
+                    module,
+                    signature,
+                    addresses,
+                    flushes=flushes,
+                    scatters=scatters,
+                    moves_16_bytes=moves_16_bytes,
+                    quickly=quickly,
+                )
+            )
+    if refused and not kernels:
+        raise next(iter(refused.values()))
     linked = [declaration(item) for item in module.functions.values() if item.linkage == LINKED]
 
     text = "\n".join(kernel.text for kernel in kernels)
@@ -88,9 +105,24 @@ def translate_module(
             for kernel in kernels
         },
         {kernel.name: kernel.scratch_bytes for kernel in kernels},
-        {name: item.size_bytes for name, item in variables.items() if item.size_bytes},
+        {name: item.size_bytes for name, item in variables.items() if item.size_bytes and name not in wrong},
         [kernel.name for kernel in kernels if kernel.spins],
+        refused,
     )
+
+
+def _parts(module: PtxModule, kernel: str) -> Iterator[str]:
+    """Yield the names of a kernel, of the functions that it may call, and of the variables that they name."""
+    seen: set[str] = set()
+    for function in reachable(module.functions[kernel], module.functions, module.variables):
+        yield function.name
+        pending = list(symbols(function))
+        while pending:
+            name = pending.pop()
+            if name in module.variables and name not in seen:
+                seen.add(name)
+                yield name
+                pending += [item.name for item in module.variables[name].initial if isinstance(item, SymbolValue)]
 
 
 def moves_16_bytes_at_once(triple: str, features: str) -> bool:

@@ -14,7 +14,7 @@ import pytest
 from engine.device.host.modules import native
 from engine.device.host.translate.module import translate_module
 from engine.device.host.translate.opcodes.table import OPCODES
-from engine.diagnostics import KernelError
+from engine.diagnostics import KernelError, TranslatorBug
 from engine.ptx import parse
 
 _BITS = {"f16x2": 32, "bf16x2": 32, "u16x2": 32, "s16x2": 32, "f32x2": 64, "bf16": 16, "pred": 1}
@@ -157,11 +157,11 @@ def test_operands_that_are_missing_or_of_another_kind_are_refused(form):
 
 
 def test_a_broken_assertion_is_not_blamed_on_the_kernel(monkeypatch):
-    """An AssertionError of an emitter is passed on as it is."""
+    """An AssertionError of an emitter is a fault of the translator."""
 
     def broken(_body, _instruction):
         raise AssertionError("two and two")
 
     monkeypatch.setitem(OPCODES, "add", broken)
-    with pytest.raises(AssertionError, match="two and two"):
+    with pytest.raises(TranslatorBug, match="two and two"):
         _translate(["add.s32 %r0, %r1, %r2;"])

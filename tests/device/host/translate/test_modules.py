@@ -47,7 +47,10 @@ def test_legal_modules_load(name):
             "line 4: variable g .*extern",
         ),
         (_HEAD + ".extern .func f();\n.entry k() { call f; ret; }", "line 5: .*function f must have a body"),
-        (_HEAD + ".global .b8 g[1000000000];\n.entry k() { ret; }", "line 4: variable g .*pass a buffer"),
+        (
+            _HEAD + ".global .b8 g[1000000000];\n.entry k() { .reg .b64 %d; mov.u64 %d, g; ret; }",
+            "line 4: variable g .*pass a buffer",
+        ),
         (_HEAD + ".entry k() { bra L; }", "line 4: branch must go to a label"),
         (_HEAD + ".entry k() { mov.u32 %r, 1; }", "line 4: mov.u32: register %r must be declared"),
         (_HEAD + ".entry k() { .reg .b32 r; ld.param.u32 r, [p]; }", "line 4: ld.param.u32: symbol p must be declared"),

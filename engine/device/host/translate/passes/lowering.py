@@ -3,10 +3,11 @@
 from collections.abc import Callable, Mapping, Set
 from dataclasses import replace
 
-from engine.device.host.translate.errors import error_at, reading
+from engine.device.host.translate.errors import collecting, error_at, reading
 from engine.device.host.translate.passes.addressed_parameters import with_own_parameters
 from engine.device.host.translate.passes.spin_loops import racy_functions, with_yields
 from engine.device.host.translate.passes.warp_synchronous import generic_functions, in_lockstep
+from engine.diagnostics import KernelError
 from engine.ptx import tree as ptx
 
 
@@ -87,16 +88,36 @@ def moved(address: ptx.Operand, offset: int) -> ptx.Address:
 _LEAST_OPERANDS = {"mov": 2, "ld": 2, "ldu": 2, "st": 2, "atom": 3, "selp": 4}
 
 
-def lowered(functions: Mapping[str, ptx.Function]) -> dict[str, ptx.Function]:
-    """Return the functions with all instructions of the table rewritten, and with yields in their spin loops."""
-    for item in (item for function in functions.values() for item in function.instructions):
+def lowered(functions: Mapping[str, ptx.Function]) -> tuple[dict[str, ptx.Function], dict[str, KernelError]]:
+    """Return the functions with all instructions of the table rewritten, and with yields in their spin loops.
+
+    Functions that can't be are returned without their bodies, and apart what is wrong with each.
+    """
+    found, refused = dict(functions), dict[str, KernelError]()
+
+    def change(name: str, changed: Callable[[ptx.Function], ptx.Function]) -> None:
+        with collecting(refused, name):
+            found[name] = changed(found[name])
+        if name in refused:
+            found[name] = replace(found[name], body=None)
+
+    for name in functions:
+        change(name, _complete)
+    racy, generic = racy_functions(found), generic_functions(found)
+    for name in functions:
+        change(name, lambda function: _lowered(function, racy, generic=function.name in generic))
+    return found, refused
+
+
+def _complete(function: ptx.Function) -> ptx.Function:
+    """Return a function whose instructions have the operands that the analyses read without checking."""
+    for item in function.instructions:
         if len(item.operands) < _LEAST_OPERANDS.get(item.opcode, 0):
             raise error_at(
                 item.line,
                 f"{item.text} must have {_LEAST_OPERANDS[item.opcode]} operands or more, got {len(item.operands)}",
             )
-    racy, generic = racy_functions(functions), generic_functions(functions)
-    return {name: _lowered(function, racy, generic=name in generic) for name, function in functions.items()}
+    return function
 
 
 def _lowered(function: ptx.Function, racy: Set[str], *, generic: bool) -> ptx.Function:
