@@ -78,11 +78,38 @@ def tokens(text: str) -> list[str]:
     return [*found, word]
 
 
+def rename(text: str, rng: random.Random) -> str:
+    """Return the text with one register, label or other name changed in one place, or everywhere."""
+    names = sorted({part for part in tokens(text) if part[:1].isalpha() or part[:1] in "%_$"})
+    if not names:
+        return text
+    name = rng.choice(names)
+    other = rng.choice(
+        (
+            name[:-1] or "x",
+            name + "9",
+            name[1:] or "%",
+            "%" + name,
+            name.replace(".", ""),
+            "%tid.q",
+            "_",
+            rng.choice(names),
+        )
+    )
+    parts = tokens(text)
+    places = [index for index, part in enumerate(parts) if part == name]
+    for index in rng.choice(([rng.choice(places)], places)):
+        parts[index] = other
+    return "".join(parts)
+
+
 def mutate(text: str, rng: random.Random) -> str:
     """Return the text with one to three random mistakes."""
     for _ in range(rng.randint(1, 3)):
-        kind = rng.randrange(7)
-        if kind < 4:
+        kind = rng.randrange(9)
+        if kind > 6:
+            text = rename(text, rng)
+        elif kind < 4:
             parts = tokens(text)
             places = [index for index, part in enumerate(parts) if not part.isspace() and part]
             first, second = rng.choice(places), rng.choice(places)
@@ -105,6 +132,8 @@ def mutate(text: str, rng: random.Random) -> str:
                         "0xFFFFFFFFFFFFFFFF",
                         "0f7F800000",
                         "3.5",
+                        "1" * 5000,
+                        "(" * 3000 + "1" + ")" * 3000,
                     )
                 )
             text = "".join(parts)

@@ -147,6 +147,7 @@ class _Analysis:
         return (
             instruction.opcode in ("mov", "add", "sub")
             and not others
+            and kind in TYPES
             and kind[0] in "bsu"
             and all(self._has_size(item, TYPES[kind]) for item in instruction.operands)
         )

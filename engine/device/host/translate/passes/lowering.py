@@ -3,10 +3,12 @@
 from collections.abc import Callable, Mapping, Set
 from dataclasses import replace
 
+from engine.device.host.translate.analysis.control_flow import defined, used
 from engine.device.host.translate.errors import collecting, error_at, reading
 from engine.device.host.translate.passes.addressed_parameters import with_own_parameters
 from engine.device.host.translate.passes.spin_loops import racy_functions, with_yields
 from engine.device.host.translate.passes.warp_synchronous import generic_functions, in_lockstep
+from engine.device.host.translate.special_registers import SPECIAL, SPECIAL_WIDE
 from engine.diagnostics import KernelError
 from engine.ptx import tree as ptx
 
@@ -110,8 +112,14 @@ def lowered(functions: Mapping[str, ptx.Function]) -> tuple[dict[str, ptx.Functi
 
 
 def _complete(function: ptx.Function) -> ptx.Function:
-    """Return a function whose instructions have the operands that the analyses read without checking."""
+    """Return a function whose instructions have operands and registers that the analyses read without checking."""
+    known = {*function.registers, *SPECIAL, *SPECIAL_WIDE}
     for item in function.instructions:
+        if unknown := used(item) - known:
+            text = f"register {min(unknown)} must be declared or be a supported special register"
+            raise error_at(item.line, f"{item.text}: {text}")
+        if unknown := defined(item) - function.registers.keys():
+            raise error_at(item.line, f"{item.text}: register {min(unknown)} must be declared to be written")
         if len(item.operands) < _LEAST_OPERANDS.get(item.opcode, 0):
             raise error_at(
                 item.line,
