@@ -22,7 +22,7 @@ from engine.compiler.memory.placement import Placement, place_buffers
 from engine.compiler.operations import STATUS, FusedEntry, Operation, Place, Schedule, Scope
 from engine.compiler.ordering import Order, order_blocks
 from engine.compiler.scheduling import region_outputs, schedule
-from engine.compiler.verifying.verify import BrokenPlan, require_sound
+from engine.compiler.verifying.verify import require_sound
 from engine.descriptions.entries import CaptureEntry, KernelEntry, Status
 from engine.device.protocol import LaunchConfig
 from engine.diagnostics import Diagnostic, GraphValidationError, Source, error
@@ -292,9 +292,6 @@ def plan_what_can_run(
             if not at_nodes:
                 return PartialPlan(None, found, frozenset(idle))
             idle |= description.dependents(at_nodes)
-        except BrokenPlan as problem:
-            found.append(error(str(problem), source=Source.ENGINE, remedy="report it, with the patch"))
-            return PartialPlan(None, found, frozenset(idle))
         except Exception as problem:  # noqa: BLE001 - what a block says may be wrong in a way that no rule names
             culprit = _culprit(description.without(idle), inlined, previous)
             text = f"the patch must compile, got {type(problem).__name__}: {problem}"

@@ -5,7 +5,9 @@ edits, some of them on the engine's own thread, and reads ports while they run.
 """
 
 from contextlib import ExitStack
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from engine import Engine
@@ -56,9 +58,9 @@ class _Played(Side):
 
 @pytest.mark.parametrize("seed", seeds(12))
 def test_any_port_can_be_read_after_any_frame(
-    device: Device, kernels: KeptKernels, materials: Materials, seed: int
+    device: Device, kernels: KeptKernels, materials: Materials, tmp_path: Path, seed: int
 ) -> None:
-    """Patches with regions, taken or not, of no turn or several; edits between frames."""
+    """Patches with regions, taken or not, of no turn or several; edits between frames. Files hold what is read."""
     made = RandomPatch(seed, materials, wanted=[REGIONS[seed % 4], REGIONS[seed // 4 % 4], "reduce.sum"], types=TYPES)
     try:
         with ExitStack() as closing:
@@ -82,6 +84,11 @@ def test_any_port_can_be_read_after_any_frame(
                         sides[1].play(materials.lent, frames, chosen, by_hand=True)
                     found = [filled(made.patch, side.read(chosen)) for side in sides]
                     assert not (wrong := differences(*found)), "\n".join([f"{where}, {frames} frames", *wrong])
+            for folder, side, held in zip(("one", "other"), sides, found, strict=True):
+                for saved in side.engine.save_outputs(tmp_path / folder):
+                    port = PortRef(saved.node, saved.port)
+                    if port in held and saved.path is not None and saved.path.endswith(".npy"):
+                        assert not differences({port: np.load(saved.path)}, {port: held[port]}), where
     finally:
         materials.take_back()
         kernels.shrink()

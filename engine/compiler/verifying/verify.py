@@ -24,7 +24,7 @@ from engine.compiler.verifying.replay import memory_problems
 from engine.compiler.verifying.touches import Reach, Touch, all_touches, is_copy_of_delay
 from engine.descriptions.entries import CopyEntry, DelayEntry, KernelEntry, StatusKind
 from engine.descriptions.extents import Extent
-from engine.diagnostics import WarploomError
+from engine.diagnostics import GraphValidationError, Source, error
 from engine.patch.changes import PortRef
 from engine.types.layout import ALLOCATION_ALIGNMENT
 
@@ -32,14 +32,15 @@ if TYPE_CHECKING:
     from engine.compiler.plan import Plan
 
 
-class BrokenPlan(WarploomError):
-    """A plan breaks rules of its own, which is a mistake of the compiler; the text names them."""
+class BrokenPlan(GraphValidationError):
+    """A plan breaks rules, which is a mistake of the compiler; its one error names them."""
 
 
 def require_sound(plan: Plan) -> None:
     """Raise BrokenPlan when a plan breaks a rule."""
     if problems := verify(plan):
-        raise BrokenPlan(f"a plan must break no rule, got {len(problems)}: {'; '.join(problems)}")
+        text = f"a plan must break no rule, got {len(problems)}: {'; '.join(problems)}"
+        raise BrokenPlan([error(text, remedy="report it with the patch", source=Source.ENGINE)])
 
 
 def verify(plan: Plan) -> list[str]:
