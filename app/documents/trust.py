@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from app.documents.gallery import find_patch
-from engine.catalogue.catalogue import folder_beside, trust_blocks
+from engine.catalogue.catalogue import configured_folder, folder_beside, trust_blocks
 from engine.patch.document import Patch
 from engine.patch.files import load_patch, write_atomically
 
@@ -69,6 +69,8 @@ def open_patch(path: Path, *, trust: bool) -> Patch:
 
     path, known = find_patch(path), TrustedPaths(user_state_path("warploom"))
     beside = folder_beside(path.resolve().parent)
+    if configured_folder().is_dir():
+        trust_blocks(configured_folder())  # which it is; a run waits until its files are done
     if beside is not None and (trust or known.decision(beside)):
         trust_blocks(beside)
     return load_patch(path, trust=trust or bool(known.decision(path)))
