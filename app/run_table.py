@@ -7,6 +7,7 @@ from app.run_result import RunResult
 from app.view_models.profile.texts import side_work_lines
 from engine.figures import budget_text, format_time, plural
 from engine.profiling.critical_path import critical_path
+from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import Profile, SpanProfile
 from engine.profiling.rows import Row, RowTimes, row_times, rows
 from engine.protocol.messages import FrameReport, NodeReport
@@ -68,9 +69,11 @@ def _summary(result: RunResult, budget_ns: int) -> Iterator[str]:
     summary = result.as_json()
     times, levels = summary["frame_time_ms"], summary["update_levels"]
     counts = ", ".join(f"{name} {count}" for name, count in levels.items())
+    first = format_time(summary["first_frame_ms"] * 1e6)
+    rest = f", without the first one, which took {first}" if result.frames > 1 else ""
     yield (
         f"{plural(result.frames, 'frame')} on {result.device}: {times['median']:.2f} ms a frame "
-        f"(p99 {times['p99']:.2f} ms); updates: {counts}"
+        f"(median; p99 {times['p99']:.2f} ms{rest}); updates: {counts}"
     )
     if result.profile is not None:
         yield from profile_lines(result.profile, budget_ns)
@@ -90,15 +93,26 @@ def path_text(spans: Sequence[SpanProfile], region: str = "") -> str:
     return " > ".join(named + more)
 
 
+def _frames_text(profile: Profile) -> str:
+    """Return which frames the rows of a profile are of."""
+    first, last, count = profile.first_frame, profile.frame, profile.measured_frames
+    if count < 2:
+        return f"frame {last} alone"
+    return f"mean and p99 of {count} measured frames from {first} to {last}, now of frame {last}"
+
+
 def profile_lines(profile: Profile, budget_ns: int) -> Iterator[str]:
     """Give what a profile says of the whole: times, critical path, what measuring costs, and work beside frames."""
+    if profile.spans:
+        yield f"table: {_frames_text(profile)}; shares are of the work of these frames"
     if profile.launch_ns is not None:
-        kept = budget_text(profile.launch_ns, budget_ns)
-        yield f"launch: {format_time(profile.launch_ns)} on the device without measuring, {kept}"
+        kept, frames = budget_text(profile.launch_ns, budget_ns), plural(profile.launches, "frame")
+        yield f"launch: {format_time(profile.launch_ns)} on the device in {frames} without measuring, {kept}"
     if profile.spans:
         path = critical_path(profile.spans)
         wall, busy = format_time(path.wall_ns), format_time(path.busy_ns)
-        yield f"frame {profile.frame}: {wall} from first to last, {busy} of work"
+        looks = ", where buffers are looked into" if profile.level >= ProfilingLevel.DEEP_ASYNC else ""
+        yield f"frame {profile.frame}: {wall} from first to last{looks}, {busy} of work"
         chain = path_text([profile.spans[number] for number in path.spans])
         yield f"critical path: {format_time(path.length_ns)}, {chain}"
     if profile.overhead is not None:

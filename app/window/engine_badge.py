@@ -92,12 +92,14 @@ class EngineBadge(QWidget):
             self._launched_s = now_s
         if report.launches != self._launches:
             self._launches, self._time_ns = report.launches, report.frame_time_ns
+        is_still = now_s - self._launched_s > _STILL_S
+        if is_still:
+            self._rate.clear()  # the time until the next launch is no frame's
         if report.running and not self._silence.isActive():
             self._silence.start()
         if report.running == self._is_running and now_s - self._drawn_s < _REFRESH_S:
             return
         self._drawn_s = now_s
-        is_still = now_s - self._launched_s > _STILL_S
         self._show(report, 0.0 if is_still else self._rate.per_second(now_s))
 
     def event(self, event: QEvent) -> bool:

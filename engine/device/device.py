@@ -218,12 +218,12 @@ def _dim3(what: str, extents: Sequence[int]) -> Dim3:
     return x, y, z
 
 
-def checked_time_limit(limit_s: object) -> float | None:
+def checked_time_limit(limit_s: object, name: str = "kernel_time_limit_s") -> float | None:
     """Return a time limit of kernels; DeviceError unless it is a positive number of seconds, or None for no limit."""
     if limit_s is None:
         return None
     if isinstance(limit_s, bool) or not isinstance(limit_s, int | float) or not 0 < limit_s < math.inf:
-        raise DeviceError(f"kernel_time_limit_s must be a positive number of seconds, or None, got {limit_s!r}")
+        raise DeviceError(f"{name} must be a positive number of seconds, or None, got {limit_s!r}")
     return float(limit_s)
 
 

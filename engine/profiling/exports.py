@@ -48,6 +48,9 @@ def profile_object(profile: Profile) -> dict[str, Any]:
     return {
         "frame": profile.frame,
         "level": profile.level.name.lower().replace("_", "-"),
+        "measured_frames": profile.measured_frames,
+        "first_frame": profile.first_frame,
+        "launches": profile.launches,
         "launch_ns": profile.launch_ns,
         "measured_ns": profile.measured_ns,
         "cost_ns": profile.cost_ns,
@@ -55,6 +58,7 @@ def profile_object(profile: Profile) -> dict[str, Any]:
         "overhead": profile.overhead,
         "wall_ns": now.wall_ns,
         "busy_ns": now.busy_ns,
+        "work_ns": profile.work_ns,
         "critical_path_ns": now.length_ns,
         "rows": told,
         "buffers": msgspec.to_builtins(profile.buffers),

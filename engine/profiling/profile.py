@@ -80,19 +80,30 @@ class SpanProfile(msgspec.Struct, frozen=True):
         return self.moved_bytes * self.turns / self.busy_ns * 1e9 if self.busy_ns and self.moved_bytes else None
 
 
-def frame_share(time_ns: int, frame_ns: int | None) -> float | None:
-    """Return the share of a launch's time that something takes, from 0 to 1; None while the launch is not measured.
+def is_outside(span: SpanProfile) -> bool:
+    """Whether a span is outside of all regions: the times of such spans make up the work of a frame."""
+    return not span.region
 
-    Work that runs side by side can have shares of more than 1 together.
+
+def work_share(time_ns: float, work_ns: float | None) -> float | None:
+    """Return the share that something has in the work of the same frames, from 0 to 1; None while that is not measured.
+
+    The shares of all that is outside of regions add up to 1, also where some of it runs side by side.
     """
-    return min(time_ns / frame_ns, 1.0) if frame_ns else None
+    return time_ns / work_ns if work_ns else None
 
 
 class Profile(msgspec.Struct, frozen=True, tag=True):
     """The last frame that was measured. All times are nanoseconds.
 
+    Means and percentiles are of `measured_frames` frames, the last ones that were measured of the graph and the code
+    that run now; the first was `first_frame`, the last `frame`. The very first of a graph counts only until there is
+    another one, since it does once what later ones needn't.
+
     `launch_ns` is how long a launch of the graph takes without measuring, `measured_ns` with it, both means of the last
-    samples. `cost_ns` is what one sample takes, on the device and off it; `every_ns` the time between two samples.
+    samples: of `launches` frames between those that are measured, and of these. `cost_ns` is what one sample takes, on
+    the device and off it; `every_ns` the time between two samples.
+
     `buffers` tells at deep levels what buffers held, by "node.port". `sums_p99_ns` has the p99 of what several spans
     take together, by the key of their row (`engine.profiling.rows`): the percentile of the sums, not a sum of them.
     `side_work` is what was done beside the frames since the engine was started, such as compiles, at any level.
@@ -108,11 +119,14 @@ class Profile(msgspec.Struct, frozen=True, tag=True):
     buffers: dict[str, BufferStatistics] = {}
     sums_p99_ns: dict[str, int] = {}
     side_work: tuple[SideWork, ...] = ()
+    measured_frames: int = 0
+    first_frame: int = 0
+    launches: int = 0
 
     @property
-    def frame_ns(self) -> int | None:
-        """What shares are of: the time of a launch, without measuring where that is known; None before any is."""
-        return self.launch_ns or self.measured_ns
+    def work_ns(self) -> int:
+        """What shares are of: the mean time of all that is outside of regions, in the measured frames."""
+        return sum(span.mean_ns for span in self.spans if is_outside(span))
 
     @property
     def overhead(self) -> float | None:

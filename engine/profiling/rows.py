@@ -8,7 +8,7 @@ from enum import StrEnum
 
 import msgspec
 
-from engine.profiling.profile import Profile, SpanProfile, frame_share
+from engine.profiling.profile import Profile, SpanProfile, work_share
 
 
 class RowKind(StrEnum):
@@ -44,7 +44,7 @@ class RowTimes(msgspec.Struct, frozen=True):
     """The times of a row, in nanoseconds, with the meaning that they have in `SpanProfile`.
 
     `turns` are those of the span that has most. `p99_ns` is that of the sum, where a row has several spans. `share` is
-    that of the mean in the time of a launch, see `frame_share`.
+    that of the mean in the work of the same frames, see `work_share`.
     """
 
     first_ns: int
@@ -149,7 +149,7 @@ def _listed(top: _Draft) -> list[Row]:
 
 def row_times(found: Sequence[Row], profile: Profile) -> list[RowTimes]:
     """Return the times of each row of `rows`, from a profile of the same graph and level."""
-    spans, sums = profile.spans, profile.sums_p99_ns
+    spans, sums, work_ns = profile.spans, profile.sums_p99_ns, profile.work_ns
     times = []
     for row in found:
         own = [spans[number] for number in row.spans]
@@ -163,7 +163,7 @@ def row_times(found: Sequence[Row], profile: Profile) -> list[RowTimes]:
                 turns=max((span.turns for span in ran), default=0),
                 mean_ns=mean_ns,
                 p99_ns=own[0].p99_ns if len(own) == 1 else sums.get(row.key, 0),
-                share=frame_share(mean_ns, profile.frame_ns),
+                share=work_share(mean_ns, work_ns),
             )
         )
     return times

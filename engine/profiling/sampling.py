@@ -20,6 +20,10 @@ class Sampler:
         """Note that measuring took `cost_ns` until now; time that passed without a sample pays for nothing later."""
         self.due_ns = max(self.due_ns, now_ns) + round(cost_ns / self.share)
 
+    def forgive(self, now_ns: int) -> None:
+        """Let the next sample be due now: nobody expects frames at a rate who waits for one."""
+        self.due_ns = min(self.due_ns, now_ns)
+
     def begin_again(self, now_ns: int) -> None:
         """Let a sample be due soon: there is another graph, or another level."""
         self.due_ns = min(self.due_ns, now_ns + _LONGEST_NS)

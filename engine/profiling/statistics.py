@@ -8,16 +8,22 @@ from typing import Any
 
 import numpy as np
 
+#: So many of the last measurements count, for means and percentiles alike.
+WINDOW = 50
+
 
 class Average:
     """The mean of the last `window` values, in the values' unit."""
 
-    def __init__(self, window: int = 30) -> None:
+    def __init__(self, window: int = WINDOW) -> None:
         self._values: deque[int] = deque(maxlen=window)
 
     def add(self, value: int) -> None:
         """Add a value."""
         self._values.append(value)
+
+    def __len__(self) -> int:
+        return len(self._values)
 
     @property
     def mean(self) -> int | None:
@@ -42,7 +48,7 @@ def percentile(values: Iterable[float], fraction: float) -> float:
 class History:
     """The last `window` rows of whole numbers, `width` of them each."""
 
-    def __init__(self, width: int, window: int = 100) -> None:
+    def __init__(self, width: int, window: int = WINDOW) -> None:
         self._rows = np.zeros((window, width), np.int64)
         self._count = 0
 
@@ -56,12 +62,10 @@ class History:
         """True before the first row."""
         return not self._count
 
-    def means(self, latest: int = 30) -> np.ndarray[Any, Any]:
-        """Return the mean of each column over the latest rows; zeros before the first row."""
-        count = min(self._count, len(self._rows), latest)
-        latest_rows = self._rows[np.arange(self._count - count, self._count) % len(self._rows)]
-        total: np.ndarray[Any, Any] = latest_rows.sum(axis=0)
-        return total / max(count, 1)
+    def means(self) -> np.ndarray[Any, Any]:
+        """Return the mean of each column over all rows; zeros before the first row."""
+        total: np.ndarray[Any, Any] = self._rows.sum(axis=0)  # rows that are still to come are zeros
+        return total / max(min(self._count, len(self._rows)), 1)
 
     def percentiles(self, fraction: float) -> np.ndarray[Any, Any]:
         """Return the percentile of each column over all rows; zeros before the first row."""

@@ -116,7 +116,7 @@ class SetKernelTimeLimit(msgspec.Struct, frozen=True, tag=True):
     limit_s: float | None
 
     def __post_init__(self) -> None:
-        checked_time_limit(self.limit_s)
+        checked_time_limit(self.limit_s, "limit_s of SetKernelTimeLimit")
 
 
 class SetFusing(msgspec.Struct, frozen=True, tag=True):
@@ -217,7 +217,10 @@ class BufferReport(msgspec.Struct, frozen=True):
 
 
 class EngineStatistics(msgspec.Struct, frozen=True):
-    """The engine as a whole, as its badge shows it."""
+    """The engine as a whole, as its badge shows it.
+
+    `launch_ns` is what a launch takes, `work_ns` all work that is measured in it: of that nodes have their shares.
+    """
 
     device: str
     blocks: int = 0
@@ -226,12 +229,13 @@ class EngineStatistics(msgspec.Struct, frozen=True):
     profiling: ProfilingLevel = ProfilingLevel.NONE
     pool_used_bytes: int = 0
     pool_allocated_bytes: int = 0
+    work_ns: int | None = None
 
 
 class EditCost(msgspec.Struct, frozen=True, tag=True):
     """What an edit would cost: its update level, which part of it needs that, and how long such an update took lately.
 
-    With `at_most` the level may turn out lower. `estimate_ns` is None before the first such update, and for HOT ones,
+    With `at_most` the level may turn out lower. `estimate_ns` is None before the first such edit, and for HOT ones,
     which are too many to measure one by one.
     """
 

@@ -21,7 +21,7 @@ WORK = (
     SideWork(SideKind.UPLOAD, "array.out", 1, 70, 70, 4096),
 )
 HELD = BufferStatistics(4, None, 2.5, 1, 0)
-PROFILE = Profile(7, ProfilingLevel.PER_KERNEL, 120, 150, 10, 200, SPANS, {"glow.out": HELD}, {}, WORK)
+PROFILE = Profile(7, ProfilingLevel.PER_KERNEL, 120, 150, 10, 200, SPANS, {"glow.out": HELD}, {}, WORK, 3, 2, 4)
 
 
 def test_json_has_the_frame_its_rows_and_buffers() -> None:
@@ -29,8 +29,9 @@ def test_json_has_the_frame_its_rows_and_buffers() -> None:
     found = json.loads(profile_json(PROFILE))
     rows = found.pop("rows")
     assert found == {
-        "frame": 7, "level": "per-kernel", "launch_ns": 120, "measured_ns": 150, "cost_ns": 10, "every_ns": 200,
-        "overhead": 0.05, "wall_ns": 100, "busy_ns": 130, "critical_path_ns": 100,
+        "frame": 7, "level": "per-kernel", "measured_frames": 3, "first_frame": 2, "launches": 4,
+        "launch_ns": 120, "measured_ns": 150, "cost_ns": 10, "every_ns": 200,
+        "overhead": 0.05, "wall_ns": 100, "busy_ns": 130, "work_ns": 130, "critical_path_ns": 100,
         "buffers": {"glow.out": {"numbers": 4, "minimum": None, "maximum": 2.5, "nans": 1, "infinities": 0}},
         "side_work": [
             {"kind": "compile", "name": "blur.cu", "count": 2, "last_ns": 900, "mean_ns": 800, "size_bytes": 0},

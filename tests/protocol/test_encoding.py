@@ -21,7 +21,7 @@ from engine.patch.changes import Change, Node, NodeAdded, ParameterChanged
 from engine.profiling.trace import TraceSlice
 from engine.protocol.checking import check_message
 from engine.protocol.encoding import FromEngine, ToEngine, encode, make_decoder
-from engine.protocol.messages import Message, Viewing
+from engine.protocol.messages import Message, SetKernelTimeLimit, Viewing
 from engine.protocol.pacing import Pacing, PacingMode
 from engine.protocol.questions import AnyQuestion, Question
 
@@ -47,6 +47,7 @@ st.register_type_strategy(
 )
 PIXELS = st.none() | st.tuples(INTEGERS, INTEGERS)
 st.register_type_strategy(Viewing, st.builds(Viewing, PIXELS, st.none() | RATES, PIXELS))
+st.register_type_strategy(SetKernelTimeLimit, st.builds(SetKernelTimeLimit, st.none() | st.floats(0.001, 1e9)))
 
 
 @cache
@@ -54,7 +55,11 @@ def of_type(kind: Any) -> st.SearchStrategy[Any]:
     """Return values of a field's type, one strategy each; `Any` stands for the values of parameters."""
     if kind is Any:
         return VALUES
-    if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and kind not in (Pacing, Viewing):
+    if (
+        isinstance(kind, type)
+        and issubclass(kind, msgspec.Struct)
+        and kind not in (Pacing, Viewing, SetKernelTimeLimit)
+    ):
         return st.builds(kind, **{field.name: of_type(field.type) for field in msgspec.structs.fields(kind)})
     if is_dataclass(kind):
         return st.builds(kind, **{name: of_type(hint) for name, hint in get_type_hints(kind).items()})
@@ -181,8 +186,9 @@ def test_a_message_is_checked_as_the_decoder_checks_it(kind: type[msgspec.Struct
     check_message(message)
     if kind.__struct_fields__:
         field = data.draw(st.sampled_from(kind.__struct_fields__))
-        message = msgspec.structs.replace(message, **{field: data.draw(VALUES)})
+        other = data.draw(VALUES)
         try:
+            message = msgspec.structs.replace(message, **{field: other})
             check_message(message)
         except WarploomError as refused:
             assert field in str(refused)

@@ -33,6 +33,6 @@ def legend_text(report: FrameReport | None) -> str:
         return "Share of the block's time"
     if report.statistics.profiling < ProfilingLevel.PER_BLOCK:
         return f"Not measured: Run > Profiling > {LEVELS[ProfilingLevel.PER_BLOCK][0]}"
-    if not times or report.statistics.launch_ns is None:
+    if not times or report.statistics.work_ns is None:
         return ""
-    return f"Share of the frame, {format_time(report.statistics.launch_ns)}"
+    return f"Share of the frame's work, {format_time(report.statistics.work_ns)}"

@@ -6,7 +6,7 @@ from math import prod
 from engine.figures import format_bytes, format_time, plural
 from engine.patch.document import Patch
 from engine.profiling.levels import ProfilingLevel
-from engine.profiling.profile import BufferStatistics, KernelFacts, Profile, SpanProfile, frame_share
+from engine.profiling.profile import BufferStatistics, KernelFacts, Profile, SpanProfile, work_share
 from engine.profiling.side_work import SideKind, SideWork
 from engine.protocol.messages import BufferReport, EngineStatistics, FrameReport, NodeReport, UpdateRecord
 
@@ -51,13 +51,13 @@ def percent(share: float) -> str:
 
 
 def time_share(report: NodeReport, statistics: EngineStatistics) -> float | None:
-    """Return a node's share of the frame, from 0 to 1; inside a block, of that block; None while nothing is measured.
+    """Return a node's share of the frame's work, from 0 to 1; inside a block, of that block; None while not measured.
 
-    Nodes that run at the same time can have shares of more than 1 together.
+    Time and work are means over the same frames.
     """
     if report.share is not None:
         return report.share
-    return frame_share(report.time_ns, statistics.launch_ns) if report.time_ns is not None else None
+    return work_share(report.time_ns, statistics.work_ns) if report.time_ns is not None else None
 
 
 def share_text(report: NodeReport, statistics: EngineStatistics) -> str:

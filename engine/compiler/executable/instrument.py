@@ -155,6 +155,28 @@ class ClockKernels:
         self._module.unload()
 
 
+def without_measuring(
+    busy_ns: np.ndarray[Any, Any],
+    turns: np.ndarray[Any, Any],
+    bias_ns: int,
+    inside: Sequence[tuple[int, Sequence[int], Sequence[int]]],
+) -> np.ndarray[Any, Any]:
+    """Return the time of each slot without what measuring took in it, in nanoseconds; at least 1 where it ran.
+
+    `busy_ns` and `turns` are the sums that the clock left in the slots. Each turn of a slot takes `bias_ns` too long.
+    `inside` has for each region its slot, those of the spans in its bodies, and those of surveys there, the innermost
+    region first. A region leaves out the clocks of these spans, and the surveys; it takes no less than any span in it.
+    """
+    own = busy_ns - bias_ns * turns
+    net = np.where(turns > 0, np.maximum(own, 1), 0)
+    for region, members, looks in inside:
+        spans = list(members)
+        extra = bias_ns * turns[spans].sum() + busy_ns[list(looks)].sum()
+        if turns[region]:
+            net[region] = max(own[region] - extra, net[spans].max(initial=1))
+    return net
+
+
 class Instrumented:
     """An executable that leaves the times of `spans`; it is valid until its variant is changed above HOT."""
 
@@ -176,7 +198,10 @@ class Instrumented:
         self.spans, self._bias_ns = tuple(spans), clock.bias_ns
         #: What `statistics` makes of `read_surveys`.
         self.surveys = surveys(plan) if survey is not None else ()
-        times_bytes = max(1, len(spans)) * _SLOT.itemsize
+        watched = _survey_places(plan, self.surveys)
+        self._inside = _inside(plan, self.spans, watched)
+        self._clocked = len(spans) + len(watched)
+        times_bytes = self._times_bytes = max(1, self._clocked) * _SLOT.itemsize
         size_bytes = times_bytes + len(self.surveys) * SURVEY.itemsize
         with ExitStack() as failing:
             self._slots = device.allocate(size_bytes)
@@ -189,7 +214,8 @@ class Instrumented:
             surveyor = None
             if survey is not None:
                 found = part_of(self._slots, times_bytes, size_bytes - times_bytes)
-                surveyor = Surveyor(plan, self.surveys, survey, variant.memory, found)
+                places = {place: _slot(self._slots, len(spans) + number) for number, place in enumerate(watched)}
+                surveyor = Surveyor(plan, self.surveys, survey, variant.memory, found, clock, places)
             timer = SpanTimer(plan, self.spans, clock, self._slots, surveyor)
             self._built = build_graph(plan, device, maker.resources, maker=maker, timer=timer)
             failing.callback(self._built.graph.destroy)
@@ -229,22 +255,24 @@ class Instrumented:
     def read(self) -> np.ndarray[Any, Any]:
         """Return the times of the spans in the last launch, which must be done, as `SPAN_TIME`.
 
-        The sums leave out what the clock takes itself.
+        The sums leave out what measuring takes: the clock itself, and in regions the clocks and surveys inside of them.
         """
-        slots = self._results.array[: len(self.spans) * _SLOT.itemsize].view(_SLOT)
-        turns = slots["turns"].astype(np.int64)
+        every = self._results.array[: self._clocked * _SLOT.itemsize].view(_SLOT)
+        busy_ns, turns = every["busy_ns"].astype(np.int64), every["turns"].astype(np.int64)
+        net_ns = without_measuring(busy_ns, turns, self._bias_ns, self._inside)
+        slots, turns = every[: len(self.spans)], turns[: len(self.spans)]
         ran = turns > 0
         origin = slots["first"][ran].min() if ran.any() else 0
         found = np.zeros(len(self.spans), SPAN_TIME)
         found["first_ns"], found["last_ns"] = slots["first"] - origin, slots["last"] - origin
-        found["busy_ns"] = np.maximum(slots["busy_ns"].astype(np.int64) - self._bias_ns * turns, 1)
+        found["busy_ns"] = net_ns[: len(self.spans)]
         found["turns"] = turns
         found[~ran] = 0
         return found
 
     def read_surveys(self) -> np.ndarray[Any, Any]:
         """Return a copy of the slots of `surveys` in the last launch, which must be done."""
-        return self._results.array[max(1, len(self.spans)) * _SLOT.itemsize :].view(SURVEY).copy()
+        return self._results.array[self._times_bytes :].view(SURVEY).copy()
 
     def destroy(self) -> None:
         """Give everything back."""
@@ -300,11 +328,50 @@ class _SameNodes(NodeMaker):
         return self._captures[index]
 
 
+#: Where surveys stand: before an operation, or behind it.
+_Place = tuple[int, bool]
+
+
+def _survey_places(plan: Plan, surveys: Sequence[Survey]) -> tuple[_Place, ...]:
+    """Return where surveys stand in regions, whose times they would be in."""
+    places = dict.fromkeys((each.operation, each.is_before) for each in surveys)
+    return tuple(place for place in places if plan.operations[place[0]].scope)
+
+
+def _inside(
+    plan: Plan, spans: Sequence[Span], watched: Sequence[_Place]
+) -> tuple[tuple[int, tuple[int, ...], tuple[int, ...]], ...]:
+    """Return what is inside of each region, as `without_measuring` takes it; slots of surveys follow those of spans."""
+    of = {index: number for number, span in enumerate(spans) for index in span.operations}
+
+    def around(scope: int) -> list[int]:
+        """Return the spans of the regions around a scope, the innermost first."""
+        found = []
+        while scope:
+            region = plan.scopes[scope].region
+            if region in of:
+                found.append(of[region])
+            scope = plan.operations[region].scope
+        return found
+
+    members: dict[int, tuple[list[int], list[int]]] = {}
+    depth: dict[int, int] = {}
+    scopes = [plan.operations[span.operations[0]].scope for span in spans]
+    for kind, inner in ((0, scopes), (1, [plan.operations[index].scope for index, _ in watched])):
+        for number, scope in enumerate(inner, len(spans) if kind else 0):
+            regions = around(scope)
+            for level, region in enumerate(reversed(regions)):
+                members.setdefault(region, ([], []))[kind].append(number)
+                depth[region] = level
+    order = sorted(members, key=depth.__getitem__, reverse=True)
+    return tuple((region, tuple(members[region][0]), tuple(members[region][1])) for region in order)
+
+
 class Surveyor:
     """Adds surveys before operations and behind them, one after another, so that all that follows waits for them.
 
     Before a region in a body, what surveys inside found in earlier turns is forgotten: the last turn counts, also where
-    it does not enter the region.
+    it does not enter the region. Those that stand at `places`, in regions, have a clock with a slot around them.
     """
 
     def __init__(
@@ -314,22 +381,31 @@ class Surveyor:
         kernel: SurveyKernel,
         memory: Mapping[PortRef, Memory],
         slots: Memory,
+        clock: ClockKernels,
+        places: Mapping[_Place, Memory],
     ) -> None:
         self._plan, self._surveys = plan, surveys
         self._kernel, self._memory, self._slots = kernel, memory, slots
-        self._at: dict[tuple[int, bool], list[tuple[int, Survey]]] = {}
+        self._clock, self._places = clock, places
+        self._at: dict[_Place, list[tuple[int, Survey]]] = {}
         for number, each in enumerate(surveys):
             self._at.setdefault((each.operation, each.is_before), []).append((number, each))
 
     def add(self, graph: Graph, index: int, after: Sequence[GraphNode], *, is_before: bool) -> Sequence[GraphNode]:
         """Add what belongs next to an operation; return what is to be waited for in place of `after`."""
-        for number, each in self._at.get((index, is_before), ()):
+        place = index, is_before
+        clocked = self._places.get(place)
+        if clocked is not None:
+            after = [self._clock.add(graph, self._clock.begin, clocked, after)]
+        for number, each in self._at.get(place, ()):
             slot = part_of(self._slots, number * SURVEY.itemsize, SURVEY.itemsize)
             after = [self._kernel.add(graph, each, self._memory, slot, after)]
         inside = self._inside(index) if is_before and self._plan.operations[index].scope else []
         if inside:  # they are next to each other, as the operations of a region are
             slots = part_of(self._slots, inside[0] * SURVEY.itemsize, len(inside) * SURVEY.itemsize)
             after = [graph.add_memset(slots, 0, slots.size_bytes, after)]
+        if clocked is not None:
+            after = [self._clock.add(graph, self._clock.end, clocked, after)]
         return after
 
     def _inside(self, region: int) -> list[int]:

@@ -21,6 +21,7 @@ from engine.compiler.inlining import owner
 from engine.compiler.inspection.labels import name
 from engine.compiler.operations import FusedEntry, RegionEntry
 from engine.compiler.plan import Plan
+from engine.device import optimiser
 from engine.device.device import Device
 from engine.device.protocol import Event, GraphNode, Stream
 from engine.diagnostics import Diagnostic
@@ -30,7 +31,7 @@ from engine.profiling.profile import BufferStatistics, KernelFacts, Profile, Spa
 from engine.profiling.rows import rows
 from engine.profiling.sampling import Sampler
 from engine.profiling.side_work import SideTimes
-from engine.profiling.statistics import Average, History
+from engine.profiling.statistics import WINDOW, Average, History
 from engine.runtime.frame.instrumented_graph import InstrumentedGraph
 from engine.runtime.frame.kernel_facts import LaunchFacts, moved_bytes
 
@@ -51,6 +52,8 @@ class _Sample:
     #: The copy that was launched; None for the graph as it is.
     copied: Instrumented | None = None
     is_current: bool = True
+    #: Somebody waits for the frame, who runs them one by one.
+    is_waited: bool = False
 
 
 class Profiler:
@@ -74,8 +77,11 @@ class Profiler:
         self._is_asynchronous = device.info.is_asynchronous
         #: The time of a launch without measuring spans, and with it.
         self.launch_ns, self.measured_ns = Average(), Average()
-        #: How many samples were taken.
+        #: How many samples were taken; and of the graph and the code that run now, with spans and without.
         self.samples = 0
+        self._copies = self._plain = 0
+        #: How many kernels had been optimised when the last sample was taken.
+        self._jobs = optimiser.finished_jobs
         #: Nothing was measured yet of this graph at this level.
         self._is_new = True
         #: A launch of the copy before the first one of the graph itself: its time, and what it took on this thread.
@@ -101,6 +107,8 @@ class Profiler:
         self._measured: CompiledGraph | None = None
         self._launch_facts, self._kernels = LaunchFacts(), dict[int, KernelFacts]()
         self._history = History(0)
+        #: The frames whose spans are in the history.
+        self._frames = deque[int](maxlen=WINDOW)
         self._last = np.zeros(0, SPAN_TIME)
         #: What surveys of buffers left in that frame, at deep levels.
         self._surveyed: tuple[Sequence[Survey], np.ndarray[Any, Any]] = (), np.zeros(0)
@@ -126,11 +134,17 @@ class Profiler:
 
     def graph_changed(self) -> None:
         """Follow a change of the running graph above HOT: nothing that was under way counts."""
-        for sample in self._waiting:
-            sample.is_current = False
         self._graph.forget()
         self.operations = None
-        self._was_copy, self._measured, self._is_new = False, None, True
+        self._was_copy, self._measured = False, None
+        self._code_changed()
+
+    def _code_changed(self) -> None:
+        """Measure soon what the graph takes now; from then on nothing counts that was measured before."""
+        self._is_new, self._copies, self._plain = True, 0, 0
+        self._jobs = optimiser.finished_jobs
+        for sample in self._waiting:
+            sample.is_current = False
         self.sampler.begin_again(time.perf_counter_ns())
 
     def launch(
@@ -141,6 +155,8 @@ class Profiler:
         With `wait`, the first launch of another graph or level is measured at once, and its copy waited for.
         """
         self.operations = None
+        if self._jobs != optimiser.finished_jobs:
+            self._code_changed()
         if not (self.level and self._free) or (
             begun_ns < self.sampler.due_ns
             and not (self.every_frame or self._unpaid is not None or (wait and self._is_new))
@@ -157,7 +173,7 @@ class Profiler:
             self._graph.take_cost()
             begun_ns = time.perf_counter_ns()
         sample = self._free.pop()
-        sample.frame, sample.copied, sample.is_current = frame, copied, True
+        sample.frame, sample.copied, sample.is_current, sample.is_waited = frame, copied, True, wait
         stream.record(sample.start)
         launched_ns = time.perf_counter_ns()
         if copied is None:
@@ -187,6 +203,15 @@ class Profiler:
                 if node is not None:
                     totals[node] = totals.get(node, 0) + time_ns
         return {node: round(time_ns) for node, time_ns in totals.items()}
+
+    def work_ns(self) -> int | None:
+        """Return the mean work of a frame lately: all that is outside of regions; None while no span is measured."""
+        if self._history.is_empty or self._plan is None:
+            return None
+        operations, means = self._plan.operations, self._history.means().tolist()
+        outside = (m for span, m in zip(self._spans, means, strict=True) if not operations[span.operations[0]].scope)
+        total: float = sum(outside)
+        return round(total)
 
     def part_times(self) -> dict[str, dict[str, int]]:
         """Return the mean time of each part, such as a layer, of nodes that tell theirs apart, if kernels are measured.
@@ -244,6 +269,9 @@ class Profiler:
             self._told_buffers(),
             sums_p99_ns,
             self._times.told(),
+            len(self._frames),
+            self._frames[0] if self._frames else 0,
+            len(self.launch_ns),
         )
 
     def close(self) -> None:
@@ -276,12 +304,20 @@ class Profiler:
         begun_ns = time.perf_counter_ns()
         launch_ns, copied = sample.stop.elapsed_ns(sample.start), sample.copied
         if copied is None:
+            if self._plain < 2:  # the first was of other code, or did once what the next ones needn't
+                self.launch_ns = Average()
+            self._plain += 1
             self.launch_ns.add(launch_ns)
         else:
+            if self._copies < 2:
+                self.measured_ns, self._history = Average(), History(len(self._spans))
+                self._frames.clear()
+            self._copies += 1
             self.measured_ns.add(launch_ns)
             self._last = copied.read()
             self._surveyed = copied.surveys, copied.read_surveys()
             self._history.add(self._last["busy_ns"])
+            self._frames.append(sample.frame)
         is_first = self._is_new or self._unpaid is not None
         if copied is not None or self.level < ProfilingLevel.PER_BLOCK:
             self.frame, self._is_new = sample.frame, False
@@ -290,6 +326,8 @@ class Profiler:
         self._pay(sample, launch_ns, now_ns, sample.host_ns + now_ns - begun_ns)
         if is_first:  # which took longer than the next ones will
             self.sampler.begin_again(now_ns)
+            if sample.is_waited:
+                self.sampler.forgive(now_ns)
 
     def _pay(self, sample: _Sample, launch_ns: int, now_ns: int, host_ns: int) -> None:
         """Let the time that follows pay for a sample, which took `host_ns` on this thread."""
@@ -324,6 +362,8 @@ class Profiler:
         self._facts = None
         self._launch_facts, self._kernels = LaunchFacts(), {}
         self._history, self._last = History(len(self._spans)), np.zeros(len(self._spans), SPAN_TIME)
+        self._frames.clear()
+        self._copies = self._plain = 0
         self._surveyed = (), np.zeros(0)
         self._cost_ns = self._every_ns = 0
         self._unpaid, self.frame = None, -1

@@ -217,6 +217,7 @@ class Reporter:
             blocks=len(self._context.registry.placed),
             kernels=len(updates.compiled.kernels) if updates.compiled else 0,
             launch_ns=self._profiler.launch_ns.mean or self._profiler.measured_ns.mean,
+            work_ns=self._profiler.work_ns(),
             profiling=self._profiler.level,
             pool_used_bytes=pool.used_bytes,
             pool_allocated_bytes=pool.allocated_bytes,

@@ -237,7 +237,7 @@ class Updater:
     def _finish(self, frame: int, wait: bool) -> UpdateLevel:
         job = self._worker.take()
         self._let_go()
-        begun_ns = time.perf_counter_ns()
+        begun_ns, is_edit = time.perf_counter_ns(), self.compiled is not None
         level, retired = job.finish()
         self._find_refused()
         self.found.tell()
@@ -246,7 +246,8 @@ class Updater:
             cost_ns, swap_ns = now_ns - job.start_ns, now_ns - begun_ns
             text, source, nodes = job.cause
             self._records.append(UpdateRecord(level, text, cost_ns, frame, source, job.beside_ns, swap_ns, nodes))
-            self._costs.setdefault(level, deque(maxlen=_REMEMBERED)).append(cost_ns)
+            if is_edit:  # opening a patch loads all its kernels, which no edit does
+                self._costs.setdefault(level, deque(maxlen=_REMEMBERED)).append(cost_ns)
             self.context.services.times.add(SideKind.UPDATE, level.name.lower(), cost_ns)
             if self.compiled is not None:
                 # A driven parameter may take a WARM update in every frame.

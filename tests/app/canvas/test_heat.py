@@ -23,7 +23,7 @@ LINE = Connection(PortRef("source", "out"), PortRef("scale", "x"))
 
 def timed(**times_ns: int) -> FrameReport:
     """Return a report of a frame of 1 ms in which nodes took so long."""
-    statistics = EngineStatistics("host", launch_ns=1_000_000, profiling=ProfilingLevel.PER_BLOCK)
+    statistics = EngineStatistics("host", work_ns=1_000_000, profiling=ProfilingLevel.PER_BLOCK)
     nodes = {node: NodeReport("t", NodeState.OK, "", time_ns, 1) for node, time_ns in times_ns.items()}
     return make_report(nodes=nodes, statistics=statistics)
 
@@ -61,7 +61,7 @@ def test_heat_stays_when_the_patch_is_shown_anew(canvas: Canvas) -> None:
     canvas.show_report(timed(scale=1_000_000))
     legend = canvas.findChild(HeatLegend)
     assert legend is not None
-    assert (legend.isVisible(), legend.text()) == (True, "Share of the frame, 1.00 ms")
+    assert (legend.isVisible(), legend.text()) == (True, "Share of the frame's work, 1.00 ms")
     patch = canvas.patch
     canvas.set_patch(patch)
     assert not legend.isVisible()

@@ -84,7 +84,7 @@ def test_legends_never_cover_each_other(canvas: Canvas, qtbot: QtBot, width: int
     canvas.show_heat(True)
     canvas.path.show_path(True)
     canvas.path.show_profile(PROFILE)
-    statistics = EngineStatistics("host", launch_ns=400_000, profiling=ProfilingLevel.PER_BLOCK)
+    statistics = EngineStatistics("host", work_ns=400_000, profiling=ProfilingLevel.PER_BLOCK)
     node = NodeReport("t", NodeState.OK, "", 100_000, 1)
     canvas.show_report(make_report(nodes={"source": node}, statistics=statistics))
     legend = canvas.findChild(HeatLegend)

@@ -17,7 +17,7 @@ def node(time_ns: int | None, share: float | None = None) -> NodeReport:
 
 def report_of(launch_ns: int | None, level: ProfilingLevel, *nodes: NodeReport) -> FrameReport:
     """Return a report of some nodes."""
-    statistics = EngineStatistics("host", launch_ns=launch_ns, profiling=level)
+    statistics = EngineStatistics("host", work_ns=launch_ns, profiling=level)
     return make_report(nodes={str(number): each for number, each in enumerate(nodes)}, statistics=statistics)
 
 
@@ -34,14 +34,14 @@ def test_more_is_never_colder(one: float, other: float) -> None:
 )
 def test_a_degree_is_the_root_of_the_share(time_ns: int | None, degree: int) -> None:
     """Of a launch of 1 ms; a node that is not measured is as cold as one that costs nothing."""
-    statistics = EngineStatistics("host", launch_ns=1_000_000)
+    statistics = EngineStatistics("host", work_ns=1_000_000)
     assert degree_of(node(time_ns), statistics) == degree
     assert degree_of(None, statistics) == degree_of(node(5), EngineStatistics("host")) == 0
 
 
 def test_inside_a_block_colours_are_shares_of_the_block() -> None:
     """The engine tells these itself."""
-    assert degree_of(node(10_000, 0.25), EngineStatistics("host", launch_ns=1_000_000)) == DEGREES / 2
+    assert degree_of(node(10_000, 0.25), EngineStatistics("host", work_ns=1_000_000)) == DEGREES / 2
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_inside_a_block_colours_are_shares_of_the_block() -> None:
         (report_of(None, ProfilingLevel.NONE, node(None)), "Not measured: Run > Profiling > Each block"),
         (report_of(9, ProfilingLevel.SUMMARY, node(None)), "Not measured: Run > Profiling > Each block"),
         (report_of(9, ProfilingLevel.PER_BLOCK, node(None)), ""),
-        (report_of(1_020_000, ProfilingLevel.PER_BLOCK, node(5), node(None)), "Share of the frame, 1.02 ms"),
+        (report_of(1_020_000, ProfilingLevel.PER_BLOCK, node(5), node(None)), "Share of the frame's work, 1.02 ms"),
         (report_of(1_020_000, ProfilingLevel.PER_KERNEL, node(5, 0.5)), "Share of the block's time"),
     ],
 )

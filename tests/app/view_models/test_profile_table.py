@@ -44,11 +44,11 @@ def test_rows_are_sorted_within_the_row_around_them() -> None:
 
 
 def test_cells_tell_times_turns_and_shares() -> None:
-    """Shares are of the launch, as on the canvas: 40 of 80 µs."""
+    """Shares are of the frame's work, as on the canvas: 40 of 95 µs."""
     table = table_of(*SPANS)
     found = numbers(table)
     assert [table.text(found["b"], column) for column in Column] == [
-        *("b", "10.0 µs", "40.0 µs", "40.0 µs", "1", "50.0%")
+        *("b", "10.0 µs", "40.0 µs", "40.0 µs", "1", "42.1%")
     ]
     assert table.text(found["c"], Column.TURNS) == "4"
     assert "20.0 µs in 4 turns of 5.00 µs" in table.tooltip(found["c"])

@@ -123,6 +123,22 @@ def test_the_rate_is_that_of_launches(qtbot: QtBot, clock: list[float]) -> None:
     assert badge.label.text() == "host · 20 fps · 22.0 ms"
 
 
+def test_an_edit_of_a_still_patch_is_no_frame_rate(qtbot: QtBot, clock: list[float]) -> None:
+    """The ten seconds before its one launch are not the time of a frame; a slow patch has a rate."""
+    badge = EngineBadge()
+    qtbot.addWidget(badge)
+    for _ in range(3):
+        for launches in (7, 7, 7, 7, 8):
+            clock[0] += 3
+            badge.show_report(make_report(launches=launches))
+            assert "fps" not in badge.label.text()
+        badge.clear()
+    for launches in range(5):
+        clock[0] += 3
+        badge.show_report(make_report(launches=launches))
+    assert badge.label.text() == "host · 0.3 fps · 420 µs"
+
+
 def test_a_patch_that_compiles_for_long_is_not_called_still(qtbot: QtBot, clock: list[float]) -> None:
     """The badge says so neither during the build nor right after it."""
     badge = EngineBadge()

@@ -232,10 +232,10 @@ def test_ctrl_c_at_any_moment_leaves_the_device_usable(ptx, interrupts, monkeypa
 
 
 def test_a_handler_of_the_program_lets_a_kernel_end(ptx):
-    """Only Python's own handler raises; another one is called after the launch, which is complete."""
+    """Only Python's own handler raises; another one is called, and the launch is complete."""
     device, called = HostDevice(cores=2), []
     module, buffer = device.load_module(ptx), given(device)
-    before = signal.signal(signal.SIGINT, lambda *_: called.append(buffer.download()[1]))
+    before = signal.signal(signal.SIGINT, lambda *_: called.append(1))
     try:
 
         def release():

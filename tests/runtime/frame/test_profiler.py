@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 
 from engine import Engine, Patch, ProfilingLevel
+from engine.compiler.executable import instrument
 from engine.device.device import Device
+from engine.device.optimiser import OptimiserJob
 from engine.patch.files import load_patch
 from engine.profiling.profile import Profile
+from engine.profiling.rows import row_times, rows
 from engine.protocol.messages import FrameReport, NodeState, ObserveProfile, SetProfiling
 from tests.waiting import until
 
@@ -235,3 +238,58 @@ def test_a_trace_measures_kernels_in_each_frame_and_goes_back_to_the_level_befor
             assert sum("wave_height" in piece.name for piece in slices) == 3
             profiler = engine.core.profiler
             assert (profiler.level, profiler.every_frame) == (SUMMARY, False)
+
+
+@pytest.mark.parametrize("name", ["nested", "jacobi"])
+def test_regions_leave_out_what_looks_into_the_buffers_inside_of_them(device: Device, name: str) -> None:
+    """At the deepest level, of what the clock says of a region; no span inside of one takes longer than it."""
+    with Engine(load_patch(EXAMPLES / f"{name}.loom"), device, profiling=DEEP_SYNC) as engine:
+        for _ in range(3):
+            engine.step()
+        core, profile = engine.core, engine.core.profiler.profile()
+        assert core.updates.compiled is not None
+        copied = core.profiler._graph._copies[core.updates.compiled.phase]
+        said = copied._results.array[: copied._clocked * instrument._SLOT.itemsize].view(instrument._SLOT)["busy_ns"]
+        looks = 0
+        for region, inside, surveys in copied._inside:
+            looks += len(surveys)
+            busy_ns = profile.spans[region].busy_ns
+            assert busy_ns <= max(int(said[region]) - int(said[list(surveys)].sum()), 1) or busy_ns in [
+                profile.spans[number].busy_ns for number in inside
+            ]
+            assert all(profile.spans[number].busy_ns <= busy_ns for number in inside)
+        assert looks
+
+
+def test_a_run_is_told_by_the_frames_that_stand_for_it(device: Device) -> None:
+    """The first frame of a graph, which does things once, counts only until another one is measured."""
+    with Engine(load_patch(EXAMPLES / "jacobi.loom"), device, profiling=PER_BLOCK) as engine:
+        engine.step()
+        first = engine.core.profiler.profile()
+        assert (first.measured_frames, first.first_frame, first.frame) == (1, 0, 0)
+        while engine.core.profiler.frame == 0:
+            engine.step()
+        engine.core.settle()
+        profile = engine.core.profiler.profile()
+    assert 0 < profile.first_frame <= profile.frame and profile.measured_frames >= 1 and profile.launches >= 1
+    found = rows(profile.spans)
+    times = row_times(found, profile)
+    assert sum(time.share or 0 for row, time in zip(found, times, strict=True) if row.parent < 0) == pytest.approx(1)
+
+
+def test_code_that_is_optimised_begins_the_times_anew(device: Device) -> None:
+    """What was measured of other code counts no longer, once there is something else."""
+    patch = load_patch(EXAMPLES / "particles.loom")
+    with Engine(patch, device, profiling=PER_BLOCK) as engine:
+        profiler = engine.core.profiler
+        profiler.every_frame = True
+        for _ in range(6):
+            engine.step()
+        engine.core.settle()
+        before = profiler.profile()
+        assert before.measured_frames > 1
+        OptimiserJob(lambda: None).run()
+        engine.step()
+        engine.core.settle()
+        after = profiler.profile()
+        assert (after.measured_frames, after.first_frame) == (1, after.frame) and after.frame > before.frame

@@ -1,0 +1,65 @@
+"""Times without what measuring took: against frames that are made up, of which the truth is known."""
+
+import random
+
+import numpy as np
+import pytest
+
+from engine.compiler.executable.instrument import without_measuring
+from tests.fuzzing import seeds
+
+
+class MadeUp:
+    """A frame of blocks and loops in each other, with surveys behind blocks, and what the clock says of it."""
+
+    def __init__(self, draw: random.Random) -> None:
+        self.draw, self.bias_ns = draw, draw.choice([0, 3, 1900])
+        self.truth: list[int] = []
+        self.busy: list[int] = []
+        self.turns: list[int] = []
+        self.is_survey: list[bool] = []
+        self.inside: dict[int, tuple[list[int], list[int]]] = {}
+        self.body((), 1, 0)
+
+    def body(self, around: tuple[int, ...], turns: int, depth: int) -> tuple[int, int]:
+        """Add what runs in a body, `turns` times in all; return what it takes, and what it takes while measured."""
+        truth = measured = 0
+        for _ in range(self.draw.randint(1, 4)):
+            kind = self.draw.choice(["block", "loop", "survey"] if around else ["block", "loop"])
+            at = len(self.truth)
+            for region in around:
+                self.inside[region][kind == "survey"].append(at)
+            self.truth.append(0), self.busy.append(0), self.turns.append(turns), self.is_survey.append(kind == "survey")
+            if kind == "loop" and depth < 3:
+                self.inside[at] = [], []
+                took, seemed = self.body((*around, at), turns * self.draw.choice([0, 1, 20]), depth + 1)
+                took, seemed = took + 7 * turns, seemed + 7 * turns  # for its condition
+            else:
+                took = seemed = self.draw.randint(1, 10**6) * turns
+            self.truth[at], self.busy[at] = took, seemed + self.bias_ns * turns
+            truth += 0 if kind == "survey" else took
+            measured += self.busy[at]
+        return truth, measured
+
+
+@pytest.mark.parametrize("seed", seeds(30))
+def test_a_region_takes_what_it_takes_unmeasured(seed: int) -> None:
+    """However many clocks and surveys are inside of it, in however many turns."""
+    frame = MadeUp(random.Random(seed))
+    order = sorted(frame.inside, reverse=True)  # what is inside comes later
+    inside = [(region, *frame.inside[region]) for region in order]
+    net = without_measuring(np.array(frame.busy), np.array(frame.turns), frame.bias_ns, inside)
+    for at, truth in enumerate(frame.truth):
+        assert net[at] == truth
+
+
+@pytest.mark.parametrize("seed", seeds(10))
+def test_a_region_takes_no_less_than_what_is_in_it(seed: int) -> None:
+    """Whatever clocks say, such as when work ran side by side; what did not run takes nothing."""
+    draw, frame = np.random.default_rng(seed), MadeUp(random.Random(seed))
+    busy, turns = draw.integers(0, 10**6, len(frame.truth)), draw.integers(0, 3, len(frame.truth))
+    inside = [(region, *frame.inside[region]) for region in sorted(frame.inside, reverse=True)]
+    net = without_measuring(busy, turns, frame.bias_ns, inside)
+    assert (net[turns > 0] >= 1).all() and not net[turns == 0].any()
+    for region, spans, _ in inside:
+        assert not turns[region] or all(net[region] >= net[at] for at in spans)
