@@ -53,3 +53,22 @@ def test_closing_destroys_what_is_left_before_the_handles(handles: Handles) -> N
     del plan
     gc.collect()
     assert len(destroyed) == 3
+
+
+def test_a_handle_is_lent_to_one_borrower_at_a_time(handles: Handles) -> None:
+    """It is lent again once the borrower is gone, and destroyed with the libraries."""
+    numbers, destroyed = iter(range(1, 10)), list[int]()
+    lent = (lambda: next(numbers)), destroyed.append
+    first, second = set[int](), set[int]()  # any object that can be gone
+    assert handles.lend(first, lent) == 1
+    assert handles.lend(second, lent) == 2
+    del first
+    handles.sweep()
+    third = set[int]()
+    assert handles.lend(third, lent) == 1
+    assert destroyed == []
+    handles.close()
+    assert sorted(destroyed) == [1, 2]
+    del second, third
+    gc.collect()
+    assert len(destroyed) == 2

@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 from engine.device.device import Device
 from engine.device.protocol import Issue, Memory, Stream
 from engine.libraries.call import BoundCall, LibraryCall, LibraryError
-from engine.libraries.cuda.plan import Addresses, Handles, Plan, PlanMaker
+from engine.libraries.cuda.plan import Addresses, BorrowingPlan, Handles, Lent, Plan, PlanMaker
 from engine.types.layout import Layout
 
 #: How many plans are kept for a while although nothing that was captured uses them.
@@ -36,13 +36,22 @@ class CudaLibraries:
 
     def bind(self, calls: Sequence[BoundCall], workspace: Memory) -> Issue:
         """Return what makes the calls one after another on a stream."""
-        steps = [(self._plan(bound.call, bound.layouts), _addresses(bound, workspace)) for bound in calls]
+        steps: list[tuple[Plan, Addresses]] = []
 
         def issue(stream: Stream) -> None:
             with self._lock:
                 for plan, at in steps:
                     plan.issue(int(stream.handle), at)  # type: ignore[attr-defined]  # a CUDA stream
 
+        lent: dict[Lent, int] = {}
+        with self._lock:
+            for bound in calls:
+                plan, handle = self._plan(bound.call, bound.layouts), 0
+                if isinstance(plan, BorrowingPlan):
+                    if plan.borrows not in lent:  # the calls of one capture run one after another
+                        lent[plan.borrows] = self._handles.lend(issue, plan.borrows)
+                    handle = lent[plan.borrows]
+                steps.append((plan, _addresses(bound, workspace, handle)))
         return issue
 
     def close(self) -> None:
@@ -78,8 +87,8 @@ class CudaLibraries:
             raise LibraryError(text, "change the sizes or the element type") from problem
 
 
-def _addresses(bound: BoundCall, workspace: Memory) -> Addresses:
+def _addresses(bound: BoundCall, workspace: Memory, handle: int) -> Addresses:
     on_device = any(not isinstance(number, (int, float)) for number in bound.numbers.values())
     numbers = {n: v if isinstance(v, (int, float)) else v.pointer for n, v in bound.numbers.items()}
     operands = {slot: operand.memory.pointer for slot, operand in bound.operands.items()}
-    return Addresses(operands, numbers, on_device, workspace.pointer, workspace.size_bytes)
+    return Addresses(operands, numbers, on_device, workspace.pointer, workspace.size_bytes, handle)

@@ -50,7 +50,7 @@ class _FactoredPlan(LapackPlan):
             self._use_blas()
             self._addresses_at = self._scratch.take(8 * self._count)
             return
-        given = self._solver, self._params
+        given = self._asking, self._params
         if positive:
             sizes = cusolverDn.xpotrf_buffer_size(*given, LOWER, n, self._kind, ANY, n, self._kind)
         else:
@@ -66,14 +66,14 @@ class _FactoredPlan(LapackPlan):
             self._kernels.addresses(stream, addresses, self._matrix(at, 0), n * n * self._size, self._count)
             if self._positive:
                 routine = self._routine("potrf_batched")
-                routine(self._solver, LOWER, n, addresses, n, self._code(at, 0), self._count)
+                routine(at.handle, LOWER, n, addresses, n, self._code(at, 0), self._count)
             else:
                 routine, pivots = self._blas_routine("getrf_batched"), at.workspace + self._pivots_at
                 routine(self._blas(stream, at), n, addresses, n, pivots, self._code(at, 0), self._count)
             return
         for index in range(self._count):
             matrix, work, code = self._matrix(at, index), self._work.arguments(at), self._code(at, index)
-            given = self._solver, self._params
+            given = at.handle, self._params
             if self._positive:
                 cusolverDn.xpotrf(*given, LOWER, n, self._kind, matrix, n, self._kind, *work, code)
             else:
@@ -108,7 +108,7 @@ class _SystemPlan(_FactoredPlan):
                 routine = self._blas_routine("getrs_batched")
                 routine(handle, _N, n, r, matrices, n, pivots, sides, n, code, self._count)
             return
-        given, unread = (self._solver, self._params), at.workspace + self._unread_at
+        given, unread = (at.handle, self._params), at.workspace + self._unread_at
         for index in range(self._count):
             matrix = self._kind, self._matrix(at, index), n
             side = self._kind, first + index * n * r * self._size, n
@@ -192,12 +192,12 @@ class _QrPlan(LapackPlan):
         super().__init__(call, layouts, handles, count)
         m, n = self._a.rows, self._a.columns
         self._tau_at = self._scratch.take(min(m, n) * self._size)
-        given = self._solver, self._params, m, n, self._kind, ANY, m, self._kind, ANY, self._kind
+        given = self._asking, self._params, m, n, self._kind, ANY, m, self._kind, ANY, self._kind
         self._work = Work(self._scratch, *cusolverDn.xgeqrf_buffer_size(*given))
 
     def _factor_one(self, at: Addresses, index: int) -> None:
         m, n = self._a.rows, self._a.columns
-        given = self._solver, self._params, m, n, self._kind, self._matrix(at, index), m
+        given = at.handle, self._params, m, n, self._kind, self._matrix(at, index), m
         tau, unread = at.workspace + self._tau_at, at.workspace + self._unread_at
         cusolverDn.xgeqrf(*given, self._kind, tau, self._kind, *self._work.arguments(at), unread)
 
@@ -209,7 +209,7 @@ class QrPlan(_QrPlan):
         super().__init__(call, layouts, handles)
         self._q, self._r = stack_of(layouts["q"]), stack_of(layouts["r"])
         m, k = self._q.rows, self._q.columns
-        self._length = self._routine("orgqr_buffer_size")(self._solver, m, k, k, ANY, m, ANY)
+        self._length = self._routine("orgqr_buffer_size")(self._asking, m, k, k, ANY, m, ANY)
         self._forming = Work(self._scratch, self._length * self._size)
 
     def issue(self, stream: int, at: Addresses) -> None:
@@ -224,7 +224,7 @@ class QrPlan(_QrPlan):
             self._kernels.copy(stream, target, (matrix, self._a), Part.UPPER)
             tau, unread = at.workspace + self._tau_at, at.workspace + self._unread_at
             work = self._forming.address(at), self._length
-            self._routine("orgqr")(self._solver, m, k, k, matrix, m, tau, *work, unread)
+            self._routine("orgqr")(at.handle, m, k, k, matrix, m, tau, *work, unread)
         self._kernels.copy(stream, (at.operands["q"], self._q), (self._matrix(at, 0), self._a))
 
 
@@ -239,7 +239,7 @@ class LeastSquaresPlan(_QrPlan):
         self._sides = by_columns(self._count, m, r)
         self._sides_at = self._take(self._sides)
         self._adjoint = _C if self._is_complex else _T
-        given = self._solver, _LEFT, self._adjoint, m, r, n, ANY, m, ANY, ANY, m
+        given = self._asking, _LEFT, self._adjoint, m, r, n, ANY, m, ANY, ANY, m
         self._length = self._routine("ormqr_buffer_size")(*given)
         self._turning = Work(self._scratch, self._length * self._size)
         self._use_blas()
@@ -256,7 +256,7 @@ class LeastSquaresPlan(_QrPlan):
             matrix, side = self._matrix(at, index), first + index * m * r * self._size
             tau, unread = at.workspace + self._tau_at, at.workspace + self._unread_at
             work = self._turning.address(at), self._length
-            given = self._solver, _LEFT, self._adjoint, m, r, n, matrix, m, tau, side, m
+            given = at.handle, _LEFT, self._adjoint, m, r, n, matrix, m, tau, side, m
             self._routine("ormqr")(*given, *work, unread)
             upper = handle, _LEFT, _UPPER, _N, _NON_UNIT, n, r, int(self._one.ctypes.data)
             self._blas_routine("trsm_64")(*upper, matrix, m, side, m)

@@ -28,17 +28,19 @@ class EighPlan(LapackPlan):
         _check_captured("rows", layouts["a"].shape[-1])
         super().__init__(call, layouts, handles)
         self._vectors = stack_of(layouts["vectors"])
-        self._work = Work(self._scratch, *cusolverDn.xsyev_batched_buffer_size(*self._given(ANY, ANY), self._count))
+        self._work = Work(
+            self._scratch, *cusolverDn.xsyev_batched_buffer_size(*self._given(self._asking, ANY, ANY), self._count)
+        )
 
-    def _given(self, matrix: int, values: int) -> tuple[int, ...]:
+    def _given(self, solver: int, matrix: int, values: int) -> tuple[int, ...]:
         n = self._a.rows
-        first = self._solver, self._params, _WITH_VECTORS, int(LOWER), n
+        first = solver, self._params, _WITH_VECTORS, int(LOWER), n
         return *first, self._kind, matrix, n, self._real, values, self._kind
 
     def issue(self, stream: int, at: Addresses) -> None:
         """Find them in place of a, and copy the vectors."""
         self._begin(stream, at)
-        given = self._given(self._matrix(at, 0), at.operands["values"])
+        given = self._given(at.handle, self._matrix(at, 0), at.operands["values"])
         cusolverDn.xsyev_batched(*given, *self._work.arguments(at), self._code(at, 0), self._count)
         self._kernels.copy(stream, (at.operands["vectors"], self._vectors), (self._matrix(at, 0), self._a))
         self._end(stream, at)
@@ -65,22 +67,22 @@ class SvdPlan(LapackPlan):
         self._decompose, size_of = self._routine(name), self._routine(f"{name}_buffer_size")
         self._jacobi = handles.get(cusolverDn.create_gesvdj_info, cusolverDn.destroy_gesvdj_info)
         last = (self._jacobi,) if self._is_jacobi else ()
-        self._length = size_of(*self._given(ANY, ANY, ANY, ANY), *last, self._count)
+        self._length = size_of(*self._given(self._asking, ANY, ANY, ANY, ANY), *last, self._count)
         self._work = Work(self._scratch, self._length * self._size)
 
-    def _given(self, a: int, s: int, u: int, v: int) -> tuple[int, ...]:
+    def _given(self, solver: int, a: int, s: int, u: int, v: int) -> tuple[int, ...]:
         """Return what the routine and the question after its scratch memory begin with."""
         m, n = self._m, self._n
         if self._is_jacobi:
-            return self._solver, _WITH_VECTORS, m, n, a, m, s, u, m, v, n
-        first = self._solver, _WITH_VECTORS, n, m, n
+            return solver, _WITH_VECTORS, m, n, a, m, s, u, m, v, n
+        first = solver, _WITH_VECTORS, n, m, n
         return *first, a, m, m * n, s, n, u, m, m * n, v, n, n * n
 
     def issue(self, stream: int, at: Addresses) -> None:
         """Decompose, and copy the vectors as a has them."""
         self._begin(stream, at, turned=self._is_wide)
         u, v = at.workspace + self._u_at, at.workspace + self._v_at
-        given = self._given(self._matrix(at, 0), at.operands["s"], u, v)
+        given = self._given(at.handle, self._matrix(at, 0), at.operands["s"], u, v)
         last = self._jacobi if self._is_jacobi else 0  # no residuals, which would go to the host
         work = self._work.address(at), self._length
         self._decompose(*given, *work, self._code(at, 0), last, self._count)

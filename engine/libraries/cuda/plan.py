@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 from weakref import finalize
 
 import numpy as np
@@ -20,6 +20,8 @@ from engine.types import DType, bf16, c64, c128, f16, f32, f64
 from engine.types.layout import Layout
 
 Handle = TypeVar("Handle")
+#: What makes a handle, and what destroys it.
+Lent = tuple[Callable[[], int], Callable[[int], None]]
 
 #: Element types as `cudaDataType_t` numbers them.
 DATA_TYPES: Mapping[DType, int] = {f32: 0, f64: 1, f16: 2, c64: 4, c128: 5, bf16: 14}
@@ -37,6 +39,8 @@ class Addresses:
     numbers_on_device: bool
     workspace: int
     workspace_bytes: int
+    #: A handle that nothing else uses that may run at the same time; 0 for a plan that asks for none.
+    handle: int
 
 
 class Plan(Protocol):
@@ -50,6 +54,18 @@ class Plan(Protocol):
     def issue(self, stream: int, at: Addresses) -> None:
         """Make the call on a stream."""
         ...
+
+
+@runtime_checkable
+class BorrowingPlan(Plan, Protocol):
+    """A plan of a library that computes in memory of its handle's own.
+
+    Calls that were captured with one handle must not run at the same time. Those of a graph may, so each capture gets a
+    handle of its own, in `Addresses`.
+    """
+
+    #: What makes the handle, and what destroys it.
+    borrows: Lent
 
 
 class Handles:
@@ -67,6 +83,8 @@ class Handles:
         self._numbers = count()
         #: What belongs to plans, by number, with what destroys it.
         self._owned: dict[int, tuple[Any, Callable[[Any], object]]] = {}
+        #: Handles that nobody has borrowed, by what makes them.
+        self._idle: dict[Callable[[], int], list[int]] = {}
         #: The numbers of what belongs to no plan any more.
         self._left: deque[int] = deque()
 
@@ -87,6 +105,16 @@ class Handles:
         self._owned[number] = made, destroy
         finalize(plan, self._left.append, number).atexit = False
         return made
+
+    def lend(self, borrower: object, lent: Lent) -> int:
+        """Return a handle that nobody else has until the borrower is gone."""
+        create, destroy = lent
+        idle = self._idle.setdefault(create, [])
+        if not idle:
+            made = create()
+            self._made[create, made] = made, destroy
+            idle.append(made)
+        return self.own(borrower, idle.pop(), idle.append)
 
     def sweep(self) -> None:
         """Destroy what belonged to plans that are gone."""
@@ -115,6 +143,7 @@ class Handles:
     def close(self) -> None:
         """Give everything back; no plan may be used any more."""
         self._left.clear()
+        self._idle.clear()
         while self._owned:
             self._destroy(next(iter(self._owned)))
         if self._module is not None:

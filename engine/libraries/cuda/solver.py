@@ -21,7 +21,12 @@ LOWER = cublas.FillMode.LOWER
 
 
 class LapackPlan:
-    """What all plans share: handles, scratch memory with matrices `a` by columns, and a code for each matrix."""
+    """What all plans share: handles, scratch memory with matrices `a` by columns, and a code for each matrix.
+
+    A routine without a place for scratch memory, such as getrs, computes in memory of cuSOLVER's handle.
+    """
+
+    borrows = cusolverDn.create, cusolverDn.destroy
 
     def __init__(self, call: Any, layouts: Mapping[str, Layout], handles: Handles, count: int | None = None) -> None:
         self._call, self._handles = call, handles
@@ -32,7 +37,8 @@ class LapackPlan:
         self._source = stack_of(layouts["a"])
         #: How many matrices are worked on: those of a, or the same one for each right side.
         self._count = self._source.count if count is None else count
-        self._solver = handles.get(cusolverDn.create, cusolverDn.destroy)
+        #: The handle for questions; `Addresses` has the one to compute with.
+        self._asking = handles.get(cusolverDn.create, cusolverDn.destroy)
         self._params = handles.get(cusolverDn.create_params, cusolverDn.destroy_params)
         self._kernels = MatrixKernels(handles, self._dtype)
         self._scratch = Scratch()
@@ -66,7 +72,7 @@ class LapackPlan:
 
     def _begin(self, stream: int, at: Addresses, part: Part = Part.ALL, *, turned: bool = False) -> None:
         """Set the handle to a stream, and bring a into scratch memory, as it is or transposed."""
-        cusolverDn.set_stream(self._solver, stream)
+        cusolverDn.set_stream(at.handle, stream)
         target = by_columns(self._count, self._a.columns, self._a.rows) if turned else self._a
         source = transposed(self._source) if turned else self._source
         self._kernels.copy(stream, (at.workspace + self._a_at, target), (at.operands["a"], source), part)
