@@ -33,7 +33,7 @@ from engine.runtime.model.describe_patch import PlacedNode
 from engine.runtime.model.module_cache import LoadedModule, ModuleCache
 from engine.runtime.update import prepare
 from tests.random_patches.materials import Lent, Materials
-from tests.random_patches.oracles import ORACLES
+from tests.random_patches.oracles import FACTORS, ORACLES, badly_factored
 from tests.random_patches.oracles import wrong as wrong_output
 from tests.random_patches.patches import RandomPatch
 from tests.runtime.update.update_support import copy_of, outputs
@@ -331,23 +331,26 @@ def _against_oracles(made: RandomPatch, side: Side, wrong: set[str | None], outc
             return None  # something changes it in place, maybe after it was read
         return next(iter(side.read([port]).values()), None)  # type: ignore[return-value]
 
-    for node in patch.nodes.values():
+    for node, block_type in ((node, patch.block_type(node.id)) for node in patch.nodes.values()):
         sources = {c.target.port: c.source for c in patch.connections_of(node.id) if c.target.node == node.id}
-        if (
-            node.type not in ORACLES
-            or node.region
-            or node.id in wrong
-            or sources.keys() & patch.block_type(node.id).parameters.keys()
-        ):  # type: ignore[union-attr]
+        if block_type is None or block_type.id not in ORACLES.keys() | FACTORS or node.region or node.id in wrong:
             continue
+        if sources.keys() & block_type.parameters.keys():
+            continue  # a value drives it, whatever it is now
         inputs = {name: held(source) for name, source in sources.items()}
-        out = held(PortRef(node.id, "out"))
-        if out is None or any(array is None or isinstance(array, str) for array in inputs.values()):
+        made_by = {spec.name: PortRef(node.id, spec.name) for spec in block_type.outputs()}
+        outs = {name: held(port) for name, port in made_by.items()}
+        if not all(isinstance(array, np.ndarray) for array in (*inputs.values(), *outs.values())):
             continue
-        types = {name: made.layouts[source].dtype.__name__ for name, source in sources.items()}
-        values = {name: patch.value(node.id, name) for name in patch.block_type(node.id).parameters}  # type: ignore[union-attr]
-        told = wrong_output(node.type, inputs, types, values, out, made.layouts[PortRef(node.id, "out")].dtype.__name__)  # type: ignore[arg-type]
+        values = {name: patch.value(node.id, name) for name in block_type.parameters}
         outcome.checked[node.type] += 1
+        if node.type in FACTORS:
+            told = badly_factored(node.type, inputs, values, outs)  # type: ignore[arg-type]
+        else:
+            main = "out" if "out" in outs else next(iter(outs))
+            types = {name: made.layouts[source].dtype.__name__ for name, source in sources.items()}
+            dtype = made.layouts[made_by[main]].dtype.__name__
+            told = wrong_output(node.type, inputs, types, values, outs[main], dtype)  # type: ignore[arg-type]
         if told is not None:
             found.append(f"oracle: {node.id} ({node.type}): {told}")
     return found

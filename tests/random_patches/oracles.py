@@ -418,6 +418,75 @@ ANY_NUMBER = frozenset(
 )
 
 
+def _dagger(x: Array) -> Array:
+    return x.conj().swapaxes(-1, -2)
+
+
+def _lower_half(a: Array) -> Array:
+    """Return the Hermitian matrix of which the lower half is given."""
+    diagonal = np.einsum("...ii->...i", a).real[..., None] * np.eye(a.shape[-1])
+    return np.tril(a, -1) + _dagger(np.tril(a, -1)) + diagonal
+
+
+def _factored(
+    block: str, i: Mapping[str, Array], p: Mapping[str, Any], o: Mapping[str, Array]
+) -> list[tuple[Any, Any]]:
+    """Return pairs of arrays that must be equal, for what a block made of a matrix; none if it is ill conditioned."""
+    a = i["a"]
+    match block:
+        case "linalg.qr":
+            return [(o["q"] @ o["r"], a), (_dagger(o["q"]) @ o["q"], np.eye(o["q"].shape[-1]))]
+        case "linalg.svd":
+            bases = [(_dagger(x) @ x, np.eye(x.shape[-1])) for x in (o["u"], _dagger(o["vh"]))]
+            return [(o["u"] * o["s"][..., None, :] @ o["vh"], a), *bases]
+        case "linalg.eigen":
+            v = o["vectors"]
+            return [(_lower_half(a) @ v, v * o["eigenvalues"][..., None, :]), (_dagger(v) @ v, np.eye(v.shape[-1]))]
+        case "linalg.lu":
+            rows = np.take_along_axis(a, o["order"][..., None], -2)
+            return [(o["lower"] @ o["upper"], rows), (np.triu(o["lower"], 1), np.zeros_like(o["lower"]))]
+        case "linalg.cholesky":
+            whole = _lower_half(a)
+            values = np.linalg.eigvalsh(whole)
+            return [(o["out"] @ _dagger(o["out"]), whole)] if (values[..., 0] > 1e-2 * values[..., -1]).all() else []
+    lower = block == "linalg.solve" and p["matrix"] == "positive definite"
+    a = _lower_half(a) if lower else a
+    if lower and not (np.linalg.eigvalsh(a)[..., 0] > 0).all():
+        return []
+    if not (np.linalg.cond(a) < 50).all():
+        return []
+    if block == "linalg.inverse":
+        return [(a @ o["out"], np.broadcast_to(np.eye(a.shape[-1]), a.shape))]
+    product, b = a @ o["x"], i["b"]
+    return [(product, b)] if block == "linalg.solve" else [(_dagger(a) @ product, _dagger(a) @ b)]
+
+
+FACTORS = frozenset(
+    f"linalg.{name}" for name in ("qr", "svd", "eigen", "lu", "cholesky", "inverse", "solve", "least_squares")
+)
+
+
+def badly_factored(
+    block: str, inputs: Mapping[str, Array], parameters: Mapping[str, Any], outputs: Mapping[str, Array]
+) -> str | None:
+    """Return in words how a matrix was factored or a system solved wrongly; None when it wasn't."""
+    a = inputs["a"]
+    epsilon = float(np.finfo(a.dtype).eps)
+    wide = {n: x.astype(np.complex128 if x.dtype.kind == "c" else np.float64) for n, x in inputs.items()}
+    if any(not (np.abs(x) < 1e15).all() for x in wide.values()):
+        return None
+    with np.errstate(all="ignore"):
+        scale = max(float(np.abs(x).max()) for x in wide.values())
+        if scale < 1e-15:
+            return None
+        for number, (found, expected) in enumerate(_factored(block, wide, parameters, outputs)):
+            most = max(float(np.abs(expected).max()), scale if block != "linalg.inverse" else 1.0)
+            error = float(np.abs(found - expected).max())
+            if not error <= 2000 * epsilon * max(a.shape[-2:]) * most:
+                return f"equation {number} is off by {error} at a scale of {most}, given a {a.dtype}{list(a.shape)}"
+    return None
+
+
 def wrong(
     block: str,
     inputs: Mapping[str, Array],
@@ -450,7 +519,8 @@ def wrong(
         else:
             limits = np.finfo(found.dtype) if dtype != "bf16" else np.finfo(np.float32)
             expected = expected.astype(np.complex128 if expected.dtype.kind == "c" else np.float64)
-            kept = np.abs(expected) + told["within"] < float(limits.max)  # what overflows is another thing
+            # What overflows on the way, such as a sum that is divided, is another thing.
+            kept = np.abs(expected) + told["within"] / _epsilon(dtype) < float(limits.max)
             tiny = 4 * float(limits.tiny if dtype not in ("f16",) else limits.smallest_subnormal)
             error = np.abs(found.astype(expected.dtype) - expected)
             bad = (
