@@ -33,14 +33,16 @@ class _LoggedCommand(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         import platform
-        from importlib import metadata
+
+        from app.version import version
 
         is_engine = self.name == "engine"  # its client prints and writes the records
         traceless = is_engine or ctx.params.get("screenshot") is not None
         choose_levels(ctx.params.pop("verbose"), prints=not is_engine, writes=not traceless)
-        version, python = metadata.version("warploom"), platform.python_version()
         system = f"{platform.system()} {platform.release()} {platform.machine()}"
-        _log.info("warploom %s (%s, Python %s, %s)", " ".join(sys.argv[1:]), version, python, system)
+        _log.info(
+            "warploom %s (%s, Python %s, %s)", " ".join(sys.argv[1:]), version(), platform.python_version(), system
+        )
         return super().invoke(ctx)
 
 
@@ -105,8 +107,18 @@ def _frames(default: int) -> Callable[[_Command], _Command]:
     return click.option("--frames", type=click.IntRange(min=1), default=default, metavar="N", help="How many frames.")
 
 
+def _print_version(ctx: click.Context, _: click.Parameter, is_asked: bool) -> None:
+    if is_asked and not ctx.resilient_parsing:
+        from app.version import version
+
+        click.echo(f"warploom, version {version()}")
+        ctx.exit()
+
+
 @click.group(cls=_EditByDefault, context_settings={"show_default": True})
-@click.version_option(package_name="warploom")
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show the version."
+)
 def cli() -> None:
     """Warploom: patch GPU pipelines live. With no command, opens the editor."""
 

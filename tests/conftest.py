@@ -3,6 +3,7 @@
 import gc
 import os
 import shutil
+import signal
 import tempfile
 import threading
 import time
@@ -97,6 +98,14 @@ def device(request: pytest.FixtureRequest) -> Iterator[Device]:
 def optimiser(monkeypatch: pytest.MonkeyPatch) -> None:
     """Optimise kernels in the background, as outside of tests."""
     monkeypatch.setattr(optimising, "QUEUE", optimising.OptimiserQueue(1))
+
+
+@pytest.fixture
+def interrupts() -> Iterator[None]:
+    """Python's own handler of Ctrl+C; a shell's background job begins with one that ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

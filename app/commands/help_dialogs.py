@@ -1,7 +1,6 @@
 """What the Help menu shows: shortcuts and gestures, and About."""
 
 from collections.abc import Iterable
-from importlib.metadata import version
 
 from PySide6.QtCore import QMargins, Qt
 from PySide6.QtGui import QIcon, QKeySequence
@@ -17,6 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.commands.actions import Command
+from app.version import version
 
 #: What the mouse and some keys do on the canvas: the gestures of `canvas/graph_view.py` and its keys.
 GESTURES = (
@@ -47,7 +47,7 @@ def show_about(parent: QWidget, device: str) -> None:
     QMessageBox.about(
         parent,
         "About Warploom",
-        f"<h3>Warploom {version('warploom')}</h3><p>Patch GPU pipelines live: the whole patch compiles into one CUDA "
+        f"<h3>Warploom {version()}</h3><p>Patch GPU pipelines live: the whole patch compiles into one CUDA "
         f"graph.</p><p>Running on: {device}</p>",
     )
 

@@ -366,7 +366,7 @@ def test_a_child_that_still_starts_is_not_interrupted(monkeypatch: pytest.Monkey
         assert client.step().frame == 0
 
 
-def test_an_interrupted_question_is_not_waited_for() -> None:
+def test_an_interrupted_question_is_not_waited_for(interrupts: None) -> None:
     """The child is busy with a million frames, and is ended."""
     client = in_a_child(saxpy_patch())
     me = threading.main_thread().ident

@@ -102,3 +102,29 @@ def test_help_loads_neither_the_engine_nor_qt() -> None:
     loaded = loaded_by("import sys; sys.argv = ['warploom', '--help']\nfrom app.cli import main\nmain()")
     assert {name for name in loaded if name.startswith("engine")} == {"engine", "engine.diagnostics", "engine.logs"}
     assert not (QT | {"numpy", "rich", "pydantic", "typer"}) & loaded
+
+
+@pytest.mark.parametrize("words", [["run", "values", "--device", "host", "--frames", "1", "--json"], ["--version"]])
+def test_a_checkout_that_is_not_installed_runs(words: list[str], tmp_path: Path) -> None:
+    """It has the version of its `pyproject.toml`."""
+    program = f"""
+import sys
+from importlib import metadata
+
+found = metadata.Distribution.from_name
+
+def hidden(name):
+    if name == "warploom":
+        raise metadata.PackageNotFoundError(name)
+    return found(name)
+
+metadata.Distribution.from_name = hidden
+sys.argv = ["warploom", *{words!r}]
+from app.start import main
+main()
+"""
+    environment = os.environ | {"PYTHONPATH": str(EXAMPLES.parents[1])}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert words != ["--version"] or done.stdout == "warploom, version 0.1.0\n"

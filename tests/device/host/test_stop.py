@@ -5,7 +5,6 @@ import random
 import signal
 import threading
 import time
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -133,14 +132,6 @@ def test_close_ends_a_kernel_that_hangs(ptx):
     device.close()
     thread.join()
     assert "because the device was closed" in errors[0]
-
-
-@pytest.fixture
-def interrupts() -> Iterator[None]:
-    """Python's own handler of Ctrl+C, whatever began the tests."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 def interrupt_after(began) -> threading.Thread:
