@@ -5,7 +5,7 @@ import random
 import pytest
 
 from engine.device.host import HostDevice
-from engine.diagnostics import KernelError
+from engine.diagnostics import KernelError, TranslatorBug
 from tests.benchmarks import fuzz_ptx
 from tests.fuzzing import seeds
 
@@ -22,6 +22,31 @@ def test_mutated_ptx_loads_or_is_refused(seed):
 def test_the_text_that_is_mutated_is_sound():
     """Otherwise every mutant would be refused for the same reason."""
     assert fuzz_ptx.attempt(fuzz_ptx.HAND_WRITTEN) == "fine"
+
+
+LOOP = """.reg .pred %p; .reg .b32 %r<3>; .reg .b64 %d<2>; ld.param.u64 %d1, [x]; mov.u32 %r1, 0;
+A: bar.sync 0; LINE add.u32 %r1, %r1, 1; setp.lt.u32 %p, %r1, 9; @%p bra A; st.global.u32 [%d1], %r1; ret; """
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("add.u32 %r2, %other, 1;", "register %other must be declared"),
+        ("add.u32 %other, %r2, 1;", "register %other must be declared"),
+        ("add.u32 %ctaid.x, %r2, 1;", "register %ctaid.x must be declared to be written"),
+        ("@%q add.u32 %r2, %r2, 1;", "register %q must be declared"),
+        ("add.s649 %r2, %r2, 1;", "add.s649"),
+        ("ld.global.u32 %r2, [%other+4];", "register %other must be declared"),
+    ],
+)
+def test_wrong_names_are_errors_with_their_line(line, word):
+    """Whichever analysis would read them first, as in a loop with a barrier."""
+    text = HEAD + ".visible .entry k(.param .u64 x) {" + LOOP.replace("LINE", line) + "}"
+    device = HostDevice(cores=1)
+    with pytest.raises(KernelError, match=word) as refused:
+        device.load_module(text)
+    assert refused.value.line == 5 and not isinstance(refused.value, TranslatorBug)
+    device.close()
 
 
 HEAD = ".version 8.0\n.target sm_75\n.address_size 64\n"
