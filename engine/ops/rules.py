@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
+from math import copysign, isnan
 
 from llvmlite import ir
 
@@ -164,9 +165,16 @@ def intrinsic(of_float: str, of_signed: str = "", of_unsigned: str = "") -> Scal
 
 def extreme(of_float: str, of_signed: str, of_unsigned: str) -> Scalar:
     """Return the emitter of a minimum or maximum by its intrinsics: NaN if an operand is, and -0 lies below 0."""
-    of_numbers = intrinsic(of_float, of_signed, of_unsigned)
+    of_numbers, is_largest = intrinsic(of_float, of_signed, of_unsigned), of_float == "maxnum"
 
     def emit(emission: Emission, kind: DType, a: ir.Value, b: ir.Value) -> ir.Value:
+        if isinstance(a, ir.Constant):
+            a, b = b, a
+        if kind.kind == "float" and isinstance(b, ir.Constant) and not isnan(b.constant):
+            # Of 0 and -0, one is beyond the bound, and the comparison takes them for equal.
+            takes_equal = b.constant != 0 or (copysign(1, b.constant) > 0) == is_largest
+            comparison = ("<" if is_largest else ">") + "=" * takes_equal
+            return emission.builder.select(emission.builder.fcmp_ordered(comparison, a, b), b, a)
         found = of_numbers(emission, kind, a, b)
         if kind.kind != "float":
             return found

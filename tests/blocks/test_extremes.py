@@ -66,6 +66,11 @@ FORMULAS: dict[str, Any] = {
     "min(x, y)": lambda x, y, z: extreme(x, y, largest=False),
     "max(x, y, z)": lambda x, y, z: extreme(extreme(x, y, largest=True), z, largest=True),
     "clamp(x, y, z)": clamp,
+    "max(x, 0)": lambda x, y, z: extreme(x, np.zeros_like(x), largest=True),
+    "min(0, x)": lambda x, y, z: extreme(x, np.zeros_like(x), largest=False),
+    "max(-0.0, x)": lambda x, y, z: extreme(x, -np.zeros_like(x), largest=True),
+    "min(x, -0.0)": lambda x, y, z: extreme(x, -np.zeros_like(x), largest=False),
+    "max(min(x, 0.25), -0.25)": lambda x, y, z: clamp(x, np.full_like(x, -0.25), np.full_like(x, 0.25)),
     "saturate(x)": lambda x, y, z: clamp(x, np.zeros_like(x), np.ones_like(x)),
     "smoothstep(y, z, x)": lambda x, y, z: smoothstep(y, z, x),
 }

@@ -256,7 +256,9 @@ def test_what_is_no_network_is_told_in_a_line() -> None:
     patch.restore([NodeAdded(PatchNode(id="train", type="tensor.train", parameters={"graph": [1]}))])
     with Engine(patch, device="host") as engine:
         found = engine.step().nodes["train"].message
-    told = "parameter graph must be a JSON object, got [1]; its default stands in (set graph again)"
+    told = (
+        "parameter graph must be a JSON object of at most 100 levels, got [1]; its default stands in (set graph again)"
+    )
     assert found.splitlines()[0] == told
 
 
