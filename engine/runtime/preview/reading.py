@@ -3,7 +3,7 @@
 The law: what is read is what an engine has there that fuses nothing and in which each buffer has memory of its own. In
 a loop that is what the last turn left; in a body that did not run, the port's default, which is zeros unless its block
 says otherwise. A frame does no work for it: a region notes on the device whether its body runs, and what was
-overwritten or never stored is computed again for its reader.
+overwritten or never stored is computed again for its reader, from arrays of the user's own as they are by then.
 """
 
 from collections.abc import Mapping
