@@ -107,7 +107,7 @@ def profile_lines(profile: Profile, budget_ns: int) -> Iterator[str]:
         yield f"table: {_frames_text(profile)}; shares are of the work of these frames"
     if profile.launch_ns is not None:
         kept, frames = budget_text(profile.launch_ns, budget_ns), plural(profile.launches, "frame")
-        yield f"launch: {format_time(profile.launch_ns)} on the device in {frames} without measuring, {kept}"
+        yield f"launch: {format_time(profile.launch_ns)} on the device, the mean of {frames} without measuring, {kept}"
     if profile.spans:
         path = critical_path(profile.spans)
         wall, busy = format_time(path.wall_ns), format_time(path.busy_ns)
