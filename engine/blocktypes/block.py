@@ -19,7 +19,16 @@ from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 from engine.blocktypes.declarations import ValueSpec, collect
 from engine.blocktypes.parameters import ParameterSpec
 from engine.descriptions.builder import BlockBuilder
-from engine.descriptions.checks import BlockDefinitionError, declaring, sequence, shown, text, texts, whole
+from engine.descriptions.checks import (
+    BlockCallError,
+    BlockDefinitionError,
+    declaring,
+    sequence,
+    shown,
+    text,
+    texts,
+    whole,
+)
 from engine.descriptions.description import BlockDescription
 from engine.descriptions.ports import PortSpec
 from engine.diagnostics import Diagnostic, PatchError, WarploomError, error
@@ -342,7 +351,12 @@ def describe(block: Block) -> BlockDescription:
     structural = {name: block.values[name] for name, spec in block.parameters.items() if spec.is_size}
     live = [name for name, spec in block.parameters.items() if not spec.structural]
     build = BlockBuilder(block.id, block.ports, live, structural, block.source_folder())
-    block.describe(build)
+    returned: object = block.describe(build)
+    if inspect.iscoroutine(returned):
+        returned.close()
+    if returned is not None:
+        kind = type(returned).__name__
+        raise BlockCallError(f"{block.id}: describe must be a plain function that returns nothing, got a {kind}")
     made = build.commit()
     constants = [(name, repr(block.values[name])) for name, spec in block.parameters.items() if spec.is_constant]
     if constants:

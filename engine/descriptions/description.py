@@ -149,6 +149,24 @@ class BlockDescription:
         return frozenset(seen.get(name, name) for name in names)
 
     @cached_property
+    def unfilled_outputs(self) -> tuple[str, ...]:
+        """Outputs that no entry is given to be written, and that have no contents of their own either.
+
+        Whether a kernel writes what it is given, only its code tells (`engine.runtime.check.kernel_checks`).
+        """
+        seen = {buffer.name: buffer.of for buffer in self.buffers if buffer.of is not None}
+        touched = [argument for entry in self.all_entries for argument in buffer_arguments(entry)]
+        filled = {seen.get(argument.name, argument.name) for argument in touched if argument.writes}
+        filled |= {*self.contents, *self.externals, *self.view_of}
+        filled |= {spec.name for spec in self.outputs if spec.inplace or spec.state or self.composition}
+        return tuple(spec.name for spec in self.outputs if spec.name not in filled)
+
+    @cached_property
+    def does_nothing(self) -> bool:
+        """True for a block with inputs alone that neither reads nor shows any of them."""
+        return bool(self.ports) and not (self.outputs or self.all_entries or self.displays or self.composition)
+
+    @cached_property
     def status_buffers(self) -> frozenset[str]:
         """Internal buffers that are read back after each frame."""
         return frozenset(status.buffer for status in self.statuses)

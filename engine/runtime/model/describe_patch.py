@@ -161,11 +161,25 @@ def _description(node: PlacedNode) -> BlockDescription | Diagnostic:
         block = block_type(node.id)
         block.values = dict(node.values)
         doing = "describe"
-        return describe(block)
+        made = describe(block)
     except TookTooLong:
         raise
     except BaseException as problem:  # noqa: BLE001 - a block's code may raise anything
         return _failure(node, doing, problem)
+    return _idleness(node.id, made) or made
+
+
+def _idleness(node: str, made: BlockDescription) -> Diagnostic | None:
+    """Return the error of a block that leaves an output out, or does nothing with its inputs; also of one inside it."""
+    remedy = "have describe launch a kernel on it, or fill, copy or provide it"
+    for part in made.parts():
+        for name in part.unfilled_outputs:
+            text = f"output '{name}' must be filled, got a describe that leaves it out"
+            return error(text, node=node, port=name if part is made else None, remedy=remedy)
+        if part.does_nothing:
+            text = "describe must ask for work or show something, got neither"
+            return error(text, node=node, remedy="have describe read or show an input")
+    return None
 
 
 def _succeeded(node: PlacedNode, newest: PlacedNode) -> PlacedNode:

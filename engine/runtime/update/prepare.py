@@ -24,7 +24,7 @@ from engine.diagnostics import Diagnostic, GraphValidationError, KernelError, So
 from engine.processes.scope import Cancelled, check_cancelled
 from engine.profiling.side_work import SideKind
 from engine.protocol.messages import BufferReport
-from engine.runtime.check.kernel_checks import argument_problems, count_problems, launch_warnings
+from engine.runtime.check.kernel_checks import argument_problems, count_problems, launch_warnings, number_problems
 from engine.runtime.memory.graph_memory import GraphMemory, MemoryRefused, allocate, keep_memory, require_memory
 from engine.runtime.model.context import DeviceServices
 from engine.runtime.model.describe_patch import PatchDescription, PatchSnapshot, describe_patch
@@ -32,6 +32,8 @@ from engine.runtime.model.module_cache import ModuleCache, PlanKernels, stale_ke
 from engine.runtime.report.node_reports import Kernels, buffer_reports, node_kernels
 
 _log = logging.getLogger(__name__)
+#: A buffer of this size may have more elements than a kernel can count.
+_LARGE_BYTES = 1 << 31
 
 
 @dataclass
@@ -200,16 +202,21 @@ def _realise(prepared: Prepared, services: DeviceServices, plan: Plan, current: 
     only = changes.renewed if changes is not None else None
     if problems := [*argument_problems(plan, image_of, only), *count_problems(plan, image_of, only)]:
         raise GraphValidationError(problems)
+    values = plan.inlined.all_values(prepared.values)
     device, pool, states = services.device, services.pool, services.states
     claimed = keep_memory(plan, current.compiled.plan, current.memory) if current is not None else GraphMemory({})
     there = states.kept(plan) | claimed.by_owner.keys()
     require_memory(plan, device, pool, there, has_arena=claimed.arena is not None)
+    # The build finds these too, but only after so much memory was filled.
+    is_large = any(buffer.layout.size_bytes >= _LARGE_BYTES for buffer in plan.buffers.allocations.values())
+    if is_large and (problems := number_problems(plan, image_of, values)):
+        raise GraphValidationError(problems)
     memory = allocate(plan, device, pool, states, services.frame_memory, claimed, services.times)
     try:
         resources = Resources(
             memory.by_owner,
             PlanKernels(plan, services.modules),
-            plan.inlined.all_values(prepared.values),
+            values,
             services.uniforms.current,
             memory.status,
             memory.swapped,

@@ -93,6 +93,8 @@ def test_describe_that_does_not_return_is_abandoned_and_reported(
 
     def describe(block: Any, build: BlockBuilder) -> None:
         asked.append(block.n)
+        for output in (block.out, block.free, block.count):
+            build.fill(output)
         if block.n == 4:
             act(block, build)
 

@@ -9,9 +9,11 @@ import pytest
 
 from engine import Engine, Patch
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
+from engine.compiler.plan import Plan
 from engine.device.device import Device
 from engine.diagnostics import Diagnostic, Severity
 from engine.runtime.check.check_patch import check_patch
+from engine.runtime.update import prepare
 from tests.fuzzing import seeds
 
 #: What the kernel of `Passing` is declared to take, and what the block passes, in the order of `Passing.order`.
@@ -119,7 +121,7 @@ def test_the_messages_name_what_is_passed_and_what_is_taken(tmp_path: Path) -> N
     assert _told(patch)[0].message == f"argument 2 of kernel {file}:taking must be a number (s32), got buffer x"
     patch, _ = _patch(file, code, order="out seven n")
     assert _told(patch)[0].message == f"argument 1 of kernel {file}:taking must be a buffer (float*), got a number"
-    patch, _ = _patch(file, code, order="n x k")
+    patch, _ = _patch(file, code, order="n x out")
     assert _told(patch)[0].message == f"argument 0 of kernel {file}:taking must be a buffer (float*), got a size"
 
 
@@ -202,3 +204,90 @@ def test_an_output_that_nothing_writes_is_told_at_the_block(tmp_path: Path) -> N
     (told,) = _told(patch)
     assert (told.node, told.port) == (node, "out")
     assert told.message == f"output must be written, got kernel {tmp_path / 'k.cu'}:taking that stores nothing into out"
+
+
+class LeavesOut(Block, id="tests.leaves_out"):
+    """Write one output of two."""
+
+    out: Out[f32] = port(shape="[3]", doc="Filled.")
+    more: Out[f32] = port(shape="[3]", doc="Left out.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One fill."""
+        build.fill(self.out)
+
+
+class DoesNothing(Block, id="tests.does_nothing"):
+    """Take a buffer, and do nothing with it."""
+
+    x: In[f32] = port(doc="An input.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """Nothing."""
+
+
+class Generator(Block, id="tests.generator"):
+    """A describe that yields never runs."""
+
+    out: Out[f32] = port(shape="[3]", doc="Never filled.")
+
+    def describe(self, build: BlockBuilder) -> Any:
+        """One fill, which is not reached."""
+        yield build.fill(self.out)
+
+
+class Coroutine(Block, id="tests.coroutine"):
+    """A describe that is a coroutine never runs."""
+
+    out: Out[f32] = port(shape="[3]", doc="Never filled.")
+
+    async def describe(self, build: BlockBuilder) -> None:  # type: ignore[override]
+        """One fill, which is not reached."""
+        build.fill(self.out)
+
+
+@pytest.mark.parametrize(
+    ("block", "port_name", "message"),
+    [
+        ("tests.leaves_out", "more", "output 'more' must be filled, got a describe that leaves it out"),
+        ("tests.does_nothing", None, "describe must ask for work or show something, got neither"),
+        ("tests.generator", None, "describe must be a plain function that returns nothing, got a generator"),
+        ("tests.coroutine", None, "describe must be a plain function that returns nothing, got a coroutine"),
+    ],
+)
+def test_a_describe_that_does_not_do_its_work_is_told(block: str, port_name: str | None, message: str) -> None:
+    """At the block, by `check` and by the engine; other blocks run on."""
+    patch = Patch()
+    node = patch.add(block)
+    other = patch.add("buffer.constant", value=3.0)
+    if block == "tests.does_nothing":
+        patch.connect(other["out"], node["x"])
+    told = [item for item in check_patch(patch) if item.severity is Severity.ERROR]
+    assert [(item.node, item.port) for item in told] == [(node.id, port_name)]
+    assert message in told[0].message
+    with Engine(patch, device="host") as engine:
+        ran = [item for item in engine.step().diagnostics if item.severity is Severity.ERROR]
+        assert [item.message for item in ran] == [item.message for item in told]
+        np.testing.assert_array_equal(engine.read(other["out"]), [3])
+
+
+@pytest.mark.parametrize("shape", ["4294967296", "65536, 65536", "4294967296, 4294967296", str(2**63)])
+def test_a_size_that_a_kernel_can_not_count_is_refused_before_anything_is_filled(
+    shape: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By `check` too: 4 GiB may fit in the memory, but not in the kernel's number."""
+
+    allocate = prepare.allocate
+
+    def refuse(plan: Plan, *rest: Any) -> Any:
+        assert all(buffer.layout.size_bytes < 1 << 30 for buffer in plan.buffers.allocations.values())
+        return allocate(plan, *rest)
+
+    monkeypatch.setattr(prepare, "allocate", refuse)
+    patch = Patch()
+    node = patch.add("buffer.constant", shape=shape, dtype="u8")
+    (checked,) = check_patch(patch)
+    with Engine(patch, device="host") as engine:
+        (told,) = engine.step().diagnostics
+    assert checked.node == told.node == node.id
+    assert " must " in told.message and told.severity is checked.severity is Severity.ERROR
