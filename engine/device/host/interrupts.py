@@ -44,7 +44,7 @@ class Interrupts:
         if self._sink < 0:
             source, self._sink = os.pipe()
             os.set_blocking(self._sink, False)  # as a handler of signals must be
-            threading.Thread(target=self._read, args=(source,), name="warploom-host-interrupts", daemon=True).start()
+            threading.Thread(target=self._read, args=(source,), name="ctrl-c", daemon=True).start()
         before = signal.set_wakeup_fd(self._sink, warn_on_full_buffer=False)
         if before != self._sink:
             self._before = before
