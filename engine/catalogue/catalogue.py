@@ -10,10 +10,12 @@ from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
+from msgspec import Meta
 from platformdirs import user_config_path
 
+from engine.arguments import checked
 from engine.blocktypes.adaptive import AdaptiveBlock, adapted
 from engine.blocktypes.block import LIBRARY, Block, block_types
 from engine.catalogue.block_errors import interface_diagnostic
@@ -161,7 +163,8 @@ def default_catalogue() -> Catalogue:
     return Catalogue()
 
 
-def trust_blocks(folder: Path | str, *, wait_s: float = LOADED_S) -> list[Diagnostic]:
+@checked()
+def trust_blocks(folder: Path | str, *, wait_s: Annotated[float, Meta(ge=0)] = LOADED_S) -> list[Diagnostic]:
     """Run the block files of a folder and add their types to the catalogue; engines run them again when they are saved.
 
     The files may do whatever a program may. Returns the problems of files that failed, which don't affect the others;
@@ -175,6 +178,7 @@ def trust_blocks(folder: Path | str, *, wait_s: float = LOADED_S) -> list[Diagno
     return block_folders.problems(path)
 
 
+@checked()
 def forget_blocks(folder: Path | str) -> None:
     """Remove the block types of a trusted folder from the catalogue; their nodes become placeholders.
 

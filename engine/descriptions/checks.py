@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from engine.arguments import SHOWN as SHOWN
+from engine.arguments import shown as shown
 from engine.diagnostics import WarploomError
 
 T = TypeVar("T")
-#: The most characters of a wrong value that a message shows.
-SHOWN = 200
 
 
 class BlockDefinitionError(TypeError):
@@ -25,15 +25,6 @@ class BlockCallError(WarploomError, ValueError):
 def refuse(where: str, what: str, rule: str, value: object) -> BlockCallError:
     """Return the error that says which rule `what`, passed by the block `where`, must obey."""
     return BlockCallError(f"{where}: {what} must {rule}, got {shown(value)}")
-
-
-def shown(value: object) -> str:
-    """Return a value as a message shows it: shortened, and also when its repr raises."""
-    try:
-        text = repr(value)
-    except Exception:  # noqa: BLE001 - the value may be of a class of the user's
-        return f"a {type(value).__name__} that can't be printed"
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
 
 def whole(where: str, what: str, value: object, low: int, high: int | None = None) -> int:

@@ -1,5 +1,6 @@
 """How blocks describe a copy: one kernel for any element type and any strides."""
 
+from engine.arguments import checked
 from engine.descriptions.builder import BlockBuilder
 from engine.descriptions.description import BlockDescription
 from engine.descriptions.entries import Kernel
@@ -10,6 +11,7 @@ from engine.types import any_type
 _KERNEL = Kernel("buffers.cu", entry="copy_strided")
 
 
+@checked()
 def describe_copy(build: BlockBuilder, x: BufferHandle, out: BufferHandle) -> None:
     """Copy `x`, which may have gaps, to `out`: one thread an element; axes that x does not have count as of size 1."""
     sizes = [x.last(axis) for axis in (3, 2, 1, 0)]

@@ -2,6 +2,7 @@
 
 from pathlib import PurePath
 
+from engine.arguments import checked
 from engine.diagnostics import PatchError
 
 #: What a person can choose; the first is what is usual for the format.
@@ -17,6 +18,7 @@ _DEPTHS = {
 }
 
 
+@checked()
 def picture_depth(path: str, depth: str = "usual") -> str:
     """Return one of PICTURE_DEPTHS but "usual": how a picture is saved to a file of this name.
 

@@ -1,5 +1,6 @@
 """How blocks describe regions: which kernels set a region's condition, and when."""
 
+from engine.arguments import checked
 from engine.descriptions.builder import BlockBuilder
 from engine.descriptions.checks import whole
 from engine.descriptions.entries import (
@@ -21,6 +22,7 @@ _FILE = "control.cu"
 _ENTERED = "entered"
 
 
+@checked()
 def describe_if(build: BlockBuilder, condition: BufferHandle, element: int, *, otherwise: bool = False) -> None:
     """Make a region that runs once unless an element of `condition` is 0; `otherwise` adds a branch for that case."""
     entered = build.buffer(_ENTERED, u32, "[1]")
@@ -28,6 +30,7 @@ def describe_if(build: BlockBuilder, condition: BufferHandle, element: int, *, o
     build.control(Control(RegionKind.IF_ELSE if otherwise else RegionKind.IF, (begin,), _ENTERED))
 
 
+@checked()
 def describe_while(
     build: BlockBuilder, condition: BufferHandle, element: int, *, turns: BufferHandle, limit: object
 ) -> None:
@@ -45,6 +48,7 @@ def describe_while(
     build.control(Control(RegionKind.WHILE, (begin,), _ENTERED, (turn,)))
 
 
+@checked()
 def describe_for(
     build: BlockBuilder, count: object, counts: BufferHandle, *, index: BufferHandle, limit: object
 ) -> None:

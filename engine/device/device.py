@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from engine.arguments import shown
 from engine.device.graph import Graph
 from engine.device.occupancy import MultiprocessorLimits
 from engine.device.protocol import (
@@ -223,7 +224,7 @@ def checked_time_limit(limit_s: object, name: str = "kernel_time_limit_s") -> fl
     if limit_s is None:
         return None
     if isinstance(limit_s, bool) or not isinstance(limit_s, int | float) or not 0 < limit_s < math.inf:
-        raise DeviceError(f"{name} must be a positive number of seconds, or None, got {limit_s!r}")
+        raise DeviceError(f"{name} must be a positive number of seconds, or None, got {shown(limit_s)}")
     return float(limit_s)
 
 

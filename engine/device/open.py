@@ -5,6 +5,7 @@ import logging
 import re
 from dataclasses import dataclass
 
+from engine.arguments import checked
 from engine.device.device import Device, DeviceInfo, checked_time_limit
 from engine.diagnostics import DeviceError
 
@@ -27,6 +28,7 @@ class DeviceStatus:
     cores: int = 0
 
 
+@checked(DeviceError, name="checked by `check_name`", kernel_time_limit_s="checked for every device")
 def open_device(name: str = "auto", *, plain_edges: bool = False, kernel_time_limit_s: float | None = None) -> Device:
     """Open "host", "cuda:0", "cuda:1" ..., or with "auto" the first CUDA device that works, else the host.
 
@@ -38,8 +40,6 @@ def open_device(name: str = "auto", *, plain_edges: bool = False, kernel_time_li
     that was named cannot be used.
     """
     check_name(name)
-    if not isinstance(plain_edges, bool):
-        raise DeviceError(f"plain_edges must be True or False, got {plain_edges!r}")
     checked_time_limit(kernel_time_limit_s)
     device = _open_named(name, plain_edges)
     device.set_kernel_time_limit(kernel_time_limit_s)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from keyword import iskeyword
 from typing import Any
 
+from engine.arguments import checked
 from engine.blocktypes.adaptive import Interface
 from engine.blocktypes.parameters import ParameterSpec
 from engine.diagnostics import Diagnostic, PatchError, warning
@@ -19,6 +20,7 @@ _USUAL = 10.0
 _INPUT = re.compile(r"([A-Za-z_]\w*)\s*(?::\s*(\w+))?")
 
 
+@checked()
 def expression_interface(expression: str, reads: str, sliders: str, constants: str = "") -> Interface:
     """Return the interface of a node that computes an expression for each element.
 

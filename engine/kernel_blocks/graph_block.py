@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from engine.arguments import checked
 from engine.blocktypes.adaptive import AdaptiveBlock, Interface
 from engine.blocktypes.block import is_reserved
 from engine.blocktypes.declarations import param
@@ -31,6 +32,7 @@ class GraphBlock(AdaptiveBlock, abstract=True):
             build.compute(source.with_constants(constant_values(self)), over=BufferHandle(over))
 
 
+@checked()
 def graph_interface(graph: OpGraph, constants: str = "", *, title: str = "", summary: str = "") -> Interface:
     """Return the interface of a node that runs an op graph; OpError when the graph is wrong.
 

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from engine.arguments import checked
 from engine.blocktypes.adaptive import AdaptiveBlock, Interface
 from engine.blocktypes.block import Block
 from engine.blocktypes.declarations import param
@@ -157,6 +158,7 @@ def _options(values: Mapping[str, Any]) -> CudaOptions:
     )
 
 
+@checked()
 def kernel_file(path: Path, entry: str, options: CudaOptions) -> KernelSource:
     """Return a kernel file as a source, compiled with options; a `.py` takes its constants from the macros."""
     match file_source(resolved(path), entry):

@@ -106,7 +106,7 @@ class CudaOptions(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknow
         msgspec.structs.force_setattr(self, "defines", defines)
         if not isinstance(self.use_fast_math, bool):
             raise _refused("use_fast_math", "be True or False", self.use_fast_math)
-        if self.standard not in STANDARDS:
+        if not isinstance(self.standard, str) or self.standard not in STANDARDS:
             raise _refused("standard", f"be one of {', '.join(STANDARDS)}", self.standard)
         folders = self.include_folders
         if not isinstance(folders, tuple | list) or not all(
@@ -114,7 +114,8 @@ class CudaOptions(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknow
         ):
             raise _refused("include_folders", "be a list of folders", folders)
         msgspec.structs.force_setattr(self, "include_folders", tuple(folders))
-        if self.architecture and not _ARCHITECTURE.fullmatch(self.architecture):
+        is_text = isinstance(self.architecture, str)
+        if not is_text or (self.architecture and not _ARCHITECTURE.fullmatch(self.architecture)):
             raise _refused("architecture", 'be one such as "compute_80"', self.architecture)
 
     @property
@@ -321,9 +322,9 @@ class PythonOptions(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkn
             if not all(isinstance(key, str) and isinstance(value, kind) for key, value in pairs.items()):
                 raise _refused(name, f"{rule} by the name of a parameter", getattr(self, name))
             msgspec.structs.force_setattr(self, name, tuple(sorted(pairs.items())))
-        if self.num_warps not in (0, 1, 2, 4, 8, 16, 32):
+        if type(self.num_warps) is not int or self.num_warps not in (0, 1, 2, 4, 8, 16, 32):
             raise _refused("num_warps", "be a power of two up to 32", self.num_warps)
-        if self.num_stages not in range(17):
+        if type(self.num_stages) is not int or self.num_stages not in range(17):
             raise _refused("num_stages", "be at most 16", self.num_stages)
 
 

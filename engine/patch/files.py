@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.arguments import checked
 from engine.blocktypes.parameters import MOST_DEPTH, UserArray, check_depth
 from engine.catalogue.catalogue import Catalogue
 from engine.descriptions.checks import shown
@@ -61,11 +62,10 @@ _OPTIONAL: tuple[tuple[str, Any, str], ...] = (
 )
 
 
+@checked(PatchError)
 def save_patch(patch: Patch, path: Path | str) -> None:
     """Write the patch; PatchError when the file can't be written, which leaves the old file intact."""
-    path = _as_path(path)
-    if not isinstance(patch, Patch):
-        raise PatchError(f"patch to save must be a Patch, got {shown(patch)}")
+    path = Path(path)
     data = dump_patch(patch).encode()
     try:
         write_atomically(path, data)
@@ -75,12 +75,6 @@ def save_patch(patch: Patch, path: Path | str) -> None:
     _log.info("wrote %s", path)
     patch.path, patch.file_digest = path, digest(data)
     patch.history.mark_saved()
-
-
-def _as_path(path: Path | str) -> Path:
-    if not isinstance(path, Path | str):
-        raise PatchError(f"path of a patch must be text or a Path, got {type(path).__name__}")
-    return Path(path)
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -160,12 +154,13 @@ def _sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
+@checked(PatchError)
 def load_patch(path: Path | str, catalogue: Catalogue | None = None, *, trust: bool = False) -> Patch:
     """Read a patch; PatchError names the file, the place in it and what to do.
 
     With `trust`, it may write files outside its folder and listen to the network (`engine.patch.trust`).
     """
-    path = _as_path(path)
+    path = Path(path)
     try:
         if path.is_char_device() or path.is_block_device():  # it may have no end
             raise PatchError(f"{path} must be a patch (UTF-8 JSON), got a device")

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Annotated, Any, Protocol, Self
 
 import numpy as np
+from msgspec import Meta
 
-from engine.descriptions.checks import shown
+from engine.arguments import check_of, checked
 from engine.device.device import DeviceInfo
 from engine.diagnostics import WarploomError
 from engine.patch.changes import BlockTypesChanged, Change, PortRef
@@ -14,9 +15,8 @@ from engine.patch.document import Patch
 from engine.profiling.profile import Profile
 from engine.profiling.trace import TraceSlice
 from engine.protocol import questions
-from engine.protocol.checking import check_message
 from engine.protocol.flight_record import FlightRecord
-from engine.protocol.messages import EditCost, FrameReport, Message, Preview, Saved, SetTrust, Undone
+from engine.protocol.messages import EditCost, FrameReport, Message, Preview, Saved, SetTrust, Undone, check_message
 from engine.protocol.outbox import Happening, Outbox
 from engine.protocol.pacing import Pacing
 from engine.protocol.questions import Answer, CostedEdit, Question
@@ -79,13 +79,16 @@ class Client:
         `real_time` it goes on by what has passed since the step before.
         """
         if real_time is not False and real_time is not True:
-            raise _wrong("real_time", "True or False", real_time)
+            self._check_step(real_time=real_time)
         return self._step(real_time)
 
-    def trace(self, frames: int) -> list[TraceSlice]:
+    @checked()
+    def _check_step(self, *, real_time: bool) -> None:
+        """Refuse what is no bool; `step` itself must be quick."""
+
+    @checked()
+    def trace(self, frames: Annotated[int, Meta(ge=0)]) -> list[TraceSlice]:
         """Do some frames with every kernel timed and return what took time; see `engine.profiling.trace`."""
-        if not isinstance(frames, int) or isinstance(frames, bool) or frames < 0:
-            raise _wrong("frames", "a whole number of at least 0", frames)
         return self._ask(questions.Trace(frames))
 
     def profile(self) -> Profile:
@@ -102,18 +105,13 @@ class Client:
         """
         return self._ask(questions.ReadRecorder())
 
+    @checked()
     def start(self, *, rate: float | None = 60.0, pacing: Pacing | None = None, deterministic: bool = False) -> None:
         """Run frames on a thread of the engine's own, `rate` a second; None means as fast as they go.
 
         `pacing` replaces `rate` and can say more; `SetPacing` changes it later. The patch's time follows the wall's.
         With `deterministic`, for recordings, it goes on by one `time_step_s` a frame.
         """
-        if rate is not None and not isinstance(rate, (int, float)):
-            raise _wrong("rate", "a number of frames a second, or None", rate)
-        if pacing is not None and not isinstance(pacing, Pacing):
-            raise _wrong("pacing", "a Pacing", pacing)
-        if not isinstance(deterministic, bool):
-            raise _wrong("deterministic", "True or False", deterministic)
         if pacing is None:
             pacing = Pacing.free() if rate is None else Pacing.fixed(rate)
         self._ask(questions.Start(pacing, deterministic))
@@ -128,17 +126,14 @@ class Client:
         An array of the port's element type and shape; vectors have an axis of their own, last. A value output and a
         driven parameter give an array without dimensions. PatchError for a port of another patch.
         """
-        if not isinstance(port, PortRef):
-            raise _wrong("port", "one of a node, such as node['out']", port)
         return self._ask(questions.Read(self.patch.own(port)))
 
+    @checked()
     def save_outputs(self, folder: Path | None = None) -> list[Saved]:
         """Save outputs (all of them into `folder`, or save blocks to their own paths) and return them.
 
         PatchError when a file can't be written, or lies elsewhere and the patch is not trusted; the others are saved.
         """
-        if folder is not None and not isinstance(folder, Path):
-            raise _wrong("folder", "a Path, or None", folder)
         return self._ask(questions.SaveTo(folder))
 
     def watch_files(self, folders: Iterable[Path] = ()) -> None:
@@ -146,22 +141,14 @@ class Client:
 
         Block files count where `trust_blocks` or the catalogue have loaded them from.
         """
-        found = tuple(folders) if isinstance(folders, Iterable) else (folders,)
-        for folder in found:
-            if not isinstance(folder, Path):
-                raise _wrong("folder", "a Path", folder)
-        self._ask(questions.WatchFiles(found))
+        self._ask(questions.WatchFiles(_each(Path, folders)))
 
     def cost_of(self, asked: CostedEdit | Iterable[CostedEdit]) -> EditCost:
         """Return what one or several changes would cost if they were made together; nothing is done.
 
         Call it on the patch's thread. It waits for no frame.
         """
-        edits = tuple(asked) if isinstance(asked, Iterable) else (asked,)
-        for edit in edits:
-            if not isinstance(edit, CostedEdit):
-                raise _wrong("edit", "a change of a patch, saved kernel files or a profiling level", edit)
-        return self._ask(questions.CostOf(edits))
+        return self._ask(questions.CostOf(_each(CostedEdit, asked)))
 
     def take_report(self) -> FrameReport | None:
         """Return the newest report that was not taken yet. Of frames that overlap, not each leaves one."""
@@ -171,6 +158,7 @@ class Client:
         """Return the newest profile that was not taken yet; there are some while `ObserveProfile` says so."""
         return self._outbox.take_profile()
 
+    @checked()
     def take_preview(self, node_id: str) -> Preview | None:
         """Return a viewer's newest picture that was not taken yet; `Observe` says which are looked at."""
         return self._outbox.take_preview(node_id)
@@ -191,5 +179,10 @@ class Client:
             self._transport.post(Undone(change) if self.patch.is_undoing else change)  # the patch has checked it
 
 
-def _wrong(what: str, rule: str, value: object) -> WarploomError:
-    return WarploomError(f"{what} must be {rule}, got {shown(value)}")
+def _each(kind: Any, given: object) -> tuple[Any, ...]:
+    """Return one or several values as a tuple; WarploomError unless each is of a type."""
+    found = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+    for item in found:
+        if problem := check_of(kind)(item, "each of them"):
+            raise WarploomError(problem)
+    return found

@@ -3,19 +3,19 @@
 A message to the engine has no answer; what has one is in `questions`.
 """
 
-import math
 from enum import IntEnum, StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
 
+from engine.arguments import check_of, shown
 from engine.device.device import checked_time_limit
 from engine.diagnostics import Diagnostic, Sighting, WarploomError
 from engine.patch.changes import Change
 from engine.profiling.levels import ProfilingLevel
-from engine.protocol.pacing import Pacing
+from engine.protocol.pacing import Pacing, is_rate
 
 
 class UpdateLevel(IntEnum):
@@ -67,9 +67,10 @@ class Viewing(msgspec.Struct, frozen=True):
     probe: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
-        if self.rate is not None and not (math.isfinite(self.rate) and self.rate > 0):
+        if self.rate is not None and not is_rate(self.rate):
             raise WarploomError(
-                f"viewer's rate must be a positive number of pictures a second, got {self.rate}; None takes them all"
+                f"viewer's rate must be a positive number of pictures a second, got {shown(self.rate)}; "
+                "None takes them all"
             )
 
 
@@ -83,7 +84,7 @@ class SetRunning(msgspec.Struct, frozen=True, tag=True):
     """Play or pause; with `running` and `frames`, run that many and pause."""
 
     running: bool
-    frames: int | None = None
+    frames: Annotated[int, msgspec.Meta(ge=0)] | None = None
 
 
 class SetPacing(msgspec.Struct, frozen=True, tag=True):
@@ -107,7 +108,7 @@ class ObserveProfile(msgspec.Struct, frozen=True, tag=True):
 class SetFrameBudget(msgspec.Struct, frozen=True, tag=True):
     """The flight recorder keeps frames that end later than so many nanoseconds after they were due."""
 
-    budget_ns: int
+    budget_ns: Annotated[int, msgspec.Meta(ge=0)]
 
 
 class SetKernelTimeLimit(msgspec.Struct, frozen=True, tag=True):
@@ -169,6 +170,18 @@ Message = (
     | SaveOutputs
     | SetInput
 )
+
+
+def check_message(message: object) -> None:
+    """Raise WarploomError, naming the field, unless this is a message whose fields hold values of their types.
+
+    For another process, the pipe's decoder checks that. In this process the structs arrive as they were made.
+    """
+    if not isinstance(message, Message):
+        raise WarploomError(f"message must be one of engine.protocol.messages, got {shown(message)}")
+    problem = check_of(type(message))(message, type(message).__name__)
+    if problem:
+        raise WarploomError(problem)
 
 
 # Out of the engine.

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import msgspec
 
+from engine.arguments import check_of, shown
 from engine.diagnostics import WarploomError
 
 _SECOND_NS = 1_000_000_000
@@ -27,6 +27,11 @@ class PacingMode(StrEnum):
     DISPLAY = "display"  # the rate of the display that shows the patch; the editor sets it
 
 
+def is_rate(value: object) -> bool:
+    """Return whether a value is a positive finite number."""
+    return not check_of(Annotated[float, msgspec.Meta(gt=0)])(value, "")
+
+
 class Pacing(msgspec.Struct, frozen=True):
     """How frames are paced; `rate` is in frames a second, None for free ones. WarploomError when they don't agree.
 
@@ -40,14 +45,18 @@ class Pacing(msgspec.Struct, frozen=True):
     overlap: bool | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.mode, str) or self.mode not in list(PacingMode):
+            raise WarploomError(f"mode of pacing must be one of {', '.join(PacingMode)}, got {shown(self.mode)}")
         if self.overlap is not None and not isinstance(self.overlap, bool):
-            raise WarploomError(f"overlap of frames must be True, False or None, got {self.overlap!r}")
+            raise WarploomError(f"overlap of frames must be True, False or None, got {shown(self.overlap)}")
         if self.mode is PacingMode.FREE:
             if self.rate is not None:
-                raise WarploomError(f"free pacing must have no rate, got {self.rate}; choose fixed pacing for a rate")
-        elif self.rate is None or not (math.isfinite(self.rate) and self.rate > 0):
+                raise WarploomError(
+                    f"free pacing must have no rate, got {shown(self.rate)}; choose fixed pacing for a rate"
+                )
+        elif not is_rate(self.rate):
             raise WarploomError(
-                f"frame rate must be a positive number of frames a second, got {self.rate}; a usual one is 60"
+                f"frame rate must be a positive number of frames a second, got {shown(self.rate)}; a usual one is 60"
             )
 
     @classmethod

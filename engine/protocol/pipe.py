@@ -11,10 +11,11 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import count
 from queue import SimpleQueue
-from typing import IO, Any
+from typing import IO, Annotated, Any
 
 import msgspec
 
+from engine.arguments import checked
 from engine.blocktypes.block import block_types
 from engine.catalogue.block_folders import block_folders
 from engine.catalogue.saved_files import SavedFiles
@@ -79,13 +80,14 @@ def write_frame(sink: IO[bytes], frame: bytes) -> None:
     sink.write(frame)
 
 
+@checked(DeviceError, command="checked by its words")
 def connect(
     patch: Patch,
     command: str | Sequence[str],
     device: str = "auto",
     *,
     profiling: ProfilingLevel = ProfilingLevel.PER_BLOCK,
-    time_step_s: float = 1 / 60,
+    time_step_s: Annotated[float, msgspec.Meta(gt=0)] = 1 / 60,
     plain_edges: bool = False,
 ) -> Client:
     """Run a patch by an engine in a process of its own, which `command` starts: "warploom engine", or a list of words.

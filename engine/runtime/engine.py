@@ -5,13 +5,14 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta
 
+from engine.arguments import checked
 from engine.blocktypes.block import block_types
 from engine.catalogue.saved_files import SavedFiles
-from engine.descriptions.checks import shown
 from engine.device.device import Device, DeviceInfo
 from engine.device.open import check_name, open_device
 from engine.diagnostics import DeviceError, PatchError, WarploomError
@@ -52,13 +53,14 @@ class Engine(Client):
     kernel on a CUDA device begins before those that it waits for are complete, see `open_device`.
     """
 
+    @checked(PatchError, device="its name or its kind is checked by LocalEngine")
     def __init__(
         self,
         patch: Patch,
         device: str | Device = "auto",
         *,
         profiling: ProfilingLevel = ProfilingLevel.PER_BLOCK,
-        time_step_s: float = 1 / 60,
+        time_step_s: Annotated[float, Meta(gt=0)] = 1 / 60,
         fuse: bool = True,
         share: bool = True,
         plain_edges: bool = False,
@@ -119,8 +121,6 @@ class LocalEngine:
         time_step_s: float,
         plain_edges: bool = False,
     ) -> None:
-        if not isinstance(patch, Patch):
-            raise PatchError(f"engine must have a Patch, got {shown(patch)}; `load_patch` opens a file")
         if not hasattr(device, "info"):
             check_name(device)  # what is neither a name nor a device is refused here
         if plain_edges and not isinstance(device, str):

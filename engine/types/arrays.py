@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from engine.arguments import checked
 from engine.types.dtype import DType
 from engine.types.scalars import SCALARS, bf16
 
@@ -18,6 +19,7 @@ _MOST_BF16 = float.fromhex("0x1.fep127")
 Shape = tuple[int, ...]
 
 
+@checked(TypeError)
 def dtype_of(array: np.ndarray[Any, Any]) -> DType:
     """Return the scalar element type of a numpy array; TypeError when Warploom has none for it."""
     dtype = _BY_NUMPY.get(array.dtype)
@@ -47,6 +49,7 @@ def to_bf16(array: npt.ArrayLike) -> npt.NDArray[np.uint16]:
     return np.where((bits & np.uint32(0x7FFFFFFF)) > 0x7F800000, quiet, rounded).astype(np.uint16)
 
 
+@checked(TypeError)
 def from_bf16(array: npt.NDArray[np.uint16]) -> npt.NDArray[np.float32]:
     """Return the f32 equal to each bf16, which is given by its bits; TypeError unless they are uint16."""
     if array.dtype != np.uint16:

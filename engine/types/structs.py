@@ -8,6 +8,7 @@ from typing import Any, get_type_hints
 
 import numpy as np
 
+from engine.arguments import checked
 from engine.types.dtype import DType
 
 
@@ -105,6 +106,7 @@ throw true typedef typeid typename union unsigned using virtual void volatile wc
 _RESERVED = frozenset(_RESERVED_TEXT.split())
 
 
+@checked(TypeError)
 def declaration(struct: DType) -> str:
     """Return the CUDA C++ declaration of a struct and of the structs in it, so that a kernel shares its layout.
 
@@ -123,6 +125,7 @@ def declaration(struct: DType) -> str:
     return "".join(f"#include <{header}>\n" for header in headers) + "\n".join(map(_declare, structs.values()))
 
 
+@checked(TypeError)
 def layout_text(dtype: DType) -> str:
     """Return the layout of an element for a person: "Pair: 8 bytes: first f32 @0, second s32 @4", offsets in bytes."""
     size = f"{dtype}: {dtype.size_bytes} byte{'s' if dtype.size_bytes != 1 else ''}"

@@ -2,11 +2,13 @@
 
 from typing import Any
 
+from engine.arguments import checked
 from engine.values.listening import RETRY_S, Listener, Unavailable
 
 _INSTALL = "pip install mido python-rtmidi"
 
 
+@checked()
 def midi_name(kind: str, channel: int, number: int | None = None, source: str = "") -> str:
     """Return the name of an input: kind is "cc", "note", "strikes" or "pitch"; channel 0 stands for any of 1 to 16."""
     part = "" if number is None else f":{number}"

@@ -5,6 +5,7 @@ import select
 import socket
 from typing import Any
 
+from engine.arguments import checked
 from engine.values.listening import Inputs, Listener, Unavailable
 
 _log = logging.getLogger(__name__)
@@ -12,6 +13,7 @@ _log = logging.getLogger(__name__)
 _MOST_BYTES = 65_536
 
 
+@checked()
 def osc_name(address: str, index: int | str = 0, source: str = "") -> str:
     """Return the name of a message's argument; the index "count" stands for the number of messages received."""
     return f"osc:{address}/{index}" + (f"@{source.removeprefix('osc:')}" if source else "")

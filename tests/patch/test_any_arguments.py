@@ -290,7 +290,7 @@ def test_what_the_issue_names() -> None:
         patch.rename(node, 3)  # type: ignore[arg-type]
     with pytest.raises(PatchError, match=r"position must be two numbers from -1e9 to 1e9, got \(1e\+308, 0\)"):
         patch.move(node, (1e308, 0))
-    with pytest.raises(PatchError, match="patch to save must be a Patch, got 3"):
+    with pytest.raises(PatchError, match="patch must be a Patch, got 3"):
         save_patch(3, "p.loom")  # type: ignore[arg-type]
     assert len(patch.history.names) == 1
 

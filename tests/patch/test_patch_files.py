@@ -425,7 +425,5 @@ def test_any_json_gives_a_patch_or_a_patch_error(value: Any) -> None:
 def test_what_is_no_path_is_refused_in_one_message(path: Any) -> None:
     """By both, and as an error of the patch."""
     for call in (load_patch, partial(save_patch, Patch())):
-        with pytest.raises(
-            PatchError, match=r"path of a patch must be text or a Path|patch must be (readable|writable)"
-        ):
+        with pytest.raises(PatchError, match=r"path must be a Path or a text|patch must be (readable|writable)"):
             call(path)

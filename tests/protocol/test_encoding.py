@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 import numpy as np
@@ -19,9 +19,8 @@ from engine.device.external import describe_external
 from engine.diagnostics import DeviceError, WarploomError
 from engine.patch.changes import Change, Node, NodeAdded, ParameterChanged
 from engine.profiling.trace import TraceSlice
-from engine.protocol.checking import check_message
 from engine.protocol.encoding import FromEngine, ToEngine, encode, make_decoder
-from engine.protocol.messages import Message, SetKernelTimeLimit, Viewing
+from engine.protocol.messages import Message, SetKernelTimeLimit, Viewing, check_message
 from engine.protocol.pacing import Pacing, PacingMode
 from engine.protocol.questions import AnyQuestion, Question
 
@@ -47,7 +46,9 @@ st.register_type_strategy(
 )
 PIXELS = st.none() | st.tuples(INTEGERS, INTEGERS)
 st.register_type_strategy(Viewing, st.builds(Viewing, PIXELS, st.none() | RATES, PIXELS))
-st.register_type_strategy(SetKernelTimeLimit, st.builds(SetKernelTimeLimit, st.none() | st.floats(0.001, 1e9)))
+st.register_type_strategy(SetKernelTimeLimit, st.builds(SetKernelTimeLimit, st.none() | RATES))
+#: Their fields refuse some values of the right types.
+CHECKED = (Pacing, Viewing, SetKernelTimeLimit)
 
 
 @cache
@@ -55,15 +56,15 @@ def of_type(kind: Any) -> st.SearchStrategy[Any]:
     """Return values of a field's type, one strategy each; `Any` stands for the values of parameters."""
     if kind is Any:
         return VALUES
-    if (
-        isinstance(kind, type)
-        and issubclass(kind, msgspec.Struct)
-        and kind not in (Pacing, Viewing, SetKernelTimeLimit)
-    ):
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and kind not in CHECKED:
         return st.builds(kind, **{field.name: of_type(field.type) for field in msgspec.structs.fields(kind)})
     if is_dataclass(kind):
         return st.builds(kind, **{name: of_type(hint) for name, hint in get_type_hints(kind).items()})
     arguments = get_args(kind)
+    if get_origin(kind) is Annotated:
+        return of_type(arguments[0]).filter(lambda value: value >= arguments[1].ge)
+    if get_origin(kind) is Union:
+        return st.one_of(*map(of_type, arguments))
     origin = getattr(kind, "__origin__", None)
     if origin is dict or origin is Mapping:
         return st.dictionaries(of_type(arguments[0]), of_type(arguments[1]), max_size=3)
@@ -186,10 +187,12 @@ def test_a_message_is_checked_as_the_decoder_checks_it(kind: type[msgspec.Struct
     check_message(message)
     if kind.__struct_fields__:
         field = data.draw(st.sampled_from(kind.__struct_fields__))
-        other = data.draw(VALUES)
+        value = data.draw(VALUES)
         try:
-            message = msgspec.structs.replace(message, **{field: other})
+            message = msgspec.structs.replace(message, **{field: value})
             check_message(message)
+        except DeviceError as refused:  # already by the message itself
+            assert field in str(refused)
         except WarploomError as refused:
             assert field in str(refused)
             assert kind.__name__ in str(refused)

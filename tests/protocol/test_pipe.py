@@ -306,7 +306,7 @@ def test_values_of_wrong_types_are_refused_and_the_engine_goes_on() -> None:
             client.start(deterministic=1)  # type: ignore[arg-type]
         with pytest.raises(WarploomError, match=r"port must be one of a node"):
             client.read("saxpy.out")  # type: ignore[arg-type]
-        with pytest.raises(WarploomError, match="running of SetRunning must be of type bool, got 'yes'"):
+        with pytest.raises(WarploomError, match="running of SetRunning must be True or False, got 'yes'"):
             client.post(SetRunning("yes"))  # type: ignore[arg-type]
         client.step()
         assert client.read(PortRef("saxpy", "out"))[2] == 7
