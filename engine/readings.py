@@ -19,6 +19,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from engine.arguments import checked
+
 #: A question about a path; answers are compared, and shown by `repr` where a digest is made of them.
 Question = Callable[[Path], Any]
 #: A file that was written less than this before it was read may be written again within one tick of the file system's
@@ -36,6 +38,7 @@ def digest(path: Path) -> bytes | str:
     return ask(_digest, path)  # type: ignore[no-any-return]
 
 
+@checked()
 def read_bytes(path: Path) -> bytes:
     """Return what a file holds, of which the readings under way keep a digest alone; OSError when it can't be read."""
     held, reason = _read(path)

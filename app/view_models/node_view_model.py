@@ -84,7 +84,7 @@ def node_view_model(patch: Patch, node_id: str, connections: Iterable[Connection
     inputs += _dangling(inputs, into, is_input=True)
     outputs += _dangling(outputs, [c.source.port for c in used if c.source.node == node_id], is_input=False)
     if block_type is None:
-        title = node.title or f"Missing: {node.type}"
+        title = patch.title(node_id) if node.title else f"Missing: {node.type}"
         return NodeViewModel(title, "", tuple(inputs), tuple(outputs), missing=True)
     return NodeViewModel(
         patch.title(node_id),

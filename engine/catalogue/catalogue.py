@@ -184,7 +184,10 @@ def forget_blocks(folder: Path | str) -> None:
 
     The types of the user's configuration folder stay: they are for all patches.
     """
-    path = Path(folder).resolve()
+    try:
+        path = Path(folder).resolve()
+    except (OSError, ValueError) as problem:  # ValueError for a NUL in the path
+        raise WarploomError(f"folder of blocks must be a path, got {shown(folder)}") from problem
     if path != configured_folder().resolve():
         block_folders.remove(path)
 

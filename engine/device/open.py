@@ -5,7 +5,7 @@ import logging
 import re
 from dataclasses import dataclass
 
-from engine.arguments import checked
+from engine.arguments import SHOWN, checked
 from engine.device.device import Device, DeviceInfo, checked_time_limit
 from engine.diagnostics import DeviceError
 
@@ -60,7 +60,7 @@ def _open_named(name: str, plain_edges: bool) -> Device:
 def check_name(name: str) -> None:
     """Raise DeviceError that says what is allowed, unless `open_device` takes such a name."""
     if not isinstance(name, str) or not re.fullmatch(r"auto|host|cuda(:[0-9]{1,4})?", name):
-        raise DeviceError(f'device must be "auto", "host" or "cuda:0" (or another number), got "{name}"')
+        raise DeviceError(f'device must be "auto", "host" or "cuda:0" (or another number), got "{str(name)[:SHOWN]}"')
 
 
 def list_devices() -> list[DeviceStatus]:

@@ -14,7 +14,7 @@ from engine.blocktypes.adaptive import decides_interface, generation
 from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
 from engine.catalogue.catalogue import Catalogue, default_catalogue
-from engine.descriptions.checks import shown
+from engine.descriptions.checks import SHOWN, shown
 from engine.descriptions.ports import PortSpec
 from engine.diagnostics import PatchError
 from engine.patch import changes, rules
@@ -169,10 +169,11 @@ class PatchContents:
         return self._known_type(node_id).parameter(name)
 
     def title(self, node_id: str) -> str:
-        """Return what the canvas calls a node."""
+        """Return what the canvas calls a node; a long title is cut: megabytes take seconds to lay out."""
         node = self._require(node_id)
         block_type = self.type_of(node)
-        return node.title or (block_type.title if block_type else node.type)
+        title = node.title or (block_type.title if block_type else node.type)
+        return title if len(title) <= SHOWN else f"{title[:SHOWN]}…"
 
     @property
     def scopes(self) -> Scopes:

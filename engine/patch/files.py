@@ -317,7 +317,7 @@ def _parse_node(item: Any, where: str) -> Node:
         rules.check_node_id(item.get("id"))
     except PatchError as problem:
         raise PatchError(f"{where}: {problem}") from None
-    if not isinstance(item.get("type"), str) or not item["type"]:
+    if not isinstance(item.get("type"), str) or not 0 < len(item["type"]) <= rules.LONGEST_NAME:
         raise PatchError(f'{where}: "type" must be a name, got {shown(item.get("type"))}')
     fields: dict[str, Any] = {}
     try:

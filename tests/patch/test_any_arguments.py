@@ -349,3 +349,13 @@ def test_a_mutated_file_gives_a_patch_or_one_error(seed: int) -> None:
             patch.title(node)
             for name in itertools.islice(patch.nodes[node].parameters, 3):
                 patch.value(node, name)
+
+
+def test_a_title_of_megabytes_is_cut_where_it_is_shown_and_kept_where_it_is_saved() -> None:
+    """It is laid out, measured and named in menus by its first characters; a type's name has a limit."""
+    text = json.dumps({"schema": 1, "nodes": [{"id": "n", "type": "math.saxpy", "title": "x" * 5_000_000}]})
+    patch = parse_patch(text)
+    assert patch.title("n") == "x" * 200 + "…"
+    assert parse_patch(dump_patch(patch)).nodes["n"].title == "x" * 5_000_000
+    with pytest.raises(PatchError, match=r"nodes\[0\]: \"type\" must be a name, got"):
+        parse_patch(json.dumps({"schema": 1, "nodes": [{"id": "n", "type": "x" * 201}]}))
