@@ -112,6 +112,10 @@ def kernels(tmp_path: Path) -> Kernels:
     return made
 
 
+#: Names of threads that serve all engines.
+OF_THE_PROGRAM = ("warploom-workers", "ctrl-c")
+
+
 @pytest.fixture(autouse=True)
 def leaves_no_device_threads(request: pytest.FixtureRequest) -> Iterator[None]:
     """An engine that is given no device opens one of its own, which must end with it."""
@@ -120,8 +124,8 @@ def leaves_no_device_threads(request: pytest.FixtureRequest) -> Iterator[None]:
     if "device" in request.fixturenames:
         return
     deadline = time.monotonic() + 60
-    # The processes that compile serve all engines, until the program ends.
-    while left := [t.name for t in set(threading.enumerate()) - before if t.name != "warploom-workers"]:
+    # The processes that compile, and what hears of Ctrl+C, serve all engines, until the program ends.
+    while left := [t.name for t in set(threading.enumerate()) - before if not t.name.startswith(OF_THE_PROGRAM)]:
         if time.monotonic() > deadline:
             pytest.fail(f"an engine's device must be closed with it, got {', '.join(sorted(left))}")
         time.sleep(0.01)
