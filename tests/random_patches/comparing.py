@@ -303,8 +303,8 @@ def run_patch(
                     break
             else:
                 outcome.made, outcome.last = patch, found[0]
-                outcome.differences += _against_oracles(made, sides[1], wrong, outcome)
-                if not wrong:
+                if not wrong:  # otherwise blocks may run on as they were
+                    outcome.differences += _against_oracles(made, sides[1], outcome)
                     outcome.differences += _anew(made, sides[0], materials, chosen, heard)
     finally:
         outcome.refused = made.refused
@@ -314,7 +314,7 @@ def run_patch(
     return outcome
 
 
-def _against_oracles(made: RandomPatch, side: Side, wrong: set[str | None], outcome: Outcome) -> list[str]:
+def _against_oracles(made: RandomPatch, side: Side, outcome: Outcome) -> list[str]:
     """Compare blocks with numpy, of which the engine without shared memory still holds the inputs."""
     patch, compiled = made.patch, side.engine.core.updates.compiled
     if compiled is None:
@@ -333,7 +333,7 @@ def _against_oracles(made: RandomPatch, side: Side, wrong: set[str | None], outc
 
     for node, block_type in ((node, patch.block_type(node.id)) for node in patch.nodes.values()):
         sources = {c.target.port: c.source for c in patch.connections_of(node.id) if c.target.node == node.id}
-        if block_type is None or block_type.id not in ORACLES.keys() | FACTORS or node.region or node.id in wrong:
+        if block_type is None or block_type.id not in ORACLES.keys() | FACTORS or node.region:
             continue
         if sources.keys() & block_type.parameters.keys():
             continue  # a value drives it, whatever it is now
