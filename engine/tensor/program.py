@@ -18,7 +18,8 @@ from engine.compiler.executable.compiled_graph import CompiledGraph, compile_pla
 from engine.compiler.executable.instrument import ClockKernels, Instrumented, spans
 from engine.compiler.inspection.labels import what
 from engine.compiler.operations import Operation
-from engine.compiler.plan import Plan, make_plan
+from engine.compiler.plan import Plan
+from engine.compiler.planning import make_plan
 from engine.device.protocol import Memory
 from engine.diagnostics import GraphValidationError, WarploomError
 from engine.patch.changes import PortRef

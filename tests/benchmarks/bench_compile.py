@@ -21,7 +21,8 @@ from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.executable.arguments import Resources
 from engine.compiler.executable.compiled_graph import CompiledGraph, compile_plan
 from engine.compiler.frame import Frame
-from engine.compiler.plan import Plan, make_plan
+from engine.compiler.plan import Plan
+from engine.compiler.planning import make_plan
 from engine.device.device import Device
 from engine.device.open import open_device
 from engine.patch.changes import Connection, PortRef

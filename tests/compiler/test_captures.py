@@ -10,7 +10,8 @@ from engine.blocktypes.block import describe
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.difference import difference
 from engine.compiler.executable.adjust import would_adjust
-from engine.compiler.plan import Plan, make_plan
+from engine.compiler.plan import Plan
+from engine.compiler.planning import make_plan
 from engine.compiler.verifying.touches import Reach
 from engine.compiler.verifying.verify import verify
 from engine.descriptions.description import BlockDescription

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from engine.compiler.description import BlockNode, GraphDescription
-from engine.compiler.plan import make_plan
+from engine.compiler.planning import make_plan
 from engine.device.device import Device
 from engine.runtime.model.module_cache import ModuleCache
 from tests.compiler.support import patch_blocks as blocks

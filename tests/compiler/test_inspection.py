@@ -11,7 +11,8 @@ from engine.compiler.description import GraphDescription
 from engine.compiler.inspection import memory_svg, memory_timeline, plan_dot, plan_svg, plan_text
 from engine.compiler.inspection.drawing import arrange
 from engine.compiler.operations import RegionEntry
-from engine.compiler.plan import Plan, make_plan
+from engine.compiler.plan import Plan
+from engine.compiler.planning import make_plan
 from engine.descriptions.entries import RegionKind
 from engine.drawings.layers import Box
 from tests.compiler.support.descriptions import array, graph, i, node, o, ref

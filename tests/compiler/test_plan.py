@@ -12,7 +12,8 @@ from engine.compiler.checking.launches import launch_config
 from engine.compiler.description import GraphDescription
 from engine.compiler.inlining import inline
 from engine.compiler.operations import FRAME, UploadFrame
-from engine.compiler.plan import Plan, make_plan, plan_what_can_run
+from engine.compiler.plan import Plan
+from engine.compiler.planning import make_plan, plan_what_can_run
 from engine.descriptions.entries import (
     BufferArgument,
     CopyEntry,

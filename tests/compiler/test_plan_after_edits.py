@@ -6,7 +6,8 @@ import pytest
 
 from engine.compiler.description import GraphDescription
 from engine.compiler.difference import difference
-from engine.compiler.plan import Plan, make_plan
+from engine.compiler.plan import Plan
+from engine.compiler.planning import make_plan
 from engine.compiler.verifying.verify import verify
 from engine.diagnostics import GraphValidationError
 from engine.patch.changes import Connection, PortRef

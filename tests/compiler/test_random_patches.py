@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from engine.compiler.description import BlockNode, GraphDescription
-from engine.compiler.plan import Plan, make_plan
+from engine.compiler.plan import Plan
+from engine.compiler.planning import make_plan
 from engine.compiler.verifying.touches import Reach, all_touches, is_fill
 from engine.compiler.verifying.verify import verify
 from engine.device.device import Device

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-import engine.compiler.plan
+import engine.compiler.planning
 from engine.compiler.description import BlockNode
 from engine.compiler.inlining import inline
 from engine.compiler.operations import (
@@ -20,7 +20,8 @@ from engine.compiler.operations import (
     Schedule,
     UploadFrame,
 )
-from engine.compiler.plan import Plan, make_plan, plan_what_can_run
+from engine.compiler.plan import Plan
+from engine.compiler.planning import make_plan, plan_what_can_run
 from engine.compiler.scheduling import schedule
 from engine.compiler.verifying.touches import Reach, is_copy_of_delay, is_fill
 from engine.compiler.verifying.verify import BrokenPlan, verify
@@ -265,7 +266,7 @@ def test_plans_are_verified_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
         made = schedule(*given)
         return made._replace(operations=tuple(structs.replace(o, after=()) for o in made.operations))
 
-    monkeypatch.setattr(engine.compiler.plan, "schedule", without_order)
+    monkeypatch.setattr(engine.compiler.planning, "schedule", without_order)
     for value in ("", "0", None):
         if value is None:
             monkeypatch.delenv("WARPLOOM_VERIFY")

@@ -18,7 +18,7 @@ from engine import Engine, Patch, ProfilingLevel
 from engine.catalogue.block_code import BlockCode
 from engine.compiler.buffers import Lifetime
 from engine.compiler.inlining import Inlined
-from engine.compiler.plan import PartialPlan, plan_what_can_run
+from engine.compiler.planning import PartialPlan, plan_what_can_run
 from engine.descriptions.description import BlockDescription
 from engine.device.device import Device
 from engine.device.protocol import Module

@@ -14,7 +14,8 @@ from engine import Patch
 from engine.blocktypes.block import Block
 from engine.catalogue.block_code import BlockCode
 from engine.catalogue.catalogue import default_catalogue
-from engine.compiler.plan import Plan, make_plan
+from engine.compiler.plan import Plan
+from engine.compiler.planning import make_plan
 from engine.diagnostics import GraphValidationError, PatchError, Severity
 from engine.ops import OpError
 from engine.patch import changes

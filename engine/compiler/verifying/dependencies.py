@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from engine.compiler.buffers import TRANSIENT
 from engine.compiler.operations import Place, RegionEntry
+from engine.compiler.plan import Plan
 from engine.compiler.verifying.touches import Reach, Touch, is_copy_of_delay, is_fill
 from engine.patch.changes import PortRef
 from engine.patch.regions import TOP, region_of
-
-if TYPE_CHECKING:
-    from engine.compiler.plan import Plan
 
 
 def by_owner(touches: list[list[Touch]]) -> dict[PortRef, list[Touch]]:

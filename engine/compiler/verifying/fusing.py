@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from typing import TYPE_CHECKING
 
 from engine.compiler.buffers import Lifetime
 from engine.compiler.operations import FusedEntry
+from engine.compiler.plan import Plan
 from engine.compiler.verifying.touches import Touch
 from engine.descriptions.entries import BufferArgument, KernelEntry, ParameterArgument
 from engine.kernel_sources.sources import OpGraphSource
 from engine.patch.changes import PortRef
-
-if TYPE_CHECKING:
-    from engine.compiler.plan import Plan
 
 
 def fusion_problems(plan: Plan, touches: list[list[Touch]]) -> list[str]:

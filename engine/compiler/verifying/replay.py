@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import random
 from itertools import product
-from typing import TYPE_CHECKING
 
 from engine.compiler.operations import RegionEntry
+from engine.compiler.plan import Plan
 from engine.compiler.verifying.touches import Reach, Touch
 from engine.descriptions.entries import RegionKind
 from engine.patch.changes import PortRef
-
-if TYPE_CHECKING:
-    from engine.compiler.plan import Plan
 
 _REPLAYS = 6
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import TYPE_CHECKING
 
 from engine.compiler.operations import (
     FRAME,
@@ -21,11 +20,9 @@ from engine.compiler.operations import (
     Scope,
     UploadFrame,
 )
+from engine.compiler.plan import Plan
 from engine.descriptions.entries import BufferArgument, CopyEntry, KernelEntry, buffer_arguments
 from engine.patch.changes import PortRef
-
-if TYPE_CHECKING:
-    from engine.compiler.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,6 @@ verifies each plan that it makes. Tests of the compiler and of the runtime do so
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engine.compiler.buffers import Lifetime, kept_name
 from engine.compiler.operations import (
     FRAME,
@@ -18,6 +16,7 @@ from engine.compiler.operations import (
     RegionEntry,
     UploadFrame,
 )
+from engine.compiler.plan import Plan
 from engine.compiler.verifying.dependencies import conflict_problems, default_problems, flow_problems
 from engine.compiler.verifying.fusing import fusion_problems
 from engine.compiler.verifying.replay import memory_problems
@@ -27,9 +26,6 @@ from engine.descriptions.extents import Extent
 from engine.diagnostics import GraphValidationError, Source, error
 from engine.patch.changes import PortRef
 from engine.types.layout import ALLOCATION_ALIGNMENT
-
-if TYPE_CHECKING:
-    from engine.compiler.plan import Plan
 
 
 class BrokenPlan(GraphValidationError):

@@ -6,7 +6,8 @@ from functools import cache
 
 from engine.catalogue.block_code import BlockCode
 from engine.compiler.description import BlockNode
-from engine.compiler.plan import Plan, make_plan
+from engine.compiler.plan import Plan
+from engine.compiler.planning import make_plan
 from engine.descriptions.entries import Kernel, KernelEntry
 from engine.device.device import HOST_ARCHITECTURE
 from engine.device.open import list_devices

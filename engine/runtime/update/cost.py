@@ -17,7 +17,8 @@ from engine.catalogue.block_code import BlockCode
 from engine.compiler.difference import difference
 from engine.compiler.executable.adjust import would_adjust
 from engine.compiler.inlining import owner
-from engine.compiler.plan import Plan, plan_what_can_run
+from engine.compiler.plan import Plan
+from engine.compiler.planning import plan_what_can_run
 from engine.descriptions.description import BlockDescription
 from engine.diagnostics import Severity, error
 from engine.patch import changes

@@ -18,7 +18,8 @@ from engine.compiler.executable.arguments import Resources, TypedKernel, has_sam
 from engine.compiler.executable.compiled_graph import CompiledGraph, compile_plan
 from engine.compiler.executable.nodes import KernelNode
 from engine.compiler.inlining import Inlined
-from engine.compiler.plan import Plan, plan_what_can_run
+from engine.compiler.plan import Plan
+from engine.compiler.planning import plan_what_can_run
 from engine.descriptions.entries import KernelEntry
 from engine.diagnostics import Diagnostic, GraphValidationError, KernelError, Source, WarploomError, error
 from engine.processes.scope import Cancelled, check_cancelled

@@ -8,7 +8,7 @@ import pytest
 from engine.compiler.checking.check import check
 from engine.compiler.checking.layouts import Layouts, node_layouts
 from engine.compiler.description import BlockNode, GraphDescription
-from engine.compiler.plan import make_plan
+from engine.compiler.planning import make_plan
 from engine.descriptions.description import BlockDescription
 from engine.descriptions.entries import (
     BufferArgument,

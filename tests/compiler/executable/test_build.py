@@ -12,7 +12,8 @@ from engine.compiler.executable.arguments import Resources, TypedKernel
 from engine.compiler.executable.build import BuiltGraph, build_graph
 from engine.compiler.executable.compiled_graph import CompiledGraph, compile_plan
 from engine.compiler.operations import FRAME, STATUS
-from engine.compiler.plan import Plan, make_plan
+from engine.compiler.plan import Plan
+from engine.compiler.planning import make_plan
 from engine.descriptions.entries import (
     Argument,
     BufferArgument,

@@ -9,7 +9,8 @@ import pytest
 from engine.compiler.buffers import Lifetime
 from engine.compiler.difference import difference
 from engine.compiler.operations import FRAME
-from engine.compiler.plan import Plan, make_plan
+from engine.compiler.plan import Plan
+from engine.compiler.planning import make_plan
 from engine.device.device import Device
 from engine.diagnostics import GraphValidationError
 from engine.runtime.model.module_cache import ModuleCache

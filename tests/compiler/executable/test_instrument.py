@@ -12,7 +12,8 @@ from engine.compiler.description import BlockNode
 from engine.compiler.executable.build import build_graph
 from engine.compiler.executable.instrument import Span, SpanTimer, spans
 from engine.compiler.executable.span_order import spans_before
-from engine.compiler.plan import Plan, make_plan
+from engine.compiler.plan import Plan
+from engine.compiler.planning import make_plan
 from engine.profiling.levels import ProfilingLevel
 from tests.compiler.executable.test_build import resources
 from tests.compiler.support import patch_blocks as blocks

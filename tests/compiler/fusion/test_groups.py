@@ -13,7 +13,8 @@ from engine.compiler.fusion import fuse
 from engine.compiler.fusion.groups import MOST_STAGES
 from engine.compiler.inspection import plan_dot, plan_svg, plan_text
 from engine.compiler.operations import FusedEntry
-from engine.compiler.plan import Plan, make_plan
+from engine.compiler.plan import Plan
+from engine.compiler.planning import make_plan
 from engine.descriptions.entries import BufferArgument, DelayEntry, Display, ReshapeView, SliceView, View
 from engine.kernel_sources.sources import OpGraphSource
 from engine.ops import GraphBuilder, OpGraph

@@ -6,7 +6,8 @@ import pytest
 
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.memory.placement import MOST_DOUBLED_BYTES, room_for
-from engine.compiler.plan import Plan, make_plan
+from engine.compiler.plan import Plan
+from engine.compiler.planning import make_plan
 from engine.compiler.verifying.verify import verify
 from engine.patch.changes import Connection, PortRef
 from tests.compiler.support import patch_blocks as blocks

@@ -102,7 +102,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Action]]] = {
     "control": (BlockBuilder.control, {"control": fine(None)}),
     "compose": (BlockBuilder.compose, {"composition": fine(None)}),
     "show": (BlockBuilder.show, {"pixels": X}),
-    "save": (BlockBuilder.save, {"buffer": X, "path": fine("a.npy")}),
+    "save": (BlockBuilder.save, {"buffer": X, "path": fine("a.npy"), "depth": fine("usual")}),
     "argument": (BlockBuilder.argument, {"value": X}),
     "commit": (BlockBuilder.commit, {}),
     "describe_if": (describe_if, {"condition": X, "element": fine(0), "otherwise": fine(False)}),

@@ -132,7 +132,7 @@ def followed(came: list[Message]) -> tuple[set[str], dict[PortRef, Connection], 
     refused = 0
     for message in came:
         match message.change if isinstance(message, Undone) else message:
-            case changes.NodeAdded(node) if node.id in there or {".", "/"} & set(node.id):
+            case changes.NodeAdded(node) if not node.id or node.id in there or {".", "/"} & set(node.id):
                 refused += 1
             case changes.NodeAdded(node):
                 there.add(node.id)

@@ -13,7 +13,7 @@ import pytest
 from engine import Engine, Patch
 from engine.catalogue.block_code import BlockCode
 from engine.compiler.description import GraphDescription
-from engine.compiler.plan import make_plan
+from engine.compiler.planning import make_plan
 from engine.device.device import Device
 from engine.diagnostics import GraphValidationError
 from engine.patch.changes import PortRef

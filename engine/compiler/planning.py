@@ -1,0 +1,204 @@
+"""Planning: the phases in order, for a whole description or for the part of it that can run."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+
+from engine.compiler.buffers import plan_buffers
+from engine.compiler.checking.check import check
+from engine.compiler.description import GraphDescription, Nesting
+from engine.compiler.fusion.fuse import fuse
+from engine.compiler.inlining import Inlined, inline, owner
+from engine.compiler.memory.placement import place_buffers
+from engine.compiler.ordering import order_blocks
+from engine.compiler.plan import Plan
+from engine.compiler.scheduling import region_outputs, schedule
+from engine.compiler.verifying.verify import require_sound
+from engine.diagnostics import Diagnostic, GraphValidationError, Source, error
+from engine.libraries.call import WorkspaceOf
+from engine.patch.changes import PortRef
+from engine.patch.regions import region_of
+
+_log = logging.getLogger(__name__)
+
+
+def make_plan(
+    description: GraphDescription,
+    *,
+    pinned: frozenset[PortRef] = frozenset(),
+    previous: Plan | None = None,
+    fuses: bool = True,
+    shares: bool = True,
+    workspace_of: WorkspaceOf | None = None,
+) -> Plan:
+    """Run the phases in order; GraphValidationError lists every problem.
+
+    `pinned` are ports whose contents are to last to the end of the frame. With `previous`, the plan of an earlier
+    version of the description, each phase keeps its results for blocks of which nothing that they follow from changed.
+    Unless `fuses`, each operation stays by itself; unless `shares`, it does too, and each buffer has memory of its own,
+    in which every port can be read after a frame. `workspace_of` tells the scratch memory that library calls need on
+    the device; without it, none. With WARPLOOM_VERIFY=1 in the environment, the plan is verified, and BrokenPlan names
+    the rules that it breaks.
+    """
+    inlined = inline(description)
+    return _plan(inlined.description, inlined, pinned, previous, fuses, shares, workspace_of)
+
+
+def _plan(
+    description: GraphDescription,
+    inlined: Inlined,
+    pinned: frozenset[PortRef],
+    previous: Plan | None,
+    fuses: bool = False,
+    shares: bool = True,
+    workspace_of: WorkspaceOf | None = None,
+) -> Plan:
+    checked = check(description, previous.checked if previous is not None else None, workspace_of)
+    if checked.errors:
+        raise GraphValidationError(checked.errors, (*checked.warnings, *checked.advice))
+    nesting = Nesting(description)
+    buffers = plan_buffers(checked, previous.buffers if previous is not None else None)
+    order, problems = order_blocks(checked, buffers, nesting)
+    if problems:
+        raise GraphValidationError(problems, (*checked.warnings, *checked.advice))
+    looked = description.looked_at if shares else description.looked_at | description.outputs
+    defaults = region_outputs(description, buffers, nesting, looked)
+    unfused = schedule(description, order, buffers, defaults, previous.unfused if previous is not None else None)
+    places = (buffers.find(port.node, port.port) for port in (pinned | looked | description.kept))
+    lasting = frozenset([place.owner for place in places if place is not None] if shares else buffers.allocations)
+    scheduled = unfused
+    if fuses and shares:
+        before = previous.schedule if previous is not None else None
+        scheduled, buffers = fuse(description, unfused, buffers, lasting, before)
+    keep = previous.placement if previous is not None else None
+    placement = place_buffers(scheduled, buffers, lasting, keep)
+    plan = Plan(description, inlined, checked, order, buffers, scheduled, placement, looked, defaults, unfused)
+    if os.environ.get("WARPLOOM_VERIFY", "0") not in ("", "0"):
+        require_sound(plan)
+    return plan
+
+
+@dataclass(frozen=True)
+class PartialPlan:
+    """The part of a description that can run, as a plan; None when that can't be told from what runs.
+
+    `idle` are the blocks that are left out, `held` the patch's nodes that run on as they were.
+    """
+
+    plan: Plan | None
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    idle: frozenset[str] = frozenset()
+    held: frozenset[str] = frozenset()
+
+
+def plan_what_can_run(
+    inlined: Inlined,
+    problems: Iterable[Diagnostic],
+    running: frozenset[str],
+    *,
+    pinned: frozenset[PortRef] = frozenset(),
+    previous: Plan | None = None,
+    fuses: bool = True,
+    shares: bool = True,
+    workspace_of: WorkspaceOf | None = None,
+) -> PartialPlan:
+    """Plan the blocks that have no error and depend on none that has.
+
+    `inlined` is what `inline` gives for the whole description. `problems` are errors found before (a block that can't
+    be described, a kernel that doesn't compile). A block that was just placed and has no input yet is left out and does
+    not stop the rest. A block that is `running` now and would have to be left out is held: it runs on as it was in the
+    `previous` plan, fed as it was, and so do the blocks before it when it doesn't fit to what they have become.
+    """
+    found = list(problems)
+    description = inlined.description
+    idle = description.dependents(item.node for item in found if item.node)
+    held: set[str] = set()
+    while True:
+        held |= {owner(node) for node in idle & running}
+        if held and previous is None:
+            return PartialPlan(None, found, frozenset(idle))
+        whole, left_out = inlined, idle
+        if previous is not None and held:
+            whole, left_out = _with_held(inlined, previous, idle, held)
+            if more := description.dependents(_members(description, held)) - idle:
+                idle |= more
+                continue
+        try:
+            plan = _plan(whole.description.without(left_out), whole, pinned, previous, fuses, shares, workspace_of)
+        except GraphValidationError as problem:
+            at_held = {item.node for item in problem.errors if item.node and owner(item.node) in held}
+            if at_held and previous is not None:  # which were sound, fed as they were
+                before = {owner(c.source.node) for c in previous.description.connections if c.target.node in at_held}
+                if before <= held:
+                    return PartialPlan(None, found, frozenset(idle))
+                held |= before
+                continue
+            at_nodes = [item.node for item in problem.errors if item.node]
+            found += [item for item in problem.errors if item not in found]
+            if not at_nodes:
+                return PartialPlan(None, found, frozenset(idle))
+            idle |= description.dependents(at_nodes)
+        except Exception as problem:  # noqa: BLE001 - what a block says may be wrong in a way that no rule names
+            culprit = _culprit(description.without(idle), inlined, previous)
+            text = f"the patch must compile, got {type(problem).__name__}: {problem}"
+            remedy = "mend the block that was changed last, or take it out"
+            found.append(error(text, node=culprit, remedy=remedy, source=Source.ENGINE))
+            _log.warning("a plan failed", exc_info=problem)
+            if culprit is None:
+                return PartialPlan(None, found, frozenset(idle))
+            idle |= description.dependents([culprit])
+        else:
+            return PartialPlan(plan, [*found, *plan.checked.warnings], frozenset(idle), frozenset(held))
+
+
+def _members(description: GraphDescription, nodes: Collection[str]) -> list[str]:
+    """Return the blocks of some of the patch's nodes."""
+    return [node.id for node in description.nodes if owner(node.id) in nodes]
+
+
+def _with_held(inlined: Inlined, previous: Plan, idle: Collection[str], held: set[str]) -> tuple[Inlined, set[str]]:
+    """Return a description in which the held nodes are as in the previous plan, and the blocks to leave out of it.
+
+    `held` gets the nodes that they need and that are not in the new description any more, or can't run there.
+    """
+    new, old, running = inlined.original, previous.inlined.original, previous.description.by_id
+    stopped = {owner(node) for node in idle}
+    waiting = list(held)
+    while waiting:
+        node = waiting.pop()
+        region = region_of(old.by_id[node].region) if node in old.by_id else ""
+        needed = {c.source.node for c in old.connections if c.target.node == node} | ({region} if region else set())
+        needed |= {inner.id for inner in old.nodes if inner.region and region_of(inner.region) == node}
+        more = {n for n in needed if n in old.by_id and (n not in new.by_id or n in stopped)} - held
+        held |= more
+        waiting += more
+    kept = [old.by_id.get(node.id, node) if node.id in held else node for node in new.nodes]
+    kept += [node for node in old.nodes if node.id in held and node.id not in new.by_id]
+    ids = {node.id for node in kept}
+    connections = [c for c in new.connections if c.target.node not in held and c.source.node not in held]
+    connections += [c for c in old.connections if c.target.node in held and c.source.node in ids]
+    whole = inline(GraphDescription(tuple(kept), tuple(connections), new.sentinels))
+    left_out = {node for node in idle if owner(node) not in held}
+    left_out |= {node for node in _members(whole.description, held) if node not in running}
+    return whole, left_out
+
+
+def _culprit(description: GraphDescription, inlined: Inlined, previous: Plan | None) -> str | None:
+    """Return the first block that is new or described anew and that can't be planned with what it depends on alone."""
+    known = previous.description.by_id if previous is not None else {}
+    below: dict[str, set[str]] = {}
+    for node in description.nodes:
+        if node.id not in known or known[node.id].description is not node.description:
+            below[node.id] = description.dependents([node.id])
+    for node_id in sorted(below, key=lambda node_id: len(below[node_id]), reverse=True):
+        others = {other for other in below if other != node_id and node_id not in below[other]}
+        try:
+            _plan(description.without(description.dependents(others) - {node_id}), inlined, frozenset(), None)
+        except GraphValidationError:
+            continue
+        except Exception:  # noqa: BLE001 - as the whole description did
+            return node_id
+    return None
