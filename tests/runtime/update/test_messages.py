@@ -101,7 +101,7 @@ messages = st.one_of(
     st.builds(Undone, any_change),
     st.builds(KernelFilesChanged, st.frozensets(st.sampled_from((Path("no.cu"), Path("/"), Path("buffers.cu"))))),
     st.builds(Observe, st.dictionaries(ids, viewings, max_size=3)),
-    st.builds(SetRunning, st.booleans(), st.none() | st.integers(-3, 3)),
+    st.builds(SetRunning, st.booleans(), st.none() | st.integers(0, 3)),
     st.builds(SetPacing, pacings),
     st.builds(SetProfiling, st.sampled_from(ProfilingLevel)),
     st.builds(SetFusing, st.booleans()),
