@@ -230,7 +230,10 @@ def _signs(array: np.ndarray[Any, Any]) -> bytes:
 
 
 def filled(patch: Patch, found: Contents) -> Contents:
-    """Return contents with each append buffer cut to what was appended, in one order, since it has none of its own."""
+    """Return contents with each append buffer cut to what was appended, in one order, since it has none of its own.
+
+    Of a full one only the count is left: which elements found a place in it isn't determined either.
+    """
     kept = dict(found)
     for port, held in found.items():
         block_type = patch.block_type(port.node)
@@ -238,7 +241,7 @@ def filled(patch: Patch, found: Contents) -> Contents:
         if spec is None or not spec.append or isinstance(held, str):
             continue
         count = found.get(PortRef(port.node, f"{port.port}_count"))
-        if count is None or isinstance(count, str):
+        if count is None or isinstance(count, str) or int(count[0]) >= len(held):
             del kept[port]
         else:
             rows = sorted(element.tobytes() for element in held[: int(count[0])])
