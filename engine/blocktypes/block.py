@@ -351,12 +351,7 @@ def describe(block: Block) -> BlockDescription:
     structural = {name: block.values[name] for name, spec in block.parameters.items() if spec.is_size}
     live = [name for name, spec in block.parameters.items() if not spec.structural]
     build = BlockBuilder(block.id, block.ports, live, structural, block.source_folder())
-    returned: object = block.describe(build)
-    if inspect.iscoroutine(returned):
-        returned.close()
-    if returned is not None:
-        kind = type(returned).__name__
-        raise BlockCallError(f"{block.id}: describe must be a plain function that returns nothing, got a {kind}")
+    run_describe(block, build)
     made = build.commit()
     constants = [(name, repr(block.values[name])) for name, spec in block.parameters.items() if spec.is_constant]
     if constants:
@@ -364,6 +359,16 @@ def describe(block: Block) -> BlockDescription:
     if made.brings_arrays:
         return made
     return _shared.setdefault((ref(made), made.displays, made.kernel_folders), made)
+
+
+def run_describe(block: Block, build: BlockBuilder) -> None:
+    """Call a block's `describe`; BlockCallError when it isn't a plain function, whose code would never run."""
+    returned: object = block.describe(build)
+    if inspect.iscoroutine(returned):
+        returned.close()
+    if returned is not None:
+        kind = type(returned).__name__
+        raise BlockCallError(f"{block.id}: describe must be a plain function that returns nothing, got a {kind}")
 
 
 def is_ours(block_type: type[Block]) -> bool:

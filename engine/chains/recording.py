@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from engine.blocktypes.block import Block
+from engine.blocktypes.block import Block, run_describe
 from engine.descriptions.builder import BlockBuilder
 from engine.descriptions.entries import InternalBuffer
 from engine.diagnostics import PatchError
@@ -42,7 +42,7 @@ class _Recorder(BlockBuilder):
 def record(block: Block) -> Recorded:
     """Return what a block calls; PatchError when it does anything else."""
     recorder = _Recorder(block)
-    block.describe(recorder)
+    run_describe(block, recorder)
     if recorder.does_more:
         raise PatchError(f"block in a chain must be library calls and nothing else, got {block.title}")
     return recorder.recorded

@@ -107,6 +107,8 @@ class Profiler:
         self._measured: CompiledGraph | None = None
         self._launch_facts, self._kernels = LaunchFacts(), dict[int, KernelFacts]()
         self._history = History(0)
+        #: What `work_ns` returned last, and after how many samples of which history: most frames ask again.
+        self._worked: tuple[tuple[History, int], int | None] = (self._history, 0), None
         #: The frames whose spans are in the history.
         self._frames = deque[int](maxlen=WINDOW)
         self._last = np.zeros(0, SPAN_TIME)
@@ -206,6 +208,12 @@ class Profiler:
 
     def work_ns(self) -> int | None:
         """Return the mean work of a frame lately: all that is outside of regions; None while no span is measured."""
+        known = self._history, self.samples
+        if self._worked[0] != known:
+            self._worked = known, self._mean_work_ns()
+        return self._worked[1]
+
+    def _mean_work_ns(self) -> int | None:
         if self._history.is_empty or self._plan is None:
             return None
         operations, means = self._plan.operations, self._history.means().tolist()

@@ -212,6 +212,7 @@ class Reporter:
 
     def _count(self) -> None:
         updates, pool = self._updates, self._context.services.pool
+        used_bytes = pool.used_bytes
         self.statistics = EngineStatistics(
             device=self._context.device.info.name,
             blocks=len(self._context.registry.placed),
@@ -219,6 +220,6 @@ class Reporter:
             launch_ns=self._profiler.launch_ns.mean or self._profiler.measured_ns.mean,
             work_ns=self._profiler.work_ns(),
             profiling=self._profiler.level,
-            pool_used_bytes=pool.used_bytes,
-            pool_allocated_bytes=pool.allocated_bytes,
+            pool_used_bytes=used_bytes,
+            pool_allocated_bytes=used_bytes + pool.idle_bytes,
         )

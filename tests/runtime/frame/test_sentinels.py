@@ -19,7 +19,7 @@ from engine.patch.document import NodeRef
 from engine.patch.files import EXAMPLES_FOLDER, load_patch
 from engine.patch.sentinels import Sentinel, SentinelAction
 from engine.protocol.messages import FrameReport, Frozen, NodeState, SetRunning
-from engine.protocol.pacing import Pacing
+from engine.protocol.pacing import Pacing, PacingMode
 from engine.protocol.pipe import connect
 from engine.runtime.check.check_patch import check_patch
 from engine.runtime.report import diagnostics_store
@@ -387,7 +387,7 @@ def test_frames_that_may_freeze_do_not_overlap(kernels: Kernels) -> None:
     device = LaggingDevice()
     try:
         with Engine(patch, device) as engine:
-            engine.start(pacing=Pacing(None, overlap=True))
+            engine.start(pacing=Pacing(PacingMode.FREE, None, overlap=True))
             report = next_report(engine, lambda r: not r.running)
             assert (report.frame, report.launches) == (8, 9)
             assert engine.read(PortRef("count", "out")).tolist() == [9.0] * 3

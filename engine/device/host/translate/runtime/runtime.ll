@@ -6793,34 +6793,34 @@ define internal { i64, i64 } @wl.argument(ptr readonly captures(none) %0, ptr re
   %6 = inttoptr i64 %5 to ptr
   %7 = getelementptr inbounds nuw i8, ptr %6, i64 %2
   %8 = load i64, ptr %7, align 1
-  %9 = and i64 %2, 7
-  %10 = icmp eq i64 %9, 0
-  br i1 %10, label %11, label %24
+  %9 = tail call { i64, i64 } @wl.allocation(ptr %0, ptr poison, i64 %8) nounwind willreturn memory(read)
+  %10 = and i64 %2, 7
+  %11 = icmp eq i64 %10, 0
+  br i1 %11, label %12, label %28
 
-11:
-  %12 = getelementptr inbounds nuw i8, ptr %0, i64 72
-  %13 = load i64, ptr %12, align 8
-  %14 = add nsw i64 %13, 7
-  %15 = sdiv i64 %14, 8
-  %16 = getelementptr inbounds i64, ptr %6, i64 %15
-  %17 = getelementptr inbounds nuw i8, ptr %16, i64 %2
-  %18 = load i64, ptr %17, align 8
-  %19 = icmp eq i64 %18, 0
-  br i1 %19, label %24, label %20
-
-20:
-  %21 = add i64 %18, -1
-  %22 = insertvalue { i64, i64 } poison, i64 %8, 0
-  %23 = insertvalue { i64, i64 } %22, i64 %21, 1
-  br label %26
+12:
+  %13 = extractvalue { i64, i64 } %9, 1
+  %14 = getelementptr inbounds nuw i8, ptr %0, i64 72
+  %15 = load i64, ptr %14, align 8
+  %16 = add nsw i64 %15, 7
+  %17 = sdiv i64 %16, 8
+  %18 = getelementptr inbounds i64, ptr %6, i64 %17
+  %19 = getelementptr inbounds nuw i8, ptr %18, i64 %2
+  %20 = load i64, ptr %19, align 8
+  %21 = icmp ne i64 %20, 0
+  %22 = icmp ne i64 %13, 0
+  %23 = select i1 %21, i1 %22, i1 false
+  br i1 %23, label %24, label %28
 
 24:
-  %25 = tail call { i64, i64 } @wl.allocation(ptr %0, ptr nonnull poison, i64 %8) nounwind willreturn memory(read)
-  br label %26
+  %25 = add i64 %20, -1
+  %26 = insertvalue { i64, i64 } poison, i64 %8, 0
+  %27 = insertvalue { i64, i64 } %26, i64 %25, 1
+  br label %28
 
-26:
-  %27 = phi { i64, i64 } [ %23, %20 ], [ %25, %24 ]
-  ret { i64, i64 } %27
+28:
+  %29 = phi { i64, i64 } [ %27, %24 ], [ %9, %12 ], [ %9, %3 ]
+  ret { i64, i64 } %29
 }
 
 define internal { i64, i64 } @wl.reached(ptr readonly captures(none) %0, ptr readonly captures(none) %1, i64 %2) mustprogress nofree noinline norecurse nosync nounwind willreturn memory(read, inaccessiblemem: none, target_mem0: none, target_mem1: none) {

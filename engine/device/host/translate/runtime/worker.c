@@ -23,7 +23,8 @@ NOINLINE __attribute__((pure)) struct range wl_allocation(const struct launch *l
     return NOWHERE;
 }
 
-/* The bytes that a pointer among the arguments may reach: those of the buffer that was passed, where that is known.
+/* The bytes that a pointer among the arguments may reach: those of the buffer that was passed, where that is known, and
+   none once the buffer was freed.
 
    `at` is where the pointer lies in the argument block. Behind the block is, for each 8 bytes of it, the size of the
    buffer whose address they hold, plus 1; 0 where they hold something else. */
@@ -33,11 +34,12 @@ NOINLINE __attribute__((pure)) struct range wl_argument(const struct launch *lau
     const uint64_t *sizes = arguments + (launch->argument_bytes + 7) / 8;
     uint64_t pointer;
     memcpy(&pointer, (const char *)arguments + at, 8);
-    if (at % 8 == 0 && sizes[at / 8]) {
+    struct range allocation = wl_allocation(launch, worker, pointer);
+    if (at % 8 == 0 && sizes[at / 8] && allocation.size) {
         struct range buffer = {pointer, sizes[at / 8] - 1};
         return buffer;
     }
-    return wl_allocation(launch, worker, pointer);
+    return allocation;
 }
 
 /* The bytes that an address may reach that is made from no single argument: a buffer among the arguments, or a live
