@@ -6,6 +6,19 @@ from enum import StrEnum
 from typing import ClassVar, Self
 
 import msgspec
+from msgspec.structs import force_setattr
+
+#: How many characters of a text a person is shown at once: what a file or a value holds may be megabytes long, and no
+#: window can lay that out in time.
+MOST_SHOWN = 8000
+
+
+def cut(text: str, most: int = MOST_SHOWN) -> str:
+    """Return a text, or the beginning of one that has more characters than `most`, with its length."""
+    if len(text) <= most:
+        return text
+    end = f" ... ({len(text)} characters)"
+    return text[: most - len(end)] + end
 
 
 def printable(text: str) -> str:
@@ -54,7 +67,7 @@ class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
 
     `message` says what must hold and what was found; `expected` and `found` give the two alone, in a few words, where
     that makes sense; `remedy` says what to do, and `mend` which step does it. `file` and `line` point into a kernel or
-    a patch file if the problem is there. `source` says what found it.
+    a patch file if the problem is there. `source` says what found it. Long texts are cut.
     """
 
     severity: Severity
@@ -68,6 +81,12 @@ class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
     found: str = ""
     mend: Mend | None = None
     source: Source = Source.VALIDATION
+
+    def __post_init__(self) -> None:
+        for name in ("message", "remedy", "expected", "found"):
+            text: str = getattr(self, name)
+            if len(text) > MOST_SHOWN:
+                force_setattr(self, name, cut(text))
 
     @property
     def is_incomplete(self) -> bool:

@@ -16,6 +16,8 @@ import msgspec
 ROOTS = ("app", "blocks", "engine")
 #: How many records are kept for a reader who is late.
 LIMIT = 2000
+#: How many characters of a record's text, or of its traceback, are kept: a reader is shown them at once.
+MOST_CHARACTERS = 20_000
 _FORMATTER = logging.Formatter()
 
 
@@ -70,7 +72,7 @@ class LogBuffer(logging.Handler):
 
 
 def logged(record: logging.LogRecord) -> Logged:
-    """Return a record as plain data."""
+    """Return a record as plain data, with long texts cut."""
     trace = record.exc_text or ""
     if record.exc_info and not trace:
         trace = _FORMATTER.formatException(record.exc_info)
@@ -79,6 +81,7 @@ def logged(record: logging.LogRecord) -> Logged:
     except (TypeError, ValueError) as problem:  # the text doesn't fit its arguments
         text = f"{record.msg} ({problem})"
     thread, process = record.threadName or "", record.process or 0
+    text, trace = text[:MOST_CHARACTERS], trace[-MOST_CHARACTERS:]  # a traceback ends with what went wrong
     return Logged(record.created, record.levelno, record.name, text, trace, thread, process)
 
 

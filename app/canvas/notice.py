@@ -8,10 +8,12 @@ from PySide6.QtWidgets import QFrame, QLabel, QVBoxLayout, QWidget
 
 from app.theme import colours
 from app.widgets.button_row import ButtonRow
+from engine.diagnostics import cut
 
 _SHOWN_MS, _OFFERED_MS = 3500, 12_000
 _DISTANCE = 16
 _WIDTH = 360
+_MOST_CHARACTERS = 600
 
 
 class Notice(QFrame):
@@ -68,7 +70,7 @@ class Notice(QFrame):
             f"QLabel {{ color: {theme.text}; }}"
             f"QPushButton {{ background: {theme.control_hover}; border: 1px solid {theme.text_faint}; }}"
         )
-        self._label.setText(text)
+        self._label.setText(cut(text, _MOST_CHARACTERS))
         self.row.show_buttons(buttons)
         widest = max(self._label.fontMetrics().horizontalAdvance(line) for line in text.split("\n"))
         width = min(max(widest + 24, self.row.sizeHint().width() + 24 if buttons else 0), _WIDTH)

@@ -28,6 +28,8 @@ from engine.blocktypes.parameters import ParameterSpec
 
 _LEXERS: dict[str, type[Lexer]] = {"cuda": CppLexer, "expression": PythonLexer}
 _FEWEST, _MOST = 2, 18  # lines that are shown
+#: Longer texts, and longer lines, are shown without colours, which would take seconds.
+_MOST_COLOURED, _LONGEST_COLOURED = 200_000, 5000
 
 
 @dataclass(frozen=True)
@@ -150,6 +152,8 @@ class _Highlighter(QSyntaxHighlighter):
         self._lexer = lexer
 
     def highlightBlock(self, text: str) -> None:
+        if len(text) > _LONGEST_COLOURED or self.document().characterCount() > _MOST_COLOURED:
+            return
         for start, kind, token in self._lexer.get_tokens_unprocessed(text):
             colour = _colour(kind)
             if colour is not None:

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from PySide6.QtCore import QMargins, Qt
 from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QPushButton, QSizePolicy
 
+from engine.diagnostics import cut
 from engine.figures import plural
 
 #: How many lines of details are shown; the tooltip has more.
 LINES_SHOWN = 5
+_MOST_CHARACTERS = 1000
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Banner(QFrame):
         self.buttons = []
         self.setVisible(notice is not NO_NOTICE)
         self._grid.removeWidget(self._label)
-        self._label.setText(notice.text)
+        self._label.setText(cut(notice.text, _MOST_CHARACTERS))
         self._details.setText("\n".join(shorten(notice.lines, LINES_SHOWN)))
         self._details.setToolTip(
             "\n".join(shorten(notice.lines, 10 * LINES_SHOWN)) if len(notice.lines) > LINES_SHOWN else ""
