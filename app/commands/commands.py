@@ -142,7 +142,7 @@ def make_commands(window: CommandWindow) -> list[Command]:
             "lift_time_limit",
             "Lift &time limit",
             session.lift_time_limit,
-            help="On the CPU, a kernel is stopped that computes for over 10 s; not from now on",
+            help="Kernels on the CPU that compute for over 10 s are stopped: let them go on",
         ),
         Command(
             "open_kernel",
