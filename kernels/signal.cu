@@ -2,7 +2,7 @@
 #include "elements.cuh"
 
 // A sum of cosines over one period of `size` elements, divided by its mean if `unit` is set; the higher ones follow from
-// the first. A single element keeps all of its weight.
+// the first. A single element keeps all of its weight. Of very few elements, the mean is not a0.
 extern "C" __global__ void window_weights(
     float* __restrict__ weights, float a0, float a1, float a2, float a3, float a4, bool unit, int size) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -10,7 +10,8 @@ extern "C" __global__ void window_weights(
     const float c1 = cospif(2.0f * static_cast<float>(i) / static_cast<float>(size));
     const float c2 = 2.0f * c1 * c1 - 1.0f, c3 = 2.0f * c1 * c2 - c1, c4 = 2.0f * c2 * c2 - 1.0f;
     const float weight = a0 - a1 * c1 + a2 * c2 - a3 * c3 + a4 * c4;
-    weights[i] = size == 1 ? 1.0f : unit ? weight / a0 : weight;
+    const float mean = a0 + (size == 2 ? a2 + a4 : size == 3 ? -a3 : size == 4 ? a4 : 0.0f);
+    weights[i] = size == 1 ? 1.0f : unit ? weight / mean : weight;
 }
 
 // The last axis has `size` elements.
@@ -48,16 +49,19 @@ extern "C" __global__ void magnitude(
     const void* __restrict__ x, unsigned int type, float* __restrict__ out, int scale, float lowest, int count) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
-    float size;
+    float size, level;
     if ((type & ELEMENT_SIZE) == 16) {
         const double2 number = static_cast<const double2*>(x)[i];
-        size = static_cast<float>(hypot(number.x, number.y));
+        const double exact = hypot(number.x, number.y);  // which may be out of the range of f32, unlike its decibels
+        size = static_cast<float>(exact);
+        level = static_cast<float>(20.0 * log10(exact));
     } else {
         const float2 number = static_cast<const float2*>(x)[i];
         size = hypotf(number.x, number.y);
+        level = 20.0f * log10f(size);
     }
     if (scale == 1) size *= size;
-    if (scale == 2) size = size > 0.0f ? fmaxf(20.0f * log10f(size), lowest) : size == 0.0f ? lowest : size;
+    if (scale == 2) size = level < lowest ? lowest : level;  // NaN stays NaN
     out[i] = size;
 }
 

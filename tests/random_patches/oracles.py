@@ -165,7 +165,7 @@ def _fft_shift(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str
     x = i["x"]
     axes = x.ndim - (t["x"] in ("float2", "float3", "float4", "uchar4"))
     shift = np.fft.ifftshift if p["back"] else np.fft.fftshift
-    return {"out": shift(x, axes=tuple(range(axes - p["axes"], axes)))}
+    return {"out": shift(x, axes=tuple(range(max(0, axes - p["axes"]), axes)))}
 
 
 def _magnitude(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
@@ -220,6 +220,9 @@ def _batch_norm(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, st
         i[n].astype(np.float64).reshape(shape) for n in ("mean", "variance", "scale", "bias")
     )
     if (variance < 0).any():
+        return {}
+    largest = max(np.abs(x - mean).max(), np.abs(scale / np.sqrt(variance + p["epsilon"])).max())
+    if largest > np.finfo(np.float32).max:  # infinite on the way
         return {}
     out = (x - mean) / np.sqrt(variance + p["epsilon"]) * scale + bias
     size = (np.abs(x) + np.abs(mean)) / np.sqrt(variance + p["epsilon"]) * np.abs(scale) + np.abs(bias)

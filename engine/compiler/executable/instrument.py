@@ -335,7 +335,8 @@ _Place = tuple[int, bool]
 def _survey_places(plan: Plan, surveys: Sequence[Survey]) -> tuple[_Place, ...]:
     """Return where surveys stand in regions, whose times they would be in."""
     places = dict.fromkeys((each.operation, each.is_before) for each in surveys)
-    return tuple(place for place in places if plan.operations[place[0]].scope)
+    # A graph of arrays alone has no operation.
+    return tuple(place for place in places if plan.operations and plan.operations[place[0]].scope)
 
 
 def _inside(

@@ -158,3 +158,13 @@ def test_the_last_turn_counts_also_where_it_enters_no_region(device: Device, las
     patch.connect(less["out"], seen["x"])
     told = profile_of(patch, device).buffers.get(f"{seen.id}.out")
     assert told == (None if last == 2 else expected(np.array([last - 2], np.float32)))
+
+
+def test_a_graph_of_arrays_alone_is_measured(device: Device) -> None:
+    """It has no operations, between which buffers would be looked into."""
+    patch = Patch()
+    array = patch.add("io.array", data=np.arange(3, dtype=np.float32))
+    with Engine(patch, device=device, profiling=ProfilingLevel.DEEP_SYNC) as engine:
+        for _ in range(3):
+            assert not engine.step().diagnostics
+        assert engine.read(array["out"]).tolist() == [0, 1, 2]
