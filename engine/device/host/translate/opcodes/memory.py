@@ -43,14 +43,14 @@ def _pieces(body: Body, instruction: Instruction, size: int, count: int) -> tupl
     To the PTX manual a vector access is one access for each element, in any order. But a GPU moves 16 aligned bytes at
     once, and CUB's look-back relies on that. So this does, too, wherever other threads may look: in global memory, by
     accesses that are not weak or that a cache operator leads past the first cache. Weak ones, whose bytes no other
-    thread may change meanwhile, are cut into 8 bytes where the optimiser runs many threads at once: there, few wide
-    accesses with a stride are cheaper than many narrow ones.
+    thread may change meanwhile, are made element by element, which the optimiser knows best; or 8 bytes at a time where
+    it runs many threads at once: there, few wide accesses with a stride are cheaper than many narrow ones.
     """
     space, order, layout = space_of(instruction), _ordering(instruction), body.layout
     if space == "param":
         return 1, order
-    if body.accesses.branch_free and not order and not _PAST_FIRST_CACHE & set(instruction.modifiers):
-        return max(min(count, 8 // size), 1), ""
+    if not order and not _PAST_FIRST_CACHE & set(instruction.modifiers):
+        return (max(min(count, 8 // size), 1) if body.accesses.branch_free else 1), ""
     if space not in ("global", "generic") or "nc" in instruction.modifiers:
         return 1, order if size <= 8 else ""
     most = 16 if layout.moves_16_bytes else 8
