@@ -14,8 +14,9 @@ import numpy as np
 from engine.compiler.difference import difference
 from engine.compiler.executable.adjust import adjust_graph
 from engine.compiler.executable.arguments import Resources
+from engine.compiler.executable.clocks import ClockKernels, spans
 from engine.compiler.executable.compiled_graph import CompiledGraph, compile_plan
-from engine.compiler.executable.instrument import ClockKernels, Instrumented, spans
+from engine.compiler.executable.instrument import Instrumented
 from engine.compiler.inspection.labels import what
 from engine.compiler.operations import Operation
 from engine.compiler.plan import Plan

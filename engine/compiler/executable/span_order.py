@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from engine.compiler.executable.instrument import Span
+from engine.compiler.executable.clocks import Span
 from engine.compiler.plan import Plan
 
 

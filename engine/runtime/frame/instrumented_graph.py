@@ -7,8 +7,9 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
 from typing import NamedTuple
 
+from engine.compiler.executable.clocks import ClockKernels, spans
 from engine.compiler.executable.compiled_graph import CompiledGraph, Variant
-from engine.compiler.executable.instrument import ClockKernels, Instrumented, spans
+from engine.compiler.executable.instrument import Instrumented
 from engine.compiler.executable.survey import SurveyKernel
 from engine.compiler.frame import FrameUniforms
 from engine.compiler.plan import Plan

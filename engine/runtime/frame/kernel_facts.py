@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from engine.compiler.executable.instrument import Span
+from engine.compiler.executable.clocks import Span
 from engine.compiler.executable.nodes import KernelNode
 from engine.compiler.operations import RegionEntry
 from engine.compiler.plan import Plan

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from engine.compiler.executable.clocks import Span, spans
 from engine.compiler.executable.compiled_graph import CompiledGraph
-from engine.compiler.executable.instrument import SPAN_TIME, Instrumented, Span, spans
+from engine.compiler.executable.instrument import SPAN_TIME, Instrumented
 from engine.compiler.executable.span_order import spans_before
 from engine.compiler.executable.survey import Survey, statistics
 from engine.compiler.frame import FrameUniforms

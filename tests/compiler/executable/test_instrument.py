@@ -10,7 +10,7 @@ import pytest
 
 from engine.compiler.description import BlockNode
 from engine.compiler.executable.build import build_graph
-from engine.compiler.executable.instrument import Span, SpanTimer, spans
+from engine.compiler.executable.clocks import Span, SpanTimer, spans
 from engine.compiler.executable.span_order import spans_before
 from engine.compiler.plan import Plan
 from engine.compiler.planning import make_plan

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from engine.compiler.executable.instrument import without_measuring
+from engine.compiler.executable.clocks import without_measuring
 from tests.fuzzing import seeds
 
 

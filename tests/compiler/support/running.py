@@ -10,8 +10,9 @@ import numpy as np
 
 from engine.compiler.buffers import Lifetime
 from engine.compiler.executable.arguments import Resources
+from engine.compiler.executable.clocks import ClockKernels, spans
 from engine.compiler.executable.compiled_graph import compile_plan
-from engine.compiler.executable.instrument import ClockKernels, Instrumented, spans
+from engine.compiler.executable.instrument import Instrumented
 from engine.compiler.frame import Frame
 from engine.compiler.operations import FRAME
 from engine.compiler.plan import Plan

@@ -9,7 +9,8 @@ import pytest
 from engine import Engine, Patch, ProfilingLevel
 from engine.compiler.executable import instrument
 from engine.compiler.executable.build import BuiltGraph, build_graph
-from engine.compiler.executable.instrument import ClockKernels, Instrumented, spans
+from engine.compiler.executable.clocks import ClockKernels, spans
+from engine.compiler.executable.instrument import Instrumented
 from engine.device.device import Device
 from engine.device.graph import Graph
 from engine.device.protocol import Executable

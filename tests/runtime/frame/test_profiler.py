@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from engine import Engine, Patch, ProfilingLevel
-from engine.compiler.executable import instrument
+from engine.compiler.executable.clocks import SLOT
 from engine.device.device import Device
 from engine.device.optimiser import OptimiserJob
 from engine.patch.files import load_patch
@@ -249,7 +249,7 @@ def test_regions_leave_out_what_looks_into_the_buffers_inside_of_them(device: De
         core, profile = engine.core, engine.core.profiler.profile()
         assert core.updates.compiled is not None
         copied = core.profiler._graph._copies[core.updates.compiled.phase]
-        said = copied._results.array[: copied._clocked * instrument._SLOT.itemsize].view(instrument._SLOT)["busy_ns"]
+        said = copied._results.array[: copied._clocked * SLOT.itemsize].view(SLOT)["busy_ns"]
         looks = 0
         for region, inside, surveys in copied._inside:
             looks += len(surveys)

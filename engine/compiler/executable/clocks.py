@@ -1,0 +1,302 @@
+"""Clocks: what is timed in a graph, the kernels that take the time, and the nodes that are added for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from engine.compiler.executable.survey import SURVEY, Survey, SurveyKernel
+from engine.compiler.memory.uses import chain
+from engine.compiler.plan import Plan
+from engine.device.arguments import pack_arguments
+from engine.device.device import Device
+from engine.device.graph import Graph
+from engine.device.protocol import (
+    GraphNode,
+    LaunchConfig,
+    LoadedKernel,
+    Memory,
+    part_of,
+)
+from engine.patch.changes import PortRef
+from engine.profiling.levels import ProfilingLevel
+
+#: What the kernels know of one span: when it began last, its first begin and last end, and the sum of its turns.
+SLOT = np.dtype([("began", "<u8"), ("first", "<u8"), ("last", "<u8"), ("busy_ns", "<u8"), ("turns", "<u8")])
+_ONE_THREAD = LaunchConfig((1, 1, 1), (1, 1, 1))
+
+_CALIBRATED = 16
+#: `begin` and `end` take the time of a span; its slot begins as zeros. Only ordered launches touch the same slot.
+CLOCK_PTX = """\
+.version 6.0
+.target sm_50
+.address_size 64
+
+.visible .entry begin(.param .u64 slot)
+{
+	.reg .pred %again;
+	.reg .b64 %slot, %now, %first;
+	ld.param.u64 %slot, [slot];
+	cvta.to.global.u64 %slot, %slot;
+	mov.u64 %now, %globaltimer;
+	st.global.u64 [%slot], %now;
+	ld.global.u64 %first, [%slot+8];
+	setp.ne.u64 %again, %first, 0;
+	@%again bra done;
+	st.global.u64 [%slot+8], %now;
+done:
+	ret;
+}
+
+.visible .entry end(.param .u64 slot)
+{
+	.reg .b64 %slot, %now, %began, %busy, %turns;
+	ld.param.u64 %slot, [slot];
+	cvta.to.global.u64 %slot, %slot;
+	mov.u64 %now, %globaltimer;
+	ld.global.u64 %began, [%slot];
+	ld.global.u64 %busy, [%slot+24];
+	ld.global.u64 %turns, [%slot+32];
+	sub.u64 %began, %now, %began;
+	add.u64 %busy, %busy, %began;
+	add.u64 %turns, %turns, 1;
+	st.global.u64 [%slot+16], %now;
+	st.global.u64 [%slot+24], %busy;
+	st.global.u64 [%slot+32], %turns;
+	ret;
+}
+
+.visible .entry nothing()
+{
+	ret;
+}
+"""
+
+
+class Span(NamedTuple):
+    """What is timed as one: operations of one block in one scope, or a single one; `node` is "" for the graph's own."""
+
+    node: str
+    operations: tuple[int, ...]
+
+
+def spans(plan: Plan, level: ProfilingLevel) -> tuple[Span, ...]:
+    """Return what is timed at a level: each block in each of its scopes, or each operation."""
+    if level >= ProfilingLevel.PER_KERNEL:
+        return tuple(Span(operation.node, (index,)) for index, operation in enumerate(plan.operations))
+    found: dict[tuple[str, int], list[int]] = {}
+    for index, operation in enumerate(plan.operations) if level >= ProfilingLevel.PER_BLOCK else ():
+        if operation.node:
+            found.setdefault((operation.node, operation.scope), []).append(index)
+    return tuple(Span(node, tuple(members)) for (node, _), members in found.items())
+
+
+class ClockKernels:
+    """The kernels of `CLOCK_PTX`, loaded. A span takes `bias_ns` longer than the kernel in it."""
+
+    def __init__(self, device: Device) -> None:
+        self._module = device.load_module(CLOCK_PTX)
+        self.begin, self.end = self._module.kernel("begin"), self._module.kernel("end")
+        self.bias_ns = self._measure_bias(device)
+
+    def add(self, graph: Graph, kernel: LoadedKernel, slot: Memory, after: Sequence[GraphNode]) -> GraphNode:
+        """Add the launch of `begin` or `end` for a slot."""
+        return graph.add_kernel(kernel, _ONE_THREAD, pack_arguments(kernel.parameters, [slot]), after)
+
+    def _measure_bias(self, device: Device) -> int:
+        """Return the shortest span around a kernel that does nothing."""
+        nothing, graph, stream = self._module.kernel("nothing"), device.create_graph(), device.create_stream()
+        slots = device.allocate(_CALIBRATED * SLOT.itemsize)
+        try:
+            last: list[GraphNode] = []
+            for number in range(_CALIBRATED):
+                slot = slot_of(slots, number)
+                begun = self.add(graph, self.begin, slot, last)
+                done = graph.add_kernel(nothing, _ONE_THREAD, pack_arguments((), []), [begun])
+                last = [self.add(graph, self.end, slot, [done])]
+            executable, found = graph.instantiate(), np.empty(_CALIBRATED, SLOT)
+            for _ in range(2):  # the first launch takes longer
+                device.fill(slots, 0)
+                executable.launch(stream)
+                stream.synchronize()
+            device.read(slots, found)
+            executable.destroy()
+            return int(found["busy_ns"].min())
+        finally:
+            graph.destroy()
+            stream.destroy()
+            slots.free()
+
+    def unload(self) -> None:
+        """Unload them, once the executables that use them are destroyed."""
+        self._module.unload()
+
+
+def without_measuring(
+    busy_ns: np.ndarray[Any, Any],
+    turns: np.ndarray[Any, Any],
+    bias_ns: int,
+    inside: Sequence[tuple[int, Sequence[int], Sequence[int]]],
+) -> np.ndarray[Any, Any]:
+    """Return the time of each slot without what measuring took in it, in nanoseconds; at least 1 where it ran.
+
+    `busy_ns` and `turns` are the sums that the clock left in the slots. Each turn of a slot takes `bias_ns` too long.
+    `inside` has for each region its slot, those of the spans in its bodies, and those of surveys there, the innermost
+    region first. A region leaves out the clocks of these spans, and the surveys; it takes no less than any span in it.
+    """
+    own = busy_ns - bias_ns * turns
+    net = np.where(turns > 0, np.maximum(own, 1), 0)
+    for region, members, looks in inside:
+        spans = list(members)
+        extra = bias_ns * turns[spans].sum() + busy_ns[list(looks)].sum()
+        if turns[region]:
+            net[region] = max(own[region] - extra, net[spans].max(initial=1))
+    return net
+
+
+#: Where surveys stand: before an operation, or behind it.
+Place = tuple[int, bool]
+
+
+def survey_places(plan: Plan, surveys: Sequence[Survey]) -> tuple[Place, ...]:
+    """Return where surveys stand in regions, whose times they would be in."""
+    places = dict.fromkeys((each.operation, each.is_before) for each in surveys)
+    # A graph of arrays alone has no operation.
+    return tuple(place for place in places if plan.operations and plan.operations[place[0]].scope)
+
+
+def inside_regions(
+    plan: Plan, spans: Sequence[Span], watched: Sequence[Place]
+) -> tuple[tuple[int, tuple[int, ...], tuple[int, ...]], ...]:
+    """Return what is inside of each region, as `without_measuring` takes it; slots of surveys follow those of spans."""
+    of = {index: number for number, span in enumerate(spans) for index in span.operations}
+
+    def around(scope: int) -> list[int]:
+        """Return the spans of the regions around a scope, the innermost first."""
+        found = []
+        while scope:
+            region = plan.scopes[scope].region
+            if region in of:
+                found.append(of[region])
+            scope = plan.operations[region].scope
+        return found
+
+    members: dict[int, tuple[list[int], list[int]]] = {}
+    depth: dict[int, int] = {}
+    scopes = [plan.operations[span.operations[0]].scope for span in spans]
+    for kind, inner in ((0, scopes), (1, [plan.operations[index].scope for index, _ in watched])):
+        for number, scope in enumerate(inner, len(spans) if kind else 0):
+            regions = around(scope)
+            for level, region in enumerate(reversed(regions)):
+                members.setdefault(region, ([], []))[kind].append(number)
+                depth[region] = level
+    order = sorted(members, key=depth.__getitem__, reverse=True)
+    return tuple((region, tuple(members[region][0]), tuple(members[region][1])) for region in order)
+
+
+class Surveyor:
+    """Adds surveys before operations and behind them, one after another, so that all that follows waits for them.
+
+    Before a region in a body, what surveys inside found in earlier turns is forgotten: the last turn counts, also where
+    it does not enter the region. Those that stand at `places`, in regions, have a clock with a slot around them.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        surveys: Sequence[Survey],
+        kernel: SurveyKernel,
+        memory: Mapping[PortRef, Memory],
+        slots: Memory,
+        clock: ClockKernels,
+        places: Mapping[Place, Memory],
+    ) -> None:
+        self._plan, self._surveys = plan, surveys
+        self._kernel, self._memory, self._slots = kernel, memory, slots
+        self._clock, self._places = clock, places
+        self._at: dict[Place, list[tuple[int, Survey]]] = {}
+        for number, each in enumerate(surveys):
+            self._at.setdefault((each.operation, each.is_before), []).append((number, each))
+
+    def add(self, graph: Graph, index: int, after: Sequence[GraphNode], *, is_before: bool) -> Sequence[GraphNode]:
+        """Add what belongs next to an operation; return what is to be waited for in place of `after`."""
+        place = index, is_before
+        clocked = self._places.get(place)
+        if clocked is not None:
+            after = [self._clock.add(graph, self._clock.begin, clocked, after)]
+        for number, each in self._at.get(place, ()):
+            slot = part_of(self._slots, number * SURVEY.itemsize, SURVEY.itemsize)
+            after = [self._kernel.add(graph, each, self._memory, slot, after)]
+        inside = self._inside(index) if is_before and self._plan.operations[index].scope else []
+        if inside:  # they are next to each other, as the operations of a region are
+            slots = part_of(self._slots, inside[0] * SURVEY.itemsize, len(inside) * SURVEY.itemsize)
+            after = [graph.add_memset(slots, 0, slots.size_bytes, after)]
+        if clocked is not None:
+            after = [self._clock.add(graph, self._clock.end, clocked, after)]
+        return after
+
+    def _inside(self, region: int) -> list[int]:
+        """Return the numbers of the surveys in the bodies of a region, at any depth."""
+        scopes, operations = self._plan.scopes, self._plan.operations
+        return [
+            number
+            for number, each in enumerate(self._surveys)
+            if any(scopes[scope].region == region for scope in chain(operations[each.operation].scope, scopes))
+        ]
+
+
+class SpanTimer:
+    """Adds a kernel before the operations of each span and one behind them, and there the surveys of buffers."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        spans: Sequence[Span],
+        clock: ClockKernels,
+        slots: Memory,
+        surveyor: Surveyor | None = None,
+    ) -> None:
+        self._operations, self._spans, self._clock = plan.operations, spans, clock
+        self._of = {index: number for number, span in enumerate(spans) for index in span.operations}
+        self._left = [len(span.operations) for span in spans]
+        self._begins: dict[int, GraphNode] = {}
+        self._slots, self._surveyor = slots, surveyor
+        self.operations: dict[GraphNode, int] = {}
+
+    def before(
+        self, graph: Graph, index: int, after: Sequence[GraphNode], handles: Mapping[int, GraphNode]
+    ) -> Sequence[GraphNode]:
+        if self._surveyor is not None:
+            after = self._surveyor.add(graph, index, after, is_before=True)
+        number = self._of.get(index)
+        if number is None:
+            return after
+        begin = self._begins.get(number)
+        if begin is None:  # when everything that the span's operations wait for is done
+            outside = {i for member in self._spans[number].operations for i in self._operations[member].after}
+            outside -= {*self._spans[number].operations}
+            known = sorted({*after, *(handles[i] for i in outside if i in handles)})
+            slot = slot_of(self._slots, number)
+            begin = self._begins[number] = self._clock.add(graph, self._clock.begin, slot, known)
+        return [*after, begin]
+
+    def behind(self, graph: Graph, index: int, handles: dict[int, GraphNode]) -> None:
+        self.operations[handles[index]] = index
+        number = self._of.get(index)
+        if number is None:
+            return
+        self._left[number] -= 1
+        if not self._left[number]:
+            members = self._spans[number].operations
+            done = sorted({handles[member] for member in members})
+            end = self._clock.add(graph, self._clock.end, slot_of(self._slots, number), done)
+            if self._surveyor is not None:  # spans are single operations then
+                (end,) = self._surveyor.add(graph, index, [end], is_before=False)
+            # What follows must not disturb the clock.
+            handles.update(dict.fromkeys(members, end))
+
+
+def slot_of(slots: Memory, number: int) -> Memory:
+    return part_of(slots, number * SLOT.itemsize, SLOT.itemsize)
