@@ -68,6 +68,8 @@ def run_headless(
     level = _profiling_level(profile)
     if math.isnan(budget_ms):
         raise click.BadParameter("--budget must be a number of milliseconds, got nan")
+    if kernel_time_limit is not None and math.isnan(kernel_time_limit):
+        raise click.BadParameter("--kernel-time-limit must be a number of seconds, got nan")
     if record is not None and record.suffix not in (".json", ".csv"):
         raise click.BadParameter(f"--record must be a .json or .csv file, got {record}")
     if profile_out is not None and profile_out.suffix not in _PROFILE_FORMS:

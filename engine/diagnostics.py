@@ -14,7 +14,10 @@ MOST_SHOWN = 8000
 
 
 def cut(text: str, most: int = MOST_SHOWN) -> str:
-    """Return a text, or the beginning of one that has more characters than `most`, with its length."""
+    """Return a text, or the beginning of one that has more characters than `most`, with its length.
+
+    `most` must leave room for the length: 40 or more.
+    """
     if len(text) <= most:
         return text
     end = f" ... ({len(text)} characters)"

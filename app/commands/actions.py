@@ -50,7 +50,7 @@ class Menu:
 class Actions:
     """The actions of one window, by command id, and those that open its menus, by menu id.
 
-    `before` is called before each command runs, whatever it is: it has what was typed entered.
+    `before` is called before each command: it enters what was typed.
     """
 
     def __init__(

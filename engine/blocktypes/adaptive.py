@@ -3,8 +3,8 @@
 An adaptive type declares structural parameters, and `interface`, which says what follows from their values. Each node
 then has a subclass of the type that fits its values; nodes with equal values share one.
 
-What an interface was made of is a `Reading`. Whoever asks for a node's type gets the one that follows from what the
-disk holds now: each time, the reading is compared with the disk, and the interface is made again if it has changed.
+Each interface keeps the `Reading` of the files that it was made of. `adapted` compares it with the disk at each call
+and makes the interface again if a file has changed, so a node's type follows from what the disk holds now.
 """
 
 import inspect

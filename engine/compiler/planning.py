@@ -83,7 +83,7 @@ def _plan(
 
 @dataclass(frozen=True)
 class PartialPlan:
-    """The part of a description that can run, as a plan; None when that can't be told from what runs.
+    """The plan of the part of a description that can run; None when no part can be planned.
 
     `idle` are the blocks that are left out, `held` the patch's nodes that run on as they were.
     """

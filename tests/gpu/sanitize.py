@@ -59,6 +59,8 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time")
     parser.add_argument("examples", nargs="*", type=Path, help="patches; all examples if none is named")
     given = parser.parse_args()
+    if given.jobs < 1 or given.frames < 1:
+        parser.error("jobs and frames must be at least 1")
     if shutil.which("compute-sanitizer") is None:
         parser.error("compute-sanitizer must be on the PATH; it comes with a CUDA toolkit")
     examples = given.examples or sorted((ROOT / "resources" / "examples").glob("*.loom"))

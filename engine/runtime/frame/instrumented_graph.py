@@ -76,7 +76,7 @@ class InstrumentedGraph:
     def let_go(self) -> None:
         """Stop building copies; on return nothing reads the running graph any more.
 
-        This waits for one call of the driver at most, which is long only when it instantiates a large graph.
+        This waits for the step that is under way, which is long only where a large graph is instantiated.
         """
         building = self._building
         if building is not None and not building.done():

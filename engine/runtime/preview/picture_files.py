@@ -28,7 +28,8 @@ def encode_picture(pixels: Array, suffix: str, depth: str = "usual") -> bytes:
     depth = picture_depth(f"picture{suffix}", "8 bits" if pixels.dtype == np.uint8 else depth)
     output = OpenImageIO.ImageOutput.create(f"picture{suffix}")
     if output is None:
-        raise ValueError(f"{OpenImageIO.geterror() and 'no image format'} whose files end in {suffix!r}")
+        OpenImageIO.geterror()  # else the next one who asks gets it
+        raise ValueError(f"no image format whose files end in {suffix!r}")
     if depth in ("half", "float"):
         stored = _associated(pixels) if output.format_name() == "openexr" else pixels
     else:

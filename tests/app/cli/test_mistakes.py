@@ -26,6 +26,7 @@ from tests.app.cli.cli_support import Warploom, edited
         (["--time-step", "nan"], "must be"),
         (["--rate", "0"], "must be"),
         (["--budget", "nan"], "--budget must be a number of milliseconds, got nan"),
+        (["--kernel-time-limit", "nan"], "--kernel-time-limit must be a number of seconds, got nan"),
         (["--unknown"], "No such option"),
     ],
 )
