@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from typing import ClassVar
 
 #: Who listened to signals before may listen again; so often we do, which takes a microsecond.
 _RENEW_S = 0.1
@@ -19,13 +20,21 @@ PATIENCE_S = 0.02
 
 
 class Interrupts:
-    """Stops what runs on the main thread of this process at Ctrl+C. Only the main thread may call it."""
+    """Stops what runs on the main thread of this process at Ctrl+C. Only the main thread may call it.
+
+    Numbers go on to whoever listened before, but never to a pipe of this class: not to that of the process that forked
+    this one, nor in a circle.
+    """
+
+    _sinks: ClassVar[set[int]] = set()
 
     def __init__(self) -> None:
         self._stops: list[Callable[[], None]] = []
         #: Counts what began and ended.
         self._changes = 0
-        self._sink, self._before = -1, -1
+        self._sink = -1
+        #: Who listened before, and which file that was: its number may be another file's by now.
+        self._before: tuple[int, os.stat_result] | None = None
         self._due_s = 0.0
 
     def begin(self, stop: Callable[[], None]) -> None:
@@ -44,18 +53,23 @@ class Interrupts:
         if self._sink < 0:
             source, self._sink = os.pipe()
             os.set_blocking(self._sink, False)  # as a handler of signals must be
+            self._sinks.add(self._sink)
             threading.Thread(target=self._read, args=(source,), name="ctrl-c", daemon=True).start()
         before = signal.set_wakeup_fd(self._sink, warn_on_full_buffer=False)
-        if before != self._sink:
-            self._before = before
+        if before not in self._sinks:
+            self._before = None
+            with suppress(OSError):  # nobody listened, or on a file that was closed
+                self._before = before, os.fstat(before)
         self._due_s = time.monotonic() + _RENEW_S
 
     def _read(self, source: int) -> None:
         while True:
             numbers = os.read(source, 64)
-            if self._before >= 0:
+            if self._before is not None:
+                descriptor, file = self._before
                 with suppress(OSError):  # it is full, or closed since: nobody misses a number
-                    os.write(self._before, numbers)
+                    if os.path.samestat(os.fstat(descriptor), file):
+                        os.write(descriptor, numbers)
             if signal.SIGINT in numbers and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
                 changes = self._changes
                 time.sleep(PATIENCE_S)

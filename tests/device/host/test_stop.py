@@ -3,8 +3,11 @@
 import os
 import random
 import signal
+import subprocess
+import sys
 import threading
 import time
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -185,6 +188,77 @@ def test_ctrl_c_ends_a_graph(ptx, interrupts):
     buffer.upload(np.ones(64, np.int32))
     executable.launch(stream)
     device.close()
+
+
+def send_ctrl_c() -> None:
+    """Send one to this process, and wait until Python has handled it."""
+    with suppress(KeyboardInterrupt):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1)
+
+
+def test_one_ctrl_c_is_told_once(interrupts):
+    """Also where two listen by turns, each of which finds the other: what goes on to the other never comes back."""
+    both, stops = [stopping.Interrupts() for _ in range(2)], []
+    for listener in (*both, *both):
+        listener._due_s = 0
+        listener.begin(lambda: stops.append(1))
+    send_ctrl_c()
+    until(lambda: stops)
+    time.sleep(5 * stopping.PATIENCE_S)
+    assert len(stops) == 2  # what the second began, twice
+
+
+@pytest.mark.parametrize("is_reused", [False, True])
+def test_who_listened_before_hears_signals_too(interrupts, is_reused):
+    """Unless its file is closed: what was opened since by the same number gets nothing."""
+    source, sink = os.pipe()
+    os.set_blocking(sink, False)
+    before = signal.set_wakeup_fd(sink)
+    listener, stops = stopping.Interrupts(), []
+    listener.begin(lambda: stops.append(1))
+    if is_reused:
+        source_of_other, other = os.pipe()
+        os.dup2(other, sink)
+        os.set_blocking(source_of_other, False)
+    send_ctrl_c()
+    until(lambda: stops)
+    if is_reused:
+        with pytest.raises(BlockingIOError):
+            os.read(source_of_other, 64)
+    else:
+        assert signal.SIGINT in os.read(source, 64)
+    signal.set_wakeup_fd(before)
+
+
+def test_a_ctrl_c_is_not_told_to_the_process_that_forked(tmp_path):
+    """Only to whom it was sent."""
+    (tmp_path / "fork.py").write_text(FORK)
+    done = subprocess.run([sys.executable, tmp_path / "fork.py"], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["child", "True", "parent", "False"], done.stderr
+
+
+FORK = """
+import os, signal, sys, time
+from engine.device.host import interrupts
+signal.signal(signal.SIGINT, signal.default_int_handler)
+stops = []
+interrupts.INTERRUPTS.begin(lambda: stops.append(1))
+if not (child := os.fork()):
+    interrupts.INTERRUPTS.begin(lambda: stops.append(1))
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+    except KeyboardInterrupt:
+        pass
+    deadline = time.monotonic() + 30
+    while not stops and time.monotonic() < deadline:
+        time.sleep(0.01)
+    print("child", bool(stops), flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+time.sleep(0.2)
+print("parent", bool(stops))
+"""
 
 
 @pytest.mark.parametrize("seed", seeds(2))
