@@ -72,9 +72,12 @@ class History:
             return
         self._done.append(edit)
         if len(self._done) > self._limit:
-            del self._done[0]
-            if not any(kept is self._saved for kept in self._done):
+            oldest = self._done.pop(0)
+            # Undoing everything leads to the state after `oldest` from now on, no longer to the one before it.
+            if self._saved is None:
                 self._saved = OUT_OF_REACH
+            elif self._saved is oldest:
+                self._saved = None
 
     def take_undo(self) -> Edit | None:
         """Move the last edit to the redo side and return it."""

@@ -384,6 +384,25 @@ def test_history_forgets_the_oldest_steps_and_with_them_the_saved_moment() -> No
     assert history.is_saved
 
 
+@given(st.lists(st.sampled_from(["edit", "edit", "edit", "undo", "redo", "save"]), max_size=40), st.integers(1, 4))
+def test_history_is_saved_in_the_saved_state_alone(steps: list[str], limit: int) -> None:
+    """Whatever was undone, done anew or dropped since: the states before and after each edit are named by numbers."""
+    history, state, saved = History(limit), 0, 0
+    before: dict[str, int] = {}
+    for number, step in enumerate(steps, start=1):
+        if step == "edit":
+            history.record(Edit(str(number), [NodeRenamed("a", str(number), "")]))
+            before[str(number)], state = state, number
+        elif step == "undo" and (undone := history.take_undo()) is not None:
+            state = before[undone.name]
+        elif step == "redo" and (redone := history.take_redo()) is not None:
+            state = int(redone.name)
+        elif step == "save":
+            history.mark_saved()
+            saved = state
+        assert history.is_saved == (state == saved)
+
+
 def test_a_change_of_an_array_by_its_owner_does_not_reach_the_patch() -> None:
     """The patch holds the values it was given; setting the array again after it changed is an edit."""
     patch = Patch()

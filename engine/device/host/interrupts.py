@@ -30,8 +30,7 @@ class Interrupts:
 
     def __init__(self) -> None:
         self._stops: list[Callable[[], None]] = []
-        #: Counts what began and ended.
-        self._changes = 0
+        self._begun = 0
         self._sink = -1
         #: Who listened before, and which file that was: its number may be another file's by now.
         self._before: tuple[int, os.stat_result] | None = None
@@ -39,14 +38,13 @@ class Interrupts:
 
     def begin(self, stop: Callable[[], None]) -> None:
         """Call `stop`, on a thread, after a Ctrl+C before `end`; such times may nest."""
-        self._changes += 1
+        self._begun += 1
         self._stops.append(stop)
         if time.monotonic() >= self._due_s:
             self._listen()
 
     def end(self) -> None:
         """End what `begin` began last."""
-        self._changes += 1
         self._stops.pop()
 
     def _listen(self) -> None:
@@ -71,9 +69,9 @@ class Interrupts:
                     if os.path.samestat(os.fstat(descriptor), file):
                         os.write(descriptor, numbers)
             if signal.SIGINT in numbers and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-                changes = self._changes
+                begun = self._begun
                 time.sleep(PATIENCE_S)
-                if changes == self._changes:
+                if begun == self._begun:
                     for stop in tuple(self._stops):
                         stop()
 

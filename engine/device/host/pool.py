@@ -78,8 +78,9 @@ class _PoolJob:
         self.give_up = give_up  # stops thread blocks that wait for one that failed
         self.failed: PoolWorker | None = None
         self.error: BaseException | None = None
-        #: The workers of other threads that have ended.
+        #: The workers of other threads that have ended, and something for each, to wait for: Ctrl+C may end a wait.
         self.ended: list[PoolWorker] = []
+        self.ends: SimpleQueue[None] = SimpleQueue()
         #: The time that each worker computed; one that is alone waits for no other, and this clock takes less time.
         self.busy_ns: list[int] = []
         self._clock = time.thread_time_ns if workers > 1 else time.perf_counter_ns
@@ -149,8 +150,6 @@ class Pool:
         self._starting = threading.Lock()
         self._prepared = (-1, -1)
         self._lock = threading.Lock()
-        #: Has something for each worker that has ended, of this job or of one before: a wait that Ctrl+C may end.
-        self._ends: SimpleQueue[None] = SimpleQueue()
         self._job: _PoolJob | None = None
         self._threads: list[threading.Thread] = []
         watchdog.watch(lambda: sum(int(worker.record[abi.FINISHED]) for worker in self._workers))
@@ -197,7 +196,7 @@ class Pool:
         while not is_over:
             try:
                 while called and len(job.ended) < workers - 1:
-                    self._ends.get()
+                    job.ends.get()
                 is_over = True
             except KeyboardInterrupt as problem:
                 job.error = problem
@@ -255,7 +254,7 @@ class Pool:
             assert job is not None
             job.run(worker)
             job.ended.append(worker)
-            self._ends.put(None)
+            job.ends.put(None)
 
     def close(self) -> None:
         """End the worker threads."""

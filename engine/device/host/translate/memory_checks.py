@@ -173,9 +173,7 @@ class MemoryChecks:
                     f"  {name} = load {{i64, i64}}, ptr {name}.at",
                 ]
             else:
-                self.prologue.append(
-                    f"  {name} = call {{i64, i64}} @wl.argument(ptr %launch, ptr %worker, i64 {root[1]})"
-                )
+                self.prologue.append(range_of_argument(name, root[1]))
             self._ranges[root] = name
         return name
 
@@ -235,3 +233,12 @@ class MemoryChecks:
         starts = code.value(f"icmp ult i64 {distance}, {bytes_}")
         ends = code.value(f"icmp sle i64 {distance}, {rest}")
         return code.value(f"and i1 {starts}, {ends}")
+
+
+def range_of_argument(name: str, parameter: int) -> str:
+    """Return the text that looks up where the buffer begins and how long it is whose address is a parameter."""
+    return (
+        f"  {name}.given.at = getelementptr i8, ptr %params, i64 {parameter}\n"
+        f"  {name}.given = load i64, ptr {name}.given.at, !invariant.load !0\n"
+        f"  {name} = call {{i64, i64}} @wl.argument(ptr %launch, ptr %worker, i64 {name}.given, i64 {parameter})"
+    )

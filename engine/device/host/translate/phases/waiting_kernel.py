@@ -9,6 +9,7 @@ from engine.device.host.translate.analysis.suspension_points import BARRIER, Sus
 from engine.device.host.translate.analysis.uniformity import uniformity
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.code import quoted
+from engine.device.host.translate.memory_checks import range_of_argument
 from engine.device.host.translate.memory_layout import MemoryLayout
 from engine.device.host.translate.phases import shuffles
 from engine.device.host.translate.phases.spills import Spills
@@ -79,7 +80,7 @@ class WaitingKernel:
         for (_, parameter), offset in self._limits.items():
             name = f"%limits.{offset}"
             text += (
-                f"  {name} = call {{i64, i64}} @wl.argument(ptr %launch, ptr %worker, i64 {parameter})\n"
+                f"{range_of_argument(name, parameter)}\n"
                 f"  {name}.at = getelementptr i8, ptr %scratch, i64 {offset}\n"
                 f"  store {{i64, i64}} {name}, ptr {name}.at\n"
             )

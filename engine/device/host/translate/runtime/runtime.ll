@@ -6787,40 +6787,38 @@ define internal { i64, i64 } @wl.allocation(ptr readonly captures(none) %0, ptr 
   ret { i64, i64 } %36
 }
 
-define internal { i64, i64 } @wl.argument(ptr readonly captures(none) %0, ptr readonly captures(none) %1, i64 %2) mustprogress nofree noinline norecurse nosync nounwind willreturn memory(read, inaccessiblemem: none, target_mem0: none, target_mem1: none) {
-  %4 = getelementptr inbounds nuw i8, ptr %1, i64 88
-  %5 = load i64, ptr %4, align 8
-  %6 = inttoptr i64 %5 to ptr
-  %7 = getelementptr inbounds nuw i8, ptr %6, i64 %2
-  %8 = load i64, ptr %7, align 1
-  %9 = tail call { i64, i64 } @wl.allocation(ptr %0, ptr poison, i64 %8) nounwind willreturn memory(read)
-  %10 = and i64 %2, 7
-  %11 = icmp eq i64 %10, 0
-  br i1 %11, label %12, label %28
+define internal { i64, i64 } @wl.argument(ptr readonly captures(none) %0, ptr readonly captures(none) %1, i64 %2, i64 %3) mustprogress nofree noinline norecurse nosync nounwind willreturn memory(read, inaccessiblemem: none, target_mem0: none, target_mem1: none) {
+  %5 = tail call { i64, i64 } @wl.allocation(ptr %0, ptr poison, i64 %2) nounwind willreturn memory(read)
+  %6 = and i64 %3, 7
+  %7 = icmp eq i64 %6, 0
+  br i1 %7, label %8, label %27
 
-12:
-  %13 = extractvalue { i64, i64 } %9, 1
-  %14 = getelementptr inbounds nuw i8, ptr %0, i64 72
-  %15 = load i64, ptr %14, align 8
-  %16 = add nsw i64 %15, 7
-  %17 = sdiv i64 %16, 8
-  %18 = getelementptr inbounds i64, ptr %6, i64 %17
-  %19 = getelementptr inbounds nuw i8, ptr %18, i64 %2
-  %20 = load i64, ptr %19, align 8
-  %21 = icmp ne i64 %20, 0
-  %22 = icmp ne i64 %13, 0
-  %23 = select i1 %21, i1 %22, i1 false
-  br i1 %23, label %24, label %28
+8:
+  %9 = extractvalue { i64, i64 } %5, 1
+  %10 = getelementptr inbounds nuw i8, ptr %1, i64 88
+  %11 = load i64, ptr %10, align 8
+  %12 = inttoptr i64 %11 to ptr
+  %13 = getelementptr inbounds nuw i8, ptr %0, i64 72
+  %14 = load i64, ptr %13, align 8
+  %15 = add nsw i64 %14, 7
+  %16 = sdiv i64 %15, 8
+  %17 = getelementptr inbounds i64, ptr %12, i64 %16
+  %18 = getelementptr inbounds nuw i8, ptr %17, i64 %3
+  %19 = load i64, ptr %18, align 8
+  %20 = icmp ne i64 %19, 0
+  %21 = icmp ne i64 %9, 0
+  %22 = select i1 %20, i1 %21, i1 false
+  br i1 %22, label %23, label %27
 
-24:
-  %25 = add i64 %20, -1
-  %26 = insertvalue { i64, i64 } poison, i64 %8, 0
-  %27 = insertvalue { i64, i64 } %26, i64 %25, 1
-  br label %28
+23:
+  %24 = add i64 %19, -1
+  %25 = insertvalue { i64, i64 } poison, i64 %2, 0
+  %26 = insertvalue { i64, i64 } %25, i64 %24, 1
+  br label %27
 
-28:
-  %29 = phi { i64, i64 } [ %27, %24 ], [ %9, %12 ], [ %9, %3 ]
-  ret { i64, i64 } %29
+27:
+  %28 = phi { i64, i64 } [ %26, %23 ], [ %5, %8 ], [ %5, %4 ]
+  ret { i64, i64 } %28
 }
 
 define internal { i64, i64 } @wl.reached(ptr readonly captures(none) %0, ptr readonly captures(none) %1, i64 %2) mustprogress nofree noinline norecurse nosync nounwind willreturn memory(read, inaccessiblemem: none, target_mem0: none, target_mem1: none) {

@@ -247,16 +247,16 @@ _NEXT_ROW = """latch.row:
 
 
 def block_position() -> str:
-    """Return the three coordinates of thread block `%block`."""
+    """Return the three coordinates of thread block `%block`; only the number of rows before it needs 64 bits."""
     return (
         "".join(launch_i32(f"g{axis}", index) for axis, index in zip("xy", abi.GRID, strict=False))
-        + """  %block.x = urem i64 %block, %gx.wide
-  %block.rows = udiv i64 %block, %gx.wide
-  %block.y = urem i64 %block.rows, %gy.wide
-  %block.z = udiv i64 %block.rows, %gy.wide
-  %ctaid.x = trunc i64 %block.x to i32
-  %ctaid.y = trunc i64 %block.y to i32
-  %ctaid.z = trunc i64 %block.z to i32
+        + """  %block.row.wide = udiv i64 %block, %gx.wide
+  %block.row = trunc i64 %block.row.wide to i32
+  %block.before = mul i32 %block.row, %gx
+  %block.narrow = trunc i64 %block to i32
+  %ctaid.x = sub i32 %block.narrow, %block.before
+  %ctaid.y = urem i32 %block.row, %gy
+  %ctaid.z = udiv i32 %block.row, %gy
 """
     )
 

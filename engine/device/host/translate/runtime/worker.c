@@ -1,7 +1,5 @@
 /* What every kernel needs: look-ups of addresses, the fault record, and thread blocks handed to workers. */
 
-#include <string.h>
-
 #include "runtime.h"
 
 static const struct range NOWHERE = {UINT64_MAX, 0};
@@ -26,14 +24,12 @@ NOINLINE __attribute__((pure)) struct range wl_allocation(const struct launch *l
 /* The bytes that a pointer among the arguments may reach: those of the buffer that was passed, where that is known, and
    none once the buffer was freed.
 
-   `at` is where the pointer lies in the argument block. Behind the block is, for each 8 bytes of it, the size of the
+   The pointer lies at the byte `at` of the argument block. Behind the block is, for each 8 bytes of it, the size of the
    buffer whose address they hold, plus 1; 0 where they hold something else. */
-NOINLINE __attribute__((pure)) struct range wl_argument(const struct launch *launch, const struct worker *worker, uint64_t at)
+NOINLINE __attribute__((pure)) struct range wl_argument(
+    const struct launch *launch, const struct worker *worker, uint64_t pointer, uint64_t at)
 {
-    const uint64_t *arguments = (const uint64_t *)worker->arguments;
-    const uint64_t *sizes = arguments + (launch->argument_bytes + 7) / 8;
-    uint64_t pointer;
-    memcpy(&pointer, (const char *)arguments + at, 8);
+    const uint64_t *sizes = (const uint64_t *)worker->arguments + (launch->argument_bytes + 7) / 8;
     struct range allocation = wl_allocation(launch, worker, pointer);
     if (at % 8 == 0 && sizes[at / 8] && allocation.size) {
         struct range buffer = {pointer, sizes[at / 8] - 1};
