@@ -84,6 +84,8 @@ def main() -> int:
     ]
     lines += [f"{count:7d} refused {about}: {why}" for (about, why), count in refused.most_common(60)]
     frames, reads = sum(o.frames for o in outcomes), sum(o.reads for o in outcomes)
+    pictures, surveyed = sum(o.pictures for o in outcomes), sum(o.surveyed for o in outcomes)
+    lines.append(f"{pictures} pictures seen twice, {surveyed} buffers' statistics compared with what they hold")
     lines.append(f"{len(outcomes)} patches, {frames} frames, {reads} ports read twice, {len(wrong)} patches differ")
     lines.append(
         f"{took:.0f} s, {len(outcomes) / took:.1f} patches a second; seeds that differ: {[o.seed for o in wrong]}"

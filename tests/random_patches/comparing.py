@@ -18,6 +18,7 @@ from engine import Engine, Patch, ProfilingLevel
 from engine.catalogue.block_code import BlockCode
 from engine.compiler.buffers import Lifetime
 from engine.compiler.inlining import Inlined
+from engine.compiler.operations import RegionEntry
 from engine.compiler.planning import PartialPlan, plan_what_can_run
 from engine.descriptions.description import BlockDescription
 from engine.device.device import Device
@@ -27,7 +28,17 @@ from engine.kernel_sources.image import KernelImage
 from engine.kernel_sources.sources import KernelSource
 from engine.patch.changes import PortRef
 from engine.patch.files import dump_patch
-from engine.protocol.messages import FrameReport, Message, Reset, SetFusing, SetProfiling
+from engine.profiling.profile import BufferStatistics
+from engine.protocol.messages import (
+    FrameReport,
+    Message,
+    Observe,
+    ObserveProfile,
+    Reset,
+    SetFusing,
+    SetProfiling,
+    Viewing,
+)
 from engine.runtime.model import describe_patch
 from engine.runtime.model.describe_patch import PlacedNode
 from engine.runtime.model.module_cache import LoadedModule, ModuleCache
@@ -61,6 +72,9 @@ class Outcome:
     checked: Counter[str] = field(default_factory=Counter)
     frames: int = 0
     reads: int = 0
+    #: Pictures that both engines made, and buffers whose statistics were compared with what was read.
+    pictures: int = 0
+    surveyed: int = 0
     patch: str = ""
     #: The patch at last and what its ports held, for a comparison with another device.
     made: Patch | None = None
@@ -148,14 +162,57 @@ class Side:
     def __init__(self, patch: Patch, device: Device, **options: Any) -> None:
         self.engine = Engine(patch, device=device, **options)
         self._lent: dict[int, np.ndarray[Any, Any]] = {}
+        self._viewers: list[str] = []
+        self.engine.post(ObserveProfile(True))
 
     def step(self, lent: list[Lent]) -> FrameReport:
         """Do a frame, and keep what it left in memory that was lent."""
         for index, one in enumerate(lent):
             one.restore(self._lent.get(index, one.first))
+        viewers = [node.id for node in self.engine.patch.nodes.values() if node.type == "io.viewer"]
+        if viewers != self._viewers:
+            self._viewers = viewers
+            self.engine.post(Observe(dict.fromkeys(viewers, Viewing())))
         report = self.engine.step()
         self._lent = {index: one.save() for index, one in enumerate(lent)}
         return report
+
+    def pictures(self) -> Contents:
+        """Return the pictures of viewers that are new since the last call."""
+        taken = {viewer: self.engine.take_preview(viewer) for viewer in self._viewers}
+        return {PortRef(viewer, "picture"): each.pixels.copy() for viewer, each in taken.items() if each is not None}
+
+    def surveyed(self, report: FrameReport, found: Contents) -> tuple[int, list[str]]:
+        """Compare the statistics of this frame, if it was measured deeply, with what ports held.
+
+        Returns how many were compared, and what is wrong.
+        """
+        profile = self.engine.take_profile()
+        if profile is None or profile.frame != report.frame:
+            return 0, []
+        wrong, compared = [], 0
+        for port, held in found.items():
+            told = profile.buffers.get(str(port))
+            is_plain = isinstance(held, np.ndarray) and str(port) not in report.counts and self._is_left_as_made(port)
+            numbers = _numbers(held) if is_plain else None
+            if told is None or numbers is None:
+                continue
+            compared += 1
+            if told != (wanted := statistics_of(numbers)):
+                wrong.append(f"statistics of {port}: {told}, should be {wanted}")
+        return compared, wrong
+
+    def _is_left_as_made(self, port: PortRef) -> bool:
+        """True when no other block changes a port in place, and numpy has its type: statistics are its block's own."""
+        compiled = self.engine.core.updates.compiled
+        if compiled is None:
+            return False
+        plan = compiled.plan.before_fusing
+        inner = plan.inlined.output(port)
+        owner = plan.buffers.places[inner].owner
+        made = [each for each in plan.operations if each.place >= 0 and not isinstance(each.entry, RegionEntry)]
+        writers = {each.node for each in made if owner in each.writes}
+        return writers <= {owner.node} and plan.layouts[inner].dtype.__name__ != "bf16"
 
     def forget(self) -> None:
         """Begin anew, with what was lent as it was at first."""
@@ -173,6 +230,24 @@ class Side:
             except WarploomError as problem:
                 found[port] = f"{type(problem).__name__}: {problem}"
         return found
+
+
+def _numbers(held: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
+    """Return the components of all elements; None of structs whose components have several types."""
+    if held.dtype.kind in "fiub":
+        return held.reshape(-1)
+    if held.dtype.kind == "c":
+        return held.reshape(-1).view(held.real.dtype)
+    kinds = {kind[0].base for kind in held.dtype.fields.values()} if held.dtype.fields else set()
+    return np.ascontiguousarray(held).reshape(-1).view(kinds.pop()) if len(kinds) == 1 else None
+
+
+def statistics_of(numbers: np.ndarray[Any, Any]) -> BufferStatistics:
+    """Return what deep profiling must find in a buffer."""
+    finite = numbers[np.isfinite(numbers)]
+    least, most = (finite.min().item(), finite.max().item()) if finite.size else (None, None)
+    nans = int(np.isnan(numbers).sum())
+    return BufferStatistics(numbers.size, least, most, nans, numbers.size - nans - finite.size)
 
 
 def errors(report: FrameReport) -> set[tuple[str, str | None, str | None, str]]:
@@ -282,7 +357,7 @@ def run_patch(
                 ports = sorted(outputs(patch), key=str)
                 chosen = ports if number == frames - 1 else made.chance.sample(ports, min(4, len(ports)))
                 made.chance.shuffle(chosen)
-                reports, found = [], []
+                reports, found, pictures = [], [], list[Contents]()
                 if number and made.maybe(0.15):
                     sides[0].engine.post(made.any_of(_SWITCHES))
                 for side in sides:
@@ -290,6 +365,15 @@ def run_patch(
                         side.engine.post(message)
                     reports.append(side.step(materials.lent))
                     found.append(side.read(chosen))
+                    compared, wrong_ones = side.surveyed(reports[-1], found[-1])
+                    outcome.surveyed += compared
+                    outcome.differences += [f"{where}: {text}" for text in wrong_ones]
+                    pictures.append(side.pictures())
+                seen = pictures[0].keys() & pictures[1].keys()  # a frame that repeats the last one makes no picture
+                outcome.pictures += len(seen)
+                outcome.differences += [
+                    f"{where}: {text}" for text in differences(*({v: each[v] for v in seen} for each in pictures))
+                ]
                 outcome.frames += 1
                 outcome.reads += len(chosen)
                 told, plain = map(errors, reports)

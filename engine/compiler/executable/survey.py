@@ -1,7 +1,8 @@
 """Surveys: what the buffers behind output ports hold, found by kernels in an instrumented copy of a graph.
 
 Each stands behind the operation that writes a port last, and before all that follows from that operation, so nothing
-can have overwritten the buffer. A port that no operation writes is surveyed before the first operation that touches it.
+can have overwritten the buffer: it tells what the port's block left, also where blocks behind it change it in place. A
+port that no operation writes is surveyed before the first operation that touches it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from engine.compiler.buffers import Lifetime
-from engine.compiler.operations import Operation, Place
+from engine.compiler.operations import Place
 from engine.compiler.plan import Plan
 from engine.descriptions.ports import counter_name
 from engine.device.arguments import pack_arguments
@@ -49,15 +50,7 @@ class Survey(NamedTuple):
 def surveys(plan: Plan) -> tuple[Survey, ...]:
     """Return the output ports whose contents are numbers and lie without gaps, in the order of their operations."""
     found = []
-    writers: dict[tuple[str, PortRef], list[int]] = {}
-    users: dict[PortRef, int] = {}
-    for index, operation in enumerate(plan.operations):
-        for place in operation.access.writes:
-            for name in operation.nodes:
-                writers.setdefault((name, place.owner), []).append(index)
-        if not operation.scope:
-            for place in (*operation.access.reads, *operation.access.writes):
-                users.setdefault(place.owner, index)
+    stand = _Stands(plan)
     for node in plan.description.nodes:
         block = plan.buffers.blocks[node.id]
         for port in node.description.rules.output_of:
@@ -67,8 +60,7 @@ def surveys(plan: Plan) -> tuple[Survey, ...]:
             if scalar is None or layout.strides is not None or not layout.size_bytes or not is_stored:
                 continue
             live = block.places.get(counter_name(port)) if node.description.rules.output_of[port].spec.append else None
-            last = _last(plan.operations, writers.get((node.id, place.owner), ()), place)
-            first = users.get(place.owner, 0)
+            operation, is_before = stand.of(PortRef(node.id, port))
             found.append(
                 Survey(
                     PortRef(node.id, port),
@@ -76,17 +68,50 @@ def surveys(plan: Plan) -> tuple[Survey, ...]:
                     element_number(scalar),
                     layout.size_bytes // scalar.size_bytes,
                     layout.dtype.size_bytes // scalar.size_bytes,
-                    last if last >= 0 else first,
-                    last < 0,
+                    operation,
+                    is_before,
                     live,
                 )
             )
     return tuple(sorted(found, key=lambda each: each.operation))
 
 
-def _last(operations: Sequence[Operation], writers: Sequence[int], place: Place) -> int:
-    """Return the last of some operations that writes a part of a place; -1 when none does."""
-    return max((i for i in writers if any(place.overlaps(at) for at in operations[i].access.writes)), default=-1)
+class _Stands:
+    """Finds next to which operation a port holds what its block left."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        #: By block and buffer, the operations by which the block writes it.
+        self._writers: dict[tuple[str, PortRef], list[int]] = {}
+        #: The first operation outside of regions that touches a buffer.
+        self._first: dict[PortRef, int] = {}
+        for index, operation in enumerate(plan.operations):
+            for place in operation.access.writes:
+                for name in operation.nodes:
+                    self._writers.setdefault((name, place.owner), []).append(index)
+            if not operation.scope:
+                for place in (*operation.access.reads, *operation.access.writes):
+                    self._first.setdefault(place.owner, index)
+
+    def of(self, port: PortRef) -> tuple[int, bool]:
+        """Return the operation, and whether the port is looked at before it; behind it otherwise.
+
+        A block that only passes its input on, or a part of it, left what the block before it did.
+        """
+        plan, operations = self._plan, self._plan.operations
+        block = plan.buffers.blocks[port.node]
+        place = block.places[port.port]
+        writers = self._writers.get((port.node, place.owner), ())
+        last = max((i for i in writers if any(place.overlaps(at) for at in operations[i].access.writes)), default=-1)
+        if last >= 0:
+            return last, False
+        description = block.layouts.description
+        spec = description.rules.output_of[port.port].spec
+        view = description.view_of.get(port.port)
+        source = plan.checked.dataflow.incoming[port.node].get(spec.inplace or (view.source if view else ""))
+        if source is not None:
+            return self.of(source)
+        return self._first.get(place.owner, 0), True
 
 
 class SurveyKernel:

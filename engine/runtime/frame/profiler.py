@@ -291,11 +291,11 @@ class Profiler:
             sample.stop.destroy()
 
     def _told_buffers(self) -> dict[str, BufferStatistics]:
-        """Return what buffers held, by "node.port"; outputs of composites as well."""
+        """Return what buffers held, by "node.port": outputs of composites as well, and copies that leave regions."""
         held = statistics(*self._surveyed)
-        outputs = self._plan.inlined.outputs.items() if self._plan is not None else ()
-        outer = {shown: held[port] for shown, port in outputs if port in held}
-        return {str(port): found for port, found in (held | outer).items()}
+        ends = self._plan.inlined.outputs if self._plan is not None else {}
+        shown = {port: ends.get(port, port) for port in (*held, *ends)}
+        return {str(port): held[end] for port, end in shown.items() if end in held}
 
     def _next_copy(self, compiled: CompiledGraph, now_ns: int, wait: bool) -> Instrumented | None:
         """Return the copy to be launched, None for the graph itself: both in turn, at first the copy."""
