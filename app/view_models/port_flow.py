@@ -8,7 +8,7 @@ from engine.op_graphs.op_patch import OpPatch
 from engine.ops.types import BufferType, Type
 from engine.patch.changes import PortRef
 from engine.patch.contents import PatchContents
-from engine.tensor_graphs.types import TensorType
+from engine.tensor_ir.types import TensorType
 
 #: Patches in which what flows is inferred.
 TYPED = (OpPatch, NetworkPatch)

@@ -8,11 +8,11 @@ from math import prod
 from typing import Any
 
 from engine.blocktypes.parameters import ParameterSpec
-from engine.tensor_graphs.errors import TensorError
-from engine.tensor_graphs.graph import Node
-from engine.tensor_graphs.networks import losses
-from engine.tensor_graphs.networks.builder import GraphBuilder
-from engine.tensor_graphs.networks.initialisations import INITIALISATIONS
+from engine.tensor_ir.errors import TensorError
+from engine.tensor_ir.graph import Node
+from engine.tensor_ir.networks import losses
+from engine.tensor_ir.networks.builder import GraphBuilder
+from engine.tensor_ir.networks.initialisations import INITIALISATIONS
 
 #: The most numbers that an example and a layer's weights may have.
 _MOST_NUMBERS, _MOST_WEIGHTS = 2**24, 2**28

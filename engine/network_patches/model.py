@@ -17,10 +17,10 @@ from engine.network_patches.settings import TrainSettings
 from engine.patch.changes import Node as PatchNode
 from engine.patch.changes import PortRef
 from engine.patch.contents import PatchContents
-from engine.tensor_graphs.errors import TensorError
-from engine.tensor_graphs.graph import Node, made_for
-from engine.tensor_graphs.networks.builder import RESERVED, GraphBuilder, affine_names
-from engine.tensor_graphs.types import TensorType
+from engine.tensor_ir.errors import TensorError
+from engine.tensor_ir.graph import Node, made_for
+from engine.tensor_ir.networks.builder import RESERVED, GraphBuilder, affine_names
+from engine.tensor_ir.types import TensorType
 
 #: What the inputs of a query are called.
 QUERY = "query_{}"

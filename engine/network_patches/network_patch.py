@@ -11,7 +11,7 @@ from engine.network_patches.model import Model
 from engine.network_patches.network_blocks import network_catalogue
 from engine.patch.changes import Change, PortRef
 from engine.patch.inner_patch import InnerPatch
-from engine.tensor_graphs.types import TensorType
+from engine.tensor_ir.types import TensorType
 
 #: What new ends are called, which is also what the block around the network calls its ports.
 _STEMS = {"net.input": "x", "net.sparse_input": "x", "net.target": "y", "net.output": "result"}

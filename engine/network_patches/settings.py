@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 
 from engine.blocktypes.adaptive import AdaptiveBlock
 from engine.blocktypes.declarations import param
-from engine.tensor_graphs.graph import Node
-from engine.tensor_graphs.networks.optimisers import SGD, AdamW, Optimiser, RAdam, Ranger
-from engine.tensor_graphs.networks.schedules import CONSTANT, Cosine, Exponential, Schedule, Steps
+from engine.tensor_ir.graph import Node
+from engine.tensor_ir.networks.optimisers import SGD, AdamW, Optimiser, RAdam, Ranger
+from engine.tensor_ir.networks.schedules import CONSTANT, Cosine, Exponential, Schedule, Steps
 
 #: The optimisers by what a person calls them.
 OPTIMISERS: Mapping[str, Optimiser] = {

@@ -20,13 +20,13 @@ from engine.kernel_sources.sources import OpGraphSource
 from engine.network_patches.model import INPUTS, QUERY, Model
 from engine.network_patches.settings import OPTIMISERS, SCHEDULES, UNSCHEDULED
 from engine.ops import GraphBuilder
-from engine.tensor_graphs.graph import Node
-from engine.tensor_graphs.lowering.program import Store, write_program
-from engine.tensor_graphs.lowering.step import shape_rule
-from engine.tensor_graphs.networks.functions import Function, Role, Variable
-from engine.tensor_graphs.networks.network import LOSS, STEP, Network, build_network
-from engine.tensor_graphs.operations.leaves import Leaf
-from engine.tensor_graphs.types import TensorType
+from engine.tensor_ir.graph import Node
+from engine.tensor_ir.lowering.program import Store, write_program
+from engine.tensor_ir.lowering.step import shape_rule
+from engine.tensor_ir.networks.functions import Function, Role, Variable
+from engine.tensor_ir.networks.network import LOSS, STEP, Network, build_network
+from engine.tensor_ir.operations.leaves import Leaf
+from engine.tensor_ir.types import TensorType
 from engine.types import f32, f64
 
 #: Numbers of networks that can be set between steps, by the live parameters that tell them.

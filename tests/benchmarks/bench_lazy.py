@@ -14,7 +14,7 @@ from random import Random
 import numpy as np
 
 from engine.tensor import Tensor
-from engine.tensor_graphs.ordering import topological_order
+from engine.tensor_ir.ordering import topological_order
 
 
 def chain(x: Tensor, count: int) -> Tensor:

@@ -17,10 +17,10 @@ import numpy as np
 from engine import open_device
 from engine.device.device import Device
 from engine.tensor import allow_tf32
-from engine.tensor.training.builder import GraphBuilder
-from engine.tensor.training.graph import Graph
-from engine.tensor_graphs.networks.losses import softmax_cross_entropy
-from engine.tensor_graphs.networks.optimisers import AdamW
+from engine.tensor_ir.networks.losses import softmax_cross_entropy
+from engine.tensor_ir.networks.optimisers import AdamW
+from engine.tensor_runtime.training.builder import GraphBuilder
+from engine.tensor_runtime.training.graph import Graph
 from tests.benchmarks.bench_fusion import milliseconds
 
 Array = np.ndarray[Any, Any]

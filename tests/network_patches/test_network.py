@@ -15,7 +15,7 @@ from engine.network_patches.network_patch import NetworkPatch
 from engine.patch.changes import Node as PatchNode
 from engine.patch.changes import NodeAdded, PortRef
 from engine.patch.document import NodeRef
-from engine.tensor_graphs.evaluation import evaluate
+from engine.tensor_ir.evaluation import evaluate
 from tests.network_patches.networks import Array, data, placed, small
 
 

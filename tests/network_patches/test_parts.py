@@ -7,12 +7,12 @@ from engine import Engine, ProfilingLevel
 from engine.network_patches.model import Model
 from engine.network_patches.network_patch import NetworkPatch
 from engine.protocol.messages import NodeReport
-from engine.tensor_graphs.graph import made_for, reachable
-from engine.tensor_graphs.networks.builder import GraphBuilder
-from engine.tensor_graphs.networks.network import build_network
-from engine.tensor_graphs.networks.optimisers import AdamW
-from engine.tensor_graphs.operations.elementwise import Elementwise
-from engine.tensor_graphs.operations.fused import Affine
+from engine.tensor_ir.graph import made_for, reachable
+from engine.tensor_ir.networks.builder import GraphBuilder
+from engine.tensor_ir.networks.network import build_network
+from engine.tensor_ir.networks.optimisers import AdamW
+from engine.tensor_ir.operations.elementwise import Elementwise
+from engine.tensor_ir.operations.fused import Affine
 from tests.network_patches.networks import data, placed, small
 
 

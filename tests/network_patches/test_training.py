@@ -13,12 +13,12 @@ from engine.device.device import Device
 from engine.network_patches import training
 from engine.network_patches.network_patch import NetworkPatch
 from engine.network_patches.settings import OPTIMISERS
-from engine.tensor_graphs.networks.builder import GraphBuilder
-from engine.tensor_graphs.networks.initialisations import FirstWeights
-from engine.tensor_graphs.networks.losses import squared_error
-from engine.tensor_graphs.networks.network import build_network
+from engine.tensor_ir.networks.builder import GraphBuilder
+from engine.tensor_ir.networks.initialisations import FirstWeights
+from engine.tensor_ir.networks.losses import squared_error
+from engine.tensor_ir.networks.network import build_network
 from tests.network_patches.networks import Array, data, placed, small
-from tests.tensor_graphs.networks.simulation import Simulation
+from tests.tensor_ir.networks.simulation import Simulation
 
 RATE = 0.01
 WEIGHTS = ("hiddenw", "hiddenb", "lastw", "lastb")

@@ -1,0 +1,50 @@
+"""Tensors, the public face: lazy ones, and graphs that are trained."""
+
+from engine.tensor_ir.errors import (
+    ExecutionFailed,
+    InvalidOperation,
+    MergeFailed,
+    ShapeMismatch,
+    TensorError,
+    TopologicalSortFailed,
+)
+from engine.tensor_ir.graph import allow_tf32, no_grad
+from engine.tensor_ir.networks import (
+    SGD,
+    Accumulate,
+    AdamW,
+    Instruction,
+    RAdam,
+    Ranger,
+    Set,
+    Write,
+    losses,
+    schedules,
+)
+from engine.tensor_runtime.lazy import Tensor, execute
+from engine.tensor_runtime.training import Graph, GraphBuilder
+
+__all__ = [
+    "SGD",
+    "Accumulate",
+    "AdamW",
+    "ExecutionFailed",
+    "Graph",
+    "GraphBuilder",
+    "Instruction",
+    "InvalidOperation",
+    "MergeFailed",
+    "RAdam",
+    "Ranger",
+    "Set",
+    "ShapeMismatch",
+    "Tensor",
+    "TensorError",
+    "TopologicalSortFailed",
+    "Write",
+    "allow_tf32",
+    "execute",
+    "losses",
+    "no_grad",
+    "schedules",
+]

@@ -1,5 +1,0 @@
-"""Lazy tensors: computed when they are needed, on any device."""
-
-from engine.tensor.lazy.tensor import Tensor, execute
-
-__all__ = ["Tensor", "execute"]

@@ -1,8 +1,0 @@
-"""A tensor graph to look at: one node, and all nodes as text, DOT and SVG."""
-
-from engine.tensor_graphs.inspection.dot import graph_dot
-from engine.tensor_graphs.inspection.drawing import graph_svg
-from engine.tensor_graphs.inspection.info import NodeInfo, node_info
-from engine.tensor_graphs.inspection.text import graph_text, node_text
-
-__all__ = ["NodeInfo", "graph_dot", "graph_svg", "graph_text", "node_info", "node_text"]

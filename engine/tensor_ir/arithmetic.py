@@ -1,0 +1,359 @@
+"""`Arithmetic`: the methods and operators of everything that stands for a tensor.
+
+Nodes have them, and so do lazy tensors: both only say how an operation is applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from types import EllipsisType
+from typing import NoReturn, Self, SupportsIndex
+
+from engine.descriptions.checks import shown
+from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
+from engine.tensor_ir.shapes import indexed, real_number, whole_numbers, whole_shape
+from engine.tensor_ir.types import TensorType
+from engine.types import DType, bf16, f16, f32, s64, u64
+
+#: What may stand for a tensor in arithmetic: a number becomes a constant of the other operand's element type.
+Number = int | float
+
+
+class Arithmetic:
+    """Operators and methods that apply operations; shapes broadcast, and numbers become constants.
+
+    Axes are those of one example, counted from 0, or from -1 backwards. `==` and `!=` compare identity, so that tensors
+    can be keys; `equal` compares elements.
+    """
+
+    __slots__ = ()
+
+    type: TensorType
+
+    def _call(self, operation: str, /, *operands: Arithmetic | Number, **settings: object) -> Self:
+        """Apply an operation, by its name in `OPERATIONS`, to operands of which this is one."""
+        raise NotImplementedError
+
+    def elementwise(self, name: str, *others: Arithmetic | Number, numbers: Sequence[float] = ()) -> Self:
+        """Apply an element-wise operation of the table in `operations/rules`."""
+        return self._call(
+            "Elementwise",
+            self,
+            *others,
+            name=name,
+            numbers=tuple([real_number(f"number of {name}", number, finite=False) for number in numbers]),
+        )
+
+    def _reversed(self, name: str, first: Number) -> Self:
+        """Apply an operation of the table to a number and this."""
+        return self._call("Elementwise", first, self, name=name)
+
+    def __add__(self, other: Arithmetic | Number) -> Self:
+        return self.elementwise("add", other)
+
+    def __radd__(self, other: Number) -> Self:
+        return self._reversed("add", other)
+
+    def __sub__(self, other: Arithmetic | Number) -> Self:
+        return self.elementwise("sub", other)
+
+    def __rsub__(self, other: Number) -> Self:
+        return self._reversed("sub", other)
+
+    def __mul__(self, other: Arithmetic | Number) -> Self:
+        return self.elementwise("mul", other)
+
+    def __rmul__(self, other: Number) -> Self:
+        return self._reversed("mul", other)
+
+    def __truediv__(self, other: Arithmetic | Number) -> Self:
+        return self.elementwise("div", other)
+
+    def __rtruediv__(self, other: Number) -> Self:
+        return self._reversed("div", other)
+
+    def __pow__(self, exponent: Arithmetic | Number) -> Self:
+        if isinstance(exponent, Arithmetic):
+            return self.elementwise("pow", exponent)
+        return self.elementwise("power", numbers=(exponent,))
+
+    def __rpow__(self, base: Number) -> Self:
+        return self._reversed("pow", base)
+
+    def __neg__(self) -> Self:
+        return self.elementwise("neg")
+
+    def __abs__(self) -> Self:
+        return self.elementwise("abs")
+
+    def abs(self) -> Self:
+        """Return the size of each element."""
+        return self.elementwise("abs")
+
+    def sign(self) -> Self:
+        """Return -1, 0 or 1 by the sign of each element."""
+        return self.elementwise("sign")
+
+    def square(self) -> Self:
+        """Return the square of each element."""
+        return self.elementwise("square")
+
+    def sqrt(self) -> Self:
+        """Return the square root of each element."""
+        return self.elementwise("sqrt")
+
+    def reciprocal(self) -> Self:
+        """Return 1 divided by each element."""
+        return self.elementwise("reciprocal")
+
+    def exp(self) -> Self:
+        """Return e to the power of each element."""
+        return self.elementwise("exp")
+
+    def log(self) -> Self:
+        """Return the natural logarithm of each element."""
+        return self.elementwise("log")
+
+    def sin(self) -> Self:
+        """Return the sine of each element."""
+        return self.elementwise("sin")
+
+    def cos(self) -> Self:
+        """Return the cosine of each element."""
+        return self.elementwise("cos")
+
+    def tanh(self) -> Self:
+        """Return the hyperbolic tangent of each element."""
+        return self.elementwise("tanh")
+
+    def abs_pow(self, power: float) -> Self:
+        """Return the size of each element to the power of a number."""
+        return self.elementwise("abs_pow", numbers=(power,))
+
+    def relu(self) -> Self:
+        """Return each element, but at least 0."""
+        return self.elementwise("relu")
+
+    def crelu(self) -> Self:
+        """Return each element, but at least 0 and at most 1."""
+        return self.elementwise("crelu")
+
+    def screlu(self) -> Self:
+        """Return the square of `crelu`."""
+        return self.elementwise("screlu")
+
+    def sqr_relu(self) -> Self:
+        """Return the square of `relu`."""
+        return self.elementwise("sqr_relu")
+
+    def sigmoid(self) -> Self:
+        """Return 1 / (1 + exp(-x)) of each element x."""
+        return self.elementwise("sigmoid")
+
+    def softplus(self) -> Self:
+        """Return log(1 + exp(x)) of each element x."""
+        return self.elementwise("softplus")
+
+    def gelu(self, *, tanh: bool = False) -> Self:
+        """Return x times the normal distribution's share below x, of each element x; `tanh` approximates it."""
+        return self.elementwise("gelu_tanh" if tanh else "gelu")
+
+    def maximum(self, other: Arithmetic | Number) -> Self:
+        """Return the larger of two elements; a NaN where one is."""
+        return self.elementwise("maximum", other)
+
+    def minimum(self, other: Arithmetic | Number) -> Self:
+        """Return the smaller of two elements; a NaN where one is."""
+        return self.elementwise("minimum", other)
+
+    def equal(self, other: Arithmetic | Number) -> Self:
+        """Return, as booleans, whether elements are equal."""
+        return self.elementwise("equal", other)
+
+    def not_equal(self, other: Arithmetic | Number) -> Self:
+        """Return, as booleans, whether elements differ."""
+        return self.elementwise("not_equal", other)
+
+    def less(self, other: Arithmetic | Number) -> Self:
+        """Return, as booleans, whether elements lie below others."""
+        return self.elementwise("less", other)
+
+    def less_equal(self, other: Arithmetic | Number) -> Self:
+        """Return, as booleans, whether elements lie below others or equal them."""
+        return self.elementwise("less_equal", other)
+
+    def greater(self, other: Arithmetic | Number) -> Self:
+        """Return, as booleans, whether elements lie above others."""
+        return self.elementwise("greater", other)
+
+    def greater_equal(self, other: Arithmetic | Number) -> Self:
+        """Return, as booleans, whether elements lie above others or equal them."""
+        return self.elementwise("greater_equal", other)
+
+    def where(self, chosen: Arithmetic | Number, other: Arithmetic | Number) -> Self:
+        """Return elements of `chosen` where this, which is boolean, holds, and of `other` elsewhere."""
+        if not isinstance(chosen, Arithmetic) and not isinstance(other, Arithmetic):
+            raise InvalidOperation(f"where must have a tensor to choose from, got {chosen!r} and {other!r}")
+        return self.elementwise("where", chosen, other)
+
+    def cast(self, dtype: DType) -> Self:
+        """Return the elements as another type."""
+        return self if dtype == self.type.dtype else self._call("Cast", self, dtype=dtype)
+
+    def stop_gradient(self) -> Self:
+        """Return the same elements, to which no gradient passes."""
+        return self._call("StopGradient", self)
+
+    def copy(self) -> Self:
+        """Return the same elements in memory of their own."""
+        return self._call("Copy", self)
+
+    def sum(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Self:
+        """Return the sum over some axes of an example, over all where none are said.
+
+        As numpy's, the sum of booleans and signed whole numbers is s64 and that of unsigned ones u64, whatever their
+        size. That of floats has their type: it is worked out in f32 for f16 and bf16, and rounded at the end.
+        """
+        axes = self._axes(axis)
+        # Axes that lie together are reduced at once, in f32.
+        wide = self._wide() if axes and axes[-1] - axes[0] >= len(axes) else self._whole()
+        total = wide._reduced("sum", axes, keepdims)
+        return total.cast(self.type.dtype) if self.type.dtype in (f16, bf16) else total
+
+    def max(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Self:
+        """Return the largest element over some axes of an example, over all where none are said."""
+        return self._reduced("max", axis, keepdims)
+
+    def min(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Self:
+        """Return the smallest element over some axes of an example, over all where none are said."""
+        return self._reduced("min", axis, keepdims)
+
+    def mean(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Self:
+        """Return the mean over some axes of an example, over all where none are said; for f16 computed as f32."""
+        total = self._wide().sum(axis, keepdims=keepdims)
+        return (total / prod(self.type.shape[each] for each in self._axes(axis))).cast(self.type.dtype)
+
+    def _whole(self) -> Self:
+        """Return whole numbers and booleans as the type in which numpy sums them, and floats as they are."""
+        dtype = self.type.dtype
+        if dtype.kind not in ("integer", "boolean"):
+            return self
+        return self.cast(u64 if dtype.numpy.kind == "u" else s64)
+
+    def _reduced(self, operation: str, axis: int | Sequence[int] | None, keepdims: bool) -> Self:
+        axes = self._axes(axis)
+        found = self._call("Reduce", self, operation=operation, axes=axes) if axes else self
+        return found if keepdims else found.reshape([n for at, n in enumerate(self.type.shape) if at not in axes])
+
+    def _axes(self, axis: int | Sequence[int] | None) -> tuple[int, ...]:
+        """Return axes counted from 0, in order; ShapeMismatch for one that isn't there, or is there twice."""
+        count = len(self.type.shape)
+        if axis is None:
+            return tuple(range(count))
+        given = whole_numbers("axes", [axis] if isinstance(axis, SupportsIndex) else axis)
+        for each in given:
+            if not -count <= each < count:
+                raise ShapeMismatch(f"axis must be at least {-count} and below {count}, got {each}")
+        found = tuple(sorted({each % count for each in given}))
+        if len(found) < len(given):
+            raise ShapeMismatch(f"axes must be different ones, got {list(given)}")
+        return found
+
+    def _axis(self, axis: int) -> int:
+        """Return one axis counted from 0; ShapeMismatch when it isn't there."""
+        return self._axes([axis])[0]
+
+    def sum_batch(self) -> Self:
+        """Return the sum of all examples; whole numbers as those of `sum`."""
+        return self._call("ReduceAcrossBatch", self._whole())
+
+    def mean_batch(self) -> Self:
+        """Return the mean of all examples; for f16 computed as f32."""
+        total = self._wide().sum_batch()
+        return (total / self._call("BatchSize", dtype=total.type.dtype)).cast(self.type.dtype)
+
+    def _wide(self) -> Self:
+        """Return the elements in a type whose range sums and counts of them don't leave."""
+        return self.cast(f32) if self.type.dtype in (f16, bf16) else self._whole()
+
+    def reshape(self, *shape: int | Sequence[int]) -> Self:
+        """Return the same elements in another shape, of which one size may be -1: what is left for it."""
+        given = shape[0] if len(shape) == 1 and not isinstance(shape[0], SupportsIndex) else shape
+        found = whole_shape(whole_numbers("sizes of a shape", given), self.type.size)
+        return self if found == self.type.shape else self._call("Reshape", self, shape=found)
+
+    def transpose(self, permutation: Sequence[int] | None = None) -> Self:
+        """Return the last axes of an example in another order, all in reverse order where none is said.
+
+        `permutation` is that of the last n axes, numbered from 0: axis i of the result is axis permutation[i].
+        """
+        count = len(self.type.shape)
+        last = tuple(range(count))[::-1] if permutation is None else whole_numbers("permutation", permutation)
+        kept = count - len(last)
+        return self._call("Transpose", self, permutation=(*range(kept), *(kept + axis for axis in last)))
+
+    def broadcast_to(self, *shape: int) -> Self:
+        """Return the elements repeated along axes of size 1 and new ones in front."""
+        sizes = whole_numbers("sizes of a shape", shape)
+        return self if sizes == self.type.shape else self._call("BroadcastTo", self, type=self.type.with_shape(sizes))
+
+    def concat(self, *others: Arithmetic, axis: int = 0) -> Self:
+        """Return this and other tensors one behind the other along an axis."""
+        at = self._axis(axis)
+        return self._call("Concat", self, *others, axis=at)
+
+    def __getitem__(self, index: int | slice | EllipsisType | tuple[int | slice | EllipsisType, ...]) -> Self:
+        """Return a part of each example, as numpy has it; steps must be above 0."""
+        starts, sizes, steps, shape = indexed(index if isinstance(index, tuple) else (index,), self.type.shape)
+        return self._call("Slice", self, starts=starts, sizes=sizes, steps=steps).reshape(shape)
+
+    def __iter__(self) -> NoReturn:  # Python would call __getitem__ with growing numbers
+        raise TypeError("a tensor can't be iterated over; index it")
+
+    def pad(self, *widths: tuple[int, int], value: float = 0.0) -> Self:
+        """Return the elements with more of one value around; each axis has its number of those before and behind."""
+        if not all(isinstance(width, Sequence) and len(width) == 2 for width in widths):
+            raise InvalidOperation(f"padding must be two numbers for each axis, got {', '.join(map(shown, widths))}")
+        low, high = (whole_numbers("padding", side) for side in ([w[0] for w in widths], [w[1] for w in widths]))
+        number = real_number("value of the padding", value, finite=False)
+        return self._call("Pad", self, low=low, high=high, interior=(0,) * len(widths), value=number)
+
+    def gather(self, indices: Arithmetic, axis: int = 0) -> Self:
+        """Return slices along an axis, by their numbers: s32 or s64, whose axes take the axis's place.
+
+        A number out of range, such as -1, gives zeros.
+        """
+        at = self._axis(axis)
+        return self._call("Gather", self, indices, axis=at)
+
+    def scatter_add(self, indices: Arithmetic, updates: Arithmetic, axis: int = 0) -> Self:
+        """Return the elements, with slices along an axis added to those of these numbers; none out of range is."""
+        at = self._axis(axis)
+        return self + self._call("ScatterAdd", indices, updates, axis=at, size=self.type.shape[at])
+
+    def select(self, chosen: Arithmetic, groups: int | None = None) -> Self:
+        """Return one of so many equal groups of rows of a column, for each example the one of the chosen number.
+
+        `chosen` is one whole number, or a sparse column with a row for each group and one of them set.
+        """
+        if chosen.type.nnz is not None:
+            groups = chosen.type.shape[0]
+            chosen = chosen._call("SparseRows", chosen)
+        if groups is None or groups < 1 or self.type.shape[0] % groups:
+            raise ShapeMismatch(f"rows must be a multiple of the number of groups, got {self.type} and {groups}")
+        rows = self.type.shape[0] // groups
+        table = self.reshape(groups, rows, *self.type.shape[1:])
+        return table.gather(chosen.reshape(()))
+
+    def softmax(self, axis: int = -1) -> Self:
+        """Return exp(x) divided by its sum over an axis."""
+        return self._call("Softmax", self, axis=self._axis(axis))
+
+    def log_softmax(self, axis: int = -1) -> Self:
+        """Return the logarithm of `softmax`."""
+        return self._call("LogSoftmax", self, axis=self._axis(axis))
+
+    def __matmul__(self, other: Arithmetic) -> Self:
+        is_sparse = isinstance(other, Arithmetic) and other.type.nnz is not None
+        return self._call("SparseMatMul" if is_sparse else "MatMul", self, other)

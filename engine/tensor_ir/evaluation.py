@@ -1,0 +1,80 @@
+"""`evaluate`: a graph computed with numpy, node by node. It is the reference for what devices compute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.tensor_ir.errors import ExecutionFailed, ShapeMismatch
+from engine.tensor_ir.graph import Node, Operation, reachable
+from engine.tensor_ir.operations.leaves import BatchSize, Leaf, Numbers
+from engine.types import DType, bf16, f16, from_bf16, s32, to_bf16
+
+Array = np.ndarray[Any, Any]
+
+
+def evaluate(wanted: Sequence[Node], values: Mapping[Node, npt.ArrayLike], batch: int | None = None) -> list[Array]:
+    """Compute nodes from the values of others, such as leaves.
+
+    Arrays have the node's shape, behind a batch axis for a batched node; bf16 is given and returned as f32. The batch
+    size is that of the values; without batched ones, it is `batch`, or 1. ShapeMismatch for a value of another shape,
+    ExecutionFailed for a leaf without value.
+    """
+    held = {node: _given(node, np.asarray(value)) for node, value in values.items()}
+    batch = _batch([(node, array) for node, array in held.items() if node.type.batched], batch)
+    for node in reachable(wanted, held):
+        held[node] = _computed(node, [held[other] for other in node.inputs], batch)
+    return [held[node] if node.type.batched else held[node][0] for node in wanted]
+
+
+def _given(node: Node, value: Array) -> Array:
+    """Return the value of a node with a batch axis in front."""
+    type_ = node.type
+    shape = type_.shape if type_.nnz is None else type_.stored_shape
+    array = value if type_.batched else value[np.newaxis]
+    if array.ndim == 0 or array.shape[1:] != shape:
+        behind = "behind the batch axis, " if type_.batched else ""
+        raise ShapeMismatch(f"value of {node!r} must have, {behind}shape {list(shape)}, got {list(value.shape)}")
+    return _rounded(array, type_.dtype if type_.nnz is None else s32)
+
+
+def _batch(batched: Sequence[tuple[Node, Array]], batch: int | None) -> int:
+    """Return the number of examples, on which all batched values must agree."""
+    for node, array in batched:
+        if batch is not None and len(array) != batch:
+            raise ShapeMismatch(f"value of {node!r} must have {batch} examples, as others have, got {len(array)}")
+        batch = len(array)
+    return 1 if batch is None else batch
+
+
+def _computed(node: Node, inputs: Sequence[Array], batch: int) -> Array:
+    if isinstance(node.operation, Leaf):
+        raise ExecutionFailed(f"leaf must have a value, got none for {node!r}")
+    with np.errstate(all="ignore"):
+        found = _told(node.operation, batch) if not node.inputs else node.operation.evaluate(*inputs)
+    type_ = node.type
+    shape, dtype = (type_.shape, type_.dtype) if type_.nnz is None else (type_.stored_shape, s32)
+    return _rounded(np.broadcast_to(found, (batch if type_.batched else 1, *shape)), dtype)
+
+
+def _told(operation: Operation, batch: int) -> Array:
+    """Return the value of what has no inputs, which may depend on the number of examples."""
+    match operation:
+        case BatchSize():
+            return np.full(1, batch)
+        case Numbers(type_):
+            examples = batch if type_.batched else 1
+            return np.arange(examples * type_.size).reshape(examples, *type_.shape)
+    return operation.evaluate()
+
+
+def _rounded(array: Array, dtype: DType) -> Array:
+    """Return elements as an element type; f16 and bf16 as f32 that hold such."""
+    with np.errstate(all="ignore"):
+        if dtype == bf16:
+            return from_bf16(to_bf16(array.astype(np.float32)))
+        rounded = array.astype(dtype.numpy)
+    return rounded.astype(np.float32) if dtype == f16 else rounded

@@ -1,0 +1,194 @@
+"""Clusters: which nodes are stored, and which of those one kernel computes, with everything between them.
+
+A node that is computed element by element (`Operation.is_elementwise`) needs no memory unless something else reads it.
+Such nodes are written into the kernels of what reads them, more than once where that is cheap. What remains are steps,
+each of which writes one node in its own way, and clusters of stored nodes of one type, which one kernel computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from engine.tensor_ir.graph import Node
+from engine.types import Shape
+
+#: The most nodes of a kernel: compiling takes longer the more there are, and nodes are written recursively.
+MOST_NODES = 96
+#: The most outputs of a kernel.
+MOST_OUTPUTS = 16
+#: The most nodes that are computed again for each element that they are broadcast to.
+MOST_REPEATED = 4
+
+
+@dataclass
+class Cluster:
+    """Stored nodes that one kernel computes, element by element; or one node that is a step of its own."""
+
+    nodes: list[Node]
+    level: int
+    is_elementwise: bool
+    #: Stored nodes that it reads, and whether other elements of them than its own.
+    reads: dict[Node, bool] = field(default_factory=dict)
+    size: int = 0
+
+
+def find_clusters(order: Sequence[Node], placed: Collection[Node], wanted: Collection[Node]) -> list[Cluster]:
+    """Return what computes the wanted nodes, each cluster after those that it reads.
+
+    `order` are the nodes to compute, each after its inputs, and `placed` those that have been stored before.
+    """
+    clustering = _Clustering(order, placed)
+    for node in wanted:
+        clustering.store(node)
+    return clustering.run()
+
+
+def stored_source(node: Node) -> Node:
+    """Return the node whose buffer holds a node's elements too: reshaping and copying nodes move none."""
+    while node.operation.keeps_elements:
+        node = node.inputs[0]
+    return node
+
+
+class _Clustering:
+    def __init__(self, order: Sequence[Node], placed: Collection[Node]) -> None:
+        self._order, self._placed = order, placed
+        self._stored: set[Node] = set()
+        #: For each node that is not stored, those that its kernel computes for it: itself, and what it is made of.
+        self._inside: dict[Node, frozenset[Node]] = {}
+        self._sources: dict[Node, dict[Node, bool]] = {}
+
+    def store(self, node: Node) -> None:
+        """Have a node stored, or what its elements are those of."""
+        node = stored_source(node)
+        if node not in self._placed:
+            self._stored.add(node)
+
+    def run(self) -> list[Cluster]:
+        for node in self._order:
+            if not node.operation.is_elementwise(node):
+                self._stored.add(node)
+                taken = node.operation.takes_elements(node)
+                for other in () if taken else node.inputs:
+                    self.store(other)
+        for node in self._order:
+            self._look_inside(node)
+        clusters = self._group()
+        if self._store_repeated(clusters):
+            self._inside.clear()
+            for node in self._order:
+                self._look_inside(node)
+            clusters = self._group()
+        return clusters
+
+    def _look_inside(self, node: Node) -> None:
+        """Find what is computed in a kernel together with a node; store inputs where that would be too much."""
+        inside: set[Node] = {node}
+        for other in dict.fromkeys(node.inputs):
+            if self._is_stored(other):
+                continue
+            within = self._inside[other]
+            is_repeated = other.type.size < node.type.size or (node.type.batched and not other.type.batched)
+            if is_repeated and not is_cheap(within):
+                self._stored.add(other)
+                continue
+            inside |= within
+        if len(inside) > MOST_NODES:
+            for other in sorted(dict.fromkeys(node.inputs), key=lambda other: -len(self._inside.get(other, ()))):
+                if not self._is_stored(other) and other.inputs:
+                    self._stored.add(other)
+                    inside -= self._inside[other]
+                    if len(inside) <= MOST_NODES // 2:
+                        break
+            inside = {node}.union(*(self._inside[other] for other in node.inputs if not self._is_stored(other)))
+        self._inside[node] = frozenset(inside)
+
+    def _is_stored(self, node: Node) -> bool:
+        return node in self._stored or node in self._placed
+
+    def _group(self) -> list[Cluster]:
+        level: dict[Node, int] = dict.fromkeys(self._placed, 0)
+        clusters: list[Cluster] = []
+        open_: dict[tuple[int, Shape, bool], Cluster] = {}
+        for node in self._order:
+            if node not in self._stored:
+                continue
+            is_elementwise = node.operation.is_elementwise(node)
+            reads = self._reads(node)
+            if not is_elementwise:
+                at = 1 + max((level[other] for other in reads), default=0)
+                clusters.append(Cluster([node], at, False, dict.fromkeys(reads, True)))
+            else:
+                at = max((self._after(node, other, level[other], moved) for other, moved in reads.items()), default=0)
+                key = at, node.type.shape, node.type.batched
+                cluster = open_.get(key)
+                size = len(self._inside[node])
+                if cluster is None or len(cluster.nodes) >= MOST_OUTPUTS or cluster.size + size > 2 * MOST_NODES:
+                    cluster = open_[key] = Cluster([], at, True)
+                    clusters.append(cluster)
+                cluster.nodes.append(node)
+                for other, moved in reads.items():
+                    cluster.reads[other] = cluster.reads.get(other, False) or moved
+                cluster.size += size
+            level[node] = at
+        for cluster in clusters:
+            for node in cluster.nodes:
+                cluster.reads.pop(node, None)
+        # A step of a level comes before the kernels of the same level, which may read it.
+        return sorted(clusters, key=lambda cluster: (cluster.level, cluster.is_elementwise))
+
+    def _after(self, node: Node, other: Node, level: int, moved: bool) -> int:
+        """Return the level at which a kernel can compute a node that needs another stored node."""
+        if other in self._placed or not other.operation.is_elementwise(other):
+            return level
+        same = (other.type.shape, other.type.batched) == (node.type.shape, node.type.batched)
+        return level if same and not moved else level + 1
+
+    def _reads(self, node: Node) -> dict[Node, bool]:
+        """Return the stored nodes that a node is computed from, and whether other elements than its own are read."""
+        found: dict[Node, bool] = {}
+        waiting = [(node, False)]
+        seen = set(waiting)
+        while waiting:
+            at, moved = waiting.pop()
+            moved = moved or at.operation.moves_elements
+            for other in at.inputs:
+                if not at.operation.is_elementwise(at):
+                    other = other if at.operation.takes_elements(at) else stored_source(other)
+                if self._is_stored(other):
+                    found[other] = found.get(other, False) or moved
+                elif (other, moved) not in seen:
+                    seen.add((other, moved))
+                    waiting.append((other, moved))
+        return found
+
+    def _store_repeated(self, clusters: Sequence[Cluster]) -> bool:
+        """Store nodes that take long and that several kernels would compute; return whether there are any."""
+        kernels: dict[Node, set[int]] = {}
+        for number, cluster in enumerate(clusters):
+            for node in cluster.nodes:
+                for other in self._inside[node]:
+                    kernels.setdefault(other, set()).add(number)
+        #: Nodes that all their kernels compute for one and the same other node.
+        covered = {
+            other
+            for node, numbers in kernels.items()
+            if len(numbers) > 1 and node not in self._stored
+            for other in node.inputs
+            if kernels.get(other) == numbers
+        }
+        repeated = [
+            node
+            for node, numbers in kernels.items()
+            if len(numbers) > 1 and node not in covered and node not in self._stored
+            if not is_cheap(self._inside[node])
+        ]
+        self._stored.update(repeated)
+        return bool(repeated)
+
+
+def is_cheap(nodes: Collection[Node]) -> bool:
+    """True for a few nodes that a kernel computes in less time than it takes to read what they give."""
+    counted = [node for node in nodes if node.inputs]
+    return len(counted) <= MOST_REPEATED and all(node.operation.is_quick for node in counted)

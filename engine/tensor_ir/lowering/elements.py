@@ -1,0 +1,154 @@
+"""`ElementKernel`: one op graph that computes elements of several nodes, with all that only they are computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from engine.descriptions.handles import BufferHandle
+from engine.ops import GraphBuilder, OpGraph
+from engine.ops.graph import NodeHandle, Port
+from engine.tensor_ir.graph import Node
+from engine.tensor_ir.lowering.places import Arithmetic, Place, Whole
+from engine.tensor_ir.types import TensorType
+from engine.types import DType, bf16, f16, s8, s16, u8, u16
+
+#: Element types that are computed in wider ones, and rounded when they are stored.
+NARROW: tuple[DType, ...] = (f16, bf16, u8, s8, u16, s16)
+
+
+class ElementKernel:
+    """Writes the op graph of a kernel whose threads each compute the elements of some nodes at one place.
+
+    Nodes that are `stored` are read from their buffers, unless they are among those that the kernel writes. Inputs and
+    outputs have names of their own, `i0` and `o0` and so on, so that kernels that compute the same are the same.
+    """
+
+    def __init__(self, type_: TensorType, stored: Mapping[Node, BufferHandle], written: Collection[Node] = ()) -> None:
+        self.graph = GraphBuilder()
+        self.whole = Arithmetic(self.graph)
+        self._stored, self._written = stored, frozenset(written)
+        self._values: dict[tuple[Node, int], Port] = {}
+        self._inputs: dict[str, NodeHandle] = {}
+        #: The buffer of each name in the graph.
+        self.buffers: dict[str, BufferHandle] = {}
+        #: Nodes whose buffers are read.
+        self.read: dict[Node, BufferHandle] = {}
+        self._places: list[Place] = []
+        number: Whole = 0
+        if type_.size > 1 or type_.batched:
+            index = self.graph.add("op.index")["index"]
+            number = self.graph.add("op.convert", x=index, type="u32")["out"]
+        #: The place of the element that a thread computes.
+        self.own = Place(self.whole, type_.shape, batched=type_.batched, number=number, is_own=True)
+
+    def write(self, node: Node, out: BufferHandle) -> None:
+        """Write the elements of a node, which has the kernel's type, to a buffer."""
+        self.write_value(self.value(node, self.own), out, node.type.dtype)
+
+    def aggregate(self, value: Port, out: BufferHandle, operation: str, dtype: DType) -> None:
+        """Combine what was computed for all elements to one for each thread block."""
+        self.buffers["o0"] = out
+        self.graph.add("op.aggregate", "o0", name="o0", value=value, type=str(dtype), operation=operation)
+
+    def value(self, node: Node, place: Place) -> Port:
+        """Return the element of a node at a place in a tensor to which the node is broadcast."""
+        place = place.narrowed(node.type)
+        key = (node, id(place))
+        made = self._values.get(key)
+        if made is None:
+            self._places.append(place)  # so that no other place gets its id
+            if node in self._stored and not (node in self._written and place.is_own):
+                made = self._load(node, place)
+            else:
+                made = node.operation.element(Element(self, node, place))
+                if node.type.dtype in NARROW and not (node.operation.keeps_elements or node.operation.moves_elements):
+                    # As if it were stored: what is fused changes no bit.
+                    made = self.graph.add("op.element", given=made, type=str(node.type.dtype))["value"]
+            self._values[key] = made
+        return made
+
+    def read_stored(self, node: Node, type_: TensorType, place: Place) -> Port:
+        """Return an element of a node's buffer, which is seen as another type, at a place in a tensor like that."""
+        return self.read_buffer(self._stored[node], type_, place)
+
+    def read_buffer(self, handle: BufferHandle, type_: TensorType, place: Place) -> Port:
+        """Return the element of a buffer at a place in a tensor to which that is broadcast."""
+        return self._read(handle, type_, place.narrowed(type_))
+
+    def write_value(self, value: Port, out: BufferHandle, dtype: DType) -> None:
+        """Write what was computed for a thread's own element."""
+        name = f"o{len(self.buffers)}"
+        self.buffers[name] = out
+        self.graph.add("op.output", name, name=name, value=value, type=str(dtype))
+
+    def made(self) -> OpGraph:
+        """Return the op graph."""
+        return self.graph.graph()
+
+    def _load(self, node: Node, place: Place) -> Port:
+        handle = self._stored[node]
+        self.read[node] = handle
+        return self._read(handle, node.type, place)
+
+    def _read(self, handle: BufferHandle, type_: TensorType, place: Place) -> Port:
+        known = self._inputs.get(handle.name)
+        if known is None:
+            name = f"i{len(self._inputs)}"
+            made = self.graph.add("op.input", name, name=name, type=str(type_.stored_dtype))
+            known = self._inputs[handle.name] = made
+            self.buffers[name] = handle
+        if place.is_own:
+            return known["value"]
+        return self.graph.add("op.load", buffer=known["buffer"], index=place.number)["out"]
+
+
+@dataclass(frozen=True)
+class Element:
+    """What an operation gets to write how an element of one of its nodes follows from elements of the inputs."""
+
+    kernel: ElementKernel
+    node: Node
+    place: Place
+
+    @property
+    def graph(self) -> GraphBuilder:
+        """The op graph that is written."""
+        return self.kernel.graph
+
+    @property
+    def whole(self) -> Arithmetic:
+        """What computes places."""
+        return self.kernel.whole
+
+    def input(self, index: int, place: Place | None = None) -> Port:
+        """Return the element of an input that is broadcast to the node, or its element at another place."""
+        return self.kernel.value(self.node.inputs[index], place or self.place)
+
+    def rows(self, index: int) -> Port:
+        """Return a row number of an input that is a sparse column; the node's elements are these."""
+        node = self.node.inputs[index]
+        stored = TensorType(node.type.stored_shape, node.type.stored_dtype, node.type.batched)
+        return self.kernel.read_stored(node, stored, self.place.reshaped(stored.shape))
+
+    def op(self, name: str, **operands: Any) -> Port:
+        """Add an op, such as "add", and return its output."""
+        return self.graph.add(f"op.{name}", **operands)["out"]
+
+    def at_least(self, position: Whole, least: int) -> Port:
+        """Return whether a position is as large as a number or larger."""
+        if isinstance(position, int):
+            return self.graph.add("op.constant", value=float(position >= least), type="boolean")["out"]
+        return self.op("greater_equal", a=position, b=float(least))
+
+    def constant(self, value: float, dtype: DType) -> Port:
+        """Return a number of a type."""
+        return constant(self.graph, value, dtype)
+
+
+def constant(graph: GraphBuilder, value: float, dtype: DType) -> Port:
+    """Return a number as elements of a type are read."""
+    name = str(dtype)
+    kind = {"f16": "f32", "bf16": "f32", "u8": "u32", "u16": "u32", "s8": "s32", "s16": "s32"}.get(name, name)
+    return graph.add("op.constant", value=value, type=kind)["out"]

@@ -1,0 +1,192 @@
+"""Products of matrices as library calls: which axes of the buffers are the library's rows and columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.descriptions.handles import BufferHandle
+from engine.libraries import blas
+from engine.tensor_ir.lowering.activations import write_activation
+from engine.tensor_ir.lowering.reducing import Axis, product, write_axes
+from engine.tensor_ir.lowering.step import Step
+from engine.tensor_ir.types import TensorType, broadcast_shapes
+from engine.types import Shape, f32, f64
+
+Size = int | str
+
+
+@dataclass(frozen=True)
+class Factor:
+    """An operand of a product: the matrices in memory, and whether they are transposed first."""
+
+    handle: BufferHandle
+    type: TensorType
+    is_transposed: bool
+
+    @property
+    def rows(self) -> int:
+        """Rows of the matrix as it is multiplied."""
+        return self.type.shape[-1 if self.is_transposed else -2]
+
+    @property
+    def columns(self) -> int:
+        """Columns of the matrix as it is multiplied."""
+        return self.type.shape[-2 if self.is_transposed else -1]
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether it is a row or a column, which lie in memory alike."""
+        return 1 in self.type.shape[-2:]
+
+    @property
+    def leading(self) -> Shape:
+        """The axes in front of the matrix."""
+        return self.type.shape[:-2]
+
+
+def write_product(step: Step, gemm: blas.Gemm, *, sum_batch: bool) -> None:
+    """Write the product of a node's two inputs: one call of BLAS where that is possible.
+
+    The calls have the options of `gemm`, and matrices transposed as they need them.
+    """
+    a, b = _factors(step, gemm)
+    if sum_batch:
+        _write_summed(step, gemm, a, b)
+    else:
+        _write(step, gemm, a, b, step.out)
+
+
+def write_affine(step: Step, gemm: blas.Gemm, *, activation: str | None) -> None:
+    """Write the product of the first two inputs with a bias, the third if there is one, and an activation."""
+    a, b = _factors(step, gemm)
+    bias = 2 if len(step.node.inputs) > 2 else None
+    is_column = not (a.leading or b.leading or a.type.batched) and b.columns == 1 and a.rows > 1
+    if bias is not None and is_column and activation in (None, "relu"):
+        given = step.node.inputs[bias].type
+        if given.shape == (a.rows, 1) and not given.batched:
+            rows, columns = (step.batch if b.type.batched else 1), b.rows
+            call = _call(gemm, transpose_b=not a.is_transposed, activation=activation or "none")
+            operands = {
+                "a": _matrix(step, b.handle, rows, columns),
+                "b": step.seen_as(a.handle, *a.type.shape),
+                "bias": step.seen_as(step.input(bias), a.rows),
+                "out": step.seen_as(step.out, rows, a.rows),
+            }
+            step.build.capture(call.on(**operands))
+            return
+    if bias is None and activation is None:
+        _write(step, gemm, a, b, step.out)
+        return
+    shape = broadcast_shapes(a.leading, b.leading)
+    type_ = TensorType((*shape, a.rows, b.columns), step.node.type.dtype, a.type.batched or b.type.batched)
+    out = step.temporary("product", type_.dtype, step.count(type_))
+    _write(step, gemm, a, b, out)
+    write_activation(step, out, type_, bias, activation)
+
+
+def _factors(step: Step, gemm: blas.Gemm) -> tuple[Factor, Factor]:
+    a, b = (node.type for node in step.node.inputs[:2])
+    return Factor(step.input(0), a, gemm.transpose_a), Factor(step.input(1), b, gemm.transpose_b)
+
+
+def _call(
+    gemm: blas.Gemm, *, transpose_a: bool = False, transpose_b: bool = False, activation: str = "none"
+) -> blas.Gemm:
+    return blas.Gemm(transpose_a, transpose_b, activation, gemm.allow_tf32)
+
+
+def _write(step: Step, gemm: blas.Gemm, a: Factor, b: Factor, out: BufferHandle) -> None:
+    if (a.leading or b.leading) or not _write_rows(step, gemm, a, b, out):
+        _write_stack(step, gemm, a, b, out, batched=a.type.batched or b.type.batched)
+
+
+def _write_rows(step: Step, gemm: blas.Gemm, a: Factor, b: Factor, out: BufferHandle) -> bool:
+    """Write a product in which the examples of one operand are rows of one matrix; False where they can't be."""
+    batch: Size = step.batch if a.type.batched or b.type.batched else 1
+    if not b.type.batched and (a.is_vector or not a.is_transposed):
+        rows = product([batch, a.rows])
+        _multiply(step, gemm, _matrix(step, a.handle, rows, a.columns), b, out, (rows, b.columns))
+        return True
+    if not a.type.batched and b.columns == 1:
+        # out = a b is the row b' a' for each example.
+        _multiply(step, gemm, _matrix(step, b.handle, batch, b.rows), _turned(a), out, (batch, a.rows))
+        return True
+    return False
+
+
+def _multiply(
+    step: Step, gemm: blas.Gemm, rows: BufferHandle, b: Factor, target: BufferHandle, shape: tuple[Size, Size]
+) -> None:
+    """Multiply a matrix of rows by one that isn't batched."""
+    height, width = shape
+    if width == 1 and step.node.type.dtype in (f32, f64):
+        vector, out = step.seen_as(b.handle, b.type.size), step.seen_as(target, height)
+        step.build.capture(blas.Gemv().on(a=rows, x=vector, out=out))
+        return
+    if height == 1 and step.node.type.dtype in (f32, f64):
+        matrix = step.seen_as(b.handle, *b.type.shape[-2:])
+        vector, out = step.seen_as(rows, b.rows), step.seen_as(target, width)
+        step.build.capture(blas.Gemv(transpose=not b.is_transposed).on(a=matrix, x=vector, out=out))
+        return
+    matrix = step.seen_as(b.handle, *b.type.shape[-2:])
+    out = step.seen_as(target, height, width)
+    step.build.capture(_call(gemm, transpose_b=b.is_transposed).on(a=rows, b=matrix, out=out))
+
+
+def _write_summed(step: Step, gemm: blas.Gemm, a: Factor, b: Factor) -> None:
+    """Write the sum over the examples: one product whose inner axis has those of all examples, one after another."""
+    both = a.type.batched and b.type.batched and not (a.leading or b.leading)
+    if not (both and (a.is_transposed or a.is_vector) and (not b.is_transposed or b.is_vector)):
+        out = step.temporary("each", step.node.type.dtype, step.batch, step.node.type.size)
+        _write_stack(step, gemm, a, b, out, batched=True)
+        axes = [Axis(step.batch, True), Axis(step.node.type.size, False)]
+        write_axes(step, out, axes, "sum", step.node.type.dtype)
+        return
+    inner = product([step.batch, a.columns])
+    rows, columns = a.rows, b.columns
+    left, right = _matrix(step, a.handle, inner, rows), _matrix(step, b.handle, inner, columns)
+    if 1 in (rows, columns) and step.node.type.dtype in (f32, f64):
+        matrix, vector, size = (right, a.handle, columns) if rows == 1 else (left, b.handle, rows)
+        out = step.seen_as(step.out, size)
+        step.build.capture(blas.Gemv(transpose=True).on(a=matrix, x=step.seen_as(vector, inner), out=out))
+        return
+    out = step.seen_as(step.out, rows, columns)
+    step.build.capture(_call(gemm, transpose_a=True).on(a=left, b=right, out=out))
+
+
+def _write_stack(step: Step, gemm: blas.Gemm, a: Factor, b: Factor, out: BufferHandle, *, batched: bool) -> None:
+    """Write products that are repeated over the batch and the leading axes; operands that differ there are repeated."""
+    leading = broadcast_shapes(a.leading, b.leading)
+    count = product([step.batch if batched else 1, *leading])
+    operands = []
+    for number, factor in enumerate((a, b)):
+        shape = factor.type.shape[-2:]
+        if not factor.type.batched and factor.type.size == shape[0] * shape[1]:
+            operands.append(step.seen_as(factor.handle, *shape))
+            continue
+        handle = factor.handle
+        if factor.type.batched != batched or factor.leading != leading:
+            handle = _repeated(step, number, TensorType((*leading, *shape), factor.type.dtype, batched))
+        operands.append(step.seen_as(handle, count, *shape))
+    is_one = count == 1 or all(not f.type.batched and f.type.size == f.rows * f.columns for f in (a, b))
+    rows, columns = a.rows, b.columns
+    target = step.seen_as(out, rows, columns) if is_one else step.seen_as(out, count, rows, columns)
+    call = _call(gemm, transpose_a=a.is_transposed, transpose_b=b.is_transposed)
+    step.build.capture(call.on(a=operands[0], b=operands[1], out=target))
+
+
+def _repeated(step: Step, number: int, to: TensorType) -> BufferHandle:
+    """Return an operand repeated along leading axes and the batch."""
+    kernel = step.kernel(to)
+    out = step.temporary(f"operand{number}_", to.dtype, step.count(to))
+    kernel.write(step.node.inputs[number], out)
+    step.build.compute(kernel.made(), over=out, buffers=kernel.buffers)
+    return out
+
+
+def _matrix(step: Step, handle: BufferHandle, rows: Size, columns: Size) -> BufferHandle:
+    return step.seen_as(handle, rows, columns)
+
+
+def _turned(factor: Factor) -> Factor:
+    return Factor(factor.handle, factor.type, not factor.is_transposed)

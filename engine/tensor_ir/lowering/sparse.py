@@ -1,0 +1,216 @@
+"""Products with sparse columns, and sums by keys, which are their gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.descriptions.entries import BufferArgument
+from engine.descriptions.extents import Extent
+from engine.descriptions.handles import BufferHandle
+from engine.tensor_ir.lowering.activations import IN_KERNELS, write_activation
+from engine.tensor_ir.lowering.cuda import element_kernel, extent, number_type
+from engine.tensor_ir.lowering.reducing import Axis, product, reduce_axis
+from engine.tensor_ir.lowering.step import Step, reads, writes
+from engine.tensor_ir.types import TensorType
+from engine.types import DType, s32
+
+Size = int | str
+#: Entries that one warp sorts, and sorted entries whose vectors one thread block adds up.
+SHARE, PIECE = 2048, 128
+
+
+def write_sparse_product(
+    step: Step, columns: Sequence[int], *, transpose_a: bool, bias: int | None = None, activation: str | None = None
+) -> None:
+    """Write the weights, the first input, times sparse columns, whose results lie one above the other.
+
+    `columns` and `bias` are numbers of inputs. Each result is the sum of the rows of a table, which are the columns of
+    the weights.
+    """
+    types = [node.type for node in step.node.inputs]
+    dtype, (height, width) = types[0].dtype, types[0].shape
+    table = step.input(0)
+    if not transpose_a:
+        height, width = width, height
+        table = _transposed(step, table, types[0])
+    fused = activation in IN_KERNELS
+    has_bias = bias is not None and not types[bias].batched and types[bias].shape in ((width, 1), (1, 1))
+    fits = bias is None or (has_bias and types[bias].size == width)
+    out, stride = step.out, width * len(columns)
+    if not fits or not fused:
+        out = step.temporary("sums", dtype, step.count(step.node.type))
+    by_four = width % 4 == 0
+    name, threads = ("sum_rows_by_four", width // 4) if by_four else ("sum_rows", width)
+    kernel = element_kernel(
+        "tensor_sparse.cu", name, dtype, ACTIVATION=IN_KERNELS[activation] if fits and fused else IN_KERNELS[None]
+    )
+    examples = extent(step.batch if step.node.type.batched else 1)
+    for number, column in enumerate(columns):
+        rows = step.input(column)
+        if step.node.type.batched and not types[column].batched:
+            rows = _repeated(step, rows, types[column], number)
+        added = reads(step.input(bias)) if bias is not None and fits else 0
+        args = (reads(table), reads(rows), added, writes(out), examples, types[column].nnz, height, width)
+        step.build.launch(kernel, num_threads=examples * threads, args=(*args, stride, width * number))
+    if out is not step.out:
+        write_activation(step, out, step.node.type, None if fits else bias, activation)
+
+
+def _transposed(step: Step, matrix: BufferHandle, type_: TensorType) -> BufferHandle:
+    rows, columns = type_.shape
+    turned = TensorType((columns, rows), type_.dtype)
+    kernel, out = step.kernel(turned), step.temporary("turned", type_.dtype, columns, rows)
+    place = kernel.own.at((rows, columns), kernel.own.axes[::-1])
+    kernel.write_value(kernel.read_buffer(matrix, type_, place), out, type_.dtype)
+    step.build.compute(kernel.made(), over=out, buffers=kernel.buffers)
+    return out
+
+
+def _repeated(step: Step, rows: BufferHandle, type_: TensorType, number: int) -> BufferHandle:
+    """Return the rows of a column that all examples share, for each of them."""
+    whole = TensorType(type_.stored_shape, s32, True)
+    kernel, out = step.kernel(whole), step.temporary(f"rows{number}_", s32, step.count(whole))
+    kernel.write_value(kernel.read_buffer(rows, TensorType(type_.stored_shape, s32), kernel.own), out, s32)
+    step.build.compute(kernel.made(), over=out, buffers=kernel.buffers)
+    return out
+
+
+def write_sparse_outer(step: Step, *, transpose_a: bool) -> None:
+    """Write the gradient of the weights of a sparse product: for each row that columns name, the sum of gradients."""
+    dense, column = (node.type for node in step.node.inputs)
+    vectors, height, size = step.input(0), dense.shape[0], column.shape[0]
+    assert column.nnz is not None
+    if dense.batched and not column.batched:
+        vectors = _summed(step, vectors, height, dense.dtype)
+    count = product([step.batch if column.batched else 1, column.nnz])
+    keys, key, steps = step.input(1), s32, (height, 1) if transpose_a else (1, size)
+    outer = 1 if dense.batched and column.batched else 0
+    write_sums(
+        step,
+        Entries(keys, key, 1, count, size),
+        Vectors(vectors, dense.dtype, 1, 1, height, (0, 0), (outer, 0), column.nnz),
+        (0, 0, *steps),
+    )
+
+
+def write_scatter(step: Step, axis: int, size: int, *, sum_batch: bool) -> None:
+    """Write sums of slices of the second input by the indices in the first."""
+    indices, updates = (node.type for node in step.node.inputs)
+    rest = updates.shape[axis + len(indices.shape) :]
+    fronts, own, width = (product(part) for part in (updates.shape[:axis], indices.shape, rest))
+    assert isinstance(fronts, int) and isinstance(own, int) and isinstance(width, int)
+    vectors, whole, is_summed = step.input(1), fronts * own * width, sum_batch
+    if sum_batch and not indices.batched:
+        vectors, is_summed = _summed(step, vectors, whole, updates.dtype), False
+    groups: Size = step.batch if step.node.type.batched else 1
+    key_groups: Size = step.batch if indices.batched and not is_summed else 1
+    count = product([step.batch if is_summed else 1, own])
+    per_example = whole if updates.batched else 0
+    write_sums(
+        step,
+        Entries(step.input(0), indices.dtype, key_groups, count, size),
+        Vectors(
+            vectors,
+            updates.dtype,
+            groups,
+            fronts,
+            width,
+            (0 if sum_batch else per_example, own * width),
+            (per_example // width if is_summed else 0, 1),
+            own,
+        ),
+        (fronts * size * width, size * width, width, 1),
+    )
+
+
+def _summed(step: Step, vectors: BufferHandle, size: int, dtype: DType) -> BufferHandle:
+    """Return the sum of vectors over the batch."""
+    out = step.temporary("summed", dtype, size)
+    axes = [Axis(step.batch, True), Axis(size, False)]
+    reduce_axis(step, vectors, out, (1, axes[0].size, size), "sum", dtype)
+    return out
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Keys of entries, `count` for each of some groups; those from 0 to `size` take part."""
+
+    keys: BufferHandle
+    dtype: DType
+    groups: Size
+    count: Size
+    size: int
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Vectors of `width` elements that are added up: for each group and front, one for each entry.
+
+    `steps` are the distances of groups and fronts in elements, and `numbers` those of entries in vectors: from one run
+    of `per` to the next, and inside of it.
+    """
+
+    handle: BufferHandle
+    dtype: DType
+    groups: Size
+    fronts: int
+    width: int
+    steps: tuple[int, int]
+    numbers: tuple[int, int]
+    per: int
+
+
+def write_sums(step: Step, entries: Entries, vectors: Vectors, out_steps: tuple[int, int, int, int]) -> None:
+    """Write the sums of the vectors of each key, which lie in the output at distances by group, front, key and column.
+
+    Entries are sorted by their keys, and added up in their order, so the sums are the same each time.
+    """
+    build, size, count = step.build, entries.size, entries.count
+    share = max(SHARE, size)
+    shares, pieces = f"ceil(({count}) / {share})", f"ceil(({count}) / {PIECE})"
+    counts = step.temporary("counts", s32, product([entries.groups, shares, size]))
+    starts = step.temporary("starts", s32, product([entries.groups, size + 1]))
+    place = product([entries.groups, count])
+    order, numbers = step.temporary("sorted", s32, place), step.temporary("vectors", s32, place)
+    number = number_type(vectors.dtype)
+    parts = step.temporary("parts", number, product([vectors.groups, vectors.fronts, pieces, 2, vectors.width]))
+    warps = extent(product([entries.groups, shares])) * 32
+
+    def launch(name: str, threads: Extent, args: Sequence[object], block: int) -> None:
+        kernel = element_kernel("tensor_segments.cu", name, vectors.dtype, KEY=entries.dtype.cuda_name)
+        build.launch(kernel, num_threads=threads, args=args, thread_block=block)
+
+    build.fill(counts)
+    keys, sizes = reads(entries.keys), (extent(count), size, share)
+    launch("count_keys", warps, (keys, _changes(counts), *sizes), 32)
+    groups = extent(entries.groups)
+    launch("add_shares", groups * size, (_changes(counts), writes(starts), groups, size, extent(shares)), 256)
+    launch("add_keys", groups * 32, (_changes(starts), size), 32)
+    placed = (keys, _changes(counts), reads(starts), writes(order), writes(numbers))
+    launch("place_entries", warps, (*placed, *sizes, vectors.per, *vectors.numbers), 32)
+    at_once = 4 if vectors.width % 4 == 0 else 1
+    threads = vectors.width // at_once
+    block = min(256, -(-threads // 32) * 32)
+    tiles = -(-threads // block)
+    several = extent(product([vectors.groups, vectors.fronts]))
+    sums = (extent(count), size, vectors.fronts, vectors.width, PIECE, groups)
+    launch(
+        "sum_pieces_by_four" if at_once == 4 else "sum_pieces",
+        several * extent(pieces) * (tiles * block),
+        (
+            *(reads(vectors.handle), reads(starts), reads(order), reads(numbers), writes(step.out), writes(parts)),
+            *(*sums, *vectors.steps, *out_steps),
+        ),
+        block,
+    )
+    launch(
+        "finish_pieces",
+        several * (size * vectors.width),
+        (reads(starts), reads(parts), _changes(step.out), extent(vectors.groups), *sums, *out_steps),
+        256,
+    )
+
+
+def _changes(handle: BufferHandle) -> object:
+    return BufferArgument(handle.name, reads=True, writes=True)

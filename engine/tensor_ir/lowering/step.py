@@ -1,0 +1,69 @@
+"""`Step`: what an operation gets to write what computes one node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from engine.descriptions.builder import BlockBuilder
+from engine.descriptions.entries import BufferArgument
+from engine.descriptions.handles import BufferHandle
+from engine.tensor_ir.graph import Node
+from engine.tensor_ir.lowering.clusters import stored_source
+from engine.tensor_ir.lowering.elements import ElementKernel
+from engine.tensor_ir.types import TensorType
+from engine.types import DType
+
+
+@dataclass(frozen=True)
+class Step:
+    """One node of a program that is being written.
+
+    Buffers of batched nodes have the batch as their first axis, and after it the type's `stored_shape`. `batch` is the
+    number of examples as an expression of shape rules, "1" where nothing is batched.
+    """
+
+    build: BlockBuilder
+    node: Node
+    out: BufferHandle
+    batch: str
+    #: Its number in the program, for names.
+    number: int
+    #: The buffers of the nodes that are stored.
+    stored: Mapping[Node, BufferHandle]
+
+    def input(self, index: int) -> BufferHandle:
+        """Return the buffer with the elements of an input; its shape may be another of the same size."""
+        return self.stored[stored_source(self.node.inputs[index])]
+
+    def seen_as(self, handle: BufferHandle, *sizes: int | str) -> BufferHandle:
+        """Return a buffer in another shape, for library calls; each size is a number or a shape rule's expression."""
+        return self.build.seen_as(handle, f"[{', '.join(map(str, sizes))}]")
+
+    def temporary(self, name: str, dtype: DType, *sizes: int | str) -> BufferHandle:
+        """Return a buffer for this step alone."""
+        return self.build.buffer(f"_{name}{self.number}", dtype, f"[{', '.join(map(str, sizes))}]")
+
+    def kernel(self, type_: TensorType) -> ElementKernel:
+        """Return an op graph that is to be written over the elements of a type."""
+        return ElementKernel(type_, self.stored)
+
+    def count(self, type_: TensorType) -> str:
+        """Return the number of elements of a tensor, as a shape rule's expression."""
+        return f"{self.batch} * {type_.size}" if type_.batched else str(type_.size)
+
+
+def reads(handle: BufferHandle) -> BufferArgument:
+    """Return a buffer as an argument of `launch` that is read."""
+    return BufferArgument(handle.name, reads=True, writes=False)
+
+
+def writes(handle: BufferHandle) -> BufferArgument:
+    """Return a buffer as an argument of `launch` that is written."""
+    return BufferArgument(handle.name, reads=False, writes=True)
+
+
+def shape_rule(type_: TensorType, batch: str) -> str:
+    """Return the shape in memory of a tensor as a shape rule."""
+    sizes: Sequence[int | str] = (*([batch] if type_.batched else []), *type_.stored_shape)
+    return f"[{', '.join(map(str, sizes))}]" if sizes else "scalar"

@@ -1,0 +1,35 @@
+"""Networks as tensor graphs: built layer by layer, with losses, optimisers and functions; nothing is on a device."""
+
+from engine.tensor_ir.networks.builder import Affine, GraphBuilder
+from engine.tensor_ir.networks.functions import Accumulate, Function, Instruction, Role, Set, Variable, Write
+from engine.tensor_ir.networks.initialisations import INITIALISATIONS
+from engine.tensor_ir.networks.instructions import function_code
+from engine.tensor_ir.networks.network import Network, build_network
+from engine.tensor_ir.networks.optimisers import SGD, AdamW, Optimiser, RAdam, Ranger
+from engine.tensor_ir.networks.schedules import Cosine, Exponential, Schedule, Steps, Warmup
+
+__all__ = [
+    "INITIALISATIONS",
+    "SGD",
+    "Accumulate",
+    "AdamW",
+    "Affine",
+    "Cosine",
+    "Exponential",
+    "Function",
+    "GraphBuilder",
+    "Instruction",
+    "Network",
+    "Optimiser",
+    "RAdam",
+    "Ranger",
+    "Role",
+    "Schedule",
+    "Set",
+    "Steps",
+    "Variable",
+    "Warmup",
+    "Write",
+    "build_network",
+    "function_code",
+]

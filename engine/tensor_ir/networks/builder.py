@@ -1,0 +1,192 @@
+"""`GraphBuilder`: a network with its inputs and weights, written down layer by layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import index
+from types import MappingProxyType
+
+from engine.descriptions.checks import shown
+from engine.tensor_ir.errors import InvalidOperation
+from engine.tensor_ir.graph import Node, Operation, TensorGraph
+from engine.tensor_ir.networks.initialisations import FirstWeights, Initialisation
+from engine.tensor_ir.operations.leaves import Leaf
+from engine.tensor_ir.passes.verification import verify
+from engine.tensor_ir.shapes import whole_number
+from engine.tensor_ir.types import FLOATS, TensorType
+from engine.types import DType, Shape, f32
+
+#: Names that training gives to variables of its own.
+RESERVED = frozenset({"loss", "step", "rate", "clip_norm", "batches", "order", "losses"})
+
+
+@dataclass(frozen=True)
+class Affine:
+    """A layer: weights [outputs, inputs] times a column, plus a bias [outputs, 1]."""
+
+    weights: Node
+    bias: Node
+
+    def forward(self, inputs: Node) -> Node:
+        """Apply it to a column [inputs, 1], dense or sparse; the result is [outputs, 1]."""
+        return self.weights @ inputs + self.bias
+
+
+def affine_names(name: str) -> tuple[str, str]:
+    """Return what the weights and the bias of an affine layer are called."""
+    return f"{name}w", f"{name}b"
+
+
+class _Graph(TensorGraph):
+    """The nodes of a network, which is for a device."""
+
+    needs_elements = True
+
+
+class GraphBuilder:
+    """Collects a network: what comes in, what is learned, and what is computed.
+
+    The node made last is the root, the loss that training makes small, unless `root` is set. All tensors have the
+    element type `dtype`.
+    """
+
+    def __init__(self, *, dtype: DType = f32, seed: int = 0) -> None:
+        if dtype not in FLOATS:
+            known = ", ".join(map(str, FLOATS))
+            raise InvalidOperation(f"element type must be one of {known}, got {dtype!r}")
+        if whole_number("seed", seed) < 0:
+            raise InvalidOperation(f"seed must be 0 or more, got {seed}")
+        self.dtype = dtype
+        self._seed = seed
+        self._graph = _Graph()
+        self._inputs: dict[str, Node] = {}
+        self._weights: dict[str, Node] = {}
+        self._initial: dict[str, FirstWeights] = {}
+        self._kept: dict[str, Node] = {}
+        self._root: Node | None = None
+
+    @property
+    def inputs(self) -> Mapping[str, Node]:
+        """The inputs by name."""
+        return MappingProxyType(self._inputs)
+
+    @property
+    def trained(self) -> Mapping[str, Node]:
+        """The weights by name, frozen ones included."""
+        return MappingProxyType(self._weights)
+
+    @property
+    def initial(self) -> Mapping[str, FirstWeights]:
+        """What the weights hold at first, by name, as recipes that nothing was drawn from yet."""
+        return MappingProxyType(self._initial)
+
+    @property
+    def kept(self) -> Mapping[str, Node]:
+        """Nodes that can be read after training steps, by name."""
+        return MappingProxyType(self._kept)
+
+    def dense_input(self, name: str, shape: Sequence[int], *, batched: bool = True) -> Node:
+        """Add an input of this shape, one for each example; with `batched=False` one for all."""
+        return self._input(name, TensorType(self._shape(name, shape), self.dtype, batched))
+
+    def sparse_input(self, name: str, shape: Sequence[int], nnz: int) -> Node:
+        """Add an input column [n, 1] of zeros and at most `nnz` ones, given as their row numbers s32[nnz], or -1."""
+        shape = self._shape(name, shape)
+        if len(shape) != 2 or shape[1] != 1:
+            raise InvalidOperation(f"sparse input {name!r} must be a column [n, 1], got {list(shape)}")
+        nnz = whole_number(f"nnz of sparse input {name!r}", nnz)
+        if not 1 <= nnz <= shape[0]:
+            raise InvalidOperation(f"nnz of sparse input {name!r} must be from 1 to {shape[0]}, got {nnz}")
+        return self._input(name, TensorType(shape, self.dtype, True, nnz))
+
+    def weights(
+        self, name: str, shape: Sequence[int], init: Initialisation = "he_normal", *, frozen: bool = False
+    ) -> Node:
+        """Add weights, which training changes unless they are `frozen`; `init` is what they hold at first.
+
+        It is a name of `INITIALISATIONS`, a number, or an array.
+        """
+        type_ = TensorType(self._shape(name, shape), self.dtype)
+        self._initial[name] = FirstWeights.of(name, type_.shape, init, self._seed)
+        node = self._graph.add(Leaf(type_), name=name, requires_grad=not frozen)
+        self._weights[name] = node
+        return node
+
+    def affine(
+        self,
+        name: str,
+        inputs: int,
+        outputs: int,
+        init: Initialisation = "he_normal",
+        bias: Initialisation = "zeros",
+        *,
+        frozen: bool = False,
+    ) -> Affine:
+        """Add the weights of an affine layer: NAMEw [outputs, inputs] and NAMEb [outputs, 1]."""
+        weights_name, bias_name = affine_names(name)
+        weights = self.weights(weights_name, (outputs, inputs), init, frozen=frozen)
+        return Affine(weights, self.weights(bias_name, (outputs, 1), bias, frozen=frozen))
+
+    def apply(self, operation: Operation, *inputs: Node) -> Node:
+        """Apply an operation, which may be one of your own; see `Operation`."""
+        return self._graph.add(operation, inputs)
+
+    def keep(self, name: str, node: Node) -> Node:
+        """Give a node a name by which its values can be read after each step, whatever it is fused with; return it."""
+        self._check_new(name)
+        self._check_node("what is kept", node)
+        self._kept[name] = node
+        return node
+
+    @property
+    def root(self) -> Node:
+        """What training makes small; InvalidOperation when nothing is computed."""
+        if self._root is not None:
+            return self._root
+        for node in reversed(self._graph.nodes):
+            if node.inputs:
+                return node
+        raise InvalidOperation("network must compute something, got inputs and weights alone")
+
+    @root.setter
+    def root(self, node: Node) -> None:
+        self._check_node("root", node)
+        self._root = node
+
+    def checked_root(self) -> Node:
+        """Verify the network, and return its root; InvalidOperation, with the node's name, unless it is one number."""
+        root = self.root
+        verify([root, *self._kept.values()], "building")
+        if root.type.size != 1 or root.type.nnz is not None:
+            where = f" ({root.origin})" if root.origin else ""
+            raise InvalidOperation(f"root must be one number, got {root!r}{where}; reduce it with sum() or mean()")
+        return root
+
+    def _input(self, name: str, type_: TensorType) -> Node:
+        node = self._inputs[name] = self._graph.add(Leaf(type_), name=name, requires_grad=False)
+        return node
+
+    def _shape(self, name: str, shape: Sequence[int]) -> Shape:
+        """Return the shape of a new leaf; InvalidOperation when its name or a size is wrong."""
+        self._check_new(name)
+        try:
+            sizes = tuple(map(index, shape))
+        except TypeError:
+            sizes = (0,)
+        if min(sizes, default=1) < 1:
+            given = list(shape) if isinstance(shape, Iterable) else shape
+            raise InvalidOperation(f"sizes of {name!r} must be whole numbers, 1 or more, got {shown(given)}")
+        return sizes
+
+    def _check_node(self, subject: str, node: object) -> None:
+        if not isinstance(node, Node) or node.graph is not self._graph:
+            raise InvalidOperation(f"{subject} must be a node of this builder, got {shown(node)}")
+
+    def _check_new(self, name: str) -> None:
+        if not isinstance(name, str) or not name.isidentifier():
+            raise InvalidOperation(f"name must be an identifier, got {name!r}")
+        if name in RESERVED:
+            raise InvalidOperation(f"name must not be one of {', '.join(sorted(RESERVED))}, got {name!r}")
+        if name in {*self._inputs, *self._weights, *self._kept}:
+            raise InvalidOperation(f"name must be new, got {name!r} again")

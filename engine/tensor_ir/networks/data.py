@@ -1,0 +1,85 @@
+"""Training on examples that are all on the device: each step takes its batch from them by itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from engine.tensor_ir.errors import InvalidOperation
+from engine.tensor_ir.graph import Node
+from engine.tensor_ir.networks.functions import Function, Role, Variable
+from engine.tensor_ir.networks.network import LOSS, STEP, Network
+from engine.tensor_ir.operations.leaves import BatchSize, Leaf, Numbers
+from engine.tensor_ir.operations.reductions import broadcast_to
+from engine.tensor_ir.operations.sparse import SparseColumn
+from engine.tensor_ir.passes.rewriting import substitute
+from engine.tensor_ir.types import TensorType
+from engine.types import f64, s32
+
+#: The function, and its variables: the batches taken so far, the order of the examples, the losses of the last steps.
+TRAIN, BATCHES, ORDER, LOSSES = "train", "batches", "order", "losses"
+
+
+def data_name(name: str) -> str:
+    """Return the name of the variable that has all examples of an input."""
+    return f"{name}.data"
+
+
+def with_data(network: Network, count: int, kept: int) -> Network:
+    """Return a network with a function `train`, which is `step` on the next batch of `count` examples.
+
+    Batch t, counted by `batches`, has the examples at t * batch, t * batch + 1 and so on in `order`, s32[count], from
+    the beginning again after the last. Its loss goes to element t of `losses`, [kept], likewise.
+    InvalidOperation without an optimiser, or without inputs to take.
+    """
+    if STEP not in network.variables:
+        raise InvalidOperation("network must have an optimiser to be trained; build with one")
+    batched = {name: item for name, item in network.of_role(Role.INPUT).items() if item.leaf.type.batched}
+    if not batched:
+        raise InvalidOperation("network must have an input with the batch in front to be trained on data, got none")
+    beside = network.leaf(STEP)
+    taken = _leaf(beside, BATCHES, TensorType((), f64))
+    order = _leaf(beside, ORDER, TensorType((count,), s32))
+    losses = _leaf(beside, LOSSES, TensorType((kept,), network.leaf(LOSS).type.dtype))
+    data = {name: _leaf(beside, data_name(name), _together(item.leaf.type, count)) for name, item in batched.items()}
+    position = _wrapped(
+        taken * taken._apply(BatchSize(f64)) + taken._apply(Numbers(TensorType((), f64, batched=True))), count
+    )
+    rows = order.gather(position.cast(s32))
+    inputs = {item.leaf: _taken(data[name], rows, item.leaf.type) for name, item in batched.items()}
+    writes = network.functions["step"].writes
+    values = dict(zip(writes, substitute(list(writes.values()), inputs), strict=True))
+    is_now = taken._apply(Numbers(TensorType((kept,), f64))).equal(_wrapped(taken, kept))
+    loss = values[network.leaf(LOSS)].reshape(())
+    values[losses] = is_now.where(broadcast_to(loss, losses.type), losses)
+    values[taken] = taken + 1.0
+    variables = {
+        **network.variables,
+        BATCHES: Variable(BATCHES, taken, Role.STATE),
+        ORDER: Variable(ORDER, order, Role.DATA, None),
+        LOSSES: Variable(LOSSES, losses, Role.STATE),
+        **{leaf.name: Variable(leaf.name, leaf, Role.DATA, None) for leaf in data.values()},
+    }
+    functions = {**network.functions, TRAIN: Function(TRAIN, values).optimised()}
+    return replace(network, variables=variables, functions=functions)
+
+
+def _leaf(beside: Node, name: str, type_: TensorType) -> Node:
+    return beside.graph.add(Leaf(type_), name=name, requires_grad=False)
+
+
+def _together(type_: TensorType, count: int) -> TensorType:
+    """Return the type of all examples of an input; of sparse ones, the row numbers."""
+    if type_.nnz is not None:
+        return TensorType((count, type_.nnz), s32)
+    return TensorType((count, *type_.shape), type_.dtype)
+
+
+def _wrapped(number: Node, size: int) -> Node:
+    """Return a number modulo a size; both are whole, in f64."""
+    return number - (number / size).elementwise("floor") * size
+
+
+def _taken(data: Node, rows: Node, type_: TensorType) -> Node:
+    """Return a batch of examples."""
+    found = data.gather(rows)
+    return found if type_.nnz is None else found._apply(SparseColumn(type_.shape[0], type_.dtype), found)

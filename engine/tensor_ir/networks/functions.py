@@ -1,0 +1,152 @@
+"""`Function`: what a network does at once, as new contents for some of its variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from engine.descriptions.checks import shown
+from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
+from engine.tensor_ir.graph import Node, reachable
+from engine.tensor_ir.networks.initialisations import FirstWeights
+from engine.tensor_ir.operations.leaves import Constant, Leaf
+from engine.tensor_ir.passes.pipeline import optimise
+from engine.tensor_ir.passes.rewriting import substitute
+from engine.tensor_ir.passes.standard import FUNCTION_PASSES
+
+#: What a variable holds at first: what is drawn, or one value throughout.
+Initial = FirstWeights | float | None
+
+
+class Role(Enum):
+    """What a variable is for."""
+
+    INPUT = "input"
+    DATA = "data"
+    WEIGHTS = "weights"
+    VALUES = "values"
+    GRADIENTS = "gradients"
+    STATE = "state"
+    NUMBER = "number"
+
+
+@dataclass(frozen=True, eq=False)
+class Variable:
+    """A tensor that keeps its contents between functions: a buffer on a device.
+
+    `leaf` stands for the contents at the start of a function. `initial` is what it holds at first, None for what it
+    is told before it is used. `trained` says of weights that an optimiser may change them.
+    """
+
+    name: str
+    leaf: Node
+    role: Role
+    initial: Initial = 0.0
+    trained: bool = False
+
+    def first(self) -> np.ndarray[Any, Any] | None:
+        """Return what it holds at first, of its shape or one number for all; None for what it is told."""
+        if isinstance(self.initial, FirstWeights):
+            return self.initial.draw()
+        return None if self.initial is None else np.asarray(self.initial)
+
+
+class Instruction:
+    """One step of a function. An instruction of your own has this method, and may use operations of your own."""
+
+    def writes(self) -> Mapping[Node, Node]:
+        """Return the new contents of variables, by their leaves, computed from leaves."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class Write(Instruction):
+    """A variable is set to what a node computes."""
+
+    target: Node
+    value: Node
+
+    def writes(self) -> Mapping[Node, Node]:
+        """Return the new contents."""
+        return {self.target: self.value}
+
+
+@dataclass(frozen=True, eq=False)
+class Accumulate(Instruction):
+    """What a node computes is added to a variable."""
+
+    target: Node
+    value: Node
+
+    def writes(self) -> Mapping[Node, Node]:
+        """Return the new contents."""
+        return {self.target: self.target + self.value}
+
+
+@dataclass(frozen=True, eq=False)
+class Set(Instruction):
+    """All elements of a variable are set to a number."""
+
+    target: Node
+    value: float
+
+    def writes(self) -> Mapping[Node, Node]:
+        """Return the new contents."""
+        return {self.target: self.target.graph.add(Constant(self.value, self.target.type))}
+
+
+@dataclass(frozen=True)
+class Function:
+    """New contents of variables, by their leaves; all are computed from the contents at the start."""
+
+    name: str
+    writes: Mapping[Node, Node] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __post_init__(self) -> None:
+        for target, value in self.writes.items():
+            if not isinstance(target.operation, Leaf):
+                raise InvalidOperation(f"function {self.name!r} must write variables, got {target!r}")
+            if value.type != target.type:
+                text = f"function {self.name!r} must write {target.type} to {target.label!r}, got {value!r}"
+                raise ShapeMismatch(text)
+
+    @staticmethod
+    def of(name: str, instructions: Iterable[Instruction]) -> Function:
+        """Return the function that does these one after another."""
+        if not isinstance(name, str) or not name.isidentifier():
+            raise InvalidOperation(f"name of a function must be an identifier, got {shown(name)}")
+        if not isinstance(instructions, Iterable):
+            raise InvalidOperation(f"function {name!r} must have a list of instructions, got {shown(instructions)}")
+        made = Function(name)
+        for instruction in instructions:
+            if not isinstance(instruction, Instruction):
+                rule = "instructions such as Write(target, value)"
+                raise InvalidOperation(f"function {name!r} must have {rule}, got {shown(instruction)}")
+            made = made.then(Function(name, instruction.writes()), name)
+        return made
+
+    def then(self, other: Function, name: str) -> Function:
+        """Return the function that does this and then the other, which sees what this has written."""
+        later = substitute(list(other.writes.values()), self.writes)
+        return Function(name, {**self.writes, **dict(zip(other.writes, later, strict=True))})
+
+    def only(self, targets: Iterable[Node]) -> Function:
+        """Return the function without what it writes to other variables."""
+        wanted = set(targets)
+        return Function(self.name, {leaf: node for leaf, node in self.writes.items() if leaf in wanted})
+
+    def optimised(self) -> Function:
+        """Return the function after all passes, without writes that leave a variable as it is."""
+        values = optimise(list(self.writes.values()), FUNCTION_PASSES)
+        kept = {leaf: node for leaf, node in zip(self.writes, values, strict=True) if node is not leaf}
+        return Function(self.name, kept)
+
+    @property
+    def reads(self) -> Sequence[Node]:
+        """The leaves whose contents it needs."""
+        return [node for node in reachable(self.writes.values()) if isinstance(node.operation, Leaf)]

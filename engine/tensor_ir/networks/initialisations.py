@@ -1,0 +1,108 @@
+"""What weights hold before training, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod, sqrt
+from typing import Any
+
+import numpy as np
+
+from engine.descriptions.checks import shown
+from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
+from engine.types import Shape
+
+Array = np.ndarray[Any, Any]
+Generator = np.random.Generator
+
+#: The name of an initialisation, one value for all elements, or the elements themselves.
+Initialisation = str | float | Array | Sequence[float]
+
+
+def fans(shape: Shape) -> tuple[int, int]:
+    """Return how many inputs and outputs weights of a shape connect: [outputs, inputs], of which a column has one."""
+    if len(shape) < 2:
+        return prod(shape), prod(shape)
+    return shape[-1], prod(shape[:-1])
+
+
+def _uniform(bound: Callable[[int, int], float]) -> Callable[[Generator, Shape], Array]:
+    def make(random: Generator, shape: Shape) -> Array:
+        limit = bound(*fans(shape))
+        return random.uniform(-limit, limit, shape)
+
+    return make
+
+
+def _normal(deviation: Callable[[int, int], float]) -> Callable[[Generator, Shape], Array]:
+    def make(random: Generator, shape: Shape) -> Array:
+        return random.normal(0.0, deviation(*fans(shape)), shape)
+
+    return make
+
+
+def _orthogonal(random: Generator, shape: Shape) -> Array:
+    columns = shape[-1] if len(shape) > 1 else 1
+    rows = prod(shape) // columns
+    q, r = np.linalg.qr(random.normal(size=(max(rows, columns), min(rows, columns))))
+    q *= np.where(np.diag(r) < 0, -1.0, 1.0)  # makes all orthogonal matrices equally likely
+    return np.reshape(q if rows >= columns else q.T, shape)
+
+
+#: Initialisations by name. Glorot's and He's keep the size of activations from layer to layer: Glorot and Bengio,
+#: "Understanding the difficulty of training deep feedforward neural networks" (2010); He et al., "Delving deep into
+#: rectifiers" (2015).
+INITIALISATIONS: Mapping[str, Callable[[Generator, Shape], Array]] = {
+    "zeros": lambda random, shape: np.zeros(shape),
+    "ones": lambda random, shape: np.ones(shape),
+    "uniform": _uniform(lambda inputs, outputs: 1 / sqrt(inputs)),
+    "normal": _normal(lambda inputs, outputs: 1.0),
+    "glorot_uniform": _uniform(lambda inputs, outputs: sqrt(6 / (inputs + outputs))),
+    "glorot_normal": _normal(lambda inputs, outputs: sqrt(2 / (inputs + outputs))),
+    "he_uniform": _uniform(lambda inputs, outputs: sqrt(6 / inputs)),
+    "he_normal": _normal(lambda inputs, outputs: sqrt(2 / inputs)),
+    "orthogonal": _orthogonal,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class FirstWeights:
+    """The recipe for what weights of a shape hold at first; `draw` follows it.
+
+    Numbers that are drawn depend on the name, the shape and the seed alone, so they stay when other weights come or go.
+    """
+
+    name: str
+    shape: Shape
+    init: str | Array
+    seed: int
+
+    @staticmethod
+    def of(name: str, shape: Shape, init: Initialisation, seed: int) -> FirstWeights:
+        """Return the recipe; InvalidOperation when `init` is none, ShapeMismatch when it has another shape."""
+        if isinstance(init, str):
+            if init not in INITIALISATIONS:
+                known = ", ".join(INITIALISATIONS)
+                raise InvalidOperation(f"initialisation of {name!r} must be one of {known}, got {init!r}")
+            return FirstWeights(name, shape, init, seed)
+        try:
+            given = np.asarray(init)
+        except ValueError:  # rows of different lengths
+            given = np.asarray(None)
+        if given.dtype.kind not in "biuf":
+            rule = "a name, a number or an array"
+            raise InvalidOperation(f"initialisation of {name!r} must be {rule}, got {shown(init)}")
+        if given.shape not in ((), shape):
+            found = list(given.shape)
+            raise ShapeMismatch(f"initialisation of {name!r} must have the shape {list(shape)}, got {found}")
+        if not np.isfinite(given).all():
+            raise InvalidOperation(f"initialisation of {name!r} must have finite numbers, got {shown(init)}")
+        return FirstWeights(name, shape, np.array(given, np.float64), seed)
+
+    def draw(self) -> Array:
+        """Return the numbers, f64[shape]."""
+        if isinstance(self.init, str):
+            random = np.random.default_rng((self.seed, *self.name.encode()))
+            return np.asarray(INITIALISATIONS[self.init](random, self.shape), np.float64)
+        return np.array(np.broadcast_to(self.init, self.shape))

@@ -1,0 +1,192 @@
+"""`Network`: what a builder has collected, simplified, differentiated, and written as functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine.descriptions.checks import shown
+from engine.tensor_ir.errors import InvalidOperation
+from engine.tensor_ir.gradients import gradients
+from engine.tensor_ir.graph import Node, TensorGraph, made_for, reachable
+from engine.tensor_ir.networks.builder import GraphBuilder
+from engine.tensor_ir.networks.functions import (
+    Accumulate,
+    Function,
+    Initial,
+    Instruction,
+    Role,
+    Set,
+    Variable,
+    Write,
+)
+from engine.tensor_ir.networks.instructions import new_name, products_with_bias
+from engine.tensor_ir.networks.optimisers import Optimiser
+from engine.tensor_ir.operations.leaves import Constant, Leaf
+from engine.tensor_ir.operations.reductions import broadcast_to
+from engine.tensor_ir.passes.pipeline import optimise
+from engine.tensor_ir.passes.rewriting import copied, substitute
+from engine.tensor_ir.passes.standard import NETWORK_PASSES
+from engine.tensor_ir.types import TensorType
+from engine.types import f64
+
+#: Variables: the loss, and the number of steps made.
+LOSS, STEP = "loss", "step"
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network as functions of variables; nothing of it is on a device.
+
+    `built` and `optimised` are its loss before and after the passes. Functions are forward, backward and
+    zero_gradients; with an optimiser also update, and step, which is all of them as one.
+    """
+
+    built: Node
+    optimised: Node
+    variables: Mapping[str, Variable]
+    functions: Mapping[str, Function]
+
+    def leaf(self, name: str) -> Node:
+        """Return what stands for a variable's contents in functions; InvalidOperation when there is none."""
+        if name not in self.variables:
+            raise InvalidOperation(f"variable must be one of {', '.join(self.variables)}, got {name!r}")
+        return self.variables[name].leaf
+
+    def of_role(self, role: Role) -> Mapping[str, Variable]:
+        """Return the variables of a role, by name."""
+        return {name: item for name, item in self.variables.items() if item.role is role}
+
+
+def build_network(builder: GraphBuilder, optimiser: Optimiser | None = None, *, average: bool = False) -> Network:
+    """Verify a network, simplify it and write its functions; TensorError when it is wrong.
+
+    The loss is the sum over the batch, or with `average` the mean. Weights that aren't frozen are trained by the
+    optimiser.
+    """
+    if optimiser is not None and not isinstance(optimiser, Optimiser):
+        raise InvalidOperation(f"optimiser must be one such as SGD(0.1), got {shown(optimiser)}")
+    root = builder.checked_root()
+    made = TensorGraph()
+    copies = copied([root, *builder.kept.values()], made)
+    built = loss = copies[root]
+    if loss.type.batched:
+        with made_for(loss.parts):
+            built = loss = loss.mean_batch() if average else loss.sum_batch()
+    loss, *kept = optimise([loss, *(copies[node] for node in builder.kept.values())], NETWORK_PASSES)
+    wanted = [node for node in reachable([loss, *kept]) if node.requires_grad]
+    found = gradients(loss, wanted) if loss.requires_grad else {}
+    writer = _Writer(builder, loss, dict(zip(builder.kept, kept, strict=True)), found)
+    if optimiser is not None:
+        writer.train(optimiser)
+    return Network(built, loss, writer.variables, writer.functions)
+
+
+class _Writer:
+    """Writes the functions of a network in a graph of their own, of whose nodes no gradient is wanted any more."""
+
+    def __init__(self, builder: GraphBuilder, loss: Node, kept: Mapping[str, Node], found: Mapping[Node, Node]) -> None:
+        self.variables: dict[str, Variable] = {}
+        self.functions: dict[str, Function] = {}
+        self._graph = TensorGraph()
+        self._seen = [LOSS, *kept]
+        forward = reachable([loss, *kept.values()])
+        copies = copied([*forward, *found.values()], self._graph, differentiable=False)
+        self._leaves(builder, {node.name: copies[node] for node in forward if isinstance(node.operation, Leaf)})
+        shown = {name: copies[node] for name, node in [(LOSS, loss), *kept.items()]}
+        order = [copies[node] for node in forward if node.inputs]
+        left_out = {*shown.values(), *products_with_bias(order, shown.values())}
+        constants = {name: node.operation.value for name, node in shown.items() if isinstance(node.operation, Constant)}
+        values = {
+            self.add_variable(name, node.type, Role.VALUES, constants.get(name, 0.0)): node
+            for name, node in shown.items()
+        }
+        for node in order:
+            if node not in left_out:
+                name = new_name(node.operation.label, self.variables)
+                values[self.add_variable(name, node.type, Role.VALUES)] = node
+        computed = {leaf: node for leaf, node in values.items() if not isinstance(node.operation, Constant)}
+        self.functions["forward"] = Function("forward", computed)
+        stored = {node: leaf for leaf, node in values.items() if not isinstance(node.operation, Leaf | Constant)}
+        self._differentiate({copies[node]: copies[part] for node, part in found.items()}, stored)
+
+    def _leaves(self, builder: GraphBuilder, used: Mapping[str, Node]) -> None:
+        """Make variables of inputs and weights, those that aren't used too."""
+        for name, node in {**builder.inputs, **builder.trained}.items():
+            role = Role.INPUT if name in builder.inputs else Role.WEIGHTS
+            leaf = (
+                used[name]
+                if name in used
+                else self._graph.add(Leaf(node.type), name=name, requires_grad=False, parts=node.parts)
+            )
+            self.variables[name] = Variable(name, leaf, role, builder.initial.get(name), node.requires_grad)
+
+    def _differentiate(self, found: Mapping[Node, Node], stored: Mapping[Node, Node]) -> None:
+        """Define backward and zero_gradients. Gradients with one result for each example belong to one batch."""
+        names = {item.leaf: name for name, item in self.variables.items()}
+        parts = dict(zip(found, substitute(list(found.values()), stored), strict=True))
+        backward: list[Instruction] = []
+        zeros: list[Instruction] = []
+        for node, part in parts.items():
+            leaf = stored.get(node, node)
+            if leaf not in names:
+                continue  # a product that the next sum is added to
+            with made_for(node.parts):
+                target = self.add_variable(f"{names[leaf]}.gradient", node.type, Role.GRADIENTS)
+                part = broadcast_to(part, node.type)
+            if node.type.batched:
+                backward.append(Write(target, part))
+            else:
+                backward.append(Accumulate(target, part))
+                zeros.append(Set(target, 0.0))
+        self.functions["backward"] = Function.of("backward", backward).optimised()
+        self.functions["zero_gradients"] = Function.of("zero_gradients", zeros)
+
+    def train(self, optimiser: Optimiser) -> None:
+        """Define update and step."""
+        self.add_variable(STEP, TensorType((), f64), Role.STATE)
+        memory = _Memory(self)
+        trained = [item for item in self.variables.values() if item.role is Role.WEIGHTS and item.trained]
+        pairs = [
+            (item.leaf, self.variables[f"{item.name}.gradient"].leaf)
+            for item in trained
+            if f"{item.name}.gradient" in self.variables
+        ]
+        updated = optimiser.step([leaf for leaf, _ in pairs], [gradient for _, gradient in pairs], memory)
+        writes = {leaf: node for (leaf, _), node in zip(pairs, updated, strict=True)}
+        update = Function("update", {**writes, **memory.writes, memory.step: memory.step + 1.0})
+        whole = self.functions["zero_gradients"]
+        for part in (self.functions["forward"], self.functions["backward"], update):
+            whole = whole.then(part, "step")
+        wanted = [*update.writes, *(self.variables[name].leaf for name in self._seen)]
+        self.functions["update"] = update.optimised()
+        self.functions["step"] = whole.only(wanted).optimised()
+
+    def add_variable(self, name: str, type_: TensorType, role: Role, initial: Initial = 0.0) -> Node:
+        """Return the leaf of a new variable; InvalidOperation when there is one of the name."""
+        if name in self.variables:
+            raise InvalidOperation(f"name of a variable must be new, got {name!r} again")
+        leaf = self._graph.add(Leaf(type_), name=name, requires_grad=False)
+        self.variables[name] = Variable(name, leaf, role, initial)
+        return leaf
+
+
+class _Memory:
+    """What an optimiser keeps, as variables."""
+
+    def __init__(self, writer: _Writer) -> None:
+        self._writer = writer
+        self.step = writer.variables[STEP].leaf
+        self.writes: dict[Node, Node] = {}
+
+    def number(self, name: str, value: float) -> Node:
+        """Return a number that can be set."""
+        return self._writer.add_variable(name, TensorType((), f64), Role.NUMBER, value)
+
+    def state(self, name: str, weights: Node) -> Node:
+        """Return a tensor that is kept for weights."""
+        return self._writer.add_variable(f"{weights.label}.{name}", weights.type, Role.STATE)
+
+    def write(self, target: Node, value: Node) -> None:
+        """Say what a state holds in the next step."""
+        self.writes[target] = value

@@ -1,0 +1,231 @@
+"""Optimisers: how weights follow from their gradients, as nodes.
+
+Formulas are those of PyTorch's classes of the same names; weight decay is decoupled from the gradient in all but SGD.
+Ranger is RAdam with the slow weights of Zhang et al., "Lookahead optimizer: k steps forward, 1 step back" (2019).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, fields
+from functools import reduce
+from math import log
+from operator import add
+from typing import Protocol
+
+from engine.descriptions.checks import shown
+from engine.tensor_ir.errors import InvalidOperation
+from engine.tensor_ir.graph import Node, made_for
+from engine.tensor_ir.networks.schedules import CONSTANT, Schedule, require_schedule, require_steps
+from engine.tensor_ir.shapes import real_number
+from engine.types import f64
+
+
+class Memory(Protocol):
+    """What an optimiser keeps from step to step."""
+
+    #: f64[]: how many steps were made before this one.
+    step: Node
+
+    def number(self, name: str, value: float) -> Node:
+        """Return a number, f64[], which can be set between steps."""
+
+    def state(self, name: str, weights: Node) -> Node:
+        """Return a tensor kept for weights, of their type, which is 0 at first."""
+
+    def write(self, target: Node, value: Node) -> None:
+        """Say what a state holds in the next step."""
+
+
+@dataclass(frozen=True)
+class Optimiser:
+    """What all optimisers have.
+
+    `rate` is the learning rate, which can be set between steps, and `schedule` what it is multiplied by. Gradients are
+    clipped before they are used: first each element to [-clip_value, clip_value], then all together so that their norm
+    is at most `clip_norm`, which can be set between steps. Weights are clipped to [-weight_limit, weight_limit]
+    afterwards.
+    """
+
+    rate: float = 1e-3
+    _: KW_ONLY
+    schedule: Schedule = CONSTANT
+    decay: float = 0.0
+    clip_value: float | None = None
+    clip_norm: float | None = None
+    weight_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if item.type == "float" or (item.type == "float | None" and value is not None):
+                require_setting(item.name, value)
+            elif item.type == "bool" and not isinstance(value, bool):
+                raise InvalidOperation(f"{item.name} must be True or False, got {shown(value)}")
+        require_schedule("schedule", self.schedule)
+
+    def step(self, weights: Sequence[Node], gradients: Sequence[Node], memory: Memory) -> list[Node]:
+        """Return the weights after a step, in the order given."""
+        rate = memory.number("rate", self.rate) * self.schedule.factor(memory.step)
+        gradients = self._clipped(gradients, memory)
+        found = []
+        for weight, gradient in zip(weights, gradients, strict=True):
+            with made_for(weight.parts):
+                updated = self.update(weight, gradient, rate, memory)
+                found.append(updated if self.weight_limit is None else clamp(updated, self.weight_limit))
+        return found
+
+    def update(self, weights: Node, gradient: Node, rate: Node, memory: Memory) -> Node:
+        """Return one tensor of weights after a step at this rate, f64[]."""
+        raise NotImplementedError
+
+    def _clipped(self, gradients: Sequence[Node], memory: Memory) -> Sequence[Node]:
+        if self.clip_value is not None:
+            limit = self.clip_value
+            gradients = _each(gradients, lambda gradient: clamp(gradient, limit))
+        if self.clip_norm is not None and gradients:
+            norm = reduce(add, _each(gradients, lambda gradient: gradient.square().sum().cast(f64))).sqrt()
+            factor = (memory.number("clip_norm", self.clip_norm) / (norm + 1e-6)).minimum(1.0)
+            gradients = _each(gradients, lambda gradient: gradient * like(factor, gradient))
+        return gradients
+
+
+@dataclass(frozen=True)
+class SGD(Optimiser):
+    """Steepest descent. With `momentum`, along a sum of all gradients, each weighing less from step to step."""
+
+    momentum: float = 0.0
+    nesterov: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.nesterov and not self.momentum:
+            raise InvalidOperation("momentum must be above 0 with nesterov, got 0")
+
+    def update(self, weights: Node, gradient: Node, rate: Node, memory: Memory) -> Node:
+        """Return the weights after a step."""
+        if self.decay:
+            gradient = gradient + weights * self.decay
+        if self.momentum:
+            last = memory.state("momentum", weights)
+            total = last * self.momentum + gradient
+            memory.write(last, total)
+            gradient = gradient + total * self.momentum if self.nesterov else total
+        return weights - gradient * like(rate, weights)
+
+
+@dataclass(frozen=True)
+class Adam(Optimiser):
+    """What Adam's variants have: running means of the gradient and of its square."""
+
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+
+    def _means(self, weights: Node, gradient: Node, memory: Memory) -> tuple[Node, Node]:
+        first, second = memory.state("first_moment", weights), memory.state("second_moment", weights)
+        mean = first * self.beta1 + gradient * (1 - self.beta1)
+        square = second * self.beta2 + gradient.square() * (1 - self.beta2)
+        memory.write(first, mean)
+        memory.write(second, square)
+        return mean, square
+
+    def _decayed(self, weights: Node, rate: Node) -> Node:
+        return weights * like(1.0 - rate * self.decay, weights) if self.decay else weights
+
+
+@dataclass(frozen=True)
+class AdamW(Adam):
+    """Adam with decoupled weight decay: Loshchilov and Hutter (2019)."""
+
+    decay: float = 0.01
+
+    def update(self, weights: Node, gradient: Node, rate: Node, memory: Memory) -> Node:
+        """Return the weights after a step."""
+        mean, square = self._means(weights, gradient, memory)
+        count = memory.step + 1.0
+        size = like(rate / _missing(self.beta1, count), weights)
+        scale = like(_missing(self.beta2, count).sqrt(), weights)
+        return self._decayed(weights, rate) - size * (mean / (square.sqrt() / scale + self.epsilon))
+
+
+@dataclass(frozen=True)
+class RAdam(Adam):
+    """Adam without its square mean until that has settled: Liu et al., "On the variance of the adaptive learning rate
+
+    and beyond" (2020).
+    """
+
+    def update(self, weights: Node, gradient: Node, rate: Node, memory: Memory) -> Node:
+        """Return the weights after a step."""
+        mean, square = self._means(weights, gradient, memory)
+        count = memory.step + 1.0
+        longest = 2 / (1 - self.beta2) - 1
+        missing = _missing(self.beta2, count)
+        length = longest - count * 2.0 * (1.0 - missing) / missing
+        has_settled = length.greater(5.0)
+        variance = (length - 4.0) * (length - 2.0) * longest / (length * ((longest - 4) * (longest - 2)))
+        factor = (variance.maximum(0.0) * missing).sqrt()
+        scale = has_settled.where(like(factor, weights) / (square.sqrt() + self.epsilon), 1.0)
+        return self._decayed(weights, rate) - like(rate / _missing(self.beta1, count), weights) * mean * scale
+
+
+@dataclass(frozen=True)
+class Ranger(RAdam):
+    """RAdam; after every so many steps, slow weights go a part of the way to the weights, which start again there."""
+
+    every: int = 6
+    part: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_steps("every", self.every)
+
+    def update(self, weights: Node, gradient: Node, rate: Node, memory: Memory) -> Node:
+        """Return the weights after a step."""
+        fast = super().update(weights, gradient, rate, memory)
+        kept = memory.state("slow", weights)
+        slow = memory.step.equal(0.0).where(weights, kept)
+        count = memory.step + 1.0
+        is_met = count.equal((count / self.every).elementwise("floor") * self.every)
+        moved = slow + (fast - slow) * self.part
+        memory.write(kept, is_met.where(moved, slow))
+        return is_met.where(moved, fast)
+
+
+def require_setting(name: str, value: object) -> float:
+    """Return a number of an optimiser; InvalidOperation, with its name, when it is none or out of its range."""
+    number = real_number(name, value)
+    if name in ("beta1", "beta2") and not 0 < number < 1:
+        raise InvalidOperation(f"{name} must be above 0 and below 1, got {value}")
+    if name in ("clip_value", "clip_norm", "weight_limit") and number <= 0:
+        raise InvalidOperation(f"{name} must be above 0, got {value}; None sets no limit")
+    if name in ("rate", "decay", "momentum", "epsilon", "part") and number < 0:
+        raise InvalidOperation(f"{name} must be 0 or more, got {value}")
+    if name in ("momentum", "part") and number > 1:
+        raise InvalidOperation(f"{name} must be at most 1, got {value}")
+    return number
+
+
+def like(number: Node, tensor: Node) -> Node:
+    """Return a number as an element type that fits a tensor's arithmetic."""
+    return number.cast(tensor.type.dtype)
+
+
+def _each(nodes: Sequence[Node], change: Callable[[Node], Node]) -> list[Node]:
+    """Return what is made of each node, for its parts."""
+    made = []
+    for node in nodes:
+        with made_for(node.parts):
+            made.append(change(node))
+    return made
+
+
+def clamp(tensor: Node, limit: float) -> Node:
+    """Return the elements within [-limit, limit]."""
+    return tensor.minimum(limit).maximum(-limit)
+
+
+def _missing(beta: float, count: Node) -> Node:
+    """Return 1 - beta ** count, without cancellation: how far a running mean from 0 falls short."""
+    return -(count * log(beta)).elementwise("expm1")

@@ -1,0 +1,17 @@
+"""The operations of tensor graphs. Importing the room enters them in the table in which tensors' methods find them."""
+
+from engine.tensor_ir.graph import OPERATIONS, Operation
+from engine.tensor_ir.operations.elementwise import Cast, Copy, Elementwise, StopGradient
+from engine.tensor_ir.operations.indexing import Gather, ScatterAdd
+from engine.tensor_ir.operations.leaves import BatchSize, Constant
+from engine.tensor_ir.operations.matrices import matrix_product
+from engine.tensor_ir.operations.reductions import BroadcastTo, Reduce, ReduceAcrossBatch
+from engine.tensor_ir.operations.shaping import Concat, Pad, Reshape, Slice, Transpose
+from engine.tensor_ir.operations.softmax import LogSoftmax, Softmax
+from engine.tensor_ir.operations.sparse import SparseMatMul, SparseRows
+
+_CALLED: tuple[type[Operation], ...] = (
+    *(BatchSize, BroadcastTo, Cast, Concat, Constant, Copy, Elementwise, Gather, LogSoftmax, Pad, Reduce),
+    *(ReduceAcrossBatch, Reshape, ScatterAdd, Slice, Softmax, SparseMatMul, SparseRows, StopGradient, Transpose),
+)
+OPERATIONS.update({operation.__name__: operation for operation in _CALLED}, MatMul=matrix_product)

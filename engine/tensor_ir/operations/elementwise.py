@@ -1,0 +1,203 @@
+"""Element-wise operations: those of the table in `rules`, and conversions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from engine.ops import GraphBuilder
+from engine.ops.graph import Port
+from engine.ops.types import read_as
+from engine.tensor_ir.errors import InvalidOperation
+from engine.tensor_ir.graph import Node, Operation
+from engine.tensor_ir.operations.alignment import aligned
+from engine.tensor_ir.operations.rules import RULES, Rule, Value
+from engine.tensor_ir.operations.rules.functions import FUNCTIONS
+from engine.tensor_ir.types import FLOATS, TensorType, broadcast_shapes, require_dense
+from engine.types import DType, boolean
+
+if TYPE_CHECKING:
+    from engine.tensor_ir.lowering.elements import Element
+
+Array = np.ndarray[Any, Any]
+#: What takes a kernel longer to compute than to read.
+_SLOW = frozenset(
+    (*FUNCTIONS, "sigmoid", "gelu", "gelu_tanh", "softplus", "power", "pow", "abs_pow", "abs_power_error")
+) - {
+    "floor",
+    "ceil",
+    "round",
+}
+
+
+class ElementwiseOperation(Operation):
+    """What computes each element of its result from one element of each operand.
+
+    Operands are broadcast. Connected operations of this kind become one kernel; `emit` writes each into it.
+    """
+
+    def emit(self, graph: GraphBuilder, *operands: Port) -> Port:
+        """Write it into an op graph that has these operands, and return the result."""
+        raise NotImplementedError
+
+    def is_elementwise(self, node: Node) -> bool:
+        """Return True."""
+        return True
+
+    def element(self, at: Element) -> Port:
+        """Write it for the operands' elements at the same place."""
+        return self.emit(at.graph, *(at.input(index) for index in range(len(at.node.inputs))))
+
+    def evaluate(self, *inputs: Array) -> Array:
+        """Compute it with numpy, for operands aligned at the last axis."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Elementwise(ElementwiseOperation):
+    """An operation of the table, by its name there; `numbers` are what it is given besides operands."""
+
+    name: str
+    numbers: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.name not in RULES:
+            raise InvalidOperation(f"element-wise operation must be one of {', '.join(RULES)}, got {self.name!r}")
+        if len(self.numbers) != self.rule.numbers:
+            raise InvalidOperation(f"{self.name} must have {self.rule.numbers} numbers, got {len(self.numbers)}")
+
+    @property
+    def rule(self) -> Rule:
+        """Its row of the table."""
+        return RULES[self.name]
+
+    @property
+    def is_differentiable(self) -> bool:
+        """Whether one of its operands has a gradient."""
+        return any(gradient is not None for gradient in self.rule.gradients)
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether it is arithmetic, and no function that takes many instructions."""
+        return self.name not in _SLOW
+
+    @property
+    def label(self) -> str:
+        """Its name, as "Add"."""
+        return "".join(word.capitalize() for word in self.name.split("_"))
+
+    def result(self, *inputs: TensorType) -> TensorType:
+        """Return the type to which the operands are broadcast, of the elements that the table says."""
+        if len(inputs) != self.rule.arity:
+            raise InvalidOperation(f"{self.name} must have {self.rule.arity} operands, got {len(inputs)}")
+        require_dense(*inputs)
+        dtype = self._dtype([given.dtype for given in inputs])
+        shape = broadcast_shapes(*(given.shape for given in inputs))
+        return TensorType(shape, dtype, any(given.batched for given in inputs))
+
+    def _dtype(self, given: list[DType]) -> DType:
+        kind = self.rule.kind
+        if kind == "choice" and given.pop(0) != boolean:
+            raise InvalidOperation("condition must be boolean; compare it to something")
+        dtype = given[0]
+        for other in given:
+            if other != dtype:
+                raise InvalidOperation(f"operands must have one element type, got {dtype} and {other}; cast one")
+        if kind == "float" and dtype not in FLOATS:
+            raise InvalidOperation(f"operands must be floats, got {dtype}; cast them")
+        if kind == "boolean" and dtype != boolean:
+            raise InvalidOperation(f"operands must be boolean, got {dtype}; compare them to something")
+        if kind in ("number", "comparison") and dtype not in FLOATS and dtype.kind != "integer":
+            raise InvalidOperation(f"operands must be numbers, got {dtype}; cast them")
+        return boolean if kind == "comparison" else dtype
+
+    def emit(self, graph: GraphBuilder, *operands: Port) -> Port:
+        """Write it as the table says."""
+        return self.rule.emit(*(Value(graph, operand) for operand in operands), *self.numbers).port
+
+    def evaluate(self, *inputs: Array) -> Array:
+        """Compute it with numpy."""
+        return self.rule.evaluate(*aligned(inputs), *self.numbers)
+
+    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+        """Return the gradients that the table says."""
+        return [None if rule is None else rule(gradient, node, *self.numbers) for rule in self.rule.gradients]
+
+
+@dataclass(frozen=True)
+class Cast(ElementwiseOperation):
+    """The elements as another type, as op.convert has them: floats become whole numbers toward 0, all but 0 true."""
+
+    dtype: DType
+
+    def result(self, *inputs: TensorType) -> TensorType:
+        """Return the same shape of the other type."""
+        (given,) = inputs
+        require_dense(*inputs)
+        _ = self._wide  # refuses vectors and the like
+        return TensorType(given.shape, self.dtype, given.batched)
+
+    def emit(self, graph: GraphBuilder, *operands: Port) -> Port:
+        """Write a conversion to the type in which such elements are computed; storing them narrows it."""
+        return Value(graph, operands[0]).call("convert", type=str(self._wide)).port
+
+    def evaluate(self, *inputs: Array) -> Array:
+        """Compute it with numpy. What is out of range becomes the nearest number, NaN 0; narrower numbers wrap."""
+        (given,) = inputs
+        wide = self._wide.numpy
+        if given.dtype.kind != "f" or wide.kind not in "iu":
+            return given.astype(wide)
+        limits = np.iinfo(wide)
+        whole = np.nan_to_num(given, nan=0.0, posinf=np.inf, neginf=-np.inf)
+        inside = np.where((whole >= limits.max) | (whole <= limits.min), 0, whole).astype(wide)
+        most, least = wide.type(limits.max), wide.type(limits.min)
+        found: Array = np.select([whole >= limits.max, whole <= limits.min], [most, least], inside)
+        return found
+
+    @property
+    def _wide(self) -> DType:
+        kind = read_as(self.dtype) if isinstance(self.dtype, DType) else None
+        if kind is None or kind.components != 1:
+            raise InvalidOperation(f"element type must be one of numbers such as f32, got {self.dtype!r}")
+        return kind.scalar
+
+    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+        """Cast the gradient back; none passes to whole numbers."""
+        given = node.inputs[0].type.dtype
+        return [gradient.cast(given) if given in FLOATS else None]
+
+
+@dataclass(frozen=True)
+class Copy(ElementwiseOperation):
+    """The same elements."""
+
+    keeps_elements = True
+
+    def result(self, *inputs: TensorType) -> TensorType:
+        """Return the operand's type."""
+        return inputs[0]
+
+    def emit(self, graph: GraphBuilder, *operands: Port) -> Port:
+        """Return the operand."""
+        return operands[0]
+
+    def evaluate(self, *inputs: Array) -> Array:
+        """Return the operand."""
+        return inputs[0]
+
+    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+        """Return the gradient."""
+        return [gradient]
+
+
+@dataclass(frozen=True)
+class StopGradient(Copy):
+    """The same elements, to which no gradient passes."""
+
+    @property
+    def is_differentiable(self) -> bool:
+        """Return False."""
+        return False

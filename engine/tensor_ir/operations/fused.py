@@ -1,0 +1,162 @@
+"""Operations that passes make of several others, because a device does them as one.
+
+Their gradients follow from their results, so a pass may make them before a graph is differentiated. The fused
+operations that are element-wise are in the table: linear_combination and abs_power_error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from engine.libraries.blas import Gemm
+from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
+from engine.tensor_ir.graph import Node, Operation
+from engine.tensor_ir.lowering.products import write_affine
+from engine.tensor_ir.lowering.sparse import write_sparse_product
+from engine.tensor_ir.lowering.step import Step
+from engine.tensor_ir.operations.alignment import aligned
+from engine.tensor_ir.operations.matrices import MatMul, product_gradients
+from engine.tensor_ir.operations.rules import RULES
+from engine.tensor_ir.operations.shaping import part_of
+from engine.tensor_ir.operations.sparse import SparseMatMul, SparseOuter
+from engine.tensor_ir.types import TensorType, broadcast_shapes, require_floats
+
+Array = np.ndarray[Any, Any]
+
+#: The activations that fused operations may have: those whose gradient follows from their result.
+FUSIBLE = frozenset(name for name, rule in RULES.items() if rule.from_output is not None)
+
+
+@dataclass(frozen=True)
+class Activated(Operation):
+    """What fused operations have in common: a product, to which a bias may be added, and an activation at the end."""
+
+    activation: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.activation is not None and self.activation not in FUSIBLE:
+            raise InvalidOperation(f"activation must be one of {', '.join(sorted(FUSIBLE))}, got {self.activation!r}")
+
+    def _activated(self, product: Array, bias: Sequence[Array]) -> Array:
+        """Return the activation of a product and its bias, if it has one."""
+        for each in bias:
+            product = np.add(*aligned([product, each]))
+        return product if self.activation is None else RULES[self.activation].evaluate(product)
+
+    def _before(self, node: Node, gradient: Node) -> Node:
+        """Return the gradient of what the activation is applied to."""
+        rule = None if self.activation is None else RULES[self.activation].from_output
+        return gradient if rule is None else rule(gradient, node)
+
+
+@dataclass(frozen=True)
+class Affine(Activated):
+    """activation(a @ b + bias), without the bias if only two matrices are given; see `MatMul`."""
+
+    transpose_a: bool = False
+    transpose_b: bool = False
+    allow_tf32: bool = False
+
+    @property
+    def _product(self) -> MatMul:
+        return MatMul(self.transpose_a, self.transpose_b, allow_tf32=self.allow_tf32)
+
+    def result(self, *inputs: TensorType) -> TensorType:
+        """Return the product's type."""
+        return _with_bias(self._product.result(*inputs[:2]), inputs[2:])
+
+    def evaluate(self, *inputs: Array) -> Array:
+        """Compute it with numpy."""
+        return self._activated(self._product.evaluate(*inputs[:2]), inputs[2:])
+
+    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+        """Return the product's gradients, and the bias's."""
+        before = self._before(node, gradient)
+        a, b, *bias = node.inputs
+        return [*product_gradients(self._product, a, b, before), *(before for _ in bias)]
+
+    def lower(self, step: Step) -> None:
+        """One call of BLAS, and a kernel for what that doesn't do."""
+        call = Gemm(self.transpose_a, self.transpose_b, allow_tf32=self.allow_tf32)
+        write_affine(step, call, activation=self.activation)
+
+
+@dataclass(frozen=True)
+class SparseAffineActivate(Activated):
+    """activation(weights @ column + bias) for a sparse column; see `SparseMatMul`. The bias may be left out."""
+
+    transpose_a: bool = False
+
+    def result(self, *inputs: TensorType) -> TensorType:
+        """Return the product's type."""
+        return _with_bias(SparseMatMul(self.transpose_a).result(*inputs[:2]), inputs[2:])
+
+    def evaluate(self, *inputs: Array) -> Array:
+        """Compute it with numpy."""
+        return self._activated(SparseMatMul(self.transpose_a).evaluate(*inputs[:2]), inputs[2:])
+
+    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+        """Return the gradients of the weights and of the bias; the column has none."""
+        before = self._before(node, gradient)
+        _, column, *bias = node.inputs
+        outer = SparseOuter(column.type.shape[0], self.transpose_a)
+        return [before._apply(outer, before, column), None, *(before for _ in bias)]
+
+    def lower(self, step: Step) -> None:
+        """One kernel, and one before it that turns weights that aren't transposed."""
+        bias = 2 if len(step.node.inputs) > 2 else None
+        write_sparse_product(step, (1,), transpose_a=self.transpose_a, bias=bias, activation=self.activation)
+
+
+@dataclass(frozen=True)
+class DualSparseAffineActivate(Activated):
+    """activation(weights @ first + bias) above activation(weights @ second + bias), for two sparse columns."""
+
+    transpose_a: bool = False
+
+    def result(self, *inputs: TensorType) -> TensorType:
+        """Return the type of two columns, one above the other."""
+        weights, first, second, *bias = inputs
+        product = SparseMatMul(self.transpose_a)
+        halves = [_with_bias(product.result(weights, column), bias) for column in (first, second)]
+        rows = halves[0].shape[0]
+        return TensorType((2 * rows, 1), weights.dtype, halves[0].batched or halves[1].batched)
+
+    def evaluate(self, *inputs: Array) -> Array:
+        """Compute it with numpy."""
+        weights, first, second, *bias = inputs
+        product = SparseMatMul(self.transpose_a)
+        halves = [self._activated(product.evaluate(weights, column), bias) for column in (first, second)]
+        (batch,) = np.broadcast_shapes(*(half.shape[:1] for half in halves))
+        return np.concatenate([np.broadcast_to(half, (batch, *half.shape[1:])) for half in halves], axis=1)
+
+    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+        """Return the gradients of the weights and of the bias, to which both halves add; the columns have none."""
+        before = self._before(node, gradient)
+        _, first, second, *bias = node.inputs
+        rows = node.type.shape[0] // 2
+        above, below = part_of(before, 0, 0, rows), part_of(before, 0, rows, rows)
+        outer = SparseOuter(first.type.shape[0], self.transpose_a)
+        weights = above._apply(outer, above, first) + below._apply(outer, below, second)
+        return [weights, None, None, *(above + below for _ in bias)]
+
+    def lower(self, step: Step) -> None:
+        """One kernel for each column, and one before them that turns weights that aren't transposed."""
+        bias = 3 if len(step.node.inputs) > 3 else None
+        write_sparse_product(step, (1, 2), transpose_a=self.transpose_a, bias=bias, activation=self.activation)
+
+
+def _with_bias(product: TensorType, bias: Sequence[TensorType]) -> TensorType:
+    """Return the type of a product to which a bias is added, if there is one; ShapeMismatch unless it fits."""
+    if not bias:
+        return product
+    if len(bias) > 1:
+        raise InvalidOperation(f"fused operations must have one bias or none, got {len(bias)}")
+    require_floats(product, bias[0])
+    if broadcast_shapes(product.shape, bias[0].shape) != product.shape:
+        raise ShapeMismatch(f"bias must broadcast to the product {list(product.shape)}, got {list(bias[0].shape)}")
+    return TensorType(product.shape, product.dtype, product.batched or bias[0].batched)

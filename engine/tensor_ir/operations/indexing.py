@@ -1,0 +1,153 @@
+"""Elements that are found by their numbers: gather, and its counterpart scatter-add.
+
+An index out of range, such as -1, reads 0 and adds nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
+from engine.tensor_ir.graph import Node, Operation
+from engine.tensor_ir.lowering.sparse import write_scatter
+from engine.tensor_ir.lowering.step import Step
+from engine.tensor_ir.operations.reductions import for_each_example
+from engine.tensor_ir.types import TensorType, require_dense
+from engine.types import s32, s64
+
+if TYPE_CHECKING:
+    from engine.ops.graph import Port
+    from engine.tensor_ir.lowering.elements import Element
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Gather(Operation):
+    """Elements, or slices, of the first operand along an axis, by the indices in the second.
+
+    The axes of the indices take the place of the axis. Either may be batched: indices that aren't are the same for
+    each example, and a table that isn't is read by each.
+    """
+
+    moves_elements = True
+
+    axis: int
+
+    def result(self, *inputs: TensorType) -> TensorType:
+        """Return the type of the elements found."""
+        given, indices = inputs
+        require_dense(given)
+        _require_indices(indices)
+        if not 0 <= self.axis < len(given.shape):
+            raise ShapeMismatch(f"axis must be at least 0 and below {len(given.shape)}, got {self.axis}")
+        shape = (*given.shape[: self.axis], *indices.shape, *given.shape[self.axis + 1 :])
+        return TensorType(shape, given.dtype, given.batched or indices.batched)
+
+    def evaluate(self, *inputs: Array) -> Array:
+        """Compute it with numpy."""
+        given, indices = inputs
+        size, batch = given.shape[self.axis + 1], _batch(inputs)
+        rows = np.moveaxis(given, self.axis + 1, 1)
+        rows = np.broadcast_to(rows, (batch, *rows.shape[1:]))
+        numbers = np.broadcast_to(indices, (batch, *indices.shape[1:])).reshape(batch, indices[0].size)
+        padded = np.concatenate([rows, np.zeros_like(rows, shape=(batch, 1, *rows.shape[2:]))], axis=1)
+        inside = (numbers >= 0) & (numbers < size)
+        found = padded[np.arange(batch)[:, np.newaxis], np.where(inside, numbers, size)]
+        found = found.reshape(batch, *indices.shape[1:], *rows.shape[2:])
+        return _moved(found, indices.ndim - 1, self.axis)
+
+    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+        """Add the gradient up where the elements came from."""
+        given, indices = node.inputs
+        summed = node.type.batched and not given.type.batched
+        add = ScatterAdd(self.axis, given.type.shape[self.axis], sum_batch=summed)
+        return gradient._apply(add, indices, gradient), None
+
+    def is_elementwise(self, node: Node) -> bool:
+        """Return True."""
+        return True
+
+    def element(self, at: Element) -> Port:
+        """Read the element that the index names."""
+        given, indices = (node.type for node in at.node.inputs)
+        axes, end = at.place.axes, self.axis + len(indices.shape)
+        index = at.input(1, at.place.at(indices.shape, axes[self.axis : end]))
+        size = given.shape[self.axis]
+        inside = at.op("and", a=at.op("greater_equal", a=index, b=0.0), b=at.op("less", a=index, b=float(size)))
+        row = at.op("convert", x=index, type="u32")
+        found = at.input(0, at.place.at(given.shape, [*axes[: self.axis], row, *axes[end:]]))
+        return at.op("select", condition=inside, a=found, b=at.constant(0.0, given.dtype))
+
+
+@dataclass(frozen=True)
+class ScatterAdd(Operation):
+    """Zeros, of `size` along an axis, to which slices of the second operand are added, by the indices in the first.
+
+    The axes of the indices are those of the updates from `axis` on. With `sum_batch`, the results of all examples are
+    added up, and the result is not batched.
+    """
+
+    axis: int
+    size: int
+    sum_batch: bool = False
+
+    def result(self, *inputs: TensorType) -> TensorType:
+        """Return the type of the sums."""
+        indices, updates = inputs
+        require_dense(updates)
+        _require_indices(indices)
+        there = updates.shape[self.axis : self.axis + len(indices.shape)]
+        if self.axis < 0 or self.axis > len(updates.shape) or there != indices.shape:
+            raise ShapeMismatch(
+                f"updates must have, from axis {self.axis} on, the indices' shape {list(indices.shape)}, got "
+                f"{list(updates.shape)}"
+            )
+        batched = indices.batched or updates.batched
+        if self.sum_batch and not batched:
+            raise InvalidOperation(f"one operand must be batched to be summed over the batch, got {indices}, {updates}")
+        shape = (*updates.shape[: self.axis], self.size, *updates.shape[self.axis + len(indices.shape) :])
+        return TensorType(shape, updates.dtype, batched and not self.sum_batch)
+
+    def evaluate(self, *inputs: Array) -> Array:
+        """Compute it with numpy."""
+        indices, updates = inputs
+        batch, axes = _batch(inputs), indices.ndim - 1
+        rows = np.moveaxis(updates, range(self.axis + 1, self.axis + 1 + axes), range(1, 1 + axes))
+        rest = rows.shape[1 + axes :]
+        rows = np.broadcast_to(rows, (batch, *rows.shape[1:])).reshape(batch, indices[0].size, *rest)
+        numbers = np.broadcast_to(indices, (batch, *indices.shape[1:])).reshape(batch, indices[0].size)
+        inside = (numbers >= 0) & (numbers < self.size)
+        total = np.zeros((batch, self.size + 1, *rest), updates.dtype)
+        np.add.at(total, (np.arange(batch)[:, np.newaxis], np.where(inside, numbers, self.size)), rows)
+        total = np.moveaxis(total[:, : self.size], 1, self.axis + 1)
+        return total.sum(axis=0, keepdims=True, dtype=total.dtype) if self.sum_batch else total
+
+    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+        """Return the gradient of each place to which something was added."""
+        indices, updates = node.inputs
+        found = gradient._apply(Gather(self.axis), gradient, indices)
+        return None, for_each_example(found, updates.type)
+
+    def lower(self, step: Step) -> None:
+        """Sort the indices, and add up what belongs to each."""
+        write_scatter(step, self.axis, self.size, sum_batch=self.sum_batch)
+
+
+def _require_indices(indices: TensorType) -> None:
+    if indices.nnz is not None or indices.dtype not in (s32, s64):
+        raise InvalidOperation(f"indices must be dense, of s32 or s64, got {indices}")
+
+
+def _batch(arrays: Sequence[Array]) -> int:
+    """Return the size of the batch axis to which arrays broadcast."""
+    return int(np.broadcast_shapes(*(array.shape[:1] for array in arrays))[0])
+
+
+def _moved(array: Array, axes: int, to: int) -> Array:
+    """Return an array whose first axes behind the batch are put behind `to` others."""
+    return np.moveaxis(array, range(1, 1 + axes), range(1 + to, 1 + to + axes))

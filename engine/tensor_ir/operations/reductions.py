@@ -1,0 +1,185 @@
+"""Reductions over axes and over the batch, and their counterpart, which repeats a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+import numpy as np
+
+from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
+from engine.tensor_ir.graph import Node, Operation
+from engine.tensor_ir.lowering.reducing import is_whole, memory_axes, write_axes, write_whole
+from engine.tensor_ir.lowering.step import Step
+from engine.tensor_ir.operations.alignment import with_axes
+from engine.tensor_ir.operations.shaping import Reshape
+from engine.tensor_ir.types import TensorType, broadcast_shapes
+
+if TYPE_CHECKING:
+    from engine.ops.graph import Port
+    from engine.tensor_ir.lowering.elements import Element
+
+Array = np.ndarray[Any, Any]
+#: What elements are reduced to.
+Reduction = Literal["sum", "max", "min"]
+_NUMPY: Mapping[Reduction, Callable[..., Array]] = {
+    "sum": np.add.reduce,
+    "max": np.maximum.reduce,
+    "min": np.minimum.reduce,
+}
+
+
+@dataclass(frozen=True)
+class Reduce(Operation):
+    """The sum, the largest or the smallest over some axes of an example, which stay with size 1.
+
+    The gradient of a largest or smallest is shared equally by the elements that are.
+    """
+
+    operation: Reduction
+    axes: tuple[int, ...]
+
+    @property
+    def label(self) -> str:
+        """Its name, as "ReduceSum"."""
+        return f"Reduce{self.operation.capitalize()}"
+
+    def result(self, *inputs: TensorType) -> TensorType:
+        """Return the type with those axes of size 1."""
+        (given,) = inputs
+        _require_numbers(given)
+        for axis in self.axes:
+            if not 0 <= axis < len(given.shape):
+                raise ShapeMismatch(f"axes must be at least 0 and below {len(given.shape)}, got {axis}")
+        return given.with_shape([1 if axis in self.axes else size for axis, size in enumerate(given.shape)])
+
+    def evaluate(self, *inputs: Array) -> Array:
+        """Compute it with numpy."""
+        axes = tuple(axis + 1 for axis in self.axes)
+        return _NUMPY[self.operation](inputs[0], axis=axes, keepdims=True, dtype=inputs[0].dtype)
+
+    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+        """Repeat the gradient along the axes."""
+        (given,) = node.inputs
+        if self.operation == "sum":
+            return [broadcast_to(gradient, given.type)]
+        is_found = given.equal(node).cast(given.type.dtype)
+        return [is_found * (gradient / is_found._apply(Reduce("sum", self.axes), is_found))]
+
+    def takes_elements(self, node: Node) -> bool:
+        """Return whether everything is reduced to one number."""
+        return is_whole(node)
+
+    def lower(self, step: Step) -> None:
+        """Two kernels for everything, otherwise one or two for each run of axes."""
+        if is_whole(step.node):
+            write_whole(step, self.operation)
+            return
+        given = step.node.inputs[0].type
+        axes = memory_axes(step, given, [axis in self.axes for axis in range(len(given.shape))], batch=False)
+        write_axes(step, step.input(0), axes, self.operation, given.dtype)
+
+
+@dataclass(frozen=True)
+class ReduceAcrossBatch(Operation):
+    """The sum of all examples, or in each place the largest or the smallest of all."""
+
+    operation: Reduction = "sum"
+
+    def result(self, *inputs: TensorType) -> TensorType:
+        """Return the type of one example."""
+        (given,) = inputs
+        _require_numbers(given)
+        if not given.batched:
+            raise InvalidOperation(f"what is reduced across the batch must be batched, got {given}")
+        return TensorType(given.shape, given.dtype)
+
+    def evaluate(self, *inputs: Array) -> Array:
+        """Compute it with numpy."""
+        return _NUMPY[self.operation](inputs[0], axis=0, keepdims=True, dtype=inputs[0].dtype)
+
+    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+        """Repeat the gradient for each example."""
+        (given,) = node.inputs
+        if self.operation == "sum":
+            return [broadcast_to(gradient, given.type)]
+        is_found = given.equal(node).cast(given.type.dtype)
+        return [is_found * (gradient / is_found._apply(ReduceAcrossBatch(), is_found))]
+
+    def takes_elements(self, node: Node) -> bool:
+        """Return whether there is one number for each example."""
+        return is_whole(node)
+
+    def lower(self, step: Step) -> None:
+        """Two kernels."""
+        if is_whole(step.node):
+            write_whole(step, self.operation)
+            return
+        given = step.node.inputs[0].type
+        axes = memory_axes(step, given, [False] * len(given.shape), batch=True)
+        write_axes(step, step.input(0), axes, self.operation, given.dtype)
+
+
+@dataclass(frozen=True)
+class BroadcastTo(Operation):
+    """The tensor repeated along axes of size 1 and new ones in front, and for each example of the batch."""
+
+    type: TensorType
+
+    def result(self, *inputs: TensorType) -> TensorType:
+        """Return the type that was asked for."""
+        (given,) = inputs
+        if given.batched and not self.type.batched:
+            raise InvalidOperation(f"a batched tensor must stay batched, got {self.type}")
+        if given.dtype != self.type.dtype or given.nnz is not None:
+            raise InvalidOperation(f"operand must be dense and {self.type.dtype}, got {given}")
+        if broadcast_shapes(given.shape, self.type.shape) != self.type.shape:
+            raise ShapeMismatch(f"{list(given.shape)} must be a part of {list(self.type.shape)} to be broadcast to it")
+        return self.type
+
+    def evaluate(self, *inputs: Array) -> Array:
+        """Compute it with numpy; along the batch, the caller repeats it."""
+        (given,) = inputs
+        return np.broadcast_to(with_axes(given, len(self.type.shape) + 1), (len(given), *self.type.shape))
+
+    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+        """Return the gradient, which the caller sums."""
+        return [gradient]
+
+    def is_elementwise(self, node: Node) -> bool:
+        """Return True."""
+        return True
+
+    def element(self, at: Element) -> Port:
+        """Return the operand's element."""
+        return at.input(0)
+
+
+def _require_numbers(given: TensorType) -> None:
+    if given.nnz is not None or given.dtype.kind not in ("float", "integer"):
+        raise InvalidOperation(f"what is reduced must be dense numbers, got {given}")
+
+
+def for_each_example(node: Node, to: TensorType) -> Node:
+    """Return a node, repeated for each example if it is the gradient of an operand `to` that is batched."""
+    return broadcast_to(node, msgspec.structs.replace(node.type, batched=True)) if to.batched else node
+
+
+def broadcast_to(node: Node, to: TensorType) -> Node:
+    """Return a node repeated to a type; itself when it is of the type."""
+    return node if node.type == to else node._apply(BroadcastTo(to), node)
+
+
+def sum_to(node: Node, to: TensorType) -> Node:
+    """Return the sum of a node over the batch and the axes along which a tensor of type `to` was broadcast to it."""
+    extra = len(node.type.shape) - len(to.shape)
+    repeated = [
+        axis for axis, size in enumerate(node.type.shape) if axis < extra or (to.shape[axis - extra] == 1 and size != 1)
+    ]
+    if repeated:
+        node = node._apply(Reduce("sum", tuple(repeated)), node)
+    if node.type.batched and not to.batched:
+        node = node._apply(ReduceAcrossBatch(), node)
+    return node._apply(Reshape(to.shape), node) if extra > 0 else node

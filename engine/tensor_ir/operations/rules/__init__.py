@@ -1,0 +1,14 @@
+"""The table of element-wise operations: what each computes, as an op graph, with numpy, and backwards."""
+
+from collections.abc import Mapping
+
+from engine.tensor_ir.operations.rules.activations import ACTIVATIONS
+from engine.tensor_ir.operations.rules.arithmetic import ARITHMETIC
+from engine.tensor_ir.operations.rules.conditions import CONDITIONS
+from engine.tensor_ir.operations.rules.functions import FUNCTIONS
+from engine.tensor_ir.operations.rules.rule import Rule, Value
+
+#: Every element-wise operation, by name.
+RULES: Mapping[str, Rule] = {**ARITHMETIC, **FUNCTIONS, **ACTIVATIONS, **CONDITIONS}
+
+__all__ = ["ACTIVATIONS", "RULES", "Rule", "Value"]

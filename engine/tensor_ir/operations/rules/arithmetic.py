@@ -1,0 +1,123 @@
+"""Sums, products, powers and the like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from engine.tensor_ir.graph import Node
+from engine.tensor_ir.operations.rules.rule import Array, Rule, Value, from_input, from_output, op
+
+
+def _tie(g: Node, chosen: Node, other: Node, is_chosen: Node) -> Node:
+    """Return the gradient of an operand of maximum or minimum; equal ones have half of it each."""
+    return chosen.equal(other).where(g * 0.5, is_chosen.where(g, 0.0))
+
+
+def _to_base(g: Node, n: Node) -> Node:
+    """Return the gradient of the base of a power; a power of 0 is constant."""
+    base, exponent = n.inputs
+    return exponent.equal(0.0).where(0.0, g * (exponent * base ** (exponent - 1.0)))
+
+
+def _to_exponent(g: Node, n: Node) -> Node:
+    """Return the gradient of the exponent of a power; that of 0 stays 0."""
+    base, exponent = n.inputs
+    is_zero = base.equal(0.0).elementwise("and", exponent.greater_equal(0.0))
+    return is_zero.where(0.0, g * (n * base.log()))
+
+
+def _emit_power(x: Value, power: float) -> Value:
+    """Write x to the power of a number; square, root and reciprocal are cheaper than others, and exact."""
+    cheap: Mapping[float, Callable[[], Value]] = {
+        1.0: lambda: x,
+        2.0: lambda: x * x,
+        0.5: lambda: x.call("sqrt"),
+        -1.0: lambda: 1.0 / x,
+    }
+    return cheap.get(power, lambda: x.call("pow", power))()
+
+
+def _power_gradient(g: Node, x: Node, power: float) -> Node:
+    """Return the gradient; that of the power 0 is 0 everywhere."""
+    return g * (x ** (power - 1) * power) if power else g * 0.0
+
+
+def _emit_abs_pow(x: Value, power: float) -> Value:
+    return x * x if power == 2 else _emit_power(abs(x), power)
+
+
+def _abs_pow(x: Array, power: float) -> Array:
+    return np.square(x) if power == 2 else np.power(np.abs(x), power)
+
+
+def _abs_pow_gradient(g: Node, x: Node, power: float) -> Node:
+    if power == 2:
+        return g * (x * 2.0)
+    slope = x.sign() if power == 1 else x.abs_pow(power - 1) * x.sign() * power
+    return g * slope
+
+
+def _to_minuend(g: Node, n: Node, power: float) -> Node:
+    a, b = n.inputs
+    return _abs_pow_gradient(g, a - b, power)
+
+
+ARITHMETIC: Mapping[str, Rule] = {
+    "add": Rule("number", 2, op("add"), np.add, (lambda g, n: g, lambda g, n: g)),
+    "sub": Rule("number", 2, op("subtract"), np.subtract, (lambda g, n: g, lambda g, n: -g)),
+    "mul": Rule("number", 2, op("multiply"), np.multiply, (lambda g, n: g * n.inputs[1], lambda g, n: g * n.inputs[0])),
+    "div": Rule(
+        "float",
+        2,
+        op("divide"),
+        np.divide,
+        (lambda g, n: g / n.inputs[1], lambda g, n: -g * (n / n.inputs[1])),
+    ),
+    "linear_combination": Rule(
+        "float",
+        2,
+        lambda a, b, alpha, beta: a * alpha + b * beta,
+        lambda a, b, alpha, beta: a * alpha + b * beta,
+        (lambda g, n, alpha, beta: g * alpha, lambda g, n, alpha, beta: g * beta),
+        numbers=2,
+    ),
+    "maximum": Rule(
+        "number",
+        2,
+        op("maximum"),
+        np.maximum,
+        (
+            lambda g, n: _tie(g, n.inputs[0], n.inputs[1], n.inputs[0].greater(n.inputs[1])),
+            lambda g, n: _tie(g, n.inputs[1], n.inputs[0], n.inputs[1].greater(n.inputs[0])),
+        ),
+    ),
+    "minimum": Rule(
+        "number",
+        2,
+        op("minimum"),
+        np.minimum,
+        (
+            lambda g, n: _tie(g, n.inputs[0], n.inputs[1], n.inputs[0].less(n.inputs[1])),
+            lambda g, n: _tie(g, n.inputs[1], n.inputs[0], n.inputs[1].less(n.inputs[0])),
+        ),
+    ),
+    "neg": Rule("number", 1, op("negate"), np.negative, (lambda g, n: -g,)),
+    "abs": Rule("number", 1, op("absolute"), np.abs, (lambda g, n: g * n.inputs[0].sign(),)),
+    "sign": Rule("number", 1, op("sign"), np.sign, (None,)),
+    "square": Rule("number", 1, lambda x: x * x, np.square, (lambda g, n: g * (n.inputs[0] * 2.0),)),
+    "sqrt": from_output(op("sqrt"), np.sqrt, lambda g, y: g / (y * 2.0)),
+    "reciprocal": from_output(lambda x: 1.0 / x, lambda x: np.divide(1, x, dtype=x.dtype), lambda g, y: -g * (y * y)),
+    "power": from_input(_emit_power, np.power, _power_gradient, numbers=1),
+    "pow": Rule("float", 2, op("pow"), np.power, (_to_base, _to_exponent)),
+    "abs_pow": from_input(_emit_abs_pow, _abs_pow, _abs_pow_gradient, numbers=1),
+    "abs_power_error": Rule(
+        "float",
+        2,
+        lambda a, b, power: _emit_abs_pow(a - b, power),
+        lambda a, b, power: _abs_pow(a - b, power),
+        (_to_minuend, lambda g, n, power: -_to_minuend(g, n, power)),
+        numbers=1,
+    ),
+}

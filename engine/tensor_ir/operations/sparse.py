@@ -1,0 +1,167 @@
+"""Products with sparse columns, whose elements are 0 but for ones in at most `nnz` rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
+from engine.tensor_ir.graph import Node, Operation
+from engine.tensor_ir.lowering.sparse import write_sparse_outer, write_sparse_product
+from engine.tensor_ir.lowering.step import Step
+from engine.tensor_ir.operations.reductions import for_each_example
+from engine.tensor_ir.types import TensorType, require_floats
+from engine.types import DType, s32
+
+if TYPE_CHECKING:
+    from engine.ops.graph import Port
+    from engine.tensor_ir.lowering.elements import Element
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class SparseMatMul(Operation):
+    """Weights [m, n] times a sparse column [n, 1]: the sum of the columns of the weights that it names.
+
+    With `transpose_a`, the weights are [n, m]. A row that is named twice counts twice.
+    """
+
+    transpose_a: bool = False
+
+    def result(self, *inputs: TensorType) -> TensorType:
+        """Return the type of the column [m, 1]."""
+        weights, column = inputs
+        rows = require_weights(weights, column, self.transpose_a)
+        return TensorType((rows, 1), weights.dtype, column.batched)
+
+    def evaluate(self, *inputs: Array) -> Array:
+        """Compute it with numpy."""
+        weights, column = inputs
+        table = weights[0] if self.transpose_a else weights[0].T
+        padded = np.concatenate([table, np.zeros_like(table[:1], shape=(1, table.shape[1]))])
+        inside = (column >= 0) & (column < len(table))
+        summed: Array = padded[np.where(inside, column, len(table))].sum(axis=1, dtype=weights.dtype)
+        return summed[..., np.newaxis]
+
+    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+        """Return the gradient of the weights; the column has none."""
+        _, column = node.inputs
+        return gradient._apply(SparseOuter(column.type.shape[0], self.transpose_a), gradient, column), None
+
+    def lower(self, step: Step) -> None:
+        """One kernel, and one before it that turns weights that aren't transposed."""
+        write_sparse_product(step, (1,), transpose_a=self.transpose_a)
+
+
+@dataclass(frozen=True)
+class SparseOuter(Operation):
+    """A column [m, 1] times a transposed sparse column [n, 1], as [m, n], added up over the batch.
+
+    It is the gradient of the weights of `SparseMatMul`, and as these, [n, m], with `transpose_a`. `size` is n.
+    """
+
+    size: int
+    transpose_a: bool = False
+
+    def result(self, *inputs: TensorType) -> TensorType:
+        """Return the type of the weights."""
+        dense, column = inputs
+        require_floats(dense)
+        require_column(column)
+        if len(dense.shape) != 2 or dense.shape[1] != 1:
+            raise ShapeMismatch(f"first operand must be a column, got {list(dense.shape)}")
+        if column.shape[0] != self.size:
+            raise ShapeMismatch(f"sparse column must have {self.size} rows, got {list(column.shape)}")
+        shape = (dense.shape[0], self.size)
+        return TensorType(shape[::-1] if self.transpose_a else shape, dense.dtype)
+
+    def evaluate(self, *inputs: Array) -> Array:
+        """Compute it with numpy."""
+        dense, column = inputs
+        (batch,) = np.broadcast_shapes(dense.shape[:1], column.shape[:1])
+        rows = np.broadcast_to(dense[..., 0], (batch, dense.shape[1]))
+        numbers = np.broadcast_to(column, (batch, column.shape[1]))
+        total = np.zeros((self.size + 1, dense.shape[1]), dense.dtype)
+        inside = (numbers >= 0) & (numbers < self.size)
+        np.add.at(total, np.where(inside, numbers, self.size), rows[:, np.newaxis])
+        total = total[: self.size]
+        return (total if self.transpose_a else total.T)[np.newaxis]
+
+    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+        """Return the columns of the gradient, added up, that the sparse column names."""
+        dense, column = node.inputs
+        found = gradient._apply(SparseMatMul(self.transpose_a), gradient, column)
+        return for_each_example(found, dense.type), None
+
+    def lower(self, step: Step) -> None:
+        """Sort the rows that are named, and add up what belongs to each."""
+        write_sparse_outer(step, transpose_a=self.transpose_a)
+
+
+@dataclass(frozen=True)
+class SparseRows(Operation):
+    """The row numbers of a sparse column as a dense tensor: s32[nnz], with -1 where there are fewer."""
+
+    keeps_elements = True
+
+    def result(self, *inputs: TensorType) -> TensorType:
+        """Return the type of the row numbers."""
+        (column,) = inputs
+        require_column(column)
+        return TensorType(column.stored_shape, s32, column.batched)
+
+    def evaluate(self, *inputs: Array) -> Array:
+        """Return the rows, which is how the column is stored."""
+        return inputs[0]
+
+    def element(self, at: Element) -> Port:
+        """Return a row number."""
+        return at.rows(0)
+
+
+@dataclass(frozen=True)
+class SparseColumn(Operation):
+    """A sparse column [size, 1] of which the operand, s32[nnz], has the row numbers, with -1 where there are fewer."""
+
+    keeps_elements = True
+
+    size: int
+    dtype: DType
+
+    @property
+    def is_differentiable(self) -> bool:
+        """Return False: it has no gradient."""
+        return False
+
+    def result(self, *inputs: TensorType) -> TensorType:
+        """Return the type of the column."""
+        (rows,) = inputs
+        if rows.dtype != s32 or len(rows.shape) != 1 or rows.nnz is not None:
+            raise InvalidOperation(f"rows of a sparse column must be s32[nnz], got {rows}")
+        return TensorType((self.size, 1), self.dtype, rows.batched, rows.shape[0])
+
+    def evaluate(self, *inputs: Array) -> Array:
+        """Return the rows, which is how the column is stored."""
+        return inputs[0]
+
+
+def require_column(column: TensorType) -> None:
+    """InvalidOperation for a tensor that isn't a sparse column."""
+    if column.nnz is None:
+        raise InvalidOperation(f"operand must be a sparse column, got {column}")
+
+
+def require_weights(weights: TensorType, column: TensorType, transpose_a: bool) -> int:
+    """Return the number of rows of the weights times a sparse column; an error unless they fit each other."""
+    require_floats(weights)
+    require_column(column)
+    if weights.batched or len(weights.shape) != 2:
+        raise InvalidOperation(f"weights of a sparse column must be one matrix for all examples, got {weights}")
+    rows, columns = weights.shape[::-1] if transpose_a else weights.shape
+    if columns != column.shape[0]:
+        raise ShapeMismatch(f"matrices must fit each other, got {rows} x {columns} and {column.shape[0]} x 1")
+    return rows

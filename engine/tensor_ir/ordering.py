@@ -1,0 +1,50 @@
+"""The order in which nodes can be computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar, cast
+
+from engine.tensor_ir.errors import TopologicalSortFailed
+from engine.tensor_ir.graph import Node
+
+#: So many nodes of a cycle are named.
+NAMED = 6
+
+_N = TypeVar("_N", bound=Node)
+
+
+def topological_order(wanted: Iterable[_N], is_known: Callable[[_N], bool] = lambda node: False) -> list[_N]:
+    """Return what the wanted nodes are computed from, themselves included, each after its inputs.
+
+    It goes depth first, so that a node comes soon after its inputs. Known nodes are left out, with what only they need.
+    TopologicalSortFailed names the nodes of a cycle.
+    """
+    order: list[_N] = []
+    done: set[_N] = set()
+    path: dict[_N, None] = {}  # from a wanted node to the one that is being visited
+    waiting = [node for node in wanted if not is_known(node)][::-1]
+    while waiting:
+        node = waiting[-1]
+        if node in done:
+            waiting.pop()
+        elif node in path:  # all of its inputs are done
+            waiting.pop()
+            del path[node]
+            done.add(node)
+            order.append(node)
+        else:
+            path[node] = None
+            for other in reversed(cast(tuple[_N, ...], node.inputs)):
+                if other in path:
+                    raise _cycle(list(path), other)
+                if other not in done and not is_known(other):
+                    waiting.append(other)
+    return order
+
+
+def _cycle(path: Sequence[Node], first: Node) -> TopologicalSortFailed:
+    members = path[path.index(first) :]
+    origin = f" (made at {first.origin})" if first.origin else ""
+    text = " of ".join(f"{node.label} {node.type}" for node in (*members[:NAMED], first))
+    return TopologicalSortFailed(f"nodes must not be computed from themselves, got {text}{origin}")

@@ -1,0 +1,127 @@
+"""Layers as single operations: a product, dense or sparse, with its bias and its activation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.tensor_ir.graph import Node
+from engine.tensor_ir.operations.elementwise import Elementwise
+from engine.tensor_ir.operations.fused import Affine, DualSparseAffineActivate, SparseAffineActivate
+from engine.tensor_ir.operations.matrices import MatMul
+from engine.tensor_ir.operations.shaping import Concat
+from engine.tensor_ir.operations.sparse import SparseMatMul
+from engine.tensor_ir.passes.rewriting import Uses, rewrite
+
+#: Activations that BLAS applies to a product while it writes it. Others are kernels of their own, into which the bias
+#: goes as well, so that a product before them keeps its form.
+DENSE_ACTIVATIONS = frozenset({"relu"})
+#: Activations that the kernel for sparse columns applies.
+SPARSE_ACTIVATIONS = frozenset({"relu", "crelu", "screlu", "sqr_relu", "sigmoid", "tanh"})
+
+
+def fuse_affine(wanted: Sequence[Node]) -> list[Node]:
+    """Replace activation(a @ b + bias) by one operation, where BLAS has the activation."""
+    return rewrite(wanted, _fuse_dense)
+
+
+def fuse_sparse_affine(wanted: Sequence[Node]) -> list[Node]:
+    """Replace weights @ column + bias, for a sparse column, by one operation, and then its activation too."""
+    return rewrite(wanted, _fuse_sparse)
+
+
+def fuse_dual_sparse_affine(wanted: Sequence[Node]) -> list[Node]:
+    """Replace two sparse layers of the same weights, one above the other, by one operation."""
+    return rewrite(wanted, _fuse_dual)
+
+
+def hoist_past_concat(wanted: Sequence[Node]) -> list[Node]:
+    """Replace f(concat(a, b)) by concat(f(a), f(b)), where f then becomes part of the layers a and b."""
+    return rewrite(wanted, _hoist)
+
+
+def _fuse_dense(node: Node, uses: Uses) -> Node | None:
+    if not _is_elementwise(node, DENSE_ACTIVATIONS):
+        return None
+    (total,) = node.inputs
+    found = _biased(total, MatMul, uses)
+    if found is None or not uses.can_absorb(total):
+        return None
+    product, bias = found
+    assert isinstance(product.operation, MatMul)
+    if product.operation.sum_batch:
+        return None
+    assert isinstance(node.operation, Elementwise)
+    of = product.operation
+    flags = (of.transpose_a, of.transpose_b, of.allow_tf32)
+    return node.graph.add(Affine(node.operation.name, *flags), (*product.inputs, bias))
+
+
+def _fuse_sparse(node: Node, uses: Uses) -> Node | None:
+    if (found := _biased(node, SparseMatMul, uses)) is not None:
+        product, bias = found
+        assert isinstance(product.operation, SparseMatMul)
+        return node.graph.add(SparseAffineActivate(transpose_a=product.operation.transpose_a), (*product.inputs, bias))
+    if not _is_elementwise(node, SPARSE_ACTIVATIONS) or not uses.can_absorb(node.inputs[0]):
+        return None
+    (layer,) = node.inputs
+    operation = layer.operation
+    assert isinstance(node.operation, Elementwise)
+    if isinstance(operation, SparseMatMul) or (
+        isinstance(operation, SparseAffineActivate) and operation.activation is None
+    ):
+        return node.graph.add(SparseAffineActivate(node.operation.name, operation.transpose_a), layer.inputs)
+    return None
+
+
+def _fuse_dual(node: Node, uses: Uses) -> Node | None:
+    if node.operation != Concat(0) or len(node.inputs) != 2:
+        return None
+    first, second = node.inputs
+    operation = first.operation
+    if not isinstance(operation, SparseAffineActivate) or operation != second.operation:
+        return None
+    weights, above, *bias = first.inputs
+    others, below, *other_bias = second.inputs
+    if weights is not others or bias != other_bias or not (uses.can_absorb(first) and uses.can_absorb(second)):
+        return None
+    dual = DualSparseAffineActivate(operation.activation, operation.transpose_a)
+    return node.graph.add(dual, (weights, above, below, *bias))
+
+
+def _hoist(node: Node, uses: Uses) -> Node | None:
+    if not _is_elementwise(node, SPARSE_ACTIVATIONS):
+        return None
+    (joined,) = node.inputs
+    if not isinstance(joined.operation, Concat) or not uses.can_absorb(joined):
+        return None
+    for layer in joined.inputs:
+        is_layer = isinstance(layer.operation, SparseMatMul | MatMul) or layer.operation in _LAYERS or _is_sum(layer)
+        if not is_layer or not uses.can_absorb(layer):
+            return None
+    parts = [node.graph.add(node.operation, (layer,)) for layer in joined.inputs]
+    return node.graph.add(joined.operation, parts)
+
+
+#: Layers to which an activation can still be added.
+_LAYERS = (SparseAffineActivate(), SparseAffineActivate(transpose_a=True))
+
+
+def _is_sum(node: Node) -> bool:
+    return node.operation == Elementwise("add") and any(
+        isinstance(other.operation, MatMul | SparseMatMul) for other in node.inputs
+    )
+
+
+def _is_elementwise(node: Node, names: frozenset[str]) -> bool:
+    return isinstance(node.operation, Elementwise) and node.operation.name in names
+
+
+def _biased(node: Node, kind: type[MatMul] | type[SparseMatMul], uses: Uses) -> tuple[Node, Node] | None:
+    """Return the product and the bias of which a node is the sum, if nothing else needs the product."""
+    if node.operation != Elementwise("add"):
+        return None
+    for product, bias in (node.inputs, node.inputs[::-1]):
+        fits = product.type == node.type and not bias.type.batched
+        if isinstance(product.operation, kind) and fits and uses.can_absorb(product):
+            return product, bias
+    return None

@@ -1,0 +1,27 @@
+"""Common subexpressions: what is computed twice is computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.tensor_ir.graph import Node, Operation
+from engine.tensor_ir.operations.leaves import Leaf
+from engine.tensor_ir.passes.rewriting import Uses, rewrite
+
+
+def share_common(wanted: Sequence[Node]) -> list[Node]:
+    """Replace each node by the first one with the same operation and inputs; leaves are never the same."""
+    found: dict[tuple[object, ...], Node] = {}
+
+    def share(node: Node, uses: Uses) -> Node | None:
+        if isinstance(node.operation, Leaf):
+            return None
+        first = found.setdefault((*_key(node.operation), node.inputs, node.type, node.requires_grad), node)
+        return None if first is node else first
+
+    return rewrite(wanted, share)
+
+
+def _key(operation: Operation) -> tuple[object, ...]:
+    """Return what equal operations have in common. As text, 0.0 is not -0.0."""
+    return operation, repr(operation)

@@ -1,0 +1,75 @@
+"""Constants are computed beforehand, and operations that leave a tensor as it is are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+
+import numpy as np
+
+from engine.tensor_ir.evaluation import evaluate
+from engine.tensor_ir.graph import Node, TensorGraph
+from engine.tensor_ir.operations.elementwise import Elementwise, ElementwiseOperation
+from engine.tensor_ir.operations.leaves import Constant
+from engine.tensor_ir.operations.reductions import BroadcastTo, broadcast_to
+from engine.tensor_ir.passes.rewriting import Uses, rewrite
+from engine.tensor_ir.types import TensorType
+
+#: Operands of an operation that isn't element-wise are computed beforehand when they have no more elements.
+MOST_ELEMENTS = 4096
+#: What may stand on the left or on the right of an operation without changing its other operand.
+_NEUTRAL = {"add": (0.0, 0.0), "sub": (None, 0.0), "mul": (1.0, 1.0), "div": (None, 1.0), "pow": (None, 1.0)}
+
+
+def fold_constants(wanted: Sequence[Node]) -> list[Node]:
+    """Replace what is computed of constants by a constant, and x + 0, x - 0, x * 1, x / 1, x ** 1 by x.
+
+    Of a product with 0, nothing is known: the other factor may be infinite.
+    """
+    return rewrite(wanted, _fold)
+
+
+def constant_of(node: Node) -> float | None:
+    """Return the one value that a node has throughout, None when it isn't known."""
+    return node.operation.value if isinstance(node.operation, Constant) else None
+
+
+def _fold(node: Node, uses: Uses) -> Node | None:
+    operation, values = node.operation, [constant_of(other) for other in node.inputs]
+    if isinstance(operation, BroadcastTo) and values[0] is not None:
+        return _constant(node, values[0])
+    if node.inputs and all(value is not None for value in values):
+        value = _computed(node)
+        return None if value is None else _constant(node, value)
+    if operation == Elementwise("power", (1.0,)):
+        return node.inputs[0]
+    if isinstance(operation, Elementwise) and operation.name in _NEUTRAL:
+        for side, neutral in enumerate(_NEUTRAL[operation.name]):
+            if neutral is not None and values[side] == neutral:
+                return broadcast_to(node.inputs[1 - side], node.type)
+    return None
+
+
+def _constant(node: Node, value: float) -> Node:
+    return node.graph.add(Constant(value, node.type))
+
+
+def _computed(node: Node) -> float | None:
+    """Return the value that an operation on constants has throughout, None when there are several or it isn't known."""
+    if isinstance(node.operation, ElementwiseOperation):
+        types = [TensorType((), other.type.dtype) for other in node.inputs]  # one element tells about all
+    elif node.type.batched or any(other.type.batched for other in node.inputs):
+        return None
+    else:
+        types = [other.type for other in node.inputs]
+        if sum(type_.size for type_ in [node.type, *types]) > MOST_ELEMENTS:
+            return None
+    scratch = TensorGraph()
+    operands = [
+        scratch.add(Constant(value, type_))
+        for other, type_ in zip(node.inputs, types, strict=True)
+        if (value := constant_of(other)) is not None
+    ]
+    (result,) = evaluate([scratch.add(node.operation, operands)], {})
+    value = float(result.flat[0]) if result.size else 0.0
+    return value if isfinite(value) and np.all(result == value) else None

@@ -1,0 +1,102 @@
+"""Copies that nobody needs: of operations that only hand on or rearrange elements, as few as possible remain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from engine.tensor_ir.graph import Node, Operation
+from engine.tensor_ir.operations.elementwise import Cast, Copy, ElementwiseOperation, StopGradient
+from engine.tensor_ir.operations.fused import Affine
+from engine.tensor_ir.operations.matrices import MatMul
+from engine.tensor_ir.operations.reductions import BroadcastTo
+from engine.tensor_ir.operations.shaping import Concat, Pad, Reshape, Slice, Transpose
+from engine.tensor_ir.passes.rewriting import Uses, rewrite
+
+
+def remove_copies(wanted: Sequence[Node]) -> list[Node]:
+    """Remove copies, casts and reshapes that change nothing; join those that follow each other.
+
+    Transposed matrices become flags of their product, and what is broadcast anyway isn't before.
+    """
+    return rewrite(wanted, _remove)
+
+
+def _remove(node: Node, uses: Uses) -> Node | None:
+    match node.operation:
+        case Copy() | Reshape() | BroadcastTo() | Cast() | Slice() | Pad() | Transpose() if _changes_nothing(node):
+            return node.inputs[0]
+        case Reshape() | Transpose():
+            return _joined(node)
+        case Slice():
+            return _part(node)
+        case MatMul() | Affine():
+            return _with_flags(node, node.operation)
+        case ElementwiseOperation():
+            return _without_broadcasts(node)
+    return None
+
+
+def _changes_nothing(node: Node) -> bool:
+    (given,) = node.inputs
+    if isinstance(node.operation, StopGradient) and given.requires_grad:
+        return False
+    if isinstance(node.operation, Transpose):
+        return list(node.operation.permutation) == sorted(node.operation.permutation)
+    return node.type == given.type
+
+
+def _joined(node: Node) -> Node | None:
+    """Return one reshape or transpose for two."""
+    (given,) = node.inputs
+    operation, before = node.operation, given.operation
+    if isinstance(operation, Reshape) and isinstance(before, Reshape):
+        return node.graph.add(operation, given.inputs)
+    if isinstance(operation, Transpose) and isinstance(before, Transpose):
+        order = tuple([before.permutation[axis] for axis in operation.permutation])
+        return node.graph.add(Transpose(order), given.inputs)
+    return None
+
+
+def _part(node: Node) -> Node | None:
+    """Return the tensor that a slice cuts out of several that were put together."""
+    (joined,) = node.inputs
+    if not isinstance(joined.operation, Concat):
+        return None
+    axis, start = joined.operation.axis, 0
+    for other in joined.inputs:
+        starts = tuple(start if at == axis else 0 for at in range(len(other.type.shape)))
+        if node.operation == Slice(starts, other.type.shape, (1,) * len(starts)) and node.type == other.type:
+            return other
+        start += other.type.shape[axis]
+    return None
+
+
+def _with_flags(node: Node, operation: MatMul | Affine) -> Node | None:
+    """Return a product of matrices as they were before they were transposed."""
+    flags = [operation.transpose_a, operation.transpose_b]
+    inputs = list(node.inputs)
+    for slot in (0, 1):
+        if _swaps_rows_and_columns(inputs[slot].operation):
+            inputs[slot], flags[slot] = inputs[slot].inputs[0], not flags[slot]
+    if inputs == list(node.inputs):
+        return None
+    return node.graph.add(replace(operation, transpose_a=flags[0], transpose_b=flags[1]), inputs)
+
+
+def _swaps_rows_and_columns(operation: Operation) -> bool:
+    if not isinstance(operation, Transpose) or len(operation.permutation) < 2:
+        return False
+    *leading, row, column = range(len(operation.permutation))
+    return operation.permutation == (*leading, column, row)
+
+
+def _without_broadcasts(node: Node) -> Node | None:
+    """Return an element-wise operation on operands as they were before they were broadcast, if it gives the same."""
+    for slot, other in enumerate(node.inputs):
+        if isinstance(other.operation, BroadcastTo):
+            inputs = list(node.inputs)
+            inputs[slot] = other.inputs[0]
+            if node.operation.result(*(given.type for given in inputs)) == node.type:
+                return node.graph.add(node.operation, inputs)
+    return None

@@ -1,0 +1,38 @@
+"""`optimise`: all passes, over and over until nothing changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from engine.tensor_ir.errors import InvalidOperation
+from engine.tensor_ir.graph import Node
+from engine.tensor_ir.passes.verification import verify
+
+#: Takes the wanted nodes, and returns nodes that compute the same, in the same order.
+Pass = Callable[[Sequence[Node]], Sequence[Node]]
+
+#: Far more rounds than any graph needs: passes that undo each other's work would go on for ever.
+MOST_ROUNDS = 1000
+
+
+def optimise(wanted: Sequence[Node], passes: Mapping[str, Pass]) -> list[Node]:
+    """Run the passes to a fixed point, and verify the graph before the first and after each.
+
+    InvalidOperation, with the pass and the node, when a pass breaks the graph.
+    """
+    verify(wanted, "before all passes")
+    types = [node.type for node in wanted]
+    now = list(wanted)
+    for _ in range(MOST_ROUNDS):
+        before = now
+        for name, run in passes.items():
+            after = list(run(now))
+            if after == now:
+                continue
+            verify(after, f"after pass {name!r}")
+            if [node.type for node in after] != types:
+                raise InvalidOperation(f"after pass {name!r}: wanted nodes must stay {types}, got {after}")
+            now = after
+        if now == before:
+            return now
+    raise InvalidOperation(f"passes must come to an end, got more than {MOST_ROUNDS} rounds")

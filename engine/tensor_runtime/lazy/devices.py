@@ -1,0 +1,152 @@
+"""The devices that compute lazy tensors: each is opened when it is first used, and stays open."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from engine.device.external import describe_external
+from engine.device.open import open_device
+from engine.tensor_ir.errors import InvalidOperation
+from engine.tensor_ir.types import TensorType
+from engine.tensor_runtime.lazy.storage import Storage
+from engine.tensor_runtime.program import Program
+from engine.tensor_runtime.tensors import TensorBuffer, Tensors
+from engine.types import DType, dtype_of
+
+#: How many programs a device keeps compiled. One of a single operation takes about 0.2 MB.
+KEPT_PROGRAMS = 1024
+#: Of how many longer segments it is known that they were computed before.
+KEPT_MEETINGS = 4096
+
+_opening = threading.Lock()
+_open: dict[str, LazyDevice] = {}
+
+
+class LazyDevice:
+    """A device, and the programs that were compiled for it, by their structure.
+
+    Who uses `tensors` or `programs` holds the `lock`: graphs of several threads may be computed by one device.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._device = open_device(name)
+        self.name = self._device.info.name
+        self.tensors = Tensors(self._device)
+        self.lock = threading.RLock()
+        self._programs: OrderedDict[Hashable, Program] = OrderedDict()
+        self._seen: OrderedDict[Hashable, None] = OrderedDict()
+        self._met: OrderedDict[int, None] = OrderedDict()
+
+    def program(self, structure: Hashable) -> Program | None:
+        """Return what was kept for a structure."""
+        found = self._programs.get(structure)
+        if found is not None:
+            self._programs.move_to_end(structure)
+        return found
+
+    def keep(self, structure: Hashable, program: Program, general: Hashable) -> None:
+        """Keep a program, and remember its more `general` structure; the least recently used go when there are many."""
+        self._programs[structure] = program
+        self._seen[general] = None
+        if len(self._programs) > KEPT_PROGRAMS:
+            _, oldest = self._programs.popitem(last=False)
+            oldest.close()
+        if len(self._seen) > KEPT_PROGRAMS:
+            self._seen.popitem(last=False)
+
+    def forget_programs(self) -> bool:
+        """Give back the memory of all programs; return whether there were any."""
+        programs = list(self._programs.values())
+        self._programs.clear()
+        for program in programs:
+            program.close()
+        return bool(programs)
+
+    def has_seen(self, general: Hashable) -> bool:
+        """Return whether a program of a more general structure was kept."""
+        return general in self._seen
+
+    def meet(self, structure: Hashable) -> bool:
+        """Return whether a structure was met before, or another one of the same hash."""
+        number = hash(structure)
+        is_known = number in self._met
+        self._met[number] = None
+        self._met.move_to_end(number)
+        if len(self._met) > KEPT_MEETINGS:
+            self._met.popitem(last=False)
+        return is_known
+
+    def buffer(self, type_: TensorType) -> Storage:
+        """Return memory for a tensor, which may hold anything; DeviceError when there is not enough."""
+        return Storage(self.tensors.buffer(type_, zeroed=False))
+
+    @property
+    def used_bytes(self) -> int:
+        """Bytes of device memory in use by tensors and programs, in multiples of what is allocated at once."""
+        return self.tensors.services.pool.used_bytes
+
+    def close(self) -> None:
+        """Free everything on the device."""
+        with self.lock:
+            self._device.activate()
+            self.forget_programs()
+            self.tensors.close()
+            self._device.close()
+
+
+def lazy_device(name: str = "auto") -> LazyDevice:
+    """Return a device by its name, "auto" for the first GPU or else the host; DeviceError when it can't be used."""
+    with _opening:
+        found = _open.get(name)
+        if found is None:
+            opened = LazyDevice(name)
+            found = _open.setdefault(opened.name, opened)
+            if found is not opened:  # "auto" and "cuda" are other names of a device that is open
+                opened.close()
+            _open[name] = found
+        return found
+
+
+def adopted(array: object, device: str) -> tuple[LazyDevice, Storage]:
+    """Return memory that another library owns, on the device where it is; DeviceError says why it can't be used."""
+    external = describe_external(array)
+    where = lazy_device(_place(external.device, device))
+    if external.strides is not None:
+        raise InvalidOperation(
+            f"array must be C-contiguous to be used in place, got strides {external.strides}; copy it first"
+        )
+    type_ = TensorType(external.shape, element_type(external.dtype))
+    with where.lock:
+        where.tensors.device.activate()
+        memory = where.tensors.device.adopt(external)
+    return where, Storage(TensorBuffer(where.tensors, type_, type_.stored_shape, memory, is_adopted=True))
+
+
+def element_type(dtype: np.dtype[Any]) -> DType:
+    """Return the element type of an array; InvalidOperation when there is none for it."""
+    try:
+        return dtype_of(np.empty(0, dtype))
+    except TypeError as problem:
+        raise InvalidOperation(str(problem)) from None
+
+
+def _place(on: str, device: str) -> str:
+    """Return the device to use for an array in the memory of `on`: the one that was asked for, if any was."""
+    if device != "auto":
+        return device
+    return "host" if on == "cpu" else "cuda:0" if on == "cuda" else on
+
+
+@atexit.register
+def close_devices() -> None:
+    """Free all that lazy tensors have on devices; the next tensor opens one again."""
+    with _opening:
+        for device in set(_open.values()):
+            device.close()
+        _open.clear()

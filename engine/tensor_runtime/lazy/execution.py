@@ -1,0 +1,252 @@
+"""What is computed when a tensor is executed: the nodes that it needs, in segments, each compiled once."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Container, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.device.protocol import part_of
+from engine.diagnostics import DeviceError, WarploomError
+from engine.tensor_ir.errors import ExecutionFailed
+from engine.tensor_ir.graph import Node, TensorGraph, no_grad
+from engine.tensor_ir.operations.leaves import Constant, Leaf
+from engine.tensor_ir.ordering import topological_order
+from engine.tensor_ir.passes.pipeline import optimise
+from engine.tensor_ir.passes.standard import LAZY_PASSES
+from engine.tensor_ir.types import TensorType
+from engine.tensor_runtime.lazy.devices import LazyDevice
+from engine.tensor_runtime.lazy.graph import LazyNode
+from engine.tensor_runtime.lazy.storage import Storage
+from engine.tensor_runtime.program import Program
+from engine.tensor_runtime.tensors import TensorBuffer
+from engine.types import f32, f64, s32, s64, u8, u32, u64
+
+#: The most operations of a program: compiling and planning take longer than linear time.
+SEGMENT = 500
+#: Segments of up to so many operations are compiled when they are first met. Longer ones are computed one operation at
+#: a time, which takes less than compiling them, and are compiled when they come again.
+AT_ONCE = 100
+#: The most operations for which one execution compiles programs of several.
+MOST_COMPILED = 1000
+#: Types of numbers that a program can be given instead of having them in its kernels, and the room for each.
+NUMBERS = (f32, f64, s32, u32, s64, u64)
+NUMBER_BYTES = 16
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Nodes that one program computes, each after its inputs; `kept` are those that it stores."""
+
+    nodes: list[LazyNode]
+    kept: list[LazyNode]
+
+    @property
+    def inputs(self) -> list[LazyNode]:
+        """The nodes with values that it needs, in the order in which it needs them."""
+        return list(dict.fromkeys(other for node in self.nodes for other in node.inputs if other.value is not None))
+
+
+def compute(device: LazyDevice, wanted: Sequence[LazyNode]) -> None:
+    """Compute nodes of one graph, with all that they need. ExecutionFailed, and what was computed before stays."""
+    order = topological_order(wanted, _has_value)
+    segments = find_segments([node for node in order if not _shares(node)], wanted)
+    del order  # nodes go as soon as nothing needs them
+    left = MOST_COMPILED
+    with device.lock:
+        device.tensors.device.activate()
+        while segments:
+            segment = segments.popleft()
+            count = len(segment.nodes)
+            if count == 1 and _shares(segment.nodes[0]):
+                continue
+            with _told(device, segment.kept):
+                program, numbers = _find_program(device, segment)
+                if program is None:
+                    if count > 1 and (count > left or (count > AT_ONCE and not _was_met(device, segment))):
+                        segments.extendleft(Segment([node], [node]) for node in reversed(segment.nodes))
+                        continue
+                    left -= count if count > 1 else 0
+                    program, numbers = _make_program(device, segment)
+                try:
+                    _launch(device, segment, program, numbers)
+                except WarploomError as problem:
+                    if not _lacks_memory(problem) or not device.forget_programs():
+                        raise
+                    _launch(device, segment, *_make_program(device, segment))
+        with _told(device, wanted):
+            device.tensors.synchronize()
+
+
+def _shares(node: LazyNode) -> bool:
+    """Return whether a node has a value now: that of its input, in another shape."""
+    if not node.operation.keeps_elements or node.inputs[0].value is None:
+        return False
+    node.settle(node.inputs[0].value.viewed(node.type))
+    return True
+
+
+def find_segments(order: Sequence[LazyNode], wanted: Iterable[LazyNode], longest: int = SEGMENT) -> deque[Segment]:
+    """Return in which segments nodes are computed, of which each comes after its inputs.
+
+    A node is kept if it is wanted, if somebody has a tensor of it, or if a node of another segment or one that is not
+    computed now needs it. Everything else exists only inside a kernel. Leaves such as constants are computed wherever
+    they are needed.
+    """
+    number_of: dict[Node, int] = {}
+    segments: deque[Segment] = deque()
+    asked = set(wanted)
+    for node in order:
+        if not node.inputs and node not in asked:
+            continue
+        if not segments or len(segments[-1].nodes) == longest:
+            segments.append(Segment([], []))
+        number_of[node] = len(segments) - 1
+        segments[-1].nodes.append(node)
+    crossing = {
+        other for node, number in number_of.items() for other in node.inputs if number_of.get(other, number) != number
+    }
+    for segment in segments:
+        segment.kept.extend(
+            node
+            for node in segment.nodes
+            if node in asked or node in crossing or node.has_tensor or _is_needed_elsewhere(node, number_of)
+        )
+    return segments
+
+
+def _has_value(node: LazyNode) -> bool:
+    return node.value is not None
+
+
+def _is_needed_elsewhere(node: LazyNode, computed: Container[Node]) -> bool:
+    users = (user() for user in node.users)
+    return any(user is not None and user.value is None and user not in computed for user in users)
+
+
+@contextmanager
+def _told(device: LazyDevice, nodes: Sequence[LazyNode]) -> Iterator[None]:
+    """Turn what goes wrong into ExecutionFailed, which names the last of some nodes, and where it was made."""
+    try:
+        yield
+    except WarploomError as problem:
+        last = nodes[-1]
+        where = f", made at {last.origin}," if last.origin else ""
+        raise ExecutionFailed(f"{last!r}{where} must be computed on {device.name}, got: {problem}") from problem
+
+
+def _lacks_memory(problem: BaseException | None) -> bool:
+    while problem is not None and not isinstance(problem, DeviceError):
+        problem = problem.__cause__
+    return problem is not None
+
+
+def _find_program(device: LazyDevice, segment: Segment) -> tuple[Program | None, list[LazyNode]]:
+    """Return the program that was made for a segment, and the numbers that it must be given as further inputs."""
+    structure, numbers = structure_of(segment)
+    program = device.program(structure)
+    if program is not None or not numbers:
+        return program, []
+    return device.program(structure_of(segment, numbers)[0]), numbers
+
+
+def _was_met(device: LazyDevice, segment: Segment) -> bool:
+    """Return whether a segment comes again, be it with other numbers."""
+    structure, numbers = structure_of(segment)
+    return device.meet(structure_of(segment, numbers)[0] if numbers else structure)
+
+
+def _make_program(device: LazyDevice, segment: Segment) -> tuple[Program, list[LazyNode]]:
+    """Make a program for a segment, and return the numbers that it must be given as further inputs.
+
+    The first has its numbers in its kernels. When a second would differ in them alone, it is one that is given numbers.
+    """
+    structure, numbers = structure_of(segment)
+    general, _ = structure_of(segment, numbers)
+    if device.has_seen(general):
+        structure = general
+    else:
+        numbers = []
+    program = Program(device.tensors, *simplified(segment, numbers))
+    device.keep(structure, program, general)
+    return program, numbers
+
+
+def simplified(segment: Segment, numbers: Sequence[LazyNode]) -> tuple[list[Node], list[Node]]:
+    """Return the inputs and the results of a segment; of several operations, as nodes that passes have gone over."""
+    given: list[Node] = [*segment.inputs, *numbers]
+    if len(segment.nodes) == 1:
+        return given, list(segment.kept)
+    graph = TensorGraph()
+    became = {node: graph.add(Leaf(node.type), requires_grad=False) for node in given}
+    inputs = list(became.values())
+    with no_grad():
+        for node in segment.nodes:
+            for other in node.inputs:
+                if other not in became:  # a constant
+                    became[other] = graph.enter(other.operation, (), other.type)
+            became[node] = graph.enter(node.operation, tuple([became[other] for other in node.inputs]), node.type)
+    return inputs, optimise([became[node] for node in segment.kept], LAZY_PASSES)
+
+
+def _launch(device: LazyDevice, segment: Segment, program: Program, numbers: Sequence[LazyNode]) -> None:
+    """Compute a segment, and let its nodes have their values."""
+    held = _write_numbers(device, numbers) if numbers else None
+    buffers = [_value(node).buffer for node in segment.inputs]
+    if held is not None:
+        buffers += _parts(held.buffer, numbers)
+    values = [device.buffer(node.type) for node in segment.kept]
+    program.run(buffers, [value.buffer for value in values])
+    if any(buffer.is_adopted for buffer in buffers):
+        device.tensors.synchronize()  # another library may use its memory as soon as a tensor gives it back
+    for node, value in zip(segment.kept, values, strict=True):
+        node.settle(value)
+
+
+def structure_of(segment: Segment, given: Collection[LazyNode] = ()) -> tuple[Hashable, list[LazyNode]]:
+    """Return what is equal for segments that one program can compute, and the nodes that are numbers in it.
+
+    That is operations, types, how they are wired, and numbers, of which those that are `given` may differ.
+    """
+    inputs = segment.inputs
+    place: dict[Node, int] = {node: number for number, node in enumerate(inputs)}
+    rows: list[Hashable] = [tuple(node.type for node in inputs), bool(given)]
+    numbers: list[LazyNode] = []
+    for node in segment.nodes:
+        for other in node.inputs:
+            if other not in place:  # a constant
+                rows.append(other.type if other in given else other.operation)
+                place[other] = len(place)
+                if other.type.shape == () and other.type.dtype in NUMBERS:
+                    numbers.append(other)
+        rows.append((node.operation, *[place[other] for other in node.inputs]))
+        place[node] = len(place)
+    rows.append(tuple(place[node] for node in segment.kept))
+    return tuple(rows), numbers
+
+
+def _write_numbers(device: LazyDevice, numbers: Sequence[LazyNode]) -> Storage:
+    """Return memory that holds numbers, each at a multiple of so many bytes."""
+    data = np.zeros((len(numbers), NUMBER_BYTES), np.uint8)
+    for row, node in zip(data, numbers, strict=True):
+        assert isinstance(node.operation, Constant)
+        one = np.array([node.operation.value]).astype(node.type.dtype.numpy)
+        row[: one.nbytes] = one.view(np.uint8)
+    storage = device.buffer(TensorType(data.shape, u8))
+    storage.buffer.write(data)
+    return storage
+
+
+def _parts(whole: TensorBuffer, numbers: Sequence[LazyNode]) -> list[TensorBuffer]:
+    return [
+        TensorBuffer(whole.tensors, node.type, (), part_of(whole.memory, at * NUMBER_BYTES, node.type.dtype.size_bytes))
+        for at, node in enumerate(numbers)
+    ]
+
+
+def _value(node: LazyNode) -> Storage:
+    assert node.value is not None
+    return node.value

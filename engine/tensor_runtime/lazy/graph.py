@@ -1,0 +1,153 @@
+"""`LazyGraph`: the nodes of lazy tensors that were combined, and the thread that they belong to."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Unpack, cast
+from weakref import ReferenceType, WeakSet, ref
+
+from engine.tensor_ir.arithmetic import Arithmetic
+from engine.tensor_ir.errors import InvalidOperation, MergeFailed
+from engine.tensor_ir.graph import Node, NodeOptions, Operation, TensorGraph
+from engine.tensor_ir.operations.leaves import Leaf
+from engine.tensor_ir.types import TensorType
+from engine.tensor_runtime.lazy.storage import Storage
+
+_claiming = threading.Lock()
+
+
+class LazyNode(Node):
+    """A node with its value, once that is known; it lives as long as a tensor or a node needs it."""
+
+    __slots__ = ("tensor", "users", "value")
+    inputs: tuple[LazyNode, ...]
+
+    def __init__(
+        self,
+        graph: LazyGraph,
+        operation: Operation,
+        inputs: tuple[LazyNode, ...],
+        type_: TensorType,
+        **options: Unpack[NodeOptions],
+    ) -> None:
+        super().__init__(graph, operation, inputs, type_, **options)
+        #: What it holds on the device, once it was computed or given.
+        self.value: Storage | None = None
+        self.tensor: ReferenceType[Arithmetic] | None = None
+        #: The nodes that have it as an input.
+        self.users: list[ReferenceType[LazyNode]] = []
+        for node in dict.fromkeys(inputs):
+            if node.value is None:
+                node.users.append(ref(self))
+
+    @property
+    def graph(self) -> LazyGraph:
+        """The graph that it belongs to."""
+        return cast(LazyGraph, super().graph)
+
+    @property
+    def has_tensor(self) -> bool:
+        """Whether somebody has a tensor of it."""
+        return self.tensor is not None and self.tensor() is not None
+
+    def settle(self, value: Storage) -> None:
+        """Take over its value. What it was computed from is forgotten, unless a gradient may be asked for."""
+        self.value = value
+        self.users.clear()
+        if not self.requires_grad:
+            self.name = self.label
+            self.operation, self.inputs = Leaf(self.type), ()
+
+
+class LazyGraph(TensorGraph):
+    """The nodes of one device that are alive, each for itself: what no tensor needs any more is gone.
+
+    It belongs to the thread that made it. Combining tensors of two graphs merges the smaller one into the larger one.
+    """
+
+    needs_elements = True
+
+    def __init__(self, device: str) -> None:
+        super().__init__()
+        self.device = device
+        self._alive: WeakSet[LazyNode] = WeakSet()
+        self._owner: threading.Thread | None = threading.current_thread()
+        self._owner_id = threading.get_ident()
+
+    @property
+    def root(self) -> LazyGraph:
+        """The graph that has its nodes now."""
+        return cast(LazyGraph, super().root)
+
+    @property
+    def nodes(self) -> list[LazyNode]:
+        """The nodes that are alive, each after its inputs."""
+        return sorted(self.root._alive, key=lambda node: node.number)
+
+    def __len__(self) -> int:
+        return len(self.root._alive)
+
+    def add(self, operation: Operation, inputs: Sequence[Node] = (), **options: Unpack[NodeOptions]) -> LazyNode:
+        """Apply an operation, and merge the graphs of the inputs; the errors are those of `TensorGraph` and `merge`."""
+        return cast(LazyNode, super().add(operation, inputs, **options))
+
+    def enter(
+        self, operation: Operation, inputs: tuple[Node, ...], type_: TensorType, **options: Unpack[NodeOptions]
+    ) -> LazyNode:
+        """Make a node whose type is known, and whose inputs are nodes of this graph."""
+        self.require_thread()
+        made = LazyNode(self, operation, cast(tuple[LazyNode, ...], inputs), type_, **options)
+        self._alive.add(made)
+        return made
+
+    def merge(self, other: TensorGraph) -> LazyGraph:
+        """Make one graph of both, and return it; it costs as much as the smaller one has nodes.
+
+        MergeFailed when the other one is of another device or another thread, or no lazy graph.
+        """
+        if not isinstance(other, LazyGraph):
+            raise MergeFailed("lazy tensors must be combined with each other, got a node of a builder")
+        if self.device != other.device:
+            raise MergeFailed(
+                f"tensors must be on one device to be combined, got {self.device} and {other.device}; "
+                f"use to({self.device!r})"
+            )
+        self.require_thread()
+        if not other.is_ours():
+            raise MergeFailed(
+                f"tensors must be of one thread to be combined, got {_named(self._owner)} and {_named(other._owner)}; "
+                "call hand_over() of a tensor there first"
+            )
+        small, large = (self, other) if len(self._alive) < len(other._alive) else (other, self)
+        large._alive |= small._alive
+        small._alive.clear()
+        small.merged_into = large
+        return large
+
+    def require_thread(self) -> None:
+        """InvalidOperation unless the graph belongs to this thread, or to none: then it does from now on."""
+        if self._owner_id != threading.get_ident() and not self.is_ours():
+            raise InvalidOperation(
+                f"tensor must be used in the thread that it belongs to, {_named(self._owner)}, got "
+                f"{_named(threading.current_thread())}; call its hand_over() there first"
+            )
+
+    def is_ours(self) -> bool:
+        """Return whether the graph belongs to this thread; one that belongs to none, or to an ended one, does now."""
+        with _claiming:
+            if self._owner_id != threading.get_ident():
+                if self._owner is not None and self._owner.is_alive():
+                    return False
+                self._owner, self._owner_id = threading.current_thread(), threading.get_ident()
+            return True
+
+    def hand_over(self) -> None:
+        """Let the graph belong to the thread that uses it next."""
+        self.require_thread()
+        with _claiming:
+            self._owner, self._owner_id = None, 0
+
+
+def _named(thread: threading.Thread | None) -> str:
+    return thread.name if thread is not None else "none"

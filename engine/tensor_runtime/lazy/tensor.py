@@ -1,0 +1,369 @@
+"""`Tensor`: an array that is computed when it is needed, on a device."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
+from math import pi
+from pathlib import Path
+from typing import Any, TextIO, cast
+from weakref import ref
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.descriptions.checks import shown
+from engine.diagnostics import DeviceError
+from engine.tensor_ir import gradients as differentiation
+from engine.tensor_ir.arithmetic import Arithmetic, Number
+from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
+from engine.tensor_ir.graph import Node, Operand, Operation, caller, no_grad
+from engine.tensor_ir.inspection import NodeInfo, graph_dot, graph_svg, graph_text, node_info
+from engine.tensor_ir.operations.leaves import Constant, Leaf
+from engine.tensor_ir.operations.random import SEED, Random
+from engine.tensor_ir.ordering import topological_order
+from engine.tensor_ir.shapes import real_number, whole_number, whole_numbers
+from engine.tensor_ir.types import FLOATS, TensorType
+from engine.tensor_runtime.lazy.devices import LazyDevice, adopted, element_type, lazy_device
+from engine.tensor_runtime.lazy.execution import compute
+from engine.tensor_runtime.lazy.graph import LazyGraph, LazyNode
+from engine.tensor_runtime.lazy.storage import Storage
+from engine.types import DType, Shape, f32, f64
+
+Array = np.ndarray[Any, Any]
+
+#: Gives the seeds of random tensors that have none of their own.
+_seeds = random.Random()
+
+
+class Tensor(Operand):
+    """An array of any shape, of which at first is only known how to compute it.
+
+    Operators and methods make other tensors and compute nothing. `execute`, `numpy` and `item` compute a tensor, and
+    what it needs that was not computed yet, on its device. What was computed is kept as long as there is a tensor of
+    it, or one that is still to be computed needs it; then its memory is free again.
+
+    Tensors belong to the thread that made them, as do all that they are combined with; `hand_over` gives them to
+    another. Contents never change.
+    """
+
+    __slots__ = ("__weakref__", "_lazy", "type")
+    __array_ufunc__ = None  # so that `array + tensor` is the tensor's business
+
+    def __init__(self, node: LazyNode) -> None:
+        self._lazy = node
+        self.type: TensorType = node.type
+        node.tensor = ref(self)
+
+    # Leaves
+
+    @classmethod
+    def from_numpy(
+        cls, array: npt.ArrayLike, *, device: str = "auto", requires_grad: bool = False, name: str = ""
+    ) -> Tensor:
+        """Return a tensor that holds a copy of an array, of its shape and element type."""
+        found = np.asarray(array)
+        type_ = TensorType(_shape(found.shape), element_type(found.dtype))
+        where = lazy_device(device)
+        with where.lock:
+            where.tensors.device.activate()
+            storage = where.buffer(type_)
+            storage.buffer.write(found)
+        return cls._holding(where, storage, requires_grad, name)
+
+    @classmethod
+    def from_dlpack(cls, array: object, *, device: str = "auto", requires_grad: bool = False, name: str = "") -> Tensor:
+        """Return a tensor in the memory of an array of another library, such as CuPy, torch or JAX; nothing is copied.
+
+        The array has `__dlpack__`, `__cuda_array_interface__` or `__array_interface__`, and is C-contiguous. It is kept
+        alive as long as the tensor needs it, and must not change before that. InvalidOperation says why it can't be
+        used, or not on that device.
+        """
+        try:
+            where, storage = adopted(array, device)
+        except DeviceError as problem:
+            raise InvalidOperation(str(problem)) from problem
+        return cls._holding(where, storage, requires_grad, name)
+
+    @classmethod
+    def _holding(cls, device: LazyDevice, storage: Storage, requires_grad: bool, name: str = "") -> Tensor:
+        type_ = storage.buffer.type
+        if requires_grad and type_.dtype not in FLOATS:
+            raise InvalidOperation(f"tensor must have floats to have a gradient, got {type_.dtype}")
+        node = LazyGraph(device.name).add(Leaf(type_), name=name, requires_grad=requires_grad)
+        node.value = storage
+        return cls(node)
+
+    @classmethod
+    def full(cls, shape: Sequence[int], value: float, *, dtype: DType = f32, device: str = "auto") -> Tensor:
+        """Return a tensor of one value throughout."""
+        type_ = TensorType(_shape(shape), _element_type(dtype))
+        number = real_number("value", value)
+        if type_.dtype.kind in ("integer", "boolean") and not _is_within(type_.dtype, number):
+            raise InvalidOperation(f"value must be one that {type_.dtype} can hold, got {value}; give another dtype")
+        return cls._made(Constant(number, type_), device)
+
+    @classmethod
+    def zeros(cls, shape: Sequence[int], *, dtype: DType = f32, device: str = "auto") -> Tensor:
+        """Return a tensor of zeros."""
+        return cls.full(shape, 0.0, dtype=dtype, device=device)
+
+    @classmethod
+    def ones(cls, shape: Sequence[int], *, dtype: DType = f32, device: str = "auto") -> Tensor:
+        """Return a tensor of ones."""
+        return cls.full(shape, 1.0, dtype=dtype, device=device)
+
+    @classmethod
+    def manual_seed(cls, seed: int) -> None:
+        """Make all random tensors that follow and aren't given a seed the same in each run of the program.
+
+        The seed is at least 0 and below 2**32. Threads that make random tensors at once share what follows from it.
+        """
+        _seeds.seed(_seed(seed))
+
+    @classmethod
+    def rand(cls, shape: Sequence[int], *, seed: int | None = None, dtype: DType = f32, device: str = "auto") -> Tensor:
+        """Return random numbers from 0 to below 1, all equally likely, in steps of 2**-24; f16 and bf16 are rounded.
+
+        A seed, at least 0 and below 2**32, gives the same numbers on every device. Without one, each call gives other
+        numbers; see `manual_seed`.
+        """
+        seed = _seeds.getrandbits(32) if seed is None else _seed(seed)
+        node = cls._made(Constant(float(seed), SEED), device)._node()
+        return cls(node.graph.add(Random(TensorType(_shape(shape), _element_type(dtype))), [node]))
+
+    @classmethod
+    def randn(
+        cls, shape: Sequence[int], *, seed: int | None = None, dtype: DType = f32, device: str = "auto"
+    ) -> Tensor:
+        """Return random numbers of the normal distribution, of mean 0 and standard deviation 1, by Box and Muller.
+
+        Seeds are as those of `rand`.
+        """
+        uniform = cls.rand((2, *_shape(shape)), seed=seed, dtype=f64 if dtype == f64 else f32, device=device)
+        radius, angle = (-2.0 * (1.0 - uniform[0]).log()).sqrt(), 2 * pi * uniform[1]
+        return (radius * angle.cos()).cast(dtype)
+
+    @classmethod
+    def _made(cls, operation: Operation, device: str) -> Tensor:
+        return cls(LazyGraph(lazy_device(device).name).add(operation, requires_grad=False))
+
+    # What is known without computing
+
+    @property
+    def shape(self) -> Shape:
+        """Sizes of the axes."""
+        return self.type.shape
+
+    @property
+    def dtype(self) -> DType:
+        """The element type."""
+        return self.type.dtype
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self.type.size
+
+    @property
+    def device(self) -> str:
+        """The name of the device that computes it."""
+        return self._lazy.graph.device
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether a gradient may be asked of it; if so, what it was computed from is kept."""
+        return self._lazy.requires_grad
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether its contents are known; asking for them costs no computation then."""
+        return self._lazy.value is not None
+
+    @property
+    def graph(self) -> LazyGraph:
+        """The graph of all tensors that it was combined with."""
+        return self._lazy.graph
+
+    def __repr__(self) -> str:
+        state = "computed" if self.is_computed else "not computed yet"
+        return f"Tensor({self._lazy.label}: {self.type}, {self.device}, {state})"
+
+    # Computing
+
+    def execute(self) -> Tensor:
+        """Compute it, with what it needs that was not computed yet; return itself.
+
+        ExecutionFailed says what could not be computed; all tensors stay usable.
+        """
+        execute([self])
+        return self
+
+    def numpy(self) -> Array:
+        """Compute it, and return a copy of its contents."""
+        storage, where = self._computed(), lazy_device(self.device)
+        with where.lock:
+            where.tensors.device.activate()
+            return storage.buffer.read()
+
+    def item(self) -> float | int | bool:
+        """Compute a tensor of one element, and return that as Python's number."""
+        if self.size != 1:
+            raise ShapeMismatch(f"tensor must have one element to be a number, got {self!r}")
+        number: float | int | bool = self.numpy().item()
+        return number
+
+    def _computed(self) -> Storage:
+        self.execute()
+        assert self._lazy.value is not None
+        return self._lazy.value
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
+        if copy is False:
+            raise ValueError("tensor must be copied to be numpy's array, got copy=False")
+        return self.numpy().astype(dtype, copy=False)
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __bool__(self) -> bool:
+        return bool(self.item())
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Its contents on a GPU, computed, for other libraries to read in place."""
+        if self.device == "host":
+            raise AttributeError("tensor on the host has no memory on a GPU")
+        return {
+            "shape": self.shape,
+            "typestr": self.dtype.numpy.str,
+            "data": (self._computed().buffer.memory.pointer, False),
+            "version": 3,
+            "stream": None,
+        }
+
+    def to(self, device: str) -> Tensor:
+        """Return a tensor of the same contents on another device, computed now; itself when it is there already."""
+        where = lazy_device(device)
+        if where.name == self.device:
+            return self
+        return Tensor.from_numpy(self.numpy(), device=where.name, requires_grad=self.requires_grad)
+
+    def leaf(self, *, requires_grad: bool = False) -> Tensor:
+        """Return a leaf that shares the contents, computed now; gradients don't pass from it to this tensor."""
+        return Tensor._holding(lazy_device(self.device), self._computed(), requires_grad)
+
+    def gradients(self, wanted: Sequence[Tensor], *, differentiable: bool = False) -> list[Tensor]:
+        """Return the gradients of this tensor, which is one number, with respect to others, which require one.
+
+        They are tensors like others, not computed yet: zeros where this one doesn't depend on the other. If they are
+        to be `differentiable`, they can be differentiated again, and keep what they are computed from.
+        """
+        self._require_thread()
+        nodes = [tensor._lazy for tensor in wanted]
+        with nullcontext() if differentiable else no_grad():
+            found = differentiation.gradients(self._lazy, nodes)
+            return [
+                _tensor_of(cast(LazyNode, found[node])) if node in found else tensor._apply(Constant(0.0, tensor.type))
+                for node, tensor in zip(nodes, wanted, strict=True)
+            ]
+
+    def hand_over(self) -> None:
+        """Let the next thread that uses it have it, with all tensors that it was combined with."""
+        self._require_thread()
+        self.graph.hand_over()
+
+    # What it is computed from
+
+    def info(self) -> NodeInfo:
+        """Return what is known of its node."""
+        return node_info(self._lazy)
+
+    def order(self) -> list[Node]:
+        """Return what it is computed from, itself included, each after its inputs."""
+        return list[Node](topological_order([self._lazy]))
+
+    def print_graph(self, file: TextIO | None = None) -> None:
+        """Print what it is computed from, a line a node."""
+        (file or sys.stdout).write(graph_text([self._lazy], _remark))
+
+    def dump_graphviz(self, path: str | Path) -> None:
+        """Write what it is computed from to a file: as a picture when it ends in .svg, else in Graphviz' language."""
+        draw = graph_svg if Path(path).suffix == ".svg" else graph_dot
+        Path(path).write_text(draw([self._lazy], _remark), encoding="utf-8")
+
+    def _require_thread(self) -> None:
+        try:
+            self.graph.require_thread()
+        except InvalidOperation as problem:
+            raise InvalidOperation(f"{self._lazy!r}: {problem} ({caller()})") from None
+
+    def _call(self, operation: str, /, *operands: Arithmetic | Number, **settings: object) -> Tensor:
+        self._require_thread()
+        return super()._call(operation, *operands, **settings)
+
+    def __rmatmul__(self, other: Array) -> Tensor:
+        return self._call("MatMul", Tensor.from_numpy(other, device=self.device), self)
+
+    def _node(self) -> LazyNode:
+        return self._lazy
+
+    def _operand(self, value: Arithmetic | Number | Array | np.generic[Any], dtype: DType) -> Node:
+        """Return the node of an operand; an array of numpy becomes a leaf, and one number of numpy is a number."""
+        if isinstance(value, np.ndarray):
+            return Tensor.from_numpy(value, device=self.device)._lazy
+        return super()._operand(value.item() if isinstance(value, np.generic) else value, dtype)
+
+    def _apply(self, operation: Operation, *inputs: Node) -> Tensor:
+        return Tensor(self._lazy.graph.add(operation, inputs))
+
+
+def execute(tensors: Iterable[Tensor]) -> None:
+    """Compute several tensors at once: what they share is computed once."""
+    by_graph: dict[LazyGraph, list[LazyNode]] = {}
+    for tensor in tensors:
+        if not isinstance(tensor, Tensor):
+            raise InvalidOperation(f"what is executed must be tensors, got {shown(tensor)}")
+        tensor._require_thread()
+        by_graph.setdefault(tensor.graph, []).append(tensor._lazy)
+    for graph, nodes in by_graph.items():
+        compute(lazy_device(graph.device), nodes)
+
+
+def _tensor_of(node: LazyNode) -> Tensor:
+    """Return the tensor of a node: the one that there is, if there is one."""
+    found = node.tensor() if node.tensor is not None else None
+    return found if isinstance(found, Tensor) else Tensor(node)
+
+
+def _remark(node: Node) -> str:
+    return "computed" if isinstance(node, LazyNode) and node.value is not None else ""
+
+
+def _is_within(dtype: DType, number: float) -> bool:
+    """Whether whole numbers of an element type have this one."""
+    if dtype.kind == "boolean":
+        return number in (0, 1)
+    info = np.iinfo(dtype.numpy)
+    return number.is_integer() and info.min <= number <= info.max
+
+
+def _element_type(dtype: object) -> DType:
+    if not isinstance(dtype, DType):
+        raise InvalidOperation(f"dtype must be an element type such as f32, got {shown(dtype)}")
+    return dtype
+
+
+def _shape(sizes: Sequence[int]) -> Shape:
+    shape = whole_numbers("sizes of a shape", sizes)
+    if any(size < 1 for size in shape):
+        raise ShapeMismatch(f"sizes of a shape must be at least 1, got {list(shape)}")
+    return shape
+
+
+def _seed(seed: int) -> int:
+    if not 0 <= whole_number("seed", seed) < 1 << 32:
+        raise InvalidOperation(f"seed must be at least 0 and below 2**32, got {seed}")
+    return seed

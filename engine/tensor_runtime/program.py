@@ -1,0 +1,272 @@
+"""`Program`: what computes nodes on a device, compiled to a graph once and launched on any buffers."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from functools import cached_property
+from math import gcd
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from engine.compiler.difference import difference
+from engine.compiler.executable.adjust import adjust_graph
+from engine.compiler.executable.arguments import Resources
+from engine.compiler.executable.clocks import ClockKernels, spans
+from engine.compiler.executable.compiled_graph import CompiledGraph, compile_plan
+from engine.compiler.executable.instrument import Instrumented
+from engine.compiler.inspection.labels import what
+from engine.compiler.operations import Operation
+from engine.compiler.plan import Plan
+from engine.compiler.planning import make_plan
+from engine.device.protocol import Memory
+from engine.diagnostics import GraphValidationError, WarploomError
+from engine.patch.changes import PortRef
+from engine.profiling.levels import ProfilingLevel
+from engine.runtime.memory.graph_memory import GraphMemory, allocate
+from engine.runtime.model.module_cache import PlanKernels
+from engine.tensor_ir.errors import ExecutionFailed, ShapeMismatch
+from engine.tensor_ir.graph import Node
+from engine.tensor_runtime.program_block import MEMORY, PROGRAM, ProgramBlock, Wanted
+from engine.tensor_runtime.tensors import TensorBuffer, Tensors
+from engine.types import DType
+from engine.types.layout import ALLOCATION_ALIGNMENT
+
+#: How many batch sizes a program stays compiled for.
+KEPT_SIZES = 4
+
+
+class EntryTime(NamedTuple):
+    """How long one operation of a program takes: the names of the nodes that it computes, and what it is."""
+
+    nodes: tuple[str, ...]
+    what: str
+    time_ns: int
+
+
+class Ancillary(NamedTuple):
+    """A buffer of a program's own: the names of the nodes whose computation writes it first, and what it holds."""
+
+    nodes: tuple[str, ...]
+    dtype: DType
+    shape: tuple[int, ...]
+    size_bytes: int
+
+
+class Program:
+    """What computes nodes from others, on a device; it is compiled for each batch size when that is first run.
+
+    `inputs` are nodes whose buffers `run` is given, leaves among them; `wanted` are computed. Programs for graphs of
+    the same structure can share one object: it keeps none of the nodes.
+    """
+
+    def __init__(
+        self,
+        tensors: Tensors,
+        inputs: Sequence[Node],
+        wanted: Sequence[Wanted | Node],
+        *,
+        is_loop: bool = False,
+        names: Mapping[Node, str] | None = None,
+    ) -> None:
+        """If it `is_loop`, one launch can run it several times, one after another. `names` are for `profile`."""
+        stores = [item if isinstance(item, Wanted) else Wanted(item) for item in wanted]
+        self.tensors = tensors
+        self.input_types = tuple(node.type for node in inputs)
+        #: The wanted nodes that have buffers of their own, in order.
+        self.output_types = tuple(store.node.type for store in stores if store.over is None)
+        self._lowered = ProgramBlock(inputs, stores, names or {}, is_loop=is_loop)
+        self._turns = tensors.turns() if is_loop else None
+        #: By batch size and alignments of the buffers.
+        self._compiled: OrderedDict[tuple[int, Sequence[int]], _Compiled] = OrderedDict()
+
+    def run(
+        self, inputs: Sequence[TensorBuffer], outputs: Sequence[TensorBuffer], batch: int = 1, *, turns: int = 1
+    ) -> None:
+        """Launch it; the results are there after `Tensors.synchronize`, or for what is launched later.
+
+        A loop runs so many `turns`, which read what the turn before has replaced.
+
+        ShapeMismatch when a buffer is of another type or batch size; ExecutionFailed when the device can't do it.
+        """
+        for kind, types, buffers in (("input", self.input_types, inputs), ("output", self.output_types, outputs)):
+            if len(types) != len(buffers):
+                raise ShapeMismatch(f"program must be given {len(types)} {kind} buffers, got {len(buffers)}")
+            for type_, buffer in zip(types, buffers, strict=True):
+                if buffer.type is not type_ and buffer.type != type_:
+                    raise ShapeMismatch(f"{kind} buffer must hold {type_}, got {buffer.type}")
+                if type_.batched and buffer.shape[0] != batch:
+                    raise ShapeMismatch(f"{kind} buffer must hold {batch} examples, got {buffer.shape[0]}")
+        memories = [buffer.memory for buffer in (*inputs, *outputs)]
+        if self._turns is not None:
+            self._turns.write(turns)
+            memories.append(self._turns.memory)
+        elif turns != 1:
+            raise ExecutionFailed(f"turns of a program that is no loop must be 1, got {turns}")
+        key = batch, _alignments(memories)
+        compiled = self._compiled.get(key)
+        if compiled is None:
+            compiled = self._compile(*key, memories)
+        else:
+            self._compiled.move_to_end(key)
+            compiled.rebind(memories)
+        compiled.graph.launch(self.tensors.stream)
+
+    def profile(
+        self, inputs: Sequence[TensorBuffer], outputs: Sequence[TensorBuffer], batch: int = 1, *, launches: int = 10
+    ) -> list[EntryTime]:
+        """Launch it several times with a clock at each operation, and return the median of each.
+
+        The clocks themselves take some microseconds, and operations of a loop are timed as one.
+        """
+        memories = [buffer.memory for buffer in (*inputs, *outputs)]
+        if self._turns is not None:
+            memories.append(self._turns.memory)
+        plan = self._plan(batch, _alignments(memories))
+        single = spans(plan, ProfilingLevel.PER_KERNEL)
+        timed = [span for span in single if not plan.operations[span.operations[0]].scope]
+        tensors, compiled = self.tensors, _Compiled(self.tensors, plan, memories)
+        with ExitStack() as closing:
+            closing.callback(compiled.close)
+            (variant,), clock = compiled.graph.variants, ClockKernels(tensors.device)
+            closing.callback(clock.unload)
+            frame, status = tensors.services.uniforms.current, compiled.graph.status
+            copied = Instrumented(plan, variant, tensors.device, frame, status, timed, clock)
+            closing.callback(copied.destroy)
+            rows = []
+            for _ in range(launches + 1):
+                copied.launch(tensors.stream)
+                tensors.synchronize()
+                rows.append(copied.read()["busy_ns"])
+        times_ns = np.median(rows[1:], axis=0)  # the first launch takes longer
+        return [
+            EntryTime(self._names(plan.operations[number]), what(plan, number), int(time_ns))
+            for (_, (number,)), time_ns in zip(timed, times_ns, strict=True)
+        ]
+
+    def ancillary(self, batch: int = 1) -> list[Ancillary]:
+        """Return the buffers between inputs and outputs for a batch size; most share memory with each other."""
+        plan, found = self.plan(batch), dict[PortRef, Ancillary]()
+        for operation in plan.operations:
+            for place in operation.access.writes:
+                owner = place.owner
+                if owner.node == PROGRAM and owner not in found:
+                    layout = plan.buffers.allocations[owner].layout
+                    names = self._names(operation)
+                    found[owner] = Ancillary(names, layout.dtype, tuple(layout.shape), layout.size_bytes)
+        return list(found.values())
+
+    def _names(self, operation: Operation) -> tuple[str, ...]:
+        """Return the names of the nodes that an operation of the plan computes."""
+        is_own = operation.node == PROGRAM and operation.place >= 0
+        return self._lowered.names[operation.place] if is_own else ()
+
+    def plan(self, batch: int = 1) -> Plan:
+        """Return how the program is compiled for a batch size: its operations and buffers."""
+        known = (compiled.graph.plan for (size, _), compiled in self._compiled.items() if size == batch)
+        return next(known, None) or self._plan(batch, [])
+
+    def close(self) -> None:
+        """Give back what it has on the device; it must not be run again."""
+        self.tensors.synchronize()
+        if self._turns is not None:
+            self._turns.free()
+            self._turns = None
+        for compiled in self._compiled.values():
+            compiled.close()
+        self._compiled.clear()
+
+    def _plan(self, batch: int, alignments: Sequence[int]) -> Plan:
+        types = (*self.input_types, *self.output_types)
+        try:
+            return make_plan(
+                self._lowered.description(types, batch, alignments),
+                fuses=False,
+                workspace_of=self.tensors.services.workspace_bytes,
+            )
+        except GraphValidationError as problem:
+            raise ExecutionFailed(f"program must compile, got: {problem}") from problem
+
+    def _compile(self, batch: int, alignments: Sequence[int], memories: Sequence[Memory]) -> _Compiled:
+        while len(self._compiled) >= KEPT_SIZES:
+            self.tensors.synchronize()
+            _, oldest = self._compiled.popitem(last=False)
+            oldest.close()
+        self.tensors.synchronize()  # the program's own buffers are zeroed, and may be in use
+        try:
+            compiled = _Compiled(self.tensors, self._plan(batch, alignments), memories)
+        except ExecutionFailed:
+            raise
+        except WarploomError as problem:
+            raise ExecutionFailed(f"program must compile, got: {problem}") from problem
+        self._compiled[batch, alignments] = compiled
+        return compiled
+
+
+def _alignments(memories: Sequence[Memory]) -> Sequence[int]:
+    """Return which alignment each memory has; none where all have that of memory that is allocated."""
+    found = tuple([gcd(memory.pointer, ALLOCATION_ALIGNMENT) for memory in memories])
+    return found if min(found, default=ALLOCATION_ALIGNMENT) < ALLOCATION_ALIGNMENT else ()
+
+
+class _Compiled:
+    """A program for one batch size as a graph, with the memory of its own buffers."""
+
+    def __init__(self, tensors: Tensors, plan: Plan, memories: Sequence[Memory]) -> None:
+        self._tensors, services = tensors, tensors.services
+        self._owners = [PortRef(MEMORY, f"x{number}") for number in range(len(memories))]
+        self._bound = [memory.pointer for memory in memories]
+        blocks = [node.description for node in plan.description.nodes]
+        services.modules.load((kernel, block.kernel_folders) for block in blocks for kernel in block.kernels())
+        claimed = GraphMemory(dict(zip(self._owners, memories, strict=True)))
+        self._memory = allocate(plan, tensors.device, services.pool, services.states, services.frame_memory, claimed)
+        try:
+            self._resources = Resources(
+                self._memory.by_owner,
+                PlanKernels(plan, services.modules),
+                {},
+                services.uniforms.current,
+                self._memory.status,
+                libraries=services.libraries,
+            )
+            self.graph: CompiledGraph = compile_plan(plan, tensors.device, self._resources)
+            self._memory.status = None  # it goes with the graph
+        except BaseException:
+            self._memory.abandon(services.pool, services.states)
+            raise
+
+    @cached_property
+    def _unchanged(self) -> Any:
+        return difference(self.graph.plan, self.graph.plan)
+
+    def rebind(self, memories: Sequence[Memory]) -> None:
+        """Have the next launch use other memory, by an update of what it touches."""
+        moved = {
+            owner: memory
+            for owner, memory, old in zip(self._owners, memories, self._bound, strict=True)
+            if memory.pointer != old
+        }
+        if not moved:
+            return
+        self._bound = [memory.pointer for memory in memories]
+        self._memory.by_owner.update(moved)
+        if self.graph.rebind(moved):
+            return
+        tensors, plan = self._tensors, self.graph.plan
+        for variant in self.graph.variants:  # which must not ask freed memory where it was
+            variant.built.memory = {owner: place for owner, place in variant.memory.items() if owner not in moved}
+        adjustment = adjust_graph(self._unchanged, tensors.device, self._resources, self.graph)
+        tensors.synchronize()
+        if adjustment is not None:
+            adjustment.apply()
+            return
+        self.graph.status = None  # it goes with the next one
+        self.graph.destroy()
+        self.graph = compile_plan(plan, tensors.device, self._resources)
+
+    def close(self) -> None:
+        """Give its memory back."""
+        self.graph.destroy()
+        self._memory.release(self._tensors.services.pool)

@@ -1,0 +1,117 @@
+"""`ProgramBlock`: a tensor program as the description of a block, before a device is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from engine.compiler.description import BlockNode, GraphDescription
+from engine.descriptions.builder import BlockBuilder
+from engine.descriptions.description import BlockDescription
+from engine.descriptions.extents import Extent
+from engine.descriptions.handles import BufferHandle
+from engine.descriptions.ports import PortSpec
+from engine.descriptions.regions import describe_for
+from engine.device.external import ExternalArray
+from engine.patch.changes import Connection, PortRef
+from engine.patch.regions import TOP
+from engine.tensor_ir.errors import ShapeMismatch
+from engine.tensor_ir.graph import Node
+from engine.tensor_ir.lowering.program import Store, write_program
+from engine.tensor_ir.types import TensorType
+from engine.types import u32
+from engine.types.layout import ALLOCATION_ALIGNMENT
+
+#: The most turns of a loop in one launch.
+MOST_TURNS = 2**31 - 1
+#: The nodes of the description: what has the memory of the ports, the program, and the loop around it.
+MEMORY, PROGRAM, _LOOP = "memory", "program", "loop"
+
+
+class Wanted(NamedTuple):
+    """A node that a program computes; with `over`, its buffer is that of an input, which it replaces."""
+
+    node: Node
+    over: Node | None = None
+
+
+class ProgramBlock:
+    """The description of a program's block, whose ports are `x0`, `x1` and so on; it holds for every batch size."""
+
+    def __init__(
+        self, inputs: Sequence[Node], stores: Sequence[Wanted], names: Mapping[Node, str], *, is_loop: bool
+    ) -> None:
+        self._loop = _loop() if is_loop else None
+        ports: list[PortSpec] = []
+        targets: list[Store] = []
+        placed = {node: BufferHandle(f"x{number}") for number, node in enumerate(inputs)}
+        for node, handle in placed.items():
+            ports.append(_port(handle.name, node.type))
+        count = len(inputs)
+        for number, store in enumerate(stores):
+            if store.over is None:
+                into = f"x{count}"
+                ports.append(_port(into, store.node.type))
+                count += 1
+            else:
+                into = placed[store.over].name
+                if (store.node.type.size, store.node.type.batched) != (store.over.type.size, store.over.type.batched):
+                    raise ShapeMismatch(f"what replaces {store.over!r} must be of its type, got {store.node!r}")
+            ports.append(_port(f"y{number}", store.node.type, inplace=into))
+            targets.append(Store(store.node, BufferHandle(f"y{number}"), store.over))
+        build = BlockBuilder("tensor", {spec.name: spec for spec in ports}, (), {"batch": 1}, None)
+        written = write_program(build, targets, placed, "batch")
+        self._block = build.commit()
+        #: The names of the nodes that each entry computes.
+        self.names = [tuple([names.get(node, node.label) for node in nodes if node.inputs]) for nodes in written]
+
+    def description(self, types: Sequence[TensorType], batch: int, alignments: Sequence[int]) -> GraphDescription:
+        """Return the program for a batch size: its block, and one that has the memory of its ports.
+
+        Memory is aligned as memory that is allocated, unless `alignments` say otherwise.
+        """
+        block = BlockDescription(
+            self._block.ports,
+            self._block.entries,
+            self._block.buffers,
+            structural=(("batch", batch),),
+        )
+        alignments = alignments or [ALLOCATION_ALIGNMENT] * len(types)
+        arrays = {
+            f"x{number}": _array(type_, batch, alignment)
+            for number, (type_, alignment) in enumerate(zip(types, alignments, strict=False))
+        }
+        outputs = [
+            PortSpec(name, "out", type_.stored_dtype, "", "data") for name, type_ in zip(arrays, types, strict=True)
+        ]
+        connections = [Connection(PortRef(MEMORY, name), PortRef(PROGRAM, name)) for name in arrays]
+        nodes = [BlockNode(PROGRAM, block, TOP if self._loop is None else _LOOP)]
+        if self._loop is not None:
+            turns = f"x{len(types)}"
+            arrays[turns] = ExternalArray(0, u32.numpy, (1,), None, False, "", None)
+            outputs.append(PortSpec(turns, "out", u32, "", "data"))
+            connections.append(Connection(PortRef(MEMORY, turns), PortRef(_LOOP, "turns")))
+            nodes.append(BlockNode(_LOOP, self._loop))
+        memory = BlockDescription(tuple(outputs), (), externals=arrays)
+        return GraphDescription((BlockNode(MEMORY, memory), *nodes), tuple(connections))
+
+
+def _loop() -> BlockDescription:
+    """Return a region that runs as often as its input says."""
+    ports = {
+        "turns": PortSpec("turns", "in", u32, "", "same"),
+        "index": PortSpec("index", "out", u32, "", "[1]"),
+    }
+    build = BlockBuilder("tensor loop", ports, (), {}, None)
+    describe_for(build, 0, BufferHandle("turns"), index=BufferHandle("index"), limit=Extent(str(MOST_TURNS)))
+    return build.commit()
+
+
+def _port(name: str, type_: TensorType, inplace: str | None = None) -> PortSpec:
+    return PortSpec(name, "in" if inplace is None else "out", type_.stored_dtype, "", "same", inplace=inplace)
+
+
+def _array(type_: TensorType, batch: int, alignment: int) -> ExternalArray:
+    """Return an array that stands for memory that is told when the program is launched."""
+    shape = (*((batch,) if type_.batched else ()), *type_.stored_shape)
+    return ExternalArray(alignment, type_.stored_dtype.numpy, shape, None, False, "", None)

@@ -1,0 +1,119 @@
+"""`Tensors`: what the tensors of one device share, and their memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from engine.descriptions.checks import shown
+from engine.device.device import Device
+from engine.device.open import open_device
+from engine.device.protocol import Memory
+from engine.runtime.model.context import DeviceServices
+from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
+from engine.tensor_ir.types import TensorType
+from engine.types import u32
+
+
+class Tensors:
+    """What tensor programs use of one device: memory, kernels and libraries, which all of them share.
+
+    One thread may use it at a time.
+    """
+
+    def __init__(self, device: Device | str = "auto") -> None:
+        """`device` is one that is open, and stays so when this is closed, or the name of one to open."""
+        if not (isinstance(device, str) or hasattr(device, "activate")):
+            raise InvalidOperation(f'device must be an open one or a name such as "host", got {shown(device)}')
+        self._owns_device = isinstance(device, str)
+        self.device = open_device(device) if isinstance(device, str) else device
+        self.device.activate()
+        self.services = DeviceServices(self.device)
+        self.stream = self.device.create_stream()
+        self._is_closed = False
+
+    def buffer(self, type_: TensorType, batch: int = 1, *, zeroed: bool = True) -> TensorBuffer:
+        """Return memory for a tensor, of `batch` examples if it is batched.
+
+        Memory that is not `zeroed` may still be in use by what was launched before; what is launched later may have it.
+        """
+        layout = (*((batch,) if type_.batched else ()), *type_.stored_shape)
+        size = max(prod(layout) * type_.stored_dtype.size_bytes, 1)
+        return TensorBuffer(self, type_, layout, self.services.pool.acquire(size, zeroed=zeroed))
+
+    def turns(self) -> Turns:
+        """Return memory for the number of turns of a loop."""
+        return Turns(self, self.services.pool.acquire(u32.size_bytes))
+
+    def synchronize(self) -> None:
+        """Wait for what was launched."""
+        self.stream.synchronize()
+
+    def close(self) -> None:
+        """Free everything on the device."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self.device.activate()
+        self.stream.synchronize()
+        self.stream.destroy()
+        self.services.close()
+        if self._owns_device:
+            self.device.close()
+
+
+@dataclass(frozen=True, eq=False)
+class TensorBuffer:
+    """Device memory of a tensor; `shape` is its shape in memory, the batch first."""
+
+    tensors: Tensors
+    type: TensorType
+    shape: tuple[int, ...]
+    memory: Memory
+    #: Another library owns the memory.
+    is_adopted: bool = False
+
+    def write(self, array: np.ndarray[Any, Any]) -> None:
+        """Copy an array of as many elements to it, after what was launched before."""
+        found = np.ascontiguousarray(array, self.type.stored_dtype.numpy)
+        if found.size != prod(self.shape):
+            raise ShapeMismatch(f"array must have shape {list(self.shape)}, got {list(found.shape)}")
+        self.tensors.synchronize()
+        self.tensors.device.write(self.memory, found)
+
+    def read(self) -> np.ndarray[Any, Any]:
+        """Return a copy of its elements, in the tensor's own shape behind the batch axis, if it has one."""
+        array = np.empty(self.shape, self.type.stored_dtype.numpy)
+        self.tensors.synchronize()
+        self.tensors.device.read(self.memory, array)
+        if self.type.nnz is not None:
+            return array
+        return array.reshape((*self.shape[: self.type.batched], *self.type.shape))
+
+    def free(self) -> None:
+        """Give the memory back; what is launched later may have it. Nothing may use memory of another library then."""
+        if self.is_adopted:
+            self.memory.free()
+        else:
+            self.tensors.services.pool.release(self.memory)
+
+
+class Turns:
+    """How often a loop runs, in device memory."""
+
+    def __init__(self, tensors: Tensors, memory: Memory) -> None:
+        self._tensors, self.memory, self._count = tensors, memory, 0
+
+    def write(self, count: int) -> None:
+        """Set it, unless it is set already."""
+        if count != self._count:
+            self._tensors.synchronize()
+            self._tensors.device.write(self.memory, np.array([count], np.uint32))
+            self._count = count
+
+    def free(self) -> None:
+        """Give the memory back."""
+        self._tensors.services.pool.release(self.memory)

@@ -1,0 +1,360 @@
+"""`Graph`: a network on a device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.descriptions.checks import shown
+from engine.device.device import Device
+from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
+from engine.tensor_ir.graph import Node
+from engine.tensor_ir.inspection import graph_dot
+from engine.tensor_ir.networks.data import BATCHES, LOSSES, ORDER, TRAIN, data_name, with_data
+from engine.tensor_ir.networks.functions import Function, Instruction, Role
+from engine.tensor_ir.networks.instructions import function_code, node_names
+from engine.tensor_ir.networks.network import LOSS, STEP, Network
+from engine.tensor_ir.networks.optimisers import require_setting
+from engine.tensor_ir.shapes import real_number, whole_number
+from engine.tensor_runtime.program import Ancillary, EntryTime, Program
+from engine.tensor_runtime.program_block import MOST_TURNS, Wanted
+from engine.tensor_runtime.tensors import TensorBuffer, Tensors
+from engine.tensor_runtime.training.files import as_path, load_weights, quantised, save_weights
+from engine.tensor_runtime.training.variables import Variables, as_numbers
+
+Array = np.ndarray[Any, Any]
+#: Arrays by the names of inputs.
+Inputs = Mapping[str, npt.ArrayLike]
+
+
+class Graph:
+    """A network on a device: its variables in memory, and its functions, each one launch.
+
+    Functions are forward, backward and zero_gradients, with an optimiser also update and step, and those that you
+    `define`. Variables are inputs, weights, the values of nodes by the names that `function_code` shows, their
+    gradients, named NODE.gradient, and what an optimiser keeps. One thread may use it at a time; `close` frees its
+    memory, and what would need that raises InvalidOperation from then on.
+    """
+
+    def __init__(self, network: Network, device: Device | str = "auto") -> None:
+        """`device` is one that is open, and stays so, or the name of one to open."""
+        self.network = network
+        self.tensors = Tensors(device)
+        self._functions = dict(network.functions)
+        self._open_variables: Variables | None = Variables(self.tensors, network.variables)
+        self._programs: dict[tuple[str, bool], _Runnable] = {}
+        #: How many examples of data there are, and how many losses are kept.
+        self._data: tuple[int, int] | None = None
+        #: How many launches were made.
+        self.launches = 0
+
+    @property
+    def _variables(self) -> Variables:
+        """The variables in memory; InvalidOperation after `close`."""
+        if self._open_variables is None:
+            raise InvalidOperation("graph must be open, got one that was closed; build it again")
+        return self._open_variables
+
+    @property
+    def batch(self) -> int:
+        """The number of examples of the current batch, 0 before the first."""
+        return self._variables.batch
+
+    def set_inputs(self, inputs: Inputs) -> None:
+        """Upload inputs: each has the batch in front of its shape, a sparse one s32[batch, nnz] with -1 for none.
+
+        Inputs that are left out stay as they are, unless the number of examples is another one.
+        """
+        self._variables.set_inputs(inputs)
+
+    def run(self, function: str, inputs: Inputs | None = None) -> None:
+        """Run a function on the inputs, if any are given; it is done when something is read, or after `synchronize`."""
+        if inputs:
+            self.set_inputs(inputs)
+        self._launch(function)
+
+    def forward(self, inputs: Inputs | None = None) -> None:
+        """Compute the values of all nodes."""
+        self.run("forward", inputs)
+
+    def backward(self) -> None:
+        """Add the gradients of the loss, at the values that `forward` has computed, to those that are there."""
+        self.run("backward")
+
+    def zero_gradients(self) -> None:
+        """Set all gradients to 0."""
+        self.run("zero_gradients")
+
+    def update(self) -> None:
+        """Change the weights by the optimiser, after the gradients that have accumulated."""
+        self.run("update")
+
+    def step(self, inputs: Inputs | None = None) -> None:
+        """Train on one batch: forward, backward and update, fused; no gradients and only kept values are stored."""
+        self.run("step", inputs)
+
+    def steps(self, count: int, inputs: Inputs | None = None) -> None:
+        """Train `count` times on one batch, all in one launch."""
+        count = _at_least_one("number of steps", count, MOST_TURNS)
+        if inputs:
+            self.set_inputs(inputs)
+        self._launch("step", count)
+
+    def set_data(self, inputs: Inputs, *, losses: int = 1000) -> None:
+        """Upload all examples to train on: each input with the batch in front, which has all of them here.
+
+        The losses of so many last steps are kept. What is uploaded later replaces this; the same number of examples and
+        losses needs no new program.
+        """
+        losses = _at_least_one("number of losses", losses)
+        count, arrays = self._variables.checked(inputs)
+        batched = [name for name, item in self.network.of_role(Role.INPUT).items() if item.leaf.type.batched]
+        if missing := [name for name in batched if name not in arrays]:
+            raise InvalidOperation(f"data must be given for all inputs, got none for {', '.join(missing)}")
+        if self._data != (count, losses):
+            self.network = with_data(self.network, count, losses)
+            self._variables.replace(self.network.variables, [BATCHES, ORDER, LOSSES, *map(data_name, batched)])
+            self._functions[TRAIN] = self.network.functions[TRAIN]
+            self._forget(TRAIN)
+            self._data = (count, losses)
+            self._variables.write(ORDER, np.arange(count))
+        self._variables.write(BATCHES, 0.0)
+        for name in batched:
+            self._variables.write(data_name(name), arrays[name])
+
+    def train(self, steps: int, *, batch: int, shuffle: int | None = None) -> None:
+        """Train so many steps on batches of the data, all in one launch.
+
+        Examples come in the order in which they were given, over and over. With `shuffle`, a seed, their order is
+        random first. Keep launches short: the host device stops a loop after 10 s, and LoopStopped says after how many
+        steps; of the next one, a part may be done.
+        """
+        if self._data is None:
+            raise InvalidOperation("data must be set by set_data before train")
+        steps, batch = _at_least_one("number of steps", steps, MOST_TURNS), _at_least_one("batch size", batch)
+        count, _ = self._data
+        if shuffle is not None:
+            if whole_number("seed of the shuffled order", shuffle) < 0:
+                raise InvalidOperation(f"seed of the shuffled order must be 0 or more, got {shuffle}")
+            self._variables.write(ORDER, np.random.default_rng(shuffle).permutation(count))
+        self._variables.resize(batch)
+        self._launch(TRAIN, steps)
+
+    @property
+    def losses(self) -> Array:
+        """The losses of the last steps on the data, as many as are kept, the last one at the end."""
+        if self._data is None:
+            return np.zeros(0)
+        _, kept = self._data
+        count = int(self._variables.read(BATCHES))
+        found = self._variables.read(LOSSES)
+        return np.roll(found, -(count % kept)) if count > kept else found[:count]
+
+    def synchronize(self) -> None:
+        """Wait for what was launched."""
+        self.tensors.synchronize()
+
+    @property
+    def loss(self) -> float:
+        """The loss of the last batch that went forward, before the weights were updated."""
+        return float(self._variables.read(LOSS).item())
+
+    def values(self, name: str) -> Array:
+        """Return a copy of what a variable holds, in its shape, behind the batch axis if it has one."""
+        return self._variables.read(name)
+
+    def gradients(self, name: str) -> Array:
+        """Return a copy of the gradients of a weight or of a node's values."""
+        return self._variables.read(f"{name}.gradient")
+
+    def set(self, name: str, value: npt.ArrayLike) -> None:
+        """Set what a variable holds, such as weights, or the learning rate: `set("rate", 1e-4)`."""
+        if self._variables.variable(name).role is Role.INPUT:
+            raise InvalidOperation(f"input {name!r} must be set by set_inputs, which knows the batch")
+        if self._variables.variable(name).role is Role.NUMBER:
+            value = require_setting(name, real_number(f"number {name!r}", value))
+        self._variables.write(name, value)
+
+    @property
+    def weights(self) -> dict[str, Array]:
+        """Copies of all weights by name."""
+        return {name: self._variables.read(name) for name in self.network.of_role(Role.WEIGHTS)}
+
+    def set_weights(self, weights: Mapping[str, npt.ArrayLike]) -> None:
+        """Set all weights; nothing is changed when a name or a shape is wrong, as the message says."""
+        there = self.network.of_role(Role.WEIGHTS)
+        if not isinstance(weights, Mapping):
+            raise InvalidOperation(f"weights must be arrays by their names, got {shown(weights)}")
+        missing, unknown = [*(there.keys() - weights.keys())], [*(weights.keys() - there.keys())]
+        if missing or unknown:
+            found = [f"none for {', '.join(sorted(missing))}"] * bool(missing)
+            found += [f"some for {', '.join(sorted(unknown))}, which it doesn't have"] * bool(unknown)
+            raise InvalidOperation(f"weights must be those of the network, got {' and '.join(found)}")
+        arrays = {name: as_numbers(name, value) for name, value in weights.items()}
+        for name, array in arrays.items():
+            shape = there[name].leaf.type.shape
+            if array.shape != shape:
+                raise ShapeMismatch(f"weights {name!r} must have the shape {list(shape)}, got {list(array.shape)}")
+        for name, array in arrays.items():
+            self._variables.write(name, array)
+
+    def save(
+        self,
+        path: str | Path,
+        *,
+        state: bool = False,
+        dtype: str | None = None,
+        scales: Mapping[str, float] | None = None,
+    ) -> None:
+        """Write the weights to a .npz or .safetensors file, with what the optimiser keeps if `state` is set.
+
+        If `dtype` is "i8" or "i16", weights are quantised, with a scale each; see `files.quantised`.
+        """
+        arrays = self.weights if dtype is None else quantised(self.weights, dtype, scales)
+        if state:
+            arrays |= {name: self._variables.read(name) for name in self.network.of_role(Role.STATE) if _is_kept(name)}
+        save_weights(path, arrays)
+
+    def load(self, path: str | Path) -> None:
+        """Read all weights from such a file, and what the optimiser keeps if that is there and this has one.
+
+        Nothing is changed when a name or a shape is wrong, as the message says.
+        """
+        arrays = load_weights(path)
+        states = {name: arrays.pop(name) for name in [*arrays] if _is_kept(name)}
+        there = self.network.of_role(Role.STATE)
+        try:
+            states = {name: as_numbers(name, array) for name, array in states.items() if name in there}
+            for name, array in states.items():
+                if array.shape != there[name].leaf.type.shape:
+                    shape = list(there[name].leaf.type.shape)
+                    raise ShapeMismatch(f"{name!r} must have the shape {shape}, got {list(array.shape)}")
+            self.set_weights(arrays)
+        except (InvalidOperation, ShapeMismatch) as problem:
+            raise type(problem)(f"{path}: {problem}") from None
+        for name, array in states.items():
+            self._variables.write(name, array)
+
+    def leaf(self, name: str) -> Node:
+        """Return what stands for a variable's contents in instructions of functions of your own."""
+        return self.network.leaf(name)
+
+    def define(self, name: str, instructions: Iterable[Instruction]) -> None:
+        """Add a function, or replace it: instructions (Write, Accumulate, Set, or your own), one after another."""
+        self._functions[name] = Function.of(name, instructions).optimised()
+        self._forget(name)
+
+    def function(self, name: str) -> Function:
+        """Return a function; InvalidOperation when there is none of the name."""
+        if not isinstance(name, str) or name not in self._functions:
+            known = ", ".join(self._functions)
+            remedy = "; build with an optimiser" if name in ("update", "step") else ""
+            raise InvalidOperation(f"function must be one of {known}, got {shown(name)}{remedy}")
+        return self._functions[name]
+
+    def function_code(self, name: str) -> str:
+        """Return the instructions of a function, one a line."""
+        return function_code(self.function(name))
+
+    def profile(self, name: str, *, launches: int = 10) -> list[EntryTime]:
+        """Run a function several times, and return how long each of its operations on the device takes.
+
+        A kernel may do several instructions: `nodes` says, by the names in `function_code`, which nodes it computes.
+        """
+        launches = _at_least_one("number of launches", launches)
+        runnable = self._runnable(name, is_loop=False)
+        inputs, outputs = self._buffers(runnable)
+        return runnable.program.profile(inputs, outputs, self.batch or 1, launches=launches)
+
+    def ancillary(self, name: str) -> list[Ancillary]:
+        """Return the buffers that a function needs besides variables, for the current batch, and for which nodes."""
+        return self._runnable(name, is_loop=False).program.ancillary(self.batch or 1)
+
+    def dump_graphviz(self, path: str | Path, *, optimised: bool = True) -> None:
+        """Write the network, after or before the passes, as a DOT file; InvalidOperation when that can't be."""
+        root = self.network.optimised if optimised else self.network.built
+        try:
+            as_path("DOT file", path).write_text(graph_dot([root]), encoding="utf-8")
+        except OSError as problem:
+            raise InvalidOperation(f"graph must be written to {path}, got: {problem}") from problem
+
+    def close(self) -> None:
+        """Free everything on the device; a second call does nothing."""
+        if self._open_variables is None:
+            return
+        for runnable in self._programs.values():
+            runnable.program.close()
+        self._programs.clear()
+        self._open_variables.close()
+        self._open_variables = None
+        self.tensors.close()
+
+    def __enter__(self) -> Self:
+        _ = self._variables
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _forget(self, name: str) -> None:
+        """Give back the programs of a function that is replaced."""
+        for key in [key for key in self._programs if key[0] == name]:
+            self._programs.pop(key).program.close()
+
+    def _launch(self, name: str, turns: int | None = None) -> None:
+        if not self.function(name).writes:
+            return
+        runnable = self._runnable(name, is_loop=turns is not None)
+        inputs, outputs = self._buffers(runnable)
+        runnable.program.run(inputs, outputs, self.batch or 1, turns=turns or 1)
+        self.launches += 1
+
+    def _buffers(self, runnable: _Runnable) -> tuple[list[TensorBuffer], list[TensorBuffer]]:
+        buffer = self._variables.buffer
+        return [buffer(name) for name in runnable.inputs], [buffer(name) for name in runnable.outputs]
+
+    def _runnable(self, name: str, *, is_loop: bool) -> _Runnable:
+        """Return a function as a program, which is made once."""
+        key = (name, is_loop)
+        found = self._programs.get(key)
+        if found is None:
+            _ = self._variables  # a closed graph makes no programs
+            found = self._programs[key] = _Runnable.of(self.tensors, self.function(name), is_loop=is_loop)
+        return found
+
+
+class _Runnable(NamedTuple):
+    """A function as a program, with the names of the variables that it is given."""
+
+    program: Program
+    inputs: list[str]
+    outputs: list[str]
+
+    @staticmethod
+    def of(tensors: Tensors, function: Function, *, is_loop: bool) -> _Runnable:
+        """Return a function as a program. What it writes and doesn't read is an output, not replaced."""
+        reads = function.reads
+        wanted = [Wanted(node, leaf if leaf in reads else None) for leaf, node in function.writes.items()]
+        outputs = [leaf.name for leaf in function.writes if leaf not in reads]
+        program = Program(tensors, reads, wanted, is_loop=is_loop, names=node_names(function))
+        return _Runnable(program, [leaf.name for leaf in reads], outputs)
+
+
+def _at_least_one(subject: str, count: int, most: int = 2**63 - 1) -> int:
+    found = whole_number(subject, count)
+    if not 1 <= found <= most:
+        rule = "1 or more" if found < 1 else f"at most {most}"
+        raise InvalidOperation(f"{subject} must be {rule}, got {count}")
+    return found
+
+
+def _is_kept(name: str) -> bool:
+    """Whether a variable is one that an optimiser keeps, by its name in a file."""
+    return name == STEP or "." in name

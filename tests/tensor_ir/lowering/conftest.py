@@ -1,0 +1,16 @@
+"""One set of services for the tests of a file."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from engine.device.device import Device
+from engine.tensor_runtime.tensors import Tensors
+
+
+@pytest.fixture(scope="module")
+def tensors(device: Device) -> Iterator[Tensors]:
+    """What programs use of the device."""
+    made = Tensors(device)
+    yield made
+    made.close()

@@ -1,0 +1,87 @@
+"""Reductions on a device are those of numpy, and the same bits each time."""
+
+import numpy as np
+import pytest
+
+from engine.tensor_ir.graph import TensorGraph
+from engine.tensor_ir.operations.reductions import Reduce, ReduceAcrossBatch, Reduction
+from engine.tensor_runtime.tensors import Tensors
+from engine.types import DType, bf16, f16, f32, f64, s32, u8
+from tests.tensor_ir.lowering.running import check, computed, leaf, some
+
+OPERATIONS: tuple[Reduction, ...] = ("sum", "max", "min")
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("batched", [False, True])
+def test_every_set_of_axes(tensors: Tensors, operation: Reduction, batched: bool) -> None:
+    """Axes are reduced wherever they lie; those that stay keep their order."""
+    graph = TensorGraph()
+    x = leaf(graph, 3, 1, 5, 2, batched=batched)
+    sets = [tuple(axis for axis in range(4) if bits >> axis & 1) for bits in range(16)]
+    check(tensors, [graph.add(Reduce(operation, axes), (x,)) for axes in sets], [x], 7)
+
+
+@pytest.mark.parametrize("dtype", [f32, f64, f16, bf16, s32, u8], ids=str)
+def test_elements_of_each_type(tensors: Tensors, dtype: DType) -> None:
+    """Narrow floats are summed in f32, whole numbers wrap."""
+    graph = TensorGraph()
+    x, y = leaf(graph, 40, 3, dtype=dtype, batched=True), leaf(graph, 70, dtype=dtype)
+    wanted = [
+        graph.add(made, (given,))
+        for operation in OPERATIONS
+        for made, given in (
+            (ReduceAcrossBatch(operation), x),
+            (Reduce(operation, (0,)), x),
+            (Reduce(operation, (1,)), x),
+            (Reduce(operation, (0,)), y),
+        )
+    ]
+    check(tensors, wanted, [x, y], 9, scale=3.0)
+
+
+@pytest.mark.parametrize("batch", [1, 2, 255, 257, 1000, 3001])
+def test_sums_over_the_batch(tensors: Tensors, batch: int) -> None:
+    """Batches are shared out to thread blocks whatever their size."""
+    graph = TensorGraph()
+    x, column = leaf(graph, 33, 1, batched=True), leaf(graph, 1, 1, batched=True)
+    loss = (column * 2.0 - 1.0).square()
+    wanted = [graph.add(ReduceAcrossBatch(), (x,)), graph.add(ReduceAcrossBatch(), (loss,)), loss.exp()]
+    check(tensors, wanted, [x, column], batch, scale=3.0)
+
+
+def test_a_sum_of_what_is_repeated(tensors: Tensors) -> None:
+    """What is summed need not be stored anywhere, nor any tensor of its shape."""
+    graph = TensorGraph()
+    a, b = leaf(graph, 5, 1), leaf(graph, 1, 4)
+    check(tensors, [graph.add(Reduce("sum", (0, 1)), (a * b,)), graph.add(Reduce("max", (0, 1)), (a + b,))], [a, b])
+
+
+def test_long_rows_and_columns(tensors: Tensors) -> None:
+    """Rows and columns of more elements than a thread block reduces at once."""
+    graph = TensorGraph()
+    x = leaf(graph, 3, 2050)
+    check(tensors, [graph.add(Reduce("sum", (1,)), (x,)), graph.add(Reduce("max", (0,)), (x,))], [x], scale=5.0)
+    y = leaf(graph, 2050, 3)
+    check(tensors, [graph.add(Reduce("sum", (0,)), (y,)), graph.add(Reduce("sum", (1,)), (y,))], [y], scale=5.0)
+
+
+def test_the_largest_of_numbers_with_a_nan_is_nan(tensors: Tensors) -> None:
+    """As numpy and torch have it."""
+    graph = TensorGraph()
+    x = leaf(graph, 2, 50)
+    values = {x: np.ones((2, 50), np.float32)}
+    values[x][1, 33] = np.nan
+    (found,) = computed(tensors, values, [graph.add(Reduce("max", (1,)), (x,))])
+    np.testing.assert_array_equal(found, [[1.0], [np.nan]])
+
+
+def test_sums_are_the_same_bits_each_time(tensors: Tensors) -> None:
+    """The order in which elements are added follows from sizes alone."""
+    graph = TensorGraph()
+    x = leaf(graph, 37, 1, batched=True)
+    values = {x: some(x, 2999, np.random.default_rng(1))}
+    wanted = [graph.add(ReduceAcrossBatch(), (x,)), graph.add(ReduceAcrossBatch(), (x.sum(),))]
+    first, again = (computed(tensors, values, wanted, 2999) for _ in range(2))
+    for one, other in zip(first, again, strict=True):
+        assert one.tobytes() == other.tobytes()

@@ -1,0 +1,97 @@
+"""Products with sparse columns on a device are those of numpy."""
+
+import numpy as np
+import pytest
+
+from engine.tensor_ir.evaluation import evaluate
+from engine.tensor_ir.gradients import gradients
+from engine.tensor_ir.graph import TensorGraph
+from engine.tensor_ir.operations.fused import DualSparseAffineActivate, SparseAffineActivate
+from engine.tensor_ir.operations.sparse import SparseMatMul, SparseOuter, SparseRows
+from engine.tensor_runtime.program import Program
+from engine.tensor_runtime.tensors import TensorBuffer, Tensors
+from engine.types import DType, bf16, f16, f32, f64
+from tests.tensor_ir.lowering.running import check, computed, leaf, some
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("batched", [False, True])
+@pytest.mark.parametrize("width", [1, 3, 8, 36])
+def test_products_and_their_gradients(tensors: Tensors, transposed: bool, batched: bool, width: int) -> None:
+    """Whatever the width is a multiple of, with weights of either order."""
+    graph = TensorGraph()
+    weights = leaf(graph, *((50, width) if transposed else (width, 50)))
+    column, shared = leaf(graph, 50, 1, batched=batched, nnz=9), leaf(graph, 50, 1, nnz=4)
+    gradient, same = leaf(graph, width, 1, batched=batched), leaf(graph, width, 1)
+    wanted = [graph.add(SparseMatMul(transposed), (weights, other)) for other in (column, shared)]
+    wanted += [
+        graph.add(SparseOuter(50, transposed), (dense, other))
+        for dense in (gradient, same)
+        for other in (column, shared)
+    ]
+    wanted.append(graph.add(SparseRows(), (column,)) * 2)
+    for batch in (1, 2, 70):
+        check(tensors, wanted, [weights, column, shared, gradient, same], batch, scale=3.0)
+
+
+@pytest.mark.parametrize("activation", [None, "relu", "sigmoid", "tanh", "screlu"])
+@pytest.mark.parametrize("dtype", [f32, f64, f16, bf16], ids=str)
+def test_biases_and_activations(tensors: Tensors, activation: str | None, dtype: DType) -> None:
+    """What the kernel does itself, and what takes a second one."""
+    graph = TensorGraph()
+    weights = leaf(graph, 12, 40, dtype=dtype)
+    first, second = (leaf(graph, 40, 1, dtype=dtype, batched=batched, nnz=5) for batched in (True, False))
+    biases = [
+        leaf(graph, 12, 1, dtype=dtype),
+        leaf(graph, 1, 1, dtype=dtype),
+        leaf(graph, 12, 1, dtype=dtype, batched=True),
+    ]
+    wanted = [graph.add(SparseAffineActivate(activation), (weights, first))]
+    for bias in biases:
+        wanted.append(graph.add(SparseAffineActivate(activation), (weights, first, bias)))
+        if not bias.type.batched:
+            wanted.append(graph.add(DualSparseAffineActivate(activation), (weights, first, second, bias)))
+    check(tensors, wanted, [weights, first, second, *biases], 6, scale=3.0)
+
+
+def test_gradients_of_a_large_batch_are_the_same_bits_each_time(tensors: Tensors) -> None:
+    """Rows that many examples have are added up by several thread blocks, always in the same order."""
+    graph = TensorGraph()
+    weights, column = leaf(graph, 8, 30), leaf(graph, 30, 1, batched=True, nnz=6)
+    out = graph.add(SparseMatMul(), (weights, column))
+    loss = (out.square() * 0.5).sum().sum_batch()
+    gradient = gradients(loss, [weights])[weights]
+    random = np.random.default_rng(3)
+    values = {weights: some(weights, 1, random), column: some(column, 3000, random)}
+    (first,), (again,) = (computed(tensors, values, [gradient], 3000) for _ in range(2))
+    assert first.tobytes() == again.tobytes()
+
+
+def test_buffers_need_no_alignment_beyond_that_of_their_elements(tensors: Tensors) -> None:
+    """What is read and written four elements at once, in memory that begins anywhere."""
+    if tensors.device.info.name != "host":
+        pytest.skip("takes numpy's memory in place")
+    graph = TensorGraph()
+    weights, column = leaf(graph, 50, 8), leaf(graph, 50, 1, batched=True, nnz=9)
+    gradient = leaf(graph, 8, 1, batched=True)
+    wanted = [
+        graph.add(SparseMatMul(transpose_a=True), (weights, column)),
+        graph.add(SparseOuter(50, transpose_a=True), (gradient, column)),
+        weights @ gradient,
+    ]
+    random = np.random.default_rng(4)
+    values = {node: some(node, 20, random) for node in (weights, column, gradient)}
+    program = Program(tensors, list(values), wanted)
+    arrays = [*values.values(), *(np.zeros(shape, np.float32) for shape in ((20, 8), (50, 8), (20, 50)))]
+    buffers = []
+    for array, type_ in zip(arrays, (*program.input_types, *program.output_types), strict=True):
+        storage = np.empty(array.nbytes + 4, np.uint8)
+        there = storage[4:].view(array.dtype).reshape(array.shape)
+        there[...] = array
+        buffers.append(TensorBuffer(tensors, type_, array.shape, tensors.device.adopt(there)))
+    program.run(buffers[:3], buffers[3:], 20)
+    for buffer, right in zip(buffers[3:], evaluate(wanted, values), strict=True):
+        np.testing.assert_allclose(buffer.read().reshape(right.shape), right, atol=1e-4)
+    program.close()
+    for buffer in buffers:
+        buffer.memory.free()

@@ -1,0 +1,38 @@
+"""Runs functions of a network with numpy, as a reference for devices and for formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from engine.tensor_ir.evaluation import evaluate
+from engine.tensor_ir.networks.functions import Function
+from engine.tensor_ir.networks.network import Network
+
+Array = np.ndarray[Any, Any]
+
+
+class Simulation:
+    """The variables of a network as numpy arrays."""
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.held: dict[str, Array] = {}
+        for name, variable in network.variables.items():
+            first = variable.first()
+            if first is not None and not variable.leaf.type.batched:
+                self.held[name] = np.broadcast_to(first, variable.leaf.type.shape)
+
+    def run(self, function: str | Function, inputs: Mapping[str, Any] | None = None, batch: int | None = None) -> None:
+        """Run a function on the contents of the variables; inputs have a batch axis in front."""
+        self.held.update(inputs or {})
+        if isinstance(function, str):
+            function = self.network.functions[function]
+        values = {node: self.held[node.name] for node in function.reads}
+        results = evaluate(list(function.writes.values()), values, batch)
+        self.held.update({leaf.name: result for leaf, result in zip(function.writes, results, strict=True)})
+
+    def __getitem__(self, name: str) -> Array:
+        return self.held[name]

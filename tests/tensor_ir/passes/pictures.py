@@ -1,0 +1,47 @@
+"""Graphs before and after a pass, as text that can be read at a glance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.tensor_ir.graph import Node, TensorGraph
+from engine.tensor_ir.operations.elementwise import Elementwise
+from engine.tensor_ir.operations.leaves import Constant, Leaf
+from engine.tensor_ir.passes.pipeline import Pass
+from engine.tensor_ir.passes.verification import verify
+from engine.tensor_ir.types import TensorType
+from engine.types import DType, f32
+
+
+def leaf(
+    graph: TensorGraph,
+    name: str,
+    shape: Sequence[int] = (3, 1),
+    *,
+    batched: bool = False,
+    nnz: int | None = None,
+    dtype: DType = f32,
+    grad: bool | None = None,
+) -> Node:
+    """Return a new leaf."""
+    grad = (not batched) if grad is None else grad
+    return graph.add(Leaf(TensorType(tuple(shape), dtype, batched, nnz)), name=name, requires_grad=grad)
+
+
+def picture(node: Node) -> str:
+    """Return what computes a node, as "Add(Matmul(w, x), b)"."""
+    operation = node.operation
+    if isinstance(operation, Leaf):
+        return node.name
+    if isinstance(operation, Constant):
+        return f"{operation.value:g}"
+    settings = [f"{number:g}" for number in operation.numbers] if isinstance(operation, Elementwise) else []
+    return f"{operation.label}({', '.join([*map(picture, node.inputs), *settings])})"
+
+
+def after(run: Pass, *wanted: Node) -> str:
+    """Return what a pass makes of nodes, one behind the other; the graph is verified."""
+    found = run(wanted)
+    verify(found, "in a test")
+    assert [node.type for node in found] == [node.type for node in wanted]
+    return " | ".join(map(picture, found))

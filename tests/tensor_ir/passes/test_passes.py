@@ -1,0 +1,296 @@
+"""Each pass, before and after, and where it must keep its hands off."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from engine.tensor_ir.errors import InvalidOperation, TopologicalSortFailed
+from engine.tensor_ir.graph import Node, TensorGraph, no_grad
+from engine.tensor_ir.operations.fused import Affine, DualSparseAffineActivate, SparseAffineActivate
+from engine.tensor_ir.operations.leaves import Constant
+from engine.tensor_ir.operations.matrices import MatMul
+from engine.tensor_ir.operations.reductions import BroadcastTo, broadcast_to
+from engine.tensor_ir.operations.shaping import part_of
+from engine.tensor_ir.passes.affine import (
+    fuse_affine,
+    fuse_dual_sparse_affine,
+    fuse_sparse_affine,
+    hoist_past_concat,
+)
+from engine.tensor_ir.passes.common import share_common
+from engine.tensor_ir.passes.constants import fold_constants
+from engine.tensor_ir.passes.copies import remove_copies
+from engine.tensor_ir.passes.elements import fuse_combinations, fuse_errors
+from engine.tensor_ir.passes.pipeline import optimise
+from engine.tensor_ir.passes.standard import NETWORK_PASSES
+from engine.tensor_ir.passes.verification import verify
+from engine.tensor_ir.types import TensorType
+from engine.types import f32, f64
+from tests.tensor_ir.passes.pictures import after, leaf, picture
+
+
+@pytest.fixture
+def graph() -> TensorGraph:
+    """An empty graph."""
+    return TensorGraph()
+
+
+def constant(graph: TensorGraph, value: float, *shape: int) -> Node:
+    """Return a constant."""
+    return graph.add(Constant(value, TensorType(shape)))
+
+
+class TestConstants:
+    def test_what_is_computed_of_constants_is_one(self, graph: TensorGraph) -> None:
+        """Through element-wise operations, reductions, products and broadcasts."""
+        a, b = constant(graph, 2.0, 3, 4), constant(graph, 3.0, 4, 1)
+        whole = (a @ b).exp().log().sum() * 2.0
+        assert after(fold_constants, whole) == "144"
+        assert after(fold_constants, broadcast_to(b + 1.0, TensorType((4, 5)))) == "4"
+
+    def test_values_that_differ_are_left(self, graph: TensorGraph) -> None:
+        """As are those that are infinite or not a number, whose kind the device decides."""
+        assert after(fold_constants, constant(graph, 0.0, 2, 1).log()) == "Log(0)"
+
+    def test_large_arrays_are_not_computed_but_element_by_element(self, graph: TensorGraph) -> None:
+        """A sum of a million elements stays, an element-wise operation doesn't."""
+        assert after(fold_constants, constant(graph, 1.0, 1000, 1000).exp().log()) == "1"
+        assert "ReduceSum" in after(fold_constants, constant(graph, 1.0, 1000, 1000).sum())
+
+    def test_neutral_operands(self, graph: TensorGraph) -> None:
+        """x + 0, x - 0, x * 1, x / 1 and x ** 1 are x, from both sides where that is the same."""
+        x = leaf(graph, "x")
+        for same in (x + 0.0, 0.0 + x, x - 0.0, x * 1.0, 1.0 * x, x / 1.0, x**1, x ** constant(graph, 1.0)):
+            assert after(fold_constants, same) == "x"
+        for other in (0.0 - x, 1.0 / x, x * 0.0, 1.0**x):
+            assert "x" in after(fold_constants, other)
+            assert after(fold_constants, other) != "x"
+
+    def test_a_neutral_operand_that_broadcasts(self, graph: TensorGraph) -> None:
+        """The shape stays."""
+        assert after(fold_constants, leaf(graph, "x", (3, 1)) + constant(graph, 0.0, 3, 4)) == "BroadcastTo(x)"
+
+    def test_where_nothing_is_differentiated(self, graph: TensorGraph) -> None:
+        """x + 0 under no_grad must not become x, through which a gradient passes."""
+        x = leaf(graph, "x")
+        with no_grad():
+            same = x + 0.0
+        (found,) = fold_constants([same * 2.0])
+        assert not found.requires_grad
+
+
+class TestCommonSubexpressions:
+    def test_equal_nodes_become_one(self, graph: TensorGraph) -> None:
+        """However deep."""
+        x = leaf(graph, "x")
+        first, second = share_common([(x * 2.0).exp(), (x * 2.0).exp()])
+        assert first is second
+
+    def test_what_differs_in_a_number_or_a_gradient_stays(self, graph: TensorGraph) -> None:
+        """0.0 and -0.0 are equal in Python, but not as divisors."""
+        x = leaf(graph, "x")
+        with no_grad():
+            quiet = x.exp()
+        found = share_common([x / 0.0, x / -0.0, x.abs_pow(2), x.abs_pow(3), x.exp(), quiet])
+        assert len(set(found)) == 6
+
+    def test_leaves_are_never_the_same(self, graph: TensorGraph) -> None:
+        """Two inputs of one type hold different things."""
+        a, b = leaf(graph, "a"), leaf(graph, "b")
+        assert share_common([a, b]) == [a, b]
+
+
+class TestCopies:
+    def test_copies_that_change_nothing(self, graph: TensorGraph) -> None:
+        """Copies, reshapes and broadcasts to what it is."""
+        x = leaf(graph, "x")
+        same = graph.add(BroadcastTo(x.type), (x.copy().reshape(3).reshape(3, 1),))
+        assert after(lambda wanted: optimise(wanted, {"copies": remove_copies}), same) == "x"
+        assert after(remove_copies, x.cast(f64).cast(f32)) == "Cast(Cast(x))"  # rounds
+
+    def test_a_barrier_stays_until_nothing_is_differentiated(self, graph: TensorGraph) -> None:
+        """stop_gradient of a weight is one; of an input it is a copy."""
+        assert after(remove_copies, leaf(graph, "w").stop_gradient()) == "StopGradient(w)"
+        assert after(remove_copies, leaf(graph, "x", batched=True).stop_gradient()) == "x"
+
+    def test_reshapes_are_joined(self, graph: TensorGraph) -> None:
+        """The last one says the shape."""
+        x = leaf(graph, "x", (6, 1))
+        assert after(remove_copies, x.reshape(2, 3).reshape(3, 2)) == "Reshape(x)"
+
+    def test_what_is_broadcast_anyway(self, graph: TensorGraph) -> None:
+        """Is left to the operation, unless it would have another shape."""
+        x, b = leaf(graph, "x", batched=True), leaf(graph, "b", (1, 1))
+        assert after(remove_copies, x + broadcast_to(b, x.type)) == "Add(x, b)"
+        assert after(remove_copies, b + broadcast_to(b, x.type)) == "Add(b, BroadcastTo(b))"
+
+    def test_transposed_matrices(self, graph: TensorGraph) -> None:
+        """Are flags of their product; two transpositions are one, or none."""
+        a, b = leaf(graph, "a", (2, 3, 4)), leaf(graph, "b", (2, 5, 4))
+        (found,) = remove_copies([a @ b.transpose((1, 0))])
+        assert (picture(found), found.operation) == ("Matmul(a, b)", MatMul(transpose_b=True))
+        assert after(remove_copies, a.transpose((1, 0)).transpose((1, 0))) == "Transpose(a)"
+        twice = optimise([a.transpose((1, 0)).transpose((1, 0))], {"copies": remove_copies})
+        assert twice == [a]
+        assert after(remove_copies, a.transpose((2, 0, 1)).transpose((2, 0, 1))) == "Transpose(a)"
+        c = leaf(graph, "c", (3, 4, 5))
+        assert after(remove_copies, a.transpose((1, 0, 2)) @ c) == "Matmul(Transpose(a), c)"
+
+    def test_a_part_of_what_was_put_together(self, graph: TensorGraph) -> None:
+        """Is one of the tensors, if it is one of them as a whole."""
+        a, b = leaf(graph, "a", (2, 1)), leaf(graph, "b", (3, 1))
+        joined = a.concat(b, axis=0)
+        assert after(remove_copies, part_of(joined, 0, 0, 2), part_of(joined, 0, 2, 3)) == "a | b"
+        assert after(remove_copies, part_of(joined, 0, 1, 2)) == "Slice(Concat(a, b))"
+        assert after(remove_copies, part_of(joined, 0, 0, 5)) == "Concat(a, b)"
+
+
+class TestElements:
+    def test_the_power_of_a_difference(self, graph: TensorGraph) -> None:
+        """A square is the power 2."""
+        a, b = leaf(graph, "a"), leaf(graph, "b")
+        assert after(fuse_errors, (a - b).abs_pow(2.5)) == "AbsPowerError(a, b, 2.5)"
+        assert after(fuse_errors, (a - b).square()) == "AbsPowerError(a, b, 2)"
+
+    def test_a_difference_that_is_used_elsewhere(self, graph: TensorGraph) -> None:
+        """Is computed anyway; so is one that is wanted."""
+        a, b = leaf(graph, "a"), leaf(graph, "b")
+        difference = a - b
+        assert after(fuse_errors, difference.square(), difference) == "Square(Sub(a, b)) | Sub(a, b)"
+        assert after(fuse_errors, difference.square() * difference) == "Mul(Square(Sub(a, b)), Sub(a, b))"
+
+    def test_scaled_sums(self, graph: TensorGraph) -> None:
+        """Become linear combinations, with the signs of differences and negations."""
+        a, b = leaf(graph, "a"), leaf(graph, "b")
+        for given, found in [
+            (a * 2.0 + b * 3.0, "LinearCombination(a, b, 2, 3)"),
+            (a * 2.0 - 3.0 * b, "LinearCombination(a, b, 2, -3)"),
+            (a + b * 3.0, "LinearCombination(a, b, 1, 3)"),
+            (-a - b, "LinearCombination(a, b, -1, -1)"),
+            (a + b, "Add(a, b)"),
+            (a * 2.0 + 1.0, "Add(Mul(a, 2), 1)"),
+        ]:
+            assert after(fuse_combinations, given) == found
+
+    def test_a_scale_goes_into_the_combination(self, graph: TensorGraph) -> None:
+        """If nothing else needs that."""
+        a, b = leaf(graph, "a"), leaf(graph, "b")
+        combined = a * 2.0 + b * 3.0
+        assert after(fuse_combinations, combined * 4.0) == "LinearCombination(a, b, 8, 12)"
+        kept = after(fuse_combinations, combined * 4.0, combined)
+        assert kept == "Mul(LinearCombination(a, b, 2, 3), 4) | LinearCombination(a, b, 2, 3)"
+
+    def test_through_a_barrier_nothing_is_fused(self, graph: TensorGraph) -> None:
+        """Otherwise a gradient would pass through it."""
+        a, b = leaf(graph, "a"), leaf(graph, "b")
+        with no_grad():
+            difference, scaled = a - b, a * 2.0
+        assert after(fuse_errors, difference.square()) == "Square(Sub(a, b))"
+        assert after(fuse_combinations, scaled + b) == "Add(Mul(a, 2), b)"
+
+
+def layers(wanted: Sequence[Node]) -> Sequence[Node]:
+    """Run the passes for layers to a fixed point."""
+    passes = {
+        "hoist": hoist_past_concat,
+        "sparse": fuse_sparse_affine,
+        "dual": fuse_dual_sparse_affine,
+        "affine": fuse_affine,
+    }
+    return optimise(wanted, passes)
+
+
+class TestLayers:
+    def test_dense(self, graph: TensorGraph) -> None:
+        """With an activation that BLAS has; the bias may stand on either side."""
+        w, x, b = leaf(graph, "w", (3, 4)), leaf(graph, "x", (4, 1), batched=True), leaf(graph, "b")
+        for layer in ((w @ x + b).relu(), (b + w @ x).relu()):
+            (found,) = layers([layer])
+            assert (picture(found), found.operation) == ("Affine(w, x, b)", Affine("relu"))
+        assert after(layers, (w @ x + b).sigmoid()) == "Sigmoid(Add(Matmul(w, x), b))"
+
+    def test_dense_where_a_part_is_needed(self, graph: TensorGraph) -> None:
+        """Neither the product nor the sum is computed twice."""
+        w, x, b = leaf(graph, "w", (3, 4)), leaf(graph, "x", (4, 1), batched=True), leaf(graph, "b")
+        total = w @ x + b
+        assert after(layers, total.relu(), total) == "Relu(Add(Matmul(w, x), b)) | Add(Matmul(w, x), b)"
+
+    def test_a_bias_for_each_example_is_none(self, graph: TensorGraph) -> None:
+        """It is a sum like others."""
+        w, x, b = leaf(graph, "w", (3, 4)), leaf(graph, "x", (4, 1), batched=True), leaf(graph, "b", batched=True)
+        assert after(layers, (w @ x + b).relu()) == "Relu(Add(Matmul(w, x), b))"
+
+    def test_sparse(self, graph: TensorGraph) -> None:
+        """With or without an activation."""
+        w, x = leaf(graph, "w", (3, 9)), leaf(graph, "x", (9, 1), batched=True, nnz=4, grad=False)
+        b = leaf(graph, "b")
+        for activation in (None, "relu", "crelu", "screlu", "sqr_relu", "sigmoid", "tanh"):
+            layer = w @ x + b
+            (found,) = layers([layer.elementwise(activation) if activation else layer])
+            assert picture(found) == "SparseAffineActivate(w, x, b)"
+            assert found.operation == SparseAffineActivate(activation)
+        assert after(layers, (w @ x).relu()) == "SparseAffineActivate(w, x)"
+        assert after(layers, w @ x) == "SparseMatMul(w, x)"
+        assert after(layers, (w @ x + b).softplus()) == "Softplus(SparseAffineActivate(w, x, b))"
+
+    def test_two_sparse_layers_one_above_the_other(self, graph: TensorGraph) -> None:
+        """Of the same weights are one; an activation is taken past what puts them together."""
+        w, b = leaf(graph, "w", (3, 9)), leaf(graph, "b")
+        x, y = (leaf(graph, name, (9, 1), batched=True, nnz=4, grad=False) for name in "xy")
+        for activation in ("screlu", "relu"):
+            joined = (w @ x + b).concat(w @ y + b, axis=0).elementwise(activation)
+            (found,) = layers([joined])
+            assert picture(found) == "DualSparseAffineActivate(w, x, y, b)"
+            assert found.operation == DualSparseAffineActivate(activation)
+        other = leaf(graph, "c")
+        two = (w @ x + b).relu().concat((w @ y + other).relu(), axis=0)
+        assert after(layers, two) == "Concat(SparseAffineActivate(w, x, b), SparseAffineActivate(w, y, c))"
+
+    def test_an_activation_that_no_layer_takes_in(self, graph: TensorGraph) -> None:
+        """Stays one, over what is put together."""
+        a, b = leaf(graph, "a"), leaf(graph, "b")
+        assert after(layers, a.concat(b, axis=0).relu()) == "Relu(Concat(a, b))"
+
+
+class TestVerification:
+    def test_attributes_are_derived_again(self, graph: TensorGraph) -> None:
+        """A type that doesn't follow, a gradient from nowhere and a wrong order are found, with the node's name."""
+        x = leaf(graph, "x", batched=True)
+        node = x.exp()
+        node.type = TensorType((3, 1))
+        with pytest.raises(InvalidOperation, match=r"here: Exp\d+ must be f32\[3, 1\], batched, got f32\[3, 1\]"):
+            verify([node], "here")
+        node = x.log()
+        node.requires_grad = True
+        with pytest.raises(InvalidOperation, match=r"Log\d+: .* must have an input of which a gradient is wanted"):
+            verify([node], "here")
+        node = x.exp()
+        node.inputs = (node.sin(),)
+        with pytest.raises(TopologicalSortFailed, match=r"Exp\d+.* must follow its inputs, got Sin\d+"):
+            verify([node], "here")
+
+    def test_a_pass_that_breaks_the_graph_is_named(self, graph: TensorGraph) -> None:
+        """Before anything is made of the graph."""
+        x = leaf(graph, "x")
+
+        def wrong(wanted: object) -> list[Node]:
+            return [x.sum()]
+
+        with pytest.raises(InvalidOperation, match=r"after pass 'wrong': wanted nodes must stay"):
+            optimise([x.exp()], {"wrong": wrong})
+
+    def test_passes_that_undo_each_other_are_stopped(self, graph: TensorGraph) -> None:
+        """Instead of going on for ever."""
+        x = leaf(graph, "x")
+        with pytest.raises(InvalidOperation, match="passes must come to an end"):
+            optimise([x], {"endless": lambda wanted: [graph.add(MatMul(), (x @ x.reshape(1, 3), x)) * 0.0 + x]})
+
+
+def test_passes_reach_a_fixed_point(graph: TensorGraph) -> None:
+    """Running all of them once more changes nothing."""
+    w, x, b = leaf(graph, "w", (3, 3)), leaf(graph, "x", batched=True), leaf(graph, "b")
+    loss = ((w @ x + b).relu() - x.copy() * 1.0).abs_pow(2).sum().sum_batch() * 2.0
+    once = optimise([loss], NETWORK_PASSES)
+    assert optimise(once, NETWORK_PASSES) == once

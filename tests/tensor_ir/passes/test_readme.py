@@ -1,0 +1,83 @@
+"""The README's table of passes is true."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import engine.tensor_ir.passes
+from engine.tensor_ir.graph import Node, Operation, TensorGraph
+from engine.tensor_ir.networks import build_network
+from engine.tensor_ir.operations.elementwise import Copy, Elementwise
+from engine.tensor_ir.operations.fused import Affine, SparseAffineActivate
+from engine.tensor_ir.operations.leaves import Constant
+from engine.tensor_ir.operations.matrices import MatMul
+from engine.tensor_ir.operations.rules import RULES
+from engine.tensor_ir.operations.shaping import Concat, Slice, Transpose
+from engine.tensor_ir.operations.sparse import SparseMatMul
+from engine.tensor_ir.passes.pipeline import optimise
+from engine.tensor_ir.passes.standard import NETWORK_PASSES
+from engine.tensor_ir.types import TensorType
+from tests.tensor_ir.networks.examples import seeds_example
+from tests.tensor_ir.passes.pictures import leaf, picture
+
+README = (Path(engine.tensor_ir.passes.__file__).parent / "README.md").read_text()
+ROWS = re.findall(r"^\| ([\w ]+) \| `(.*)` \| `(.*)` \|$", README, re.MULTILINE)
+OPERATIONS: dict[str, Operation] = {
+    "Copy": Copy(),
+    "Matmul": MatMul(),
+    "Transpose": Transpose((1, 0)),
+    "Concat": Concat(0),
+    "Slice": Slice((0, 0), (3, 1), (1, 1)),
+    "SparseMatMul": SparseMatMul(),
+    "SparseAffineActivate": SparseAffineActivate("relu"),
+    "Affine": Affine("relu"),
+}
+
+
+def read(text: str) -> Node:
+    """Return the graph that a picture shows."""
+    graph = TensorGraph()
+
+    def applied(operation: Operation) -> Callable[..., Node]:
+        return lambda *given: graph.add(operation, [operand(each) for each in given])
+
+    def operand(given: Any) -> Node:
+        return given if isinstance(given, Node) else graph.add(Constant(float(given), TensorType(())))
+
+    def elementwise(name: str) -> Callable[..., Node]:
+        arity = RULES[name].arity
+        return lambda *given: applied(Elementwise(name, given[arity:]))(*given[:arity])
+
+    names: dict[str, Any] = {name: leaf(graph, name) for name in "abc"}
+    names |= {name: leaf(graph, name, (3, 3)) for name in "AB"}
+    names |= {name: leaf(graph, name, (9, 1), batched=True, nnz=4, grad=False) for name in "xy"}
+    names |= {"W": leaf(graph, "W", (3, 9))}
+    names |= {"".join(word.capitalize() for word in name.split("_")): elementwise(name) for name in RULES}
+    names |= {name: applied(operation) for name, operation in OPERATIONS.items()}
+    found: Node = eval(text, {"__builtins__": {}}, names)
+    return found
+
+
+@pytest.mark.parametrize(("name", "before", "expected"), ROWS, ids=[f"{row[0]} {i}" for i, row in enumerate(ROWS)])
+def test_before_and_after(name: str, before: str, expected: str) -> None:
+    """Until nothing changes any more."""
+    node = read(before)
+    assert picture(node) == before
+    (found,) = optimise([node], {name: NETWORK_PASSES[name]})
+    assert picture(found) == expected
+
+
+def test_the_network_before_and_after() -> None:
+    """Both pictures are what `Network` holds."""
+    network = build_network(seeds_example())
+    assert f"\n{picture(network.built)}\n{picture(network.optimised)}\n" in README
+
+
+def test_every_pass_is_shown() -> None:
+    """But common subexpressions, which a picture of one expression can't show."""
+    assert {row[0] for row in ROWS} == NETWORK_PASSES.keys() - {"common subexpressions"}

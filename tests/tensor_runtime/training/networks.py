@@ -1,0 +1,43 @@
+"""Networks for tests of training, and examples for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from engine.tensor_runtime.training import GraphBuilder
+from engine.types import DType, f32
+from tests.tensor_ir.networks.examples import write_seeds_example
+
+Array = np.ndarray[Any, Any]
+
+
+def regression(dtype: DType = f32) -> GraphBuilder:
+    """Return a network of two layers, of which "hidden" is kept."""
+    builder = GraphBuilder(dtype=dtype, seed=1)
+    x, y = builder.dense_input("x", (4, 1)), builder.dense_input("y", (2, 1))
+    hidden = builder.keep("hidden", builder.affine("a", 4, 3).forward(x).tanh())
+    (builder.affine("b", 3, 2).forward(hidden) - y).square().sum()
+    return builder
+
+
+def examples(count: int, seed: int = 0) -> dict[str, Array]:
+    """Return examples for it."""
+    random = np.random.default_rng(seed)
+    return {"x": random.normal(size=(count, 4, 1)), "y": random.normal(size=(count, 2, 1))}
+
+
+def seeds_example() -> GraphBuilder:
+    """Return the network that the seed describes."""
+    return write_seeds_example(GraphBuilder())
+
+
+def positions(count: int, seed: int = 0) -> dict[str, Array]:
+    """Return examples for the seed's network: 3 to 32 of 768 rows each, -1 where there are fewer."""
+    random = np.random.default_rng(seed)
+    inputs = np.full((count, 32), -1, np.int32)
+    for row in inputs:
+        size = random.integers(3, 33)
+        row[:size] = random.choice(768, size, replace=False)
+    return {"inputs": inputs, "targets": random.uniform(size=(count, 1, 1))}

@@ -1,0 +1,130 @@
+"""Training on data that is on the device, against the same batches uploaded one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine.device.device import Device
+from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
+from engine.tensor_ir.networks.optimisers import SGD, AdamW
+from engine.tensor_runtime.training import GraphBuilder
+from engine.types import f64
+from tests.tensor_runtime.training.networks import examples, positions, regression, seeds_example
+
+COUNT = 10
+
+
+@pytest.mark.parametrize("batch", [1, 4, 10, 13])
+@pytest.mark.parametrize("shuffle", [None, 7])
+def test_batches_are_taken_in_order(device: Device, batch: int, shuffle: int | None) -> None:
+    """Over and over, also where a batch is larger than the data; several launches go on where the last one was."""
+    data = examples(COUNT)
+    order = np.arange(COUNT) if shuffle is None else np.random.default_rng(shuffle).permutation(COUNT)
+    with regression(f64).build(device, AdamW(0.05)) as one, regression(f64).build(device, AdamW(0.05)) as other:
+        one.set_data(data, losses=5)
+        launches = one.launches
+        one.train(3, batch=batch, shuffle=shuffle)
+        one.train(4, batch=batch, shuffle=shuffle)
+        assert one.launches == launches + 2
+        losses = []
+        for step in range(7):
+            rows = order[(step * batch + np.arange(batch)) % COUNT]
+            other.step({name: array[rows] for name, array in data.items()})
+            losses.append(other.loss)
+        np.testing.assert_allclose(one.losses, losses[-5:], rtol=1e-9)
+        assert one.loss == one.losses[-1]
+        for name, weights in other.weights.items():
+            np.testing.assert_allclose(one.weights[name], weights, rtol=1e-9, atol=1e-12)
+
+
+def test_sparse_inputs(device: Device) -> None:
+    """Their rows are taken as they are."""
+    data = positions(COUNT)
+    with seeds_example().build(device, SGD(0.01)) as one, seeds_example().build(device, SGD(0.01)) as other:
+        one.set_data(data)
+        one.train(4, batch=3)
+        for step in range(4):
+            rows = (step * 3 + np.arange(3)) % COUNT
+            other.step({name: array[rows] for name, array in data.items()})
+        for name, weights in other.weights.items():
+            np.testing.assert_allclose(one.weights[name], weights, rtol=1e-5, atol=1e-6)
+        assert len(one.losses) == 4
+
+
+def test_other_data(device: Device) -> None:
+    """Replaces what was there, also with another number of examples."""
+    with regression(f64).build(device, SGD(0.01)) as graph:
+        assert graph.losses.shape == (0,)
+        for count in (6, 6, 3, 8):
+            data = examples(count, count)
+            graph.set_data(data)
+            before = graph.weights
+            graph.train(1, batch=count)
+            with regression(f64).build(device, SGD(0.01)) as fresh:
+                fresh.set_weights(before)
+                fresh.step(data)
+                np.testing.assert_allclose(graph.weights["aw"], fresh.weights["aw"], rtol=1e-10, atol=1e-13)
+
+
+def test_it_learns(device: Device) -> None:
+    """A line through noise, in a thousand steps of four launches."""
+    random = np.random.default_rng(0)
+    x = random.uniform(-1, 1, (200, 1, 1))
+    builder = GraphBuilder()
+    layer = builder.affine("line", 1, 1)
+    (layer.forward(builder.dense_input("x", (1, 1))) - builder.dense_input("y", (1, 1))).square()
+    with builder.build(device, AdamW(0.05, decay=0.0), average=True) as graph:
+        graph.set_data({"x": x, "y": 3 * x - 2 + random.normal(0, 0.01, x.shape)})
+        launches = graph.launches
+        for seed in range(4):
+            graph.train(250, batch=20, shuffle=seed)
+        assert graph.launches == launches + 4
+        np.testing.assert_allclose([graph.weights["linew"].item(), graph.weights["lineb"].item()], [3, -2], atol=0.02)
+        assert graph.losses[-50:].mean() < 0.001 < graph.losses[0]
+
+
+class TestRefusals:
+    def test_before_there_is_data(self, device: Device) -> None:
+        """Or an optimiser, or an input."""
+        with (
+            regression().build(device, SGD(0.1)) as graph,
+            pytest.raises(InvalidOperation, match="data must be set by set_data before train"),
+        ):
+            graph.train(1, batch=1)
+        with (
+            regression().build(device) as graph,
+            pytest.raises(InvalidOperation, match="must have an optimiser to be trained"),
+        ):
+            graph.set_data(examples(3))
+
+    @pytest.mark.parametrize("count", [1.5, float("nan"), None, 0])
+    def test_counts(self, device: Device, count: Any) -> None:
+        """Of losses, steps and examples; training goes on with others."""
+        with regression().build(device, SGD(0.1)) as graph:
+            with pytest.raises(InvalidOperation, match="number of losses must be"):
+                graph.set_data(examples(3), losses=count)
+            graph.set_data(examples(3))
+            with pytest.raises(InvalidOperation, match="number of steps must be"):
+                graph.train(count, batch=1)
+            with pytest.raises(InvalidOperation, match="batch size must be"):
+                graph.train(1, batch=count)
+            graph.train(1, batch=2)
+            assert graph.losses.shape == (1,)
+
+    def test_shapes_and_names(self, device: Device) -> None:
+        """As with inputs."""
+        with regression().build(device, SGD(0.1)) as graph:
+            with pytest.raises(ShapeMismatch, match="equally many examples, got 3 of 'x', 4 of 'y'"):
+                graph.set_data({"x": examples(3)["x"], "y": examples(4)["y"]})
+            with pytest.raises(ShapeMismatch, match=r"'x' must have the shape \[3, 4, 1\], got \[3, 5, 1\]"):
+                graph.set_data({"x": np.zeros((3, 5, 1)), "y": examples(3)["y"]})
+            with pytest.raises(InvalidOperation, match="data must be given for all inputs, got none for y"):
+                graph.set_data({"x": examples(3)["x"]})
+        with seeds_example().build(device, SGD(0.1)) as graph:
+            wrong = positions(3)
+            wrong["inputs"][0, 0] = 768
+            with pytest.raises(InvalidOperation, match="rows of sparse 'inputs' must be from 0 to 767"):
+                graph.set_data(wrong)

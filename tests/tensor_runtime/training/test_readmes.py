@@ -1,0 +1,41 @@
+"""The READMEs' examples run."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import engine.tensor_ir.networks
+import engine.tensor_runtime.training
+from engine.tensor_ir.networks import losses, optimisers
+from engine.tensor_ir.networks.optimisers import Memory, like
+from tests.tensor_runtime.training.networks import positions
+
+
+def examples(package: Any) -> list[str]:
+    """Return the Python in a room's README."""
+    text = (Path(package.__file__).parent / "README.md").read_text()
+    found: list[str] = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    return found
+
+
+def test_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the host device, with the file in a folder that is thrown away."""
+    monkeypatch.chdir(tmp_path)
+    given = positions(64)
+    (code,) = examples(engine.tensor_runtime.training)
+    exec(compile(code, "README.md", "exec"), {"rows": given["inputs"], "scores": np.round(given["targets"])})
+    assert (tmp_path / "network.safetensors").exists()
+
+
+def test_networks(capsys: pytest.CaptureFixture[str]) -> None:
+    """A network, and an optimiser."""
+    names = {**vars(engine.tensor_ir.networks), **vars(optimisers), "losses": losses}
+    names |= {"dataclass": dataclass, "Memory": Memory, "like": like}
+    for code in examples(engine.tensor_ir.networks):
+        exec(compile(code, "README.md", "exec"), names)
+    assert "LogSoftmax" in capsys.readouterr().out
+    assert issubclass(names["SignSGD"], engine.tensor_ir.networks.Optimiser)
