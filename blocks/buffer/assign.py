@@ -2,15 +2,17 @@ from engine.api import Block, BlockBuilder, In, Out, any_type, port
 
 
 class Assign(Block, id="buffer.assign", tags=("store", "set", "overwrite", "loop", "carry")):
-    """Overwrite a buffer with another one's contents.
+    """Overwrites a buffer with the contents of another one.
 
-    Works in place: `target` itself changes. This is how a loop carries a value to its next turn or updates the
+    Works in place: `target` itself changes. Use it in a loop to carry a value to the next turn, or to update the
     condition of a While: `target` is a buffer from outside the loop, `value` its new contents.
     """
 
-    target: In[any_type] = port(doc="What is overwritten: any element type, any shape.")
-    value: In[any_type] = port(shape="same(target)", dtype="same(target)", doc="The new contents, like target.")
-    out: Out[any_type] = port(inplace="target", dtype="same(target)", doc="The target, with the new contents.")
+    target: In[any_type] = port(doc="The buffer to overwrite: any element type, any shape.")
+    value: In[any_type] = port(
+        shape="same(target)", dtype="same(target)", doc="The new contents, of the type and shape of target."
+    )
+    out: Out[any_type] = port(inplace="target", dtype="same(target)", doc="The input target, with the new contents.")
 
     def describe(self, build: BlockBuilder) -> None:
         """One copy node; no kernel."""

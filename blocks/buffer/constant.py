@@ -15,11 +15,11 @@ def constant(dtype: DType) -> OpGraphSource:
 
 
 class Constant(Block, id="buffer.constant", tags=("fill", "value", "zeros", "ones", "number")):
-    """Make a buffer in which every element has the same value, again in each frame.
+    """Outputs a buffer in which every element has the same value; fills it again in each frame.
 
-    Use it as a constant operand, as the initial value of a loop, or as the condition of a While that blocks inside
-    change. Integer types truncate the value towards 0 and clamp it to their range; in a float type, a value beyond its
-    range is infinite.
+    Use it as a constant operand, as the initial value of a loop, or as a While's condition, which blocks inside the
+    loop change. Integer types truncate the value towards 0 and clamp it to their range; in a float type, a value beyond
+    the type's range becomes infinite.
     """
 
     out: Out[any_type] = port(shape="[1]", dtype="given", doc="The buffer, all elements equal to `value`.")

@@ -19,15 +19,15 @@ def conversion(dtype: DType) -> OpGraphSource:
 
 
 class Convert(Block, id="buffer.convert", tags=("cast", "type", "float", "int", "dtype")):
-    """Convert numbers into another element type.
+    """Converts numbers to another element type.
 
-    Floats are rounded to the nearest, 64-bit integers to smaller floats by way of f64. A float is truncated towards 0
-    to become an integer, and clamped to the type's range. Integers that don't fit another integer type wrap around. A
-    boolean says whether a number is not 0.
+    Conversions to floats round to the nearest value; 64-bit integers are rounded to f64 first. Floats are truncated
+    towards 0 to integers and clamped to the type's range. Integers that don't fit another integer type wrap around. As
+    a boolean, a number is true if it is not 0.
     """
 
     x: In[any_type] = port(dtype="number", doc="Single real numbers or booleans, of any shape.")
-    out: Out[any_type] = port(shape="same(x)", dtype="given", doc="The numbers, converted.")
+    out: Out[any_type] = port(shape="same(x)", dtype="given", doc="The converted numbers.")
     dtype: str = param("f32", choices=tuple(NUMBERS), doc="Element type of the output.")
 
     def describe(self, build: BlockBuilder) -> None:

@@ -2,13 +2,13 @@ from engine.api import Block, BlockBuilder, In, Out, any_type, describe_copy, po
 
 
 class Copy(Block, id="buffer.copy", tags=("duplicate", "memcpy", "contiguous", "pack")):
-    """Copy a buffer of any type.
+    """Copies a buffer of any type.
 
-    The copy has contiguous memory of its own. Use it before a block that changes its input in place, when another block
-    needs the contents as they were; and after a Slice or a Transpose, before a block that needs contiguous memory.
+    The copy has its own contiguous memory. Use it before a block that works in place if another block needs the
+    unchanged input, and between a Slice or Transpose and a block that needs contiguous memory.
     """
 
-    x: In[any_type] = port(strided=True, doc="What is copied: any element type, up to four dimensions.")
+    x: In[any_type] = port(strided=True, doc="The buffer to copy: any element type, up to four dimensions.")
     out: Out[any_type] = port(shape="same(x)", dtype="same(x)", doc="The copy.")
 
     def describe(self, build: BlockBuilder) -> None:

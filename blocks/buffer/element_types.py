@@ -1,4 +1,4 @@
-"""The element types that blocks let a person choose, by name, and how a number becomes an element of one."""
+"""The element types that a person can choose, by name, and the conversion of numbers to their elements."""
 
 from engine.api import (
     DType,
@@ -25,16 +25,16 @@ from engine.api import (
     uchar4,
 )
 
-#: Single real numbers, which kernels can convert into each other.
+#: Types of single real numbers, which kernels can convert to each other.
 NUMBERS = {str(dtype): dtype for dtype in (f32, f64, f16, bf16, u8, u16, u32, u64, s8, s16, s32, s64, boolean)}
-#: These, and types of several numbers.
+#: The types above, and types of several numbers.
 ELEMENTS = NUMBERS | {str(dtype): dtype for dtype in (c64, c128, float2, float3, float4, uchar4)}
-#: What kernels hold elements of small whole numbers as.
+#: The type in which kernels compute with small whole numbers.
 HELD: dict[DType, DType] = {u8: u32, u16: u32, s8: s32, s16: s32}
 
 
 def convert(graph: GraphBuilder, number: OpPort, dtype: DType) -> OpPort:
-    """Return what is stored of an f64 as an element of a type.
+    """Return an f64 converted to a type, as it is stored.
 
     Floats are rounded once to the nearest. Whole numbers are truncated and clamped to the type's range, and NaN becomes
     0. A boolean says whether the number is not 0.
@@ -50,9 +50,9 @@ def convert(graph: GraphBuilder, number: OpPort, dtype: DType) -> OpPort:
 
 
 def _to_odd(graph: GraphBuilder, number: OpPort) -> OpPort:
-    """Return an f32 that rounds further as the f64 would: cut off, with the last bit set where that was inexact.
+    """Return an f32 that rounds to a smaller type as the f64 does: truncated, with the last bit set if inexact.
 
-    The nearest f32 is one bit too large where it was rounded up. Beyond the range of an f32 both round to infinity.
+    Where the nearest f32 was rounded up, it is one bit too large. Beyond the range of an f32 both round to infinity.
     """
     near = graph.add("op.convert", x=number, type="f32")["out"]
     back, bits = graph.add("op.convert", x=near, type="f64")["out"], graph.add("op.reinterpret", x=near)["out"]

@@ -2,10 +2,10 @@ from engine.api import Block, BlockBuilder, OpGraphSource, Out, f32, param, port
 
 
 class Fill(Block, id="buffer.fill", tags=("constant", "memset", "zeros", "ones")):
-    """Make a buffer in which every element has the same value.
+    """Outputs a list in which every element has the same value.
 
-    Use it as a constant operand, or to start from zeros. The value can be changed while the patch runs; another count
-    needs a rebuild.
+    Use it as a constant operand, or to start from zeros. A new value is written while the patch runs; a new count needs
+    a rebuild.
     """
 
     out: Out[f32] = port(shape="[count]", doc="`count` elements, all equal to `value`.")

@@ -6,13 +6,13 @@ from engine.diagnostics import PatchError
 
 
 class Positions(Block, id="buffer.positions", tags=("index", "iota", "range", "arange", "grid")):
-    """Give each element its position along an axis.
+    """Outputs the position of each element along an axis.
 
-    Along the only axis of a list that is 0, 1, 2 and so on; in two dimensions the row (axis 0) or the column (axis 1).
-    Use it, converted to f32, to build patterns and gradients out of arithmetic.
+    In a list the positions are 0, 1, 2 and so on. In two dimensions they are the row (axis 0) or the column (axis 1).
+    Convert them to f32 to compute patterns and gradients.
     """
 
-    out: Out[u32] = port(shape="[1]", doc="The positions, from 0 on.")
+    out: Out[u32] = port(shape="[1]", doc="The positions, counted from 0.")
     shape: str = param("256", doc='Sizes of the axes, the slowest first, such as "1080, 1920".')
     axis: int = param(0, min=0, max=7, structural=True, doc="The axis along which positions are counted.")
 

@@ -3,10 +3,11 @@ from engine.api import Block, BlockBuilder, In, Out, ReinterpretView, any_type, 
 
 
 class Reinterpret(Block, id="buffer.reinterpret", tags=("view", "cast", "bits", "bytes")):
-    """Read a buffer's bytes as elements of another type.
+    """Reads a buffer's bytes as elements of another type.
 
-    Nothing is copied or converted: a float4 image becomes four times as many f32, and changes of the output change the
-    input. The last axis grows or shrinks with the size of an element. To convert values, use Convert.
+    No data is copied or converted: a float4 image becomes four times as many f32 elements, and a block that changes the
+    output in place changes the input too. The last axis becomes longer or shorter to match the new element size. To
+    convert values, use Convert.
     """
 
     x: In[any_type] = port(strided=True, doc="The buffer: any element type, any shape, without gaps.")
@@ -14,5 +15,5 @@ class Reinterpret(Block, id="buffer.reinterpret", tags=("view", "cast", "bits", 
     dtype: str = param("f32", choices=tuple(ELEMENTS), doc="Element type of the output.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """A view; nothing runs."""
+        """A view; no work in a frame."""
         build.view(self.out, self.x, ReinterpretView(ELEMENTS[self.dtype]))

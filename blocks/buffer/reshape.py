@@ -3,10 +3,11 @@ from engine.api import Block, BlockBuilder, In, Out, ReshapeView, any_type, para
 
 
 class Reshape(Block, id="buffer.reshape", tags=("view", "flatten", "shape")):
-    """Look at a buffer in another shape.
+    """Views a buffer in another shape.
 
-    Nothing is copied and the elements keep their order: the output is the same memory. One size may be -1 and follows
-    from the others; "-1" alone makes a list. The input must be contiguous: put a Copy after a Slice or a Transpose.
+    No data is copied, and the elements keep their order: the output is the input's memory. One size may be -1, which is
+    computed from the others; "-1" alone makes a list. The input must be contiguous: put a Copy after a Slice or a
+    Transpose.
     """
 
     x: In[any_type] = port(strided=True, doc="The elements: any type, any shape.")
@@ -14,5 +15,5 @@ class Reshape(Block, id="buffer.reshape", tags=("view", "flatten", "shape")):
     shape: str = param("-1", doc='Sizes of the axes, the slowest first, such as "4, -1".')
 
     def describe(self, build: BlockBuilder) -> None:
-        """A view; nothing runs."""
+        """A view; no work in a frame."""
         build.view(self.out, self.x, ReshapeView(whole_numbers("shape", self.shape)))

@@ -1,10 +1,10 @@
-"""Lists of whole numbers that people type: shapes and orders of axes."""
+"""Parses the lists of whole numbers that people type: shapes and orders of axes."""
 
 from engine.diagnostics import PatchError
 
 
 def whole_numbers(name: str, text: str) -> tuple[int, ...]:
-    """Return the numbers of "4, 3"; PatchError that names the parameter when it is something else."""
+    """Return the numbers of a list such as "4, 3"; raise a PatchError that names the parameter for any other text."""
     try:
         numbers = tuple(int(part) for part in text.split(","))
     except ValueError:
@@ -15,7 +15,7 @@ def whole_numbers(name: str, text: str) -> tuple[int, ...]:
 
 
 def shape_rule(name: str, text: str) -> str:
-    """Return the shape rule of a fixed shape, "[4, 3]"; PatchError when a size is below 1."""
+    """Return the shape rule of a fixed shape, such as "[4, 3]"; raise a PatchError when a size is below 1."""
     sizes = whole_numbers(name, text)
     if min(sizes) < 1:
         raise PatchError(f"parameter {name} must have sizes of at least 1, got {text!r}")

@@ -4,10 +4,11 @@ from engine.api import Block, BlockBuilder, Out, any_type, param, port
 
 
 class State(Block, id="buffer.state", tags=("memory", "persistent", "simulation")):
-    """Keep a buffer from frame to frame.
+    """Keeps a buffer from frame to frame.
 
-    It begins with zeros. Blocks that work in place change it, and the next frame starts from the result: heights of a
-    water surface, sums over time. It survives a rebuild of the patch, as long as its type and shape stay.
+    The buffer starts with zeros. Blocks that work in place change it, and the next frame starts from the result. Use it
+    for the heights of a water surface, or for sums over time. The contents survive a rebuild of the patch as long as
+    type and shape stay the same.
     """
 
     out: Out[any_type] = port(shape="[1]", dtype="given", state=True, doc="The buffer, as the last frame left it.")
@@ -15,5 +16,5 @@ class State(Block, id="buffer.state", tags=("memory", "persistent", "simulation"
     dtype: str = param("f32", choices=tuple(ELEMENTS), doc="Element type.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Memory alone; nothing runs."""
+        """Memory only; no work in a frame."""
         build.define(self.out, dtype=ELEMENTS[self.dtype], shape=shape_rule("shape", self.shape))

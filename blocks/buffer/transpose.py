@@ -3,10 +3,10 @@ from engine.api import Block, BlockBuilder, In, Out, TransposeView, any_type, pa
 
 
 class Transpose(Block, id="buffer.transpose", tags=("view", "axes", "permute", "matrix")):
-    """Look at a buffer with its axes in another order.
+    """Views a buffer with its axes in another order.
 
-    Nothing is copied: the output is the same memory, and axis k of it is axis `order[k]` of the input, as in numpy. It
-    can be connected to blocks that take strides, such as Copy, which makes it contiguous.
+    No data is copied: the output is the input's memory. Axis k of the output is axis `order[k]` of the input, as in
+    numpy. The output can be connected to blocks that accept strides, such as Copy, which makes it contiguous.
     """
 
     x: In[any_type] = port(strided=True, doc="The buffer: any element type, any shape.")
@@ -14,5 +14,5 @@ class Transpose(Block, id="buffer.transpose", tags=("view", "axes", "permute", "
     order: str = param("1, 0", doc='Each axis of x once, such as "2, 0, 1".')
 
     def describe(self, build: BlockBuilder) -> None:
-        """A view; nothing runs."""
+        """A view; no work in a frame."""
         build.view(self.out, self.x, TransposeView(whole_numbers("order", self.order)))

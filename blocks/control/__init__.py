@@ -1,1 +1,1 @@
-"""Regions: parts of a patch that run when something holds, or again and again; and what steers them."""
+"""Regions, which run parts of a patch conditionally or repeatedly, and blocks that make or use their conditions."""

@@ -2,15 +2,15 @@ from engine.api import Block, BlockBuilder, In, any_type, describe_if, param, po
 
 
 class If(Block, id="control.if", tags=("region", "condition", "branch"), regions=("",)):
-    """Run the blocks inside only when a condition holds.
+    """Runs the blocks inside only when a condition holds.
 
-    The condition is one element of a buffer, evaluated on the device each time the region is reached; anything but 0
-    holds. When it does not hold, the outputs of blocks inside have their default, mostly zeros, and an output of a
+    The condition is one element of a buffer, evaluated on the device each time the region is reached; every value but 0
+    holds. When it does not hold, the outputs of the blocks inside have their defaults, mostly zeros; the output of a
     block that works in place is its unchanged input.
     """
 
-    condition: In[any_type] = port(doc="Its element decides; numbers or booleans, of any shape.")
-    element: int = param(0, min=0, max=1 << 30, structural=True, doc="Which element of the condition decides.")
+    condition: In[any_type] = port(doc="Buffer with the element that decides; numbers or booleans, of any shape.")
+    element: int = param(0, min=0, max=1 << 30, structural=True, doc="Index of the element that decides.")
 
     def describe(self, build: BlockBuilder) -> None:
         """One thread sets the condition of a conditional node."""

@@ -2,17 +2,19 @@ from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, param, po
 
 
 class Select(Block, id="control.select", tags=("choose", "switch", "condition", "join", "where")):
-    """Pass on one of two buffers, depending on a condition.
+    """Outputs one of two buffers, depending on a condition.
 
-    The output is a copy of `a` when the condition's element is anything but 0, otherwise of `b`. Use it after an If
-    Else to join its branches, or to switch between two sources on the device.
+    The output is a copy of `a` if the condition's element is not 0, otherwise of `b`. Use it after an If Else to join
+    the branches, or to switch between two sources on the device.
     """
 
-    condition: In[any_type] = port(doc="Its element decides; numbers or booleans, of any shape.")
-    a: In[any_type] = port(doc="What comes out when the condition holds: any element type, any shape.")
-    b: In[any_type] = port(shape="same(a)", dtype="same(a)", doc="What comes out when it does not; like a.")
+    condition: In[any_type] = port(doc="Buffer with the element that decides; numbers or booleans, of any shape.")
+    a: In[any_type] = port(doc="Output when the condition holds: any element type, any shape.")
+    b: In[any_type] = port(
+        shape="same(a)", dtype="same(a)", doc="Output when the condition does not hold; type and shape of a."
+    )
     out: Out[any_type] = port(shape="same(a)", dtype="same(a)", doc="A copy of a or of b.")
-    element: int = param(0, min=0, max=1 << 30, structural=True, doc="Which element of the condition decides.")
+    element: int = param(0, min=0, max=1 << 30, structural=True, doc="Index of the element that decides.")
 
     kernel = Kernel("buffers.cu", entry="select")
 

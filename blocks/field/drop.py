@@ -2,17 +2,18 @@ from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port, u
 
 
 class Drop(Block, id="field.drop", tags=("rain", "splash", "water", "poke", "random")):
-    """Push a surface down in a round spot, at a different place each time.
+    """Pushes a surface down in a round spot, at a different position each time.
 
-    Works in place, once each time it runs: in an If that holds now and then, it makes rain. The places are
-    pseudo-random and follow from the number of drops so far, so two runs are the same.
+    Works in place. Each time the block runs, it makes one drop: put it in an If that holds in some frames to make rain.
+    The positions are pseudo-random and depend on the seed and the number of drops so far, so every run of a patch has
+    the same drops.
     """
 
     field: In[f32] = port(rank=2, doc="The surface, shape [height, width].")
     out: Out[f32] = port(inplace="field", doc="The same surface, with the drop.")
-    strength: float = param(1.0, min=-10, max=10, doc="How far the middle of the spot is pushed down.")
+    strength: float = param(1.0, min=-10, max=10, doc="How far the centre of the spot is pushed down.")
     radius: float = param(6.0, min=0.5, max=500, unit="points", doc="Radius of the spot.")
-    seed: int = param(1, min=0, max=1000, fresh=True, doc="Which pseudo-random places they are.")
+    seed: int = param(1, min=0, max=1000, fresh=True, doc="Start of the random sequence of positions.")
 
     kernel = Kernel("fields.cu", entry="drop")
     count = Kernel("fields.cu", entry="count_drop")

@@ -2,10 +2,10 @@ from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
 
 
 class Edges(Block, id="field.edges", tags=("boundary", "border", "dirichlet", "plate")):
-    """Set the values along the four edges of a field.
+    """Sets the values along the four edges of a field.
 
-    Works in place and leaves the inside as it is; the corners belong to the upper and lower edge. With a State before
-    it and Jacobi Step behind it this is a plate whose edges are held at fixed temperatures.
+    Works in place and does not change the inside; the corners belong to the upper and lower edges. Between a State and
+    a Jacobi Step, it makes a plate whose edges are held at fixed temperatures.
     """
 
     field: In[f32] = port(rank=2, doc="The field, shape [height, width].")

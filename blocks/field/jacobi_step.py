@@ -2,15 +2,15 @@ from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, port
 
 
 class JacobiStep(Block, id="field.jacobi_step", tags=("laplace", "poisson", "relax", "heat", "solver")):
-    """Make every inner point of a field the mean of its four neighbours.
+    """Replaces every inner point of a field by the mean of its four neighbours.
 
-    Repeated in a While until `change` is small enough, this solves Laplace's equation for the values on the edge: the
-    temperatures of a plate, a soap film in a bent frame. The edge itself stays.
+    Repeated in a While until `change` is small enough, this solves Laplace's equation for the given values on the
+    edges: the temperatures of a plate, or a soap film in a bent frame. The edges do not change.
     """
 
     u: In[f32] = port(rank=2, doc="The field, shape [height, width].")
-    out: Out[f32] = port(shape="same(u)", doc="The field after the step, in memory of its own.")
-    change: Out[f32] = port(shape="[1]", doc="The largest change of a point.")
+    out: Out[f32] = port(shape="same(u)", doc="The field after the step, in its own memory.")
+    change: Out[f32] = port(shape="[1]", doc="The largest absolute change of a point.")
 
     kernel = Kernel("fields.cu", entry="jacobi_step")
 

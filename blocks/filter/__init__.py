@@ -1,1 +1,1 @@
-"""What a window around each pixel gives: means, weighted sums, smallest and largest values."""
+"""Filters over a window around each pixel: means, weighted sums, smallest and largest values."""

@@ -1,24 +1,24 @@
 from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, images, param, port, u8
 
-#: `kernels/morphology.cu` knows them by their places.
+#: Shapes, in the order of their numbers in `kernels/morphology.cu`.
 SHAPES = ("square", "disc", "diamond", "cross")
 
 
 class Morphology(
     Block, id="filter.morphology", tags=("erode", "dilate", "open", "close", "minimum", "maximum", "shrink", "grow")
 ):
-    """Shrink or grow what is bright in an image.
+    """Shrinks or grows the bright parts of an image.
 
-    "erode" gives each pixel the smallest value around it, "dilate" the largest, each channel by itself. "open" erodes
-    and then dilates, which removes bright specks and leaves the rest as it was; "close" does the opposite, which fills
-    dark gaps. Beyond the border the nearest pixel counts. Use it on masks, or to thicken lines.
+    "erode" sets each pixel to the smallest value around it, "dilate" to the largest; channels are separate. "open"
+    erodes and then dilates, which removes bright specks and mostly keeps the rest. "close" dilates and then erodes,
+    which fills dark gaps. Beyond the border, the nearest pixel is used. Use it on masks, or to thicken lines.
     """
 
     image: In[any_type] = port(rank=2, strided=True, doc="The image or field, float4, f32, uchar4 or u8.")
     out: Out[any_type] = port(dtype="same(image)", shape="same(image)", doc="The result, of the same size.")
-    operation: str = param("erode", choices=images.MORPHOLOGIES, doc="What is done.")
-    shape: str = param("disc", choices=SHAPES, doc="Which pixels count as those around one.")
-    radius: int = param(2, min=0, max=50, unit="px", structural=True, doc="How far they reach; 0 changes nothing.")
+    operation: str = param("erode", choices=images.MORPHOLOGIES, doc="The operation to apply.")
+    shape: str = param("disc", choices=SHAPES, doc="Shape of the window around each pixel.")
+    radius: int = param(2, min=0, max=50, unit="px", structural=True, doc="Radius of the window; 0 changes nothing.")
 
     kernel = Kernel("morphology.cu", entry="mask_shape")
 

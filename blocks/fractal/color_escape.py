@@ -1,8 +1,8 @@
 from blocks.image.palettes import PALETTES, ramp
 from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port, u32
 
-#: The count, made smooth by how far outside the last point fell (Linas Vepstas, "Renormalizing the Mandelbrot escape"),
-#: runs through a ramp there and back. The formula needs points far outside, so they are iterated a little further.
+#: The count is made smooth by the distance of the last point (Linas Vepstas, "Renormalizing the Mandelbrot escape") and
+#: runs through a ramp and back. The formula needs distant points, so each is iterated a little further.
 _TURN = """
 z = vec(z.x * z.x - z.y * z.y + points.z, 2 * z.x * z.y + points.w)"""
 _SMOOTH = f"""
@@ -18,17 +18,20 @@ vec(c.x, c.y, c.z, 1)"""
 
 
 class ColorEscape(Block, id="fractal.color_escape", tags=("mandelbrot", "palette", "smooth", "image")):
-    """Colour points by how many iterations they took to escape.
+    """Colours points by the number of iterations that they took to escape.
 
-    The count is made smooth, and runs through the colours there and back. Points that never escaped are black.
+    The count is interpolated smoothly and runs through the palette forwards and backwards, again and again. Points that
+    never escaped are black.
     """
 
     points: In[float4] = port(rank=2, doc="Points after the last iteration, shape [height, width].")
-    counts: In[u32] = port(shape="same(points)", doc="Their iterations.")
+    counts: In[u32] = port(shape="same(points)", doc="Iterations of each point.")
     image: Out[float4] = port(shape="same(points)", doc="The picture, linear RGBA, opaque.")
-    band: float = param(24.0, min=1, max=1000, unit="iterations", doc="Iterations from one colour round to the next.")
-    shift: float = param(0.0, min=-1, max=1, doc="Where in the round the colours begin.")
-    palette: str = param("ember", choices=tuple(PALETTES), doc="The colours.")
+    band: float = param(
+        24.0, min=1, max=1000, unit="iterations", doc="Iterations in one round through the palette and back."
+    )
+    shift: float = param(0.0, min=-1, max=1, doc="Position in the round at which the colours begin.")
+    palette: str = param("ember", choices=tuple(PALETTES), doc="The palette.")
 
     graphs = {  # noqa: RUF012 - never changed
         palette: OpGraphSource.of_expression(

@@ -3,17 +3,17 @@ from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, f32, float4,
 
 
 class ColorRamp(Block, id="image.color_ramp", tags=("colormap", "heatmap", "palette", "false color")):
-    """Show numbers as colours.
+    """Maps numbers to colours.
 
-    Values up to `low` are black, values from `high` on have the first colour of the palette. Use it to look at any
-    field: temperatures, heights, counts converted to f32.
+    Values up to `low` are black, and values of `high` and above have the first colour of the palette. Use it to view
+    any field: temperatures, heights, or counts converted to f32.
     """
 
     x: In[f32] = port(rank=2, doc="The values, shape [height, width].")
     image: Out[float4] = port(shape="same(x)", doc="The picture, linear RGBA, opaque.")
-    low: float = param(0.0, min=-1000, max=1000, doc="Value that is black.")
-    high: float = param(1.0, min=-1000, max=1000, doc="Value that has the first colour.")
-    palette: str = param("ember", choices=tuple(PALETTES), doc="The colours.")
+    low: float = param(0.0, min=-1000, max=1000, doc="Value shown as black.")
+    high: float = param(1.0, min=-1000, max=1000, doc="Value shown in the first colour of the palette.")
+    palette: str = param("ember", choices=tuple(PALETTES), doc="The palette.")
 
     graphs = {  # noqa: RUF012 - never changed
         palette: OpGraphSource.of_expression(

@@ -9,7 +9,7 @@ from_green = (image.z - image.x) / range + 2
 from_blue = (image.x - image.y) / range + 4
 sextant = from_red if most == image.x else (from_green if most == image.y else from_blue)
 hue = 0 if range == 0 else sextant % 6 / 6"""
-#: What a conversion makes of the first three channels; alpha stays as it is.
+#: Lines of each conversion, which set `c` to the new first three channels; alpha does not change.
 CONVERSIONS = {
     "rgb to hsv": f"""{_HUE}
 c = vec(hue, 0 if range == 0 else range / most, most)""",
@@ -34,16 +34,19 @@ c = vec(red, (image.x - 0.299 * red - 0.114 * blue) / 0.587, blue)""",
 
 
 class ConvertColor(Block, id="image.convert_color", tags=("hsv", "hls", "hsl", "yuv", "hue", "color space")):
-    """Convert colours between RGB and HSV, HLS or YUV.
+    """Converts colours between RGB and HSV, HLS or YUV.
 
-    The three numbers take the place of red, green and blue: hue, saturation and value; hue, lightness and saturation;
-    or Y = 0.299 R + 0.587 G + 0.114 B, U = 0.492 (B - Y) and V = 0.877 (R - Y). Hue is in turns, 0 to 1, from red over
-    green and blue to red. The numbers are converted as they are, in linear light. Alpha stays.
+    The three numbers of a colour space are stored in place of red, green and blue. HSV has hue, saturation and value;
+    HLS has hue, lightness and saturation; YUV has Y = 0.299 R + 0.587 G + 0.114 B, U = 0.492 (B - Y) and V = 0.877 (R -
+    Y). Hue goes from 0 (red) through green and blue to 1 (red again). RGB values are linear light and are not encoded
+    first. Alpha does not change.
     """
 
     image: In[float4] = port(rank=2, doc="The image to convert, shape [height, width]; HLS takes colours from 0 to 1.")
     out: Out[float4] = port(shape="same(image)", doc="The converted image, of the same size.")
-    conversion: str = param("rgb to hsv", choices=tuple(CONVERSIONS), doc="From what, and to what.")
+    conversion: str = param(
+        "rgb to hsv", choices=tuple(CONVERSIONS), doc="Colour space of the input, and of the output."
+    )
 
     graphs = {  # noqa: RUF012 - never changed
         name: OpGraphSource.of_expression(f"{text}\nvec(c.x, c.y, c.z, image.w)", image=float4)

@@ -6,11 +6,11 @@ WEIGHTS = int(4 * MAX_SIGMA + 0.5) + 1
 
 
 class GaussianBlur(Block, id="image.gaussian_blur", tags=("soft", "smooth", "filter", "denoise")):
-    """Blur an image with a Gaussian.
+    """Blurs an image with a Gaussian.
 
-    Softens detail smaller than `sigma`; use it to remove noise before edge detection, or for glow. All four channels
-    are blurred, first along rows and then along columns, out to four sigma. Beyond the border the nearest pixel counts.
-    Equals scipy.ndimage.gaussian_filter with mode="nearest" and truncate=4.
+    Detail smaller than `sigma` becomes soft. Use it to remove noise before edge detection, or for glow. All four
+    channels are blurred, first along rows and then along columns, out to four sigma. Beyond the border, the nearest
+    pixel is used. Equals scipy.ndimage.gaussian_filter with mode="nearest" and truncate=4.
     """
 
     image: In[float4] = port(rank=2, doc="The image to blur, linear RGBA, shape [height, width].")

@@ -4,10 +4,10 @@ from engine.api import Composite, CompositeBuilder
 
 
 class Glow(Composite, id="image.glow", tags=("bloom", "halo", "light", "soft")):
-    """Add a glow around the bright parts of an image.
+    """Adds a glow around the bright parts of an image.
 
-    A blurred copy of the image is added to the image in linear light. The block stands for a Gaussian Blur and a Mix,
-    and computes what these two would compute; `amount` says how much of the copy is added.
+    A blurred copy of the image, times `amount`, is added to the image in linear light. The block consists of a Gaussian
+    Blur and a Mix and has the same result as these two.
     """
 
     def compose(self, build: CompositeBuilder) -> None:
@@ -15,8 +15,8 @@ class Glow(Composite, id="image.glow", tags=("bloom", "halo", "light", "soft")):
         blur = build.add_child(GaussianBlur, "blur", sigma=12.0)
         mix = build.add_child(Mix, "mix", mode="add")
         build.connect_children(blur["out"], mix["b"])
-        build.expose_input("image", mix["a"], doc="The image that is to glow, linear RGBA, shape [height, width].")
+        build.expose_input("image", mix["a"], doc="The image, linear RGBA, shape [height, width].")
         build.expose_input("image", blur["image"])
         build.expose_output("out", mix["out"], doc="The image with its glow, of the same size.")
-        build.expose_parameter("sigma", blur, doc="How far the light reaches: standard deviation of the Gaussian.")
-        build.expose_parameter("amount", mix, doc="How much light is added: 0 leaves the image as it is.")
+        build.expose_parameter("sigma", blur, doc="Reach of the glow: standard deviation of the Gaussian.")
+        build.expose_parameter("amount", mix, doc="Factor of the added light; 0 leaves the image as it is.")

@@ -2,15 +2,15 @@ from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, para
 
 
 class Grayscale(Block, id="image.grayscale", tags=("gray", "grey", "luminance", "desaturate", "monochrome")):
-    """Take the colour out of an image.
+    """Removes the colour of an image.
 
-    Every channel moves to the luminance (0.2126 R + 0.7152 G + 0.0722 B, in linear light) by `amount`. Alpha
-    stays as it is.
+    Red, green and blue are mixed with the luminance (0.2126 R + 0.7152 G + 0.0722 B, in linear light) by `amount`.
+    Alpha does not change.
     """
 
     image: In[float4] = port(rank=2, doc="The image to change, linear RGBA, shape [height, width].")
     out: Out[float4] = port(shape="same(image)", doc="The grey image, of the same size.")
-    amount: float = param(1.0, min=0, max=1, doc="How much of the effect: 0 none, 1 all.")
+    amount: float = param(1.0, min=0, max=1, doc="Strength of the effect: 0 none, 1 full.")
 
     graph = OpGraphSource.of_expression(
         "grey = 0.2126 * image.x + 0.7152 * image.y + 0.0722 * image.z\n"

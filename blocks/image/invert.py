@@ -2,14 +2,15 @@ from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, para
 
 
 class Invert(Block, id="image.invert", tags=("negative",)):
-    """Turn light into dark: a negative.
+    """Outputs the negative of an image.
 
-    Every channel moves from c to 1 - c by `amount`. Alpha stays as it is. Use it after Sobel for dark lines on white.
+    Red, green and blue c are mixed with 1 - c by `amount`. Alpha does not change. Use it after Sobel for dark lines on
+    white.
     """
 
     image: In[float4] = port(rank=2, doc="The image to change, linear RGBA, shape [height, width].")
     out: Out[float4] = port(shape="same(image)", doc="The negative, of the same size.")
-    amount: float = param(1.0, min=0, max=1, doc="How much of the effect: 0 none, 1 all.")
+    amount: float = param(1.0, min=0, max=1, doc="Strength of the effect: 0 none, 1 full.")
 
     graph = OpGraphSource.of_expression(
         "c = mix(image.xyz, 1 - image.xyz, amount)\nvec(c.x, c.y, c.z, image.w)", image=float4

@@ -1,6 +1,6 @@
 from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port
 
-#: What is put in the place of a; the modes after the first one leave alpha as it is.
+#: The blend of each mode; all modes but the first leave alpha as it is.
 MODES = {
     "normal": "above",
     "add": "a + above",
@@ -17,18 +17,18 @@ def _blend(mode: str) -> OpGraphSource:
 
 
 class Mix(Block, id="image.mix", tags=("blend", "composite", "combine", "layer")):
-    """Blend two images.
+    """Blends two images.
 
-    The result moves from `a` to the blend of both by `amount`. The blend is b (normal), a + b (add), a * b (multiply),
-    a + b - a * b (screen) or |a - b| (difference), in linear light; only "normal" mixes alpha as well. When `b` has
-    another size, it lies at the top left, and its border pixels extend beyond it.
+    The result is `a`, mixed with the blend of both images by `amount`. The blend is b (normal), a + b (add), a * b
+    (multiply), a + b - a * b (screen) or |a - b| (difference), in linear light; only "normal" mixes alpha as well. If
+    `b` has another size, its top left corner lies on that of `a`, and its border pixels are repeated beyond its border.
     """
 
-    a: In[float4] = port(rank=2, doc="The image below, linear RGBA; it gives the size.")
-    b: In[float4] = port(rank=2, doc="The image above, linear RGBA, of any size.")
+    a: In[float4] = port(rank=2, doc="The lower image, linear RGBA, which decides the size.")
+    b: In[float4] = port(rank=2, doc="The upper image, linear RGBA, of any size.")
     out: Out[float4] = port(shape="same(a)", doc="The blend, of the size of a.")
-    amount: float = param(0.5, min=0, max=1, doc="How much of the blend: 0 is only a.")
-    mode: str = param("normal", choices=tuple(MODES), doc="How the two are put together.")
+    amount: float = param(0.5, min=0, max=1, doc="Share of the blend: 0 is only a, 1 only the blend.")
+    mode: str = param("normal", choices=tuple(MODES), doc="How the two images are blended.")
 
     graphs = {mode: _blend(mode) for mode in MODES}  # noqa: RUF012 - never changed
 

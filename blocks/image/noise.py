@@ -2,19 +2,20 @@ from engine.api import Block, BlockBuilder, Kernel, Out, float4, param, port
 
 
 class Noise(Block, id="image.noise", tags=("clouds", "fractal", "generator", "texture", "random")):
-    """Make smooth grey noise that can move.
+    """Outputs smooth grey noise that can move.
 
-    Random values on a lattice, joined smoothly, in several octaves of half the size and half the weight each. Use it as
-    a texture, as clouds, or as a moving mask. The same seed gives the same noise everywhere.
+    Random values on a grid are interpolated smoothly and summed over several octaves; each octave has half the size and
+    half the weight of the one before. Use it as a texture, as clouds, or as a moving mask. The same seed gives the same
+    noise on every device.
     """
 
     out: Out[float4] = port(shape="[height, width]", doc="The noise, 0 to 1, linear RGBA, opaque.")
     width: int = param(1024, min=1, max=8192, unit="px", structural=True, doc="Width of the image.")
     height: int = param(768, min=1, max=8192, unit="px", structural=True, doc="Height of the image.")
     cell: float = param(128.0, min=2, max=1024, unit="px", doc="Size of the largest features.")
-    octaves: int = param(5, min=1, max=8, doc="Layers of finer and finer detail.")
-    speed: float = param(0.2, min=0, max=5, unit="1/s", doc="How fast it changes; 0 stands still.")
-    seed: int = param(0, min=0, max=1000, doc="Which noise it is.")
+    octaves: int = param(5, min=1, max=8, doc="Number of layers, each with finer detail than the one before.")
+    speed: float = param(0.2, min=0, max=5, unit="1/s", doc="How fast the noise changes; 0 stands still.")
+    seed: int = param(0, min=0, max=1000, doc="Start of the random sequence; another seed gives other noise.")
 
     kernel = Kernel("patterns.cu", entry="noise")
 

@@ -1,6 +1,6 @@
-"""The colour ramps that a person can choose."""
+"""The palettes that a person can choose."""
 
-#: Linear RGB at 0, 1/3, 2/3 and 1; `kernels/palette.cuh` has the same ones, in this order.
+#: Linear RGB of each palette at 0, 1/3, 2/3 and 1; `kernels/palette.cuh` has the same palettes, in the same order.
 PALETTES = {
     "ember": ((1.00, 0.72, 0.34), (1.00, 0.24, 0.06), (0.72, 0.05, 0.38), (0.10, 0.10, 0.95)),
     "aurora": ((0.55, 1.00, 0.75), (0.05, 0.85, 0.50), (0.05, 0.30, 0.95), (0.35, 0.05, 0.70)),
@@ -9,7 +9,7 @@ PALETTES = {
 
 
 def ramp(palette: str) -> str:
-    """Return lines of an expression in which `ramp` is the colour of a palette at `place`."""
+    """Return lines of an expression that set `ramp` to the colour of a palette at `place`."""
     lines = ["s = 3 * place"]
     stops = [f"vec{stop}" for stop in PALETTES[palette]]
     for at, (start, end) in enumerate(zip(["ramp"] * 3, stops[1:], strict=True)):

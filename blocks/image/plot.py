@@ -2,24 +2,24 @@ from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param,
 
 #: Bytes of `Scale` in the kernel.
 SCALE_BYTES = 36
-#: How numbers are placed, and on what they are drawn.
+#: Choices of the axis and of the background.
 AXES, PAPERS = ("linear", "logarithmic"), ("dark", "light")
 
 
 class Plot(Block, id="image.plot", tags=("graph", "chart", "curve", "line", "loss", "history", "scope")):
-    """Draw numbers as a curve.
+    """Draws numbers as a curve.
 
-    The first number is at the left, the last at the right. The range follows the numbers: the largest is written at the
-    upper left, the smallest at the lower left, the last at the upper right. Numbers that are infinite or not a number
-    leave gaps; so do those of 0 and below in a logarithmic plot, whose lines are powers of 10.
+    The first number is at the left, the last at the right. The vertical range fits the numbers. The picture shows the
+    largest number at the upper left, the smallest at the lower left and the last at the upper right. NaN and infinite
+    numbers leave gaps. In a logarithmic plot, grid lines are powers of 10, and numbers of 0 and below leave gaps too.
     """
 
     x: In[f32] = port(rank=1, doc="The numbers, shape [n].")
     image: Out[float4] = port(shape="[height, width]", doc="The picture, linear RGBA, opaque.")
     width: int = param(480, min=16, max=8192, unit="px", structural=True, doc="Width of the picture.")
     height: int = param(240, min=16, max=8192, unit="px", structural=True, doc="Height of the picture.")
-    axis: str = param("linear", choices=AXES, doc="How numbers are placed along the height.")
-    paper: str = param("dark", choices=PAPERS, doc="What the curve is drawn on.")
+    axis: str = param("linear", choices=AXES, doc="Scale of the vertical axis.")
+    paper: str = param("dark", choices=PAPERS, doc="Background of the curve.")
 
     scale = Kernel("plot.cu", entry="find_scale")
     draw = Kernel("plot.cu", entry="draw_plot")

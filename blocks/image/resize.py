@@ -2,11 +2,12 @@ from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, images, p
 
 
 class Resize(Block, id="image.resize", tags=("scale", "resample", "thumbnail", "downsample", "upsample", "npp")):
-    """Give an image another size.
+    """Scales an image or field to another size.
 
-    The image is stretched to the new width and height. "linear" weighs the four pixels around each place, "nearest"
-    takes the nearest one, which keeps hard edges and exact values. For an image that becomes smaller along both axes,
-    "area" takes the mean of all pixels that become one, where the other two would skip some.
+    The image is stretched to the new width and height. "linear" interpolates between the four pixels around each
+    position. "nearest" uses the nearest pixel, which keeps hard edges and exact values. "area" is for an image that
+    becomes smaller along both axes: each new pixel is the mean of all pixels that it covers, where the other two skip
+    some.
     """
 
     image: In[any_type] = port(
@@ -15,7 +16,9 @@ class Resize(Block, id="image.resize", tags=("scale", "resample", "thumbnail", "
     out: Out[any_type] = port(dtype="same(image)", shape="[height, width]", doc="The image in the new size.")
     width: int = param(512, min=1, max=8192, unit="px", structural=True, doc="Width of the result.")
     height: int = param(512, min=1, max=8192, unit="px", structural=True, doc="Height of the result.")
-    mode: str = param("linear", choices=("linear", "nearest", "area"), doc="How pixels are made from those there are.")
+    mode: str = param(
+        "linear", choices=("linear", "nearest", "area"), doc="How new pixels are computed from the old ones."
+    )
 
     kernel = Kernel("resize.cu", entry="resize")
 

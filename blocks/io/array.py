@@ -4,17 +4,17 @@ from engine.api import Block, BlockBuilder, Out, any_type, param, port
 
 
 class Array(Block, id="io.array", tags=("numpy", "constant", "input", "data")):
-    """Bring a numpy array into the patch.
+    """Outputs a numpy array.
 
-    The output has the array's element type and shape. Set `data` from Python, with
-    `patch.add("io.array", data=...)`; it is saved inside the patch file. An array of the same type and shape can be set
-    while the patch runs, without a rebuild. Element types: booleans, 8- to 64-bit integers, 16- to 64-bit floats, and
-    complex numbers of two 32- or 64-bit floats.
+    The output has the array's element type and shape. Set `data` from Python, with `patch.add("io.array", data=...)`;
+    the patch file stores it. Another array of the same type and shape can be set while the patch runs, without a
+    rebuild. Element types: booleans, 8- to 64-bit integers, 16- to 64-bit floats, and complex numbers of two 32- or
+    64-bit floats.
     """
 
     out: Out[any_type] = port(shape="data", dtype="data", doc="The array's contents.")
-    data: np.ndarray = param(np.zeros(1, np.float32), doc="The array: any shape, numbers or booleans.")
+    data: np.ndarray = param(np.zeros(1, np.float32), doc="The array to output: any shape, numbers or booleans.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Uploaded once; nothing runs in a frame."""
+        """Uploaded once; no work in a frame."""
         build.provide(self.out, self.data)

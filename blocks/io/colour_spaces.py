@@ -1,4 +1,4 @@
-"""What a picture's numbers mean: from the colour space that its file names to linear light."""
+"""Conversion of a picture's numbers to linear light, from the colour space that its file names."""
 
 from collections.abc import Callable
 from tempfile import NamedTemporaryFile
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
-#: Spaces are looked up in the library's own configuration, not in one that $OCIO names.
+#: Colour spaces of the library's built-in configuration; a configuration that $OCIO names is ignored.
 _CONFIG = "ocio://default"
 _LINEAR = "lin_rec709_scene"
 _SRGB = ("srgb_rec709_scene", "srgb_rec709_display")
 
 
 def srgb_to_linear(encoded: Array) -> Array:
-    """Return linear light for sRGB values, both mostly from 0 to 1, as IEC 61966-2-1 defines the curve."""
+    """Return linear light for sRGB values, by the curve of IEC 61966-2-1; both are mostly from 0 to 1."""
     bright = ((np.maximum(encoded, 0.04045) + 0.055) / 1.055) ** 2.4
     return np.where(encoded <= 0.04045, encoded / 12.92, bright).astype(np.float32)
 
@@ -26,8 +26,8 @@ def srgb_to_linear(encoded: Array) -> Array:
 def to_linear(encoded: Array, whole: bool, spec: "ImageSpec") -> Array:
     """Return linear Rec. 709 light, float32, for the colours of a picture, shape (height, width, 3).
 
-    `encoded` holds whole numbers of the file's type, or floats. `whole` is true when the file holds whole numbers:
-    these are sRGB unless it says otherwise, and floats are linear.
+    `encoded` holds whole numbers of the file's type, or floats. `whole` is true when the file holds whole numbers. If
+    the file names no colour space, whole numbers are sRGB, and floats are linear.
     """
     space, gamma = spec.get_string_attribute("oiio:ColorSpace"), spec.get_float_attribute("oiio:Gamma")
     profile = spec.getattribute("ICCProfile") if whole else None
@@ -53,13 +53,13 @@ def _curved(encoded: Array, curve: Callable[[Array], Any]) -> Array:
     if encoded.dtype.kind == "f":
         return np.asarray(curve(encoded), np.float32)
     largest = np.iinfo(encoded.dtype).max
-    if encoded.dtype.kind == "u" and largest < 1 << 16:  # a table is quicker than a power for each pixel
+    if encoded.dtype.kind == "u" and largest < 1 << 16:  # a table is faster than a power for each pixel
         return np.asarray(curve(np.arange(largest + 1) / largest), np.float32)[encoded]
     return np.asarray(curve(encoded / largest), np.float32)
 
 
 def _film_to_linear(encoded: Array) -> Array:
-    """Return linear light for printing densities, as Kodak's Cineon format defines them: black is 95, white 685."""
+    """Return linear light for the printing densities of Kodak's Cineon format: black is 95, white 685."""
     black = 10 ** ((95 - 685) * 0.002 / 0.6)
     light: Array = (10 ** ((encoded * 1023 - 685) * 0.002 / 0.6) - black) / (1 - black)
     return light
@@ -73,10 +73,10 @@ def _by_name(colours: Array, space: str) -> Array | None:
 
 
 def _by_profile(colours: Array, profile: bytes) -> Array | None:
-    """Return the colours in linear Rec. 709 by an ICC profile; None unless it is one of curves and a matrix."""
+    """Return the colours in linear Rec. 709; None unless the ICC profile consists of curves and a matrix."""
     from OpenImageIO import ImageBuf, ImageBufAlgo
 
-    # The library keeps what it read of a file by the file's name, so each profile has a new name.
+    # The library caches files by name, so each profile needs a new name.
     with NamedTemporaryFile(suffix=".icc") as file:
         file.write(profile)
         file.flush()

@@ -19,10 +19,10 @@ Array = np.ndarray[Any, Any]
 
 #: Decoded images kept, so that editing a patch does not read its files again.
 CACHED_IMAGES = 4
-#: The largest picture, in pixels: 4 GiB of linear RGBA. A small file can claim more than a machine has.
+#: The largest picture, in pixels: 4 GiB of linear RGBA. A small file can claim a size beyond the machine's memory.
 MAX_PIXELS = 1 << 28
 
-#: What turns a picture upright, by its EXIF orientation.
+#: The function that turns a picture upright, for each EXIF orientation.
 _UPRIGHT: dict[int, Callable[[Array], Array]] = {
     2: lambda picture: picture[:, ::-1],
     3: lambda picture: picture[::-1, ::-1],
@@ -50,7 +50,7 @@ def load_linear(path: Path) -> Array:
         ) from problem
 
 
-# By what the file holds: one that was saved again is decoded again, and only then.
+# Cached by the file's contents: a file is decoded again only if its contents have changed.
 @lru_cache(CACHED_IMAGES)
 def _decode(held: bytes) -> Array:
     picture = decode_picture(held)
@@ -63,19 +63,20 @@ def decode_picture(data: bytes) -> Array:
 
     - Whole numbers of any size become 0 to 1, and colours linear light of Rec. 709 primaries, by the colour space that
       the file names. sRGB (IEC 61966-2-1) is assumed where it names none, or one that isn't known.
-    - Floats stay as they are, also below 0, above 1 and NaN, unless the file names another space than linear Rec. 709.
+    - Floats stay as they are, including NaN and values below 0 or above 1, unless the file names a colour space other
+      than linear Rec. 709.
     - Alpha is straight: colours that were stored multiplied by alpha are divided by it, except where alpha is 0. It is
       1 where the file has none.
-    - Grey goes to all three colours; colours that are missing are 0. Channels are taken by their names R, G, B, A and
-      Y, else in their order.
+    - Grey becomes all three colours; a missing colour is 0. Channels are found by their names R, G, B, A and Y, or else
+      by their order.
     - The picture is turned as its EXIF orientation says. An OpenEXR picture has the size of its display window, with 0
-      where the file has no pixels. Of several pictures in a file, the first is taken.
+      where the file has no pixels. If a file has several pictures, the first is decoded.
 
-    ValueError says what is wrong with the file.
+    A ValueError names the fault of the file.
     """
     import OpenImageIO  # only patches with pictures need it
 
-    file = os.memfd_create("picture")  # the library reads by names only, and a file may change between two looks
+    file = os.memfd_create("picture")  # the library opens files by name only, and the file may change between two reads
     try:
         with open(file, "wb", closefd=False) as copy:
             copy.write(data)
@@ -84,7 +85,7 @@ def decode_picture(data: bytes) -> Array:
         wanted.attribute("oiio:UnassociatedAlpha", 1)
         source = OpenImageIO.ImageInput.open(name, wanted)
         if source is None:
-            OpenImageIO.geterror()  # it would stay for the next one who asks
+            OpenImageIO.geterror()  # clears the error, which the library would report to the next caller
             raise ValueError("no picture of a known format, or a damaged one")
         try:
             with np.errstate(all="ignore"):  # floats may be of any size
@@ -123,14 +124,14 @@ def _read(source: "ImageInput", own_type: Any) -> Array:
 
 
 def _channels(spec: "ImageSpec") -> tuple[list[int | None], int | None]:
-    """Return the places of red, green and blue, None where missing, and that of alpha."""
+    """Return the channel indices of red, green, blue and alpha; None for a missing one."""
     names = [name.upper() for name in spec.channelnames]
     if {"RY", "BY"} & set(names):
         raise ValueError(f"luminance and chroma (channels {', '.join(spec.channelnames)})")
     alpha = names.index("A") if "A" in names else None
     others = [place for place in range(len(names)) if place != alpha]
     if spec.get_int_attribute("bmp:version") == 3:
-        alpha = None  # a BMP of this version has a reserved byte there
+        alpha = None  # a BMP of this version has a reserved byte in place of alpha
     if not others:
         return [None, None, None], alpha
     if "Y" in names or len(others) == 1:
@@ -153,7 +154,7 @@ def _is_associated(format_name: str, spec: "ImageSpec") -> bool:
 
 
 def _displayed(picture: Array, spec: "ImageSpec") -> Array:
-    """Return what the display window shows of the pixels that a file has."""
+    """Return the pixels of the display window; 0 where the file has none."""
     left, top = spec.x - spec.full_x, spec.y - spec.full_y
     if (left, top, spec.width, spec.height) == (0, 0, spec.full_width, spec.full_height):
         return picture

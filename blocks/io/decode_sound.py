@@ -1,4 +1,4 @@
-"""Sound files to one channel of floats at a rate that the patch chooses."""
+"""Decodes sound files to one channel of floats at the rate of the patch."""
 
 import io
 import struct
@@ -12,24 +12,24 @@ import numpy as np
 from engine.api import read_bytes
 from engine.diagnostics import PatchError
 
-#: What a person can choose.
+#: Choices of the channel.
 CHANNELS = ("mix", "left", "right")
 #: Decoded sounds kept, so that editing a patch does not read its files again.
 CACHED_SOUNDS = 4
-#: The highest rate that a file may have: the filter that changes it grows with it.
+#: The highest rate of a file, in Hz: the size of the resampling filter grows with the rate.
 MAX_RATE = 1_000_000
-#: The most samples that a sound may have at the patch's rate: 4 GiB.
+#: The most samples of a sound at the patch's rate: 4 GiB.
 MAX_SAMPLES = 1 << 30
 
 
 def load_sound(path: Path, rate: int, channel: str) -> np.ndarray[Any, Any]:
-    """Return a sound file as float32 of shape (samples,), read-only, with `rate` samples a second.
+    """Return a sound file as float32 of shape (samples,), read-only, with `rate` samples per second.
 
-    It may be WAV, FLAC, OGG, MP3, AIFF or what else libsndfile reads. Whole numbers are brought to the range from -1 to
-    1, floats stay as they are. `channel` is one of CHANNELS; mix is the mean of all, and a file with one channel gives
-    that one. A WAV file whose header was never finished, since its recorder was killed, is read to the end; fields of
-    the header that only repeat others, such as the bytes a second, don't count. PatchError names the file when it can't
-    be read.
+    The file may be WAV, FLAC, OGG, MP3, AIFF or another format of libsndfile. Whole numbers are scaled to the range
+    from -1 to 1; floats stay as they are. `channel` is one of CHANNELS; mix is the mean of all channels, and a file
+    with one channel always returns that one. A WAV file whose recorder was killed before it finished the header is read
+    to its end; redundant fields of the header, such as the bytes per second, are ignored. PatchError names the file
+    when it can't be read.
     """
     try:
         return _decode(read_bytes(path), rate, channel)
@@ -42,7 +42,7 @@ def load_sound(path: Path, rate: int, channel: str) -> np.ndarray[Any, Any]:
         ) from problem
 
 
-# By what the file holds: one that was saved again is decoded again, and only then.
+# Cached by the file's contents: a file is decoded again only if its contents have changed.
 @lru_cache(CACHED_SOUNDS)
 def _decode(held: bytes, rate: int, channel: str) -> np.ndarray[Any, Any]:
     own_rate, samples = read_sound(held)
@@ -51,7 +51,7 @@ def _decode(held: bytes, rate: int, channel: str) -> np.ndarray[Any, Any]:
     else:
         sound = samples[:, ("left", "right").index(channel)]
     if own_rate != rate:
-        from scipy.signal import resample_poly  # takes a tenth of a second, which other sounds need not spend
+        from scipy.signal import resample_poly  # this import takes 0.1 s and is needed only for resampling
 
         if len(sound) * rate // own_rate > MAX_SAMPLES:
             raise ValueError(f"{len(sound)} samples at {own_rate} Hz, more than {MAX_SAMPLES} at {rate} Hz")
@@ -65,7 +65,7 @@ def _decode(held: bytes, rate: int, channel: str) -> np.ndarray[Any, Any]:
 def read_sound(data: bytes) -> tuple[int, np.ndarray[Any, Any]]:
     """Return the rate in Hz and the samples, float32 of shape (samples, channels), that the bytes of a file hold.
 
-    ValueError says what is wrong with the file.
+    A ValueError names the fault of the file.
     """
     import soundfile  # only patches with sounds need it
 
@@ -84,9 +84,9 @@ def read_sound(data: bytes) -> tuple[int, np.ndarray[Any, Any]]:
 
 
 def _with_size(data: bytes) -> bytes:
-    """Return a WAV file with the size of its samples, which its recorder has left at 0, as all that follows.
+    """Return a WAV file whose recorder left the size of its samples at 0, with that size set to the rest of the file.
 
-    Where that is a list of chunks instead, the file holds no samples.
+    If the rest is a list of chunks, the file has no samples and is returned as it is.
     """
     at = 12
     while data[:4] == b"RIFF" and data[8:12] == b"WAVE" and at + 8 <= len(data):
@@ -100,7 +100,7 @@ def _with_size(data: bytes) -> bytes:
 
 
 def _is_chunks(data: bytes, at: int) -> bool:
-    """True when chunks with names follow each other from `at` to the end."""
+    """Return whether the bytes from `at` to the end are a sequence of named chunks."""
     while at + 8 <= len(data):
         name, size = struct.unpack_from("<4sI", data, at)
         if not all(32 <= letter < 127 for letter in name):

@@ -3,20 +3,20 @@ from engine.diagnostics import Incomplete
 
 
 class External(Block, id="io.external", tags=("zero copy", "torch", "cupy", "dlpack", "numpy", "memory")):
-    """Use an array of another library where it lies, without a copy.
+    """Outputs the memory of another library's array, without a copy.
 
-    Set `array` from Python: an array of numpy for the host, of CuPy, PyTorch or any library with
-    `__cuda_array_interface__` or DLPack for a GPU, or what `engine.device.upload` returns. What the library writes
-    there, the next frame reads; blocks that work in place change it for the library too. It is not saved with the
-    patch, so set it again after loading. An array of the same type and shape can take its place while the patch runs,
+    Set `array` from Python: for the host, a numpy array; for a GPU, an array of CuPy, PyTorch or another library with
+    `__cuda_array_interface__` or DLPack; or the result of `engine.device.upload`. The next frame reads what the library
+    has written to the array; blocks that work in place change the library's array too. The patch file does not store
+    the array, so set it again after loading. Another array of the same type and shape can be set while the patch runs,
     without a rebuild.
     """
 
     out: Out[any_type] = port(shape="data", dtype="data", doc="The array's memory, with its type and shape.")
-    array: UserArray = param(UserArray(), doc="The array: writable, with elements; it may have gaps.")
+    array: UserArray = param(UserArray(), doc="The array: writable and not empty; it may have gaps between elements.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Nothing runs and nothing is allocated."""
+        """No work and no allocation."""
         if self.array.array is None:
             raise Incomplete("array", "be set from Python, by patch.set(node, array=...)")
         build.adopt(self.out, self.array.array)

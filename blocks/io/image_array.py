@@ -7,20 +7,21 @@ from engine.diagnostics import PatchError
 
 
 class ImageArray(Block, id="io.image_array", tags=("numpy", "picture", "input", "data")):
-    """Bring a numpy array into the patch as an image.
+    """Outputs a numpy array as an image.
 
-    Takes (height, width) for grey, (height, width, 3) for RGB or (height, width, 4) for RGBA. The values are taken as
-    linear light from 0 to 1, whatever their type; RGB and grey are opaque. Use it for images that Python makes; for
-    files there is Load Image.
+    Takes an array of shape (height, width) for grey, (height, width, 3) for RGB or (height, width, 4) for RGBA. Values
+    of every type are linear light from 0 to 1, without scaling; grey and RGB images become opaque. Use it for images
+    that Python makes, and Load Image for files.
     """
 
     out: Out[float4] = port(shape="data", rank=2, doc="The image, linear RGBA, shape [height, width].")
     data: np.ndarray = param(
-        np.zeros((1, 1, 4), np.float32), doc="The pixels, linear: (height, width), or with 3 or 4 channels."
+        np.zeros((1, 1, 4), np.float32),
+        doc="The pixels, linear: shape (height, width), or (height, width, channels) with 3 or 4 channels.",
     )
 
     def describe(self, build: BlockBuilder) -> None:
-        """Uploaded once; nothing runs in a frame."""
+        """Uploaded once; no work in a frame."""
         build.provide(self.out, linear_rgba(self.data))
 
 

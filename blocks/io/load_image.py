@@ -6,19 +6,19 @@ from engine.diagnostics import Incomplete
 
 
 class LoadImage(Block, id="io.load_image", tags=("picture", "photo", "file", "open", "png", "jpeg", "exr")):
-    """Load an image file.
+    """Loads an image file as linear RGBA.
 
-    Reads PNG, JPEG, TIFF, EXR, HDR, PFM, DPX, WebP and others with all their bits. Whole numbers become linear light by
-    the colour space that the file names, sRGB if none; floats stay as they are. Alpha is straight, and the picture
-    turned as its EXIF orientation says. A relative path starts at the patch file's folder. Another image of the same
-    size is taken without a rebuild.
+    Reads PNG, JPEG, TIFF, EXR, HDR, PFM, DPX, WebP and other formats at full bit depth. Integer pixels are converted to
+    linear light from the colour space that the file names, or from sRGB if it names none; floats are linear already.
+    Alpha is straight, and the EXIF orientation is applied. A relative path starts at the patch file's folder. Another
+    image of the same size is loaded without a rebuild.
     """
 
     out: Out[float4] = port(shape="data", rank=2, doc="The image, linear RGBA, shape [height, width].")
     file: Path = param("", files="open image", doc="The image file; a relative path starts at the patch's folder.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Decoded and uploaded once; nothing runs in a frame."""
+        """Decoded and uploaded once; no work in a frame."""
         if not str(self.file):
             raise Incomplete("file", "name an image")
         build.provide(self.out, load_linear(Path(self.file)))

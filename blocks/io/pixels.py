@@ -1,8 +1,8 @@
-"""How linear images become sRGB pixels, for the screen and for files."""
+"""Conversion of linear images to sRGB pixels, for the screen and for files."""
 
-#: Lines of an expression that gives the pixel of `c`, linear RGBA. The sRGB curve (IEC 61966-2-1) is written without a
-#: power, which would cost more than the rest of a kernel: above the linear toe it is a minimax fit over powers that
-#: square roots give, off by at most 0.01 of an 8-bit step.
+#: Lines of an expression that convert `c`, linear RGBA, to a pixel. The sRGB curve (IEC 61966-2-1) is computed without
+#: a power, which would cost more than the rest of a kernel. Above the linear toe, the curve is a minimax fit of square
+#: and fourth roots, with an error of at most 0.01 of an 8-bit step.
 PIXEL = """
 color = saturate(c.xyz)
 root = sqrt(color)

@@ -17,19 +17,19 @@ from engine.diagnostics import Incomplete
 
 
 class SaveImage(Block, id="io.save_image", tags=("picture", "file", "export", "write", "png", "tiff", "exr")):
-    """Save an image to a file when outputs are saved.
+    """Saves an image to a file when outputs are saved.
 
-    The name's ending gives the format. EXR, TIFF, HDR and PFM keep linear light as floats, with values above 1 and, but
-    for HDR, below 0. PNG, with 8 or 16 bits, JPEG and WebP hold sRGB, where values outside 0 to 1 are cut off. The file
-    is written by Save Outputs in the editor and at the end of `warploom run`, not in every frame.
+    The file name's extension decides the format. EXR, TIFF, HDR and PFM store linear light as floats, including values
+    above 1 and, except in HDR, below 0. PNG, JPEG and WebP store sRGB and clamp values to 0 to 1; PNG has 8 or 16 bits
+    a channel. Save Outputs in the editor writes the file, and so does the end of `warploom run`; frames do not.
     """
 
     image: In[float4] = port(rank=2, doc="The image to save, linear RGBA, shape [height, width].")
-    file: Path = param("image.png", files="save image", doc="Where it is saved; .png, .jpg, .tif, .exr and others.")
+    file: Path = param("image.png", files="save image", doc="File to write: .png, .jpg, .tif, .exr and others.")
     depth: str = param(
         "usual",
         choices=PICTURE_DEPTHS,
-        doc="Bits a number. Usual: float for .exr, .tif, .hdr and .pfm, else 8. PNG and TIFF take 16, EXR takes half.",
+        doc="Bits a channel. Usual: float for .exr, .tif, .hdr and .pfm, else 8. PNG and TIFF can have 16, EXR half.",
     )
 
     encoded = OpGraphSource.of_expression(f"c = image{PIXEL}", output="pixels", output_type=uchar4, image=float4)

@@ -3,17 +3,17 @@ from engine.api import Block, BlockBuilder, In, OpGraphSource, float4, param, po
 
 
 class Viewer(Block, id="io.viewer", tags=("display", "preview", "screen", "show", "output")):
-    """Show an image.
+    """Shows an image in the editor.
 
-    Converts linear light to sRGB for the screen. `exposure` brightens or darkens only what is shown; `roll_off` brings
-    highlights above 1 back into view, where the default cuts them off. Pictures are read back only while somebody looks
-    at the viewer.
+    Converts linear light to sRGB for the screen. `exposure` brightens or darkens only the shown picture, not the image.
+    `roll_off` compresses highlights above 1 into the visible range; with 0, they are cut off. Pictures are read back
+    only while a viewer window or dock shows them.
     """
 
     image: In[float4] = port(rank=2, doc="The image to show, linear RGBA, shape [height, width].")
-    exposure: float = param(0.0, min=-8, max=8, unit="stops", doc="Brightness of the picture; +1 is twice as bright.")
+    exposure: float = param(0.0, min=-8, max=8, unit="stops", doc="Brightness of the shown picture; +1 doubles it.")
     roll_off: float = param(
-        0.0, min=0, max=1, doc="Share of the range that is given to highlights: 0 cuts at 1, 1 compresses everything."
+        0.0, min=0, max=1, doc="Share of the range reserved for highlights: 0 cuts off at 1, 1 compresses all values."
     )
 
     # Values up to the knee stay as they are; above, they approach 1 without reaching it.

@@ -24,11 +24,11 @@ _PRODUCTS = {
 class Chain(
     ChainBlock, id="kernel.chain", title="Library Chain", tags=("capture", "library", "blas", "fft", "sequence")
 ):
-    """Make several library calls as one node: open the block and wire them.
+    """Runs several library calls that you patch, as one node: open the block to edit them.
 
-    An `Input` is an input port, an `Output` an output, a `Number` a slider for parameters such as alpha. The calls run
-    one after another and share scratch memory; what lies between them is seen by nobody else. On CUDA they are captured
-    into one child graph. A new block computes a b b.
+    In the chain, each `Input` becomes an input port, each `Output` an output port, and each `Number` a slider for a
+    parameter such as alpha. The calls run one after another and share scratch memory; buffers between them can't be
+    used outside the block. On CUDA the calls are captured into one child graph. A new block computes a b b.
     """
 
-    graph: dict[str, Any] = param(_PRODUCTS, doc="The calls and how they are wired; open the block to edit them.")
+    graph: dict[str, Any] = param(_PRODUCTS, doc="The calls and their connections; open the block to edit them.")

@@ -18,11 +18,11 @@ _START = """extern "C" __global__ void scale(
 
 
 class CudaKernel(KernelBlock, id="kernel.cuda", title="CUDA Kernel", tags=("nvrtc", "c++", "source", "code", "shader")):
-    """Run a kernel that you write here, in CUDA C++.
+    """Runs a kernel that you write in the inspector, in CUDA C++.
 
-    Pointers are inputs and outputs, numbers are sliders, and numbers that are called `count`, `width` or the like are
-    sizes. A comment behind a parameter is its help, and may begin with a range and a default. Use a Kernel File for
-    code that you edit elsewhere.
+    Pointer parameters become inputs and outputs, and number parameters become sliders; numbers with a name such as
+    `count` or `width` are sizes. A comment after a parameter is its help and can begin with a range and a default: `//
+    [0, 4] = 1, how much`. For code that you edit in another program, use Kernel File.
     """
 
     code: str = param(

@@ -5,16 +5,17 @@ from engine.api import GraphBlock, Interface, expression_interface, param
 
 
 class Expression(GraphBlock, id="kernel.expression", tags=("formula", "math", "shader", "wrangle", "code", "evaluate")):
-    """Compute each element by a formula, such as `sin(x*freq + time) * amp`.
+    """Computes each element by a formula, such as `sin(x*freq + time) * amp`.
 
-    The inputs go by their names; `time`, `frame`, `i` (the element's number), `px`, `py`, `u`, `v` (its place in an
-    image), `pi` and `tau` are known, and every other name becomes a slider. Write `a if x > 0 else b` to choose,
-    `vec(r, g, b, 1)` for a colour, `image.x` for a component, and `name = ...` on lines of their own for parts. Without
-    inputs, sliders give the size, and `u` and `v` make it an image. `min`, `max` and `clamp` of a NaN are NaN.
+    A name is an input, or one of `time` (in seconds), `frame`, `i` (index of the element), `px` and `py` (its pixel
+    position in an image), `u` and `v` (the same from 0 to 1), `pi` and `tau`. Every other name becomes a slider. Write
+    `a if x > 0 else b` for a choice, `vec(r, g, b, 1)` for a colour, `image.x` for a component, and `name = ...` on its
+    own line for an intermediate result. Without inputs, sliders set the size of the output, which is an image if the
+    formula uses `u` or `v`. `min`, `max` and `clamp` of a NaN are NaN.
     """
 
     expression: str = param("x * gain", language="expression", doc="The formula; its last line is the result.")
-    reads: str = param("x", doc="Names of inputs, each with its element type unless that is f32: x, image: float4.")
+    reads: str = param("x", doc="Names of inputs; an element type other than f32 follows a colon: x, image: float4.")
     sliders: str = param("", doc="Ranges and defaults of sliders, such as freq: 0..20 = 4; amp: 0..1.")
 
     @classmethod

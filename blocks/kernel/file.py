@@ -7,13 +7,14 @@ from engine.diagnostics import Incomplete
 
 
 class KernelFile(KernelBlock, id="kernel.file", tags=("cuda", "ptx", "cu", "nvrtc", "source", "code")):
-    """Run a kernel of your own from a `.cu` or `.ptx` file, or one in Python.
+    """Runs a kernel from a `.cu`, `.ptx` or `.py` file.
 
-    The node has the ports and parameters of the kernel: pointers are inputs and outputs, numbers are sliders, and
-    numbers that are called `count`, `width` or the like are sizes. Drop a file on the canvas to get such a node; save
-    the file and the running patch follows. A comment behind a parameter is its help, and may begin with a range and a
-    default: `// [0, 4] = 1, how much`; that of a buffer that is drawn into begins with `[inout]`. A `.py` with
-    functions that Triton or numba compiles must lie in a folder of blocks that you trust, since compiling runs it.
+    The node has the kernel's ports and parameters: pointers become inputs and outputs, and numbers become sliders;
+    numbers with a name such as `count` or `width` are sizes. Drop a file on the canvas to add such a node; when you
+    save the file, the running patch uses the new code. A comment after a parameter is its help and can begin with a
+    range and a default: `// [0, 4] = 1, how much`. Begin the comment of a buffer that the kernel changes in place with
+    `[inout]`. A `.py` file has functions for Triton or numba; compiling runs the file, so it must lie in a folder of
+    blocks that you trust.
     """
 
     file: Path = param("", files="open kernel", doc="The kernel file: .cu, .ptx or .py.")

@@ -25,14 +25,14 @@ _SCALED = {
 
 
 class KernelGraph(GraphBlock, id="kernel.graph", title="Kernel", tags=("ops", "patch", "shader", "nodes", "code")):
-    """Run a kernel that you patch from ops: open the block and wire it.
+    """Runs a kernel of ops that you patch: open the block to edit it.
 
-    An `op.input` is an input port, an `op.output` an output, an `op.parameter` a slider. Each thread computes one
-    element; `op.load` and `op.sample` read elsewhere. The graph is compiled while you wire it, and the patch runs on. A
-    new block multiplies each element by a parameter.
+    In the kernel, each `op.input` becomes an input port, each `op.output` an output port, and each `op.parameter` a
+    slider. Each thread computes one element; `op.load` and `op.sample` read other elements. The kernel is compiled as
+    you edit it, while the patch keeps running. A new block multiplies each element by a parameter.
     """
 
-    graph: dict[str, Any] = param(_SCALED, doc="The ops and how they are wired; open the block to edit them.")
+    graph: dict[str, Any] = param(_SCALED, doc="The ops and their connections; open the block to edit them.")
 
     @classmethod
     def interface(cls, values: Mapping[str, Any]) -> Interface:

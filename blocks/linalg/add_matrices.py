@@ -2,16 +2,16 @@ from engine.api import Block, BlockBuilder, In, Out, any_type, blas, param, port
 
 
 class AddMatrices(Block, id="linalg.add_matrices", tags=("geam", "transpose", "sum", "scale", "symmetric", "blas")):
-    """Add two matrices, each transposed or not.
+    """Adds two matrices, each optionally transposed.
 
-    out = alpha a + beta b, with a, b and out [m, n]. Without b it transposes or scales a. With a as b too, one of them
-    transposed and both factors 0.5, it makes a matrix symmetric. Leading axes repeat the sum for each of their
-    positions. Elements are f32, f64, c64 or c128.
+    out = alpha a + beta b, with a, b and out [m, n]. Without b, the block transposes or scales a. To make a matrix
+    symmetric, connect it to both inputs, transpose one of them and set both factors to 0.5. Leading axes are batch
+    axes: the sum is computed for each of their positions. Elements are f32, f64, c64 or c128.
     """
 
     a: In[any_type] = port(strided=True, doc="Matrix [..., m, n], or [..., n, m] with transpose_a.")
     b: In[any_type] = port(
-        dtype="same(a)", strided=True, optional=True, advised=False, doc="Matrix as a, or its transpose."
+        dtype="same(a)", strided=True, optional=True, advised=False, doc="Matrix of the shape of a, or its transpose."
     )
     out: Out[any_type] = port(dtype="captured", shape="captured", doc="alpha a + beta b, [..., m, n].")
     alpha: float = param(1.0, min=-10, max=10, doc="Factor of a.")

@@ -2,16 +2,19 @@ from engine.api import Block, BlockBuilder, In, Out, any_type, blas, port
 
 
 class AddScaled(Block, id="linalg.add_scaled", tags=("axpy", "step", "descent", "accumulate", "blas")):
-    """Add a multiple of one vector to another, with a factor that is worked out on the device.
+    """Adds a multiple of one vector to another, with a factor from device memory.
 
-    y += factor x, in place, as solvers do in every turn: the factor comes from Dot or a formula. Elements are f32, f64,
-    c64 or c128. For a factor from a slider, SAXPY is as fast and joins its neighbours in one kernel.
+    y += factor x, in place. Iterative solvers need this in every turn: connect `factor` to a Dot or a formula. Elements
+    are f32, f64, c64 or c128. For a factor from a slider, SAXPY is as fast and is fused with its neighbours into one
+    kernel.
     """
 
     x: In[any_type] = port(strided=True, doc="Vector, or any shape without gaps.")
-    y: In[any_type] = port(dtype="same(x)", shape="same(x)", doc="What is added to, like x.")
+    y: In[any_type] = port(
+        dtype="same(x)", shape="same(x)", doc="The vector to change in place, of the type and shape of x."
+    )
     factor: In[any_type] = port(dtype="same(x)", shape="[1]", doc="One number, the factor of x.")
-    out: Out[any_type] = port(inplace="y", dtype="same(y)", doc="The changed y.")
+    out: Out[any_type] = port(inplace="y", dtype="same(y)", doc="The input y, changed in place.")
 
     def describe(self, build: BlockBuilder) -> None:
         """One call of BLAS, which reads the factor from device memory."""

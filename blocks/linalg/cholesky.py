@@ -2,11 +2,12 @@ from engine.api import Block, BlockBuilder, In, Out, any_type, lapack, port
 
 
 class Cholesky(Block, id="linalg.cholesky", tags=("factor", "triangular", "decomposition", "potrf", "lapack", "root")):
-    """Factor a positive definite matrix into a lower triangle and its transpose.
+    """Factors a positive definite matrix into a lower triangle and its transpose.
 
-    out out^T = a, with conjugates for complex numbers; a and out are [n, n], and leading axes repeat it. Independent
-    normal random numbers times out have the covariance a. Only the lower half of a is read. A matrix that is not
-    positive definite gives a warning with the first part at fault. Elements are f32, f64, c64 or c128.
+    out out^T = a, or out out^H = a for complex numbers; a and out are [n, n]. Leading axes are batch axes: each of
+    their matrices is factored. Multiply independent normal random numbers by out to give them the covariance a. Only
+    the lower half of a is read. For a matrix that is not positive definite, a warning names the first leading minor at
+    fault. Elements are f32, f64, c64 or c128.
     """
 
     a: In[any_type] = port(strided=True, doc="Symmetric or Hermitian matrix [..., n, n].")

@@ -4,11 +4,12 @@ from engine.api import Block, BlockBuilder, In, Out, any_type, lapack, port
 class Eigen(
     Block, id="linalg.eigen", tags=("eigenvalues", "eigenvectors", "pca", "spectrum", "modes", "syev", "lapack")
 ):
-    """Find the eigenvalues and eigenvectors of a symmetric matrix.
+    """Computes the eigenvalues and eigenvectors of a symmetric or Hermitian matrix.
 
-    a vectors[:, i] = eigenvalues[i] vectors[:, i], with a [n, n] symmetric, or Hermitian for complex numbers: the axes
-    and variances of a covariance, the modes of a structure. Only the lower half of a is read. Eigenvalues ascend;
-    vectors have length one and are orthogonal, and their signs are not determined. Leading axes repeat it.
+    a vectors[:, i] = eigenvalues[i] vectors[:, i], with a [n, n]. Only the lower half of a is read. Eigenvalues are in
+    ascending order; eigenvectors are orthonormal, and their signs are not determined. Use it for the principal axes and
+    variances of a covariance, or for the modes of a structure. Leading axes are batch axes: each of their matrices is
+    decomposed.
 
     On CUDA, n is at most 512. Elements are f32, f64, c64 or c128.
     """

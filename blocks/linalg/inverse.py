@@ -2,11 +2,11 @@ from engine.api import Block, BlockBuilder, In, Out, any_type, lapack, port
 
 
 class Inverse(Block, id="linalg.inverse", tags=("invert", "inv", "reciprocal", "getri", "lapack")):
-    """Invert a matrix.
+    """Inverts a matrix.
 
-    out such that a out is the identity, by LU with pivots, with a and out [n, n]; leading axes repeat it. To multiply
-    an inverse by something, Solve is faster and more exact. A matrix without one gives a warning, and infinities or
-    NaN. Elements are f32, f64, c64 or c128.
+    a out is the identity, with a and out [n, n], computed by LU with pivots. Leading axes are batch axes: each of their
+    matrices is inverted. To multiply an inverse by a vector or a matrix, use Solve, which is faster and more exact. For
+    a singular matrix, out holds infinities or NaN, and a warning is shown. Elements are f32, f64, c64 or c128.
     """
 
     a: In[any_type] = port(strided=True, doc="Matrix [..., n, n].")

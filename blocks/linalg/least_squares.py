@@ -2,13 +2,14 @@ from engine.api import Block, BlockBuilder, In, Out, any_type, lapack, port
 
 
 class LeastSquares(Block, id="linalg.least_squares", tags=("lstsq", "fit", "regression", "overdetermined", "lapack")):
-    """Find the best solution of more equations than unknowns.
+    """Solves more equations than unknowns by least squares.
 
-    x that makes the norm of a x - b smallest, with a [m, n], m at least n: the coefficients of a fit, where each row of
-    a holds one point's values of the functions that are fitted and b the measured values. It is worked out by QR, which
-    is more exact than solving a^T a x = a^T b. Right sides may be the columns of b [m, r]; leading axes repeat all.
+    x minimises the norm of a x - b, with a [m, n] and m at least n. To fit functions to points, each row of a holds the
+    values of these functions at one point, b holds the measured values, and x becomes the coefficients. QR is used,
+    which is more exact than solving a^T a x = a^T b. Several right sides are the columns of b [m, r]. Leading axes are
+    batch axes: each of their systems is solved.
 
-    Columns that depend on each other give a warning. Elements are f32, f64, c64 or c128.
+    A warning is shown when columns of a are linearly dependent. Elements are f32, f64, c64 or c128.
     """
 
     a: In[any_type] = port(strided=True, doc="Matrix [..., m, n], m at least n.")

@@ -2,11 +2,12 @@ from engine.api import Block, BlockBuilder, In, Out, any_type, blas, param, port
 
 
 class MatrixVector(Block, id="linalg.matrix_vector", tags=("matvec", "gemv", "multiply", "product", "blas")):
-    """Multiply a matrix by a vector.
+    """Multiplies a matrix by a vector.
 
     out = alpha a x + beta y, with a [m, k], x [k] and out [m]: element i of out is the sum over j of a[i, j] x[j].
-    Leading axes repeat the product for each of their positions; a or x may lack them and is then used for all. Elements
-    are f32, f64, c64 or c128. For many vectors at once, Multiply with these as columns is faster.
+    Leading axes are batch axes: the product is computed for each of their positions, and an a or x without them is used
+    for all. Elements are f32, f64, c64 or c128. For many vectors at once, use Multiply with the vectors as columns,
+    which is faster.
     """
 
     a: In[any_type] = port(strided=True, doc="Matrix [..., m, k], or [..., k, m] with transpose.")

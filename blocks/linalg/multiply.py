@@ -2,14 +2,15 @@ from engine.api import Block, BlockBuilder, In, Out, any_type, blas, param, port
 
 
 class Multiply(Block, id="linalg.multiply", tags=("matmul", "gemm", "dot", "product", "blas", "linear", "layer")):
-    """Multiply matrices.
+    """Multiplies two matrices.
 
-    out = activation(alpha a b + beta c + bias), with a [m, k], b [k, n] and out [m, n]. Leading axes repeat the product
-    for each of their positions; a or b may lack them and is then used for all. Elements are f32, f64, c64 or c128, or
-    f16 or bf16, whose products are added up in f32.
+    out = activation(alpha a b + beta c + bias), with a [m, k], b [k, n] and out [m, n]. Leading axes are batch axes:
+    the product is computed for each of their positions, and an a or b without them is used for all. Elements are f32,
+    f64, c64, c128, f16 or bf16; products of f16 and bf16 are summed in f32.
 
-    With bias and activation it is a layer of a neural network, at the cost of the product alone: relu is max(x, 0),
-    gelu x times the share of a normal distribution below x, by its approximation with tanh. Both take real numbers.
+    With bias and activation, the block is a layer of a neural network and costs no more than the product alone. relu is
+    max(x, 0). gelu is x times the normal cumulative distribution function of x, in its tanh approximation. Both need
+    real numbers.
     """
 
     a: In[any_type] = port(strided=True, doc="Matrix [..., m, k], or [..., k, m] with transpose_a.")
@@ -19,14 +20,14 @@ class Multiply(Block, id="linalg.multiply", tags=("matmul", "gemm", "dot", "prod
     out: Out[any_type] = port(dtype="captured", shape="captured", doc="The result, [..., m, n].")
     alpha: float = param(1.0, min=-10, max=10, doc="Factor of the product.")
     beta: float = param(1.0, min=-10, max=10, doc="Factor of c.")
-    activation: str = param("none", choices=blas.ACTIVATIONS, doc="What each element is passed through at last.")
+    activation: str = param("none", choices=blas.ACTIVATIONS, doc="Function applied to each element of the result.")
     transpose_a: bool = param(False, structural=True, doc="Swap the last two axes of a first.")
     transpose_b: bool = param(False, structural=True, doc="Swap the last two axes of b first.")
 
     allow_tf32: bool = param(
         False,
         structural=True,
-        doc="Let a GPU round factors of f32 and c64 to 11 significant bits, which is far faster.",
+        doc="Let a GPU round f32 and c64 operands to 11 significant bits (TF32), which is much faster.",
     )
 
     def describe(self, build: BlockBuilder) -> None:

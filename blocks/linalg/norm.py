@@ -2,10 +2,10 @@ from engine.api import Block, BlockBuilder, In, Out, any_type, blas, port
 
 
 class Norm(Block, id="linalg.norm", tags=("length", "magnitude", "euclidean", "nrm2", "frobenius", "blas")):
-    """Measure the length of a vector.
+    """Computes the length of a vector.
 
-    out = the square root of the sum of |x[i]| squared, one real number in device memory; for a matrix, its Frobenius
-    norm. Squares that would overflow do no harm. Use it to see whether a solver has converged. Elements are f32, f64,
+    out is the square root of the sum of |x[i]|^2, one real number in device memory; for a matrix this is the Frobenius
+    norm. Intermediate squares do not overflow. Use it to test whether a solver has converged. Elements are f32, f64,
     c64 or c128.
     """
 

@@ -2,21 +2,25 @@ from engine.api import Block, BlockBuilder, In, Out, any_type, lapack, param, po
 
 
 class Solve(Block, id="linalg.solve", tags=("linear", "system", "equations", "lu", "cholesky", "lapack", "backslash")):
-    """Solve linear equations.
+    """Solves a system of linear equations.
 
-    x such that a x = b, with a [n, n]: by LU with pivots, or for a positive definite a, as least squares, smoothing and
-    covariances give it, by Cholesky's method in half the time; of that a, only the lower half is read. Several right
-    sides are the columns of b [n, r]. Leading axes repeat the solution; a or b may lack them and is then used for all.
+    a x = b, with a [n, n]. A general a is factored by LU with pivots. A positive definite a, as in least squares,
+    smoothing and covariances, is factored by Cholesky's method in half the time, and only its lower half is read.
+    Several right sides are the columns of b [n, r]. Leading axes are batch axes: each of their systems is solved, and
+    an a or b without them is used for all.
 
-    A matrix that can't be solved gives a warning with the column or part at fault, and infinities or NaN. Elements are
-    f32, f64, c64 or c128.
+    For a singular matrix, or one that is not positive definite, the solution holds infinities or NaN, and a warning
+    names the column or leading minor at fault. Elements are f32, f64, c64 or c128.
     """
 
     a: In[any_type] = port(strided=True, doc="Matrix [..., n, n].")
     b: In[any_type] = port(dtype="same(a)", strided=True, doc="Right side [n], or sides [..., n, r] as columns.")
     x: Out[any_type] = port(dtype="captured", shape="captured", doc="The solution, [..., n, r], or [..., n] for one.")
     matrix: str = param(
-        "any", choices=("any", "positive definite"), structural=True, doc="What is known of a: any has LU with pivots."
+        "any",
+        choices=("any", "positive definite"),
+        structural=True,
+        doc="Kind of matrix: any, solved by LU with pivots, or positive definite.",
     )
 
     def describe(self, build: BlockBuilder) -> None:

@@ -2,20 +2,21 @@ from engine.api import Block, BlockBuilder, In, Out, any_type, lapack, port
 
 
 class Svd(Block, id="linalg.svd", tags=("singular", "values", "pca", "rank", "pseudoinverse", "compression", "lapack")):
-    """Find the singular values of a matrix, and its singular vectors.
+    """Computes the singular values and singular vectors of a matrix.
 
-    u diag(s) vh = a, with a [m, n] and k = min(m, n): the columns of u [m, k] and the rows of vh [k, n] have length one
-    and are orthogonal, and s [k] descends. The first few terms are the best approximation of a with so few: use it for
-    principal components, ranks and compression. The signs of vectors are not determined. Leading axes repeat it.
+    u diag(s) vh = a, with a [m, n] and k = min(m, n): the columns of u [m, k] and the rows of vh [k, n] are
+    orthonormal, and s [k] is in descending order. The first r terms are the best approximation of a with rank r: use it
+    for principal components, ranks and compression. The signs of singular vectors are not determined. Leading axes are
+    batch axes: each of their matrices is decomposed.
 
-    On CUDA, k is at most 512; there, beyond 32 rows or columns, vectors of values near 0 in relation to the largest are
-    less exact. Elements are f32, f64, c64 or c128.
+    On CUDA, k is at most 512. There, if a has more than 32 rows or columns, singular vectors are less exact where the
+    singular value is near 0 relative to the largest. Elements are f32, f64, c64 or c128.
     """
 
     a: In[any_type] = port(strided=True, doc="Matrix [..., m, n].")
     u: Out[any_type] = port(dtype="captured", shape="captured", doc="Left vectors [..., m, k], as columns.")
     s: Out[any_type] = port(dtype="captured", shape="captured", doc="Singular values [..., k], real, descending.")
-    vh: Out[any_type] = port(dtype="captured", shape="captured", doc="Right vectors [..., k, n], as rows, conjugate.")
+    vh: Out[any_type] = port(dtype="captured", shape="captured", doc="Right vectors [..., k, n], as rows, conjugated.")
 
     def describe(self, build: BlockBuilder) -> None:
         """One call of LAPACK, captured."""

@@ -2,7 +2,7 @@ from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, f32, port
 
 
 class Add(Block, id="math.add", tags=("sum", "plus")):
-    """Add `y` to `x`, element by element.
+    """Adds `x` and `y`, element by element.
 
     out[i] = x[i] + y[i]. Use it to sum two signals or to shift one by another. Both must have the same shape.
     """

@@ -25,18 +25,18 @@ def comparison(op: str) -> OpGraphSource:
 
 
 class Compare(Block, id="math.compare", tags=("less", "greater", "equal", "condition")):
-    """Compare two buffers, or a buffer with a value, element by element.
+    """Compares two buffers, or a buffer with a value, element by element.
 
-    out[i] says whether x[i] stands to y[i] as `operation` tells; with nothing connected to `y`, `value` takes its
-    place. Numbers are compared as f64, whatever their types. Use it to make the condition of a region, or a mask.
+    out[i] is true where the comparison `operation` of x[i] with y[i] holds. If `y` is not connected, x[i] is compared
+    with `value`. Numbers of every type are compared as f64. Use it to make the condition of a region, or a mask.
     """
 
     x: In[any_type] = port(dtype="number", doc="Left operand: single real numbers or booleans, of any shape.")
     y: In[any_type] = port(
         dtype="number", shape="same(x)", optional=True, advised=False, doc="Right operand, of the shape of x."
     )
-    out: Out[boolean] = port(shape="same(x)", doc="Whether the comparison holds, for each element.")
-    operation: str = param("less", choices=tuple(OPERATIONS), doc="What x must be, compared with y or value.")
+    out: Out[boolean] = port(shape="same(x)", doc="True for each element where the comparison holds.")
+    operation: str = param("less", choices=tuple(OPERATIONS), doc="The comparison of x with y or value.")
     value: float = param(0.0, min=-1e9, max=1e9, doc="Right operand when y is not connected.")
 
     def describe(self, build: BlockBuilder) -> None:

@@ -2,7 +2,7 @@ from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, f32, port
 
 
 class Multiply(Block, id="math.multiply", tags=("product", "times", "mask")):
-    """Multiply `x` by `y`, element by element.
+    """Multiplies `x` by `y`, element by element.
 
     out[i] = x[i] * y[i]. Use it to weight or mask one signal with another. Both must have the same shape.
     """

@@ -2,7 +2,7 @@ from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, f32, param, 
 
 
 class ScaleOffset(Block, id="math.scale_offset", tags=("linear", "remap", "gain", "bias")):
-    """Scale every element and add an offset.
+    """Scales every element and adds an offset.
 
     out[i] = scale * x[i] + offset. Use it to bring a signal to another range or unit.
     """

@@ -1,25 +1,33 @@
 from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, param, port
 
-#: Threads for each row, as the kernel has it.
+#: Threads for each row, as in the kernel.
 THREADS = 256
 
 
 class LayerNorm(Block, id="neural.layer_norm", tags=("normalize", "normalization", "transformer", "layer")):
-    """Shift and scale each row to mean 0 and variance 1.
+    """Normalises each row to mean 0 and variance 1.
 
     out = (x - mean) / sqrt(variance + epsilon) * scale + bias, with the mean and the variance of each row along the
-    last axis. Both are worked out in f64, so that rows far from 0 lose nothing.
+    last axis. Both are computed in f64, so that rows with a mean far from 0 stay exact.
     """
 
     x: In[any_type] = port(dtype="number", doc="Rows along the last axis, [..., n], usually f32 or f16.")
     scale: In[any_type] = port(
-        dtype="same(x)", shape="[x.last0]", optional=True, advised=False, doc="Factor of each column, [n]; 1 without."
+        dtype="same(x)",
+        shape="[x.last0]",
+        optional=True,
+        advised=False,
+        doc="Factor of each column, [n]; 1 if not connected.",
     )
     bias: In[any_type] = port(
-        dtype="same(x)", shape="[x.last0]", optional=True, advised=False, doc="Added to each column, [n]; 0 without."
+        dtype="same(x)",
+        shape="[x.last0]",
+        optional=True,
+        advised=False,
+        doc="Added to each column, [n]; 0 if not connected.",
     )
-    out: Out[any_type] = port(dtype="same(x)", shape="same(x)", doc="Normalised rows, of the shape of x.")
-    epsilon: float = param(1e-5, min=0, max=1, doc="Added to variances, so that even rows don't divide by 0.")
+    out: Out[any_type] = port(dtype="same(x)", shape="same(x)", doc="The normalised rows, of the shape of x.")
+    epsilon: float = param(1e-5, min=0, max=1, doc="Added to each variance, to avoid a division by 0 in constant rows.")
 
     kernel = Kernel("layer_norm.cu", entry="layer_norm")
 

@@ -2,21 +2,27 @@ from engine.api import Block, BlockBuilder, In, Out, any_type, dnn, param, port
 
 
 class Pool(Block, id="neural.pool", tags=("maxpool", "avgpool", "average", "downsample", "cudnn", "layer")):
-    """Shrink images by the largest value, or the mean, under a moving window.
+    """Shrinks images to the largest value, or the mean, under a moving window.
 
-    Each channel is pooled by itself. Places beyond the border don't count, and a NaN under the window gives NaN. There
-    are (h + 2 padding - window) // stride + 1 places down, and alike across. Elements are f32 or f16.
+    Channels are pooled separately. Positions beyond the border are ignored, and a NaN under the window gives NaN. The
+    output has (h + 2 padding - window) // stride + 1 rows, and likewise columns. Elements are f32 or f16.
     """
 
     x: In[any_type] = port(doc="Images, [n, channels, h, w], f32 or f16.")
-    out: Out[any_type] = port(dtype="captured", shape="captured", doc="One element for each place of the window.")
-    mode: str = param("max", choices=("max", "average"), doc="What is taken of the elements under the window.")
+    out: Out[any_type] = port(dtype="captured", shape="captured", doc="One element for each position of the window.")
+    mode: str = param("max", choices=("max", "average"), doc="Result for the elements under the window.")
     window_y: int = param(2, min=1, max=256, structural=True, doc="Height of the window.")
     window_x: int = param(2, min=1, max=256, structural=True, doc="Width of the window.")
-    stride_y: int = param(2, min=1, max=256, structural=True, doc="Rows from one place of the window to the next.")
-    stride_x: int = param(2, min=1, max=256, structural=True, doc="Columns from one place of the window to the next.")
-    padding_y: int = param(0, min=0, max=128, structural=True, doc="Rows beyond the border, at most half a window.")
-    padding_x: int = param(0, min=0, max=128, structural=True, doc="Columns beyond the border, at most half a window.")
+    stride_y: int = param(2, min=1, max=256, structural=True, doc="Rows from one position of the window to the next.")
+    stride_x: int = param(
+        2, min=1, max=256, structural=True, doc="Columns from one position of the window to the next."
+    )
+    padding_y: int = param(
+        0, min=0, max=128, structural=True, doc="Rows added beyond the border, at most half a window."
+    )
+    padding_x: int = param(
+        0, min=0, max=128, structural=True, doc="Columns added beyond the border, at most half a window."
+    )
 
     def describe(self, build: BlockBuilder) -> None:
         """One call of cuDNN."""

@@ -1,1 +1,1 @@
-"""Particles: birth, forces, motion and rendering."""
+"""Particles: emission, forces, motion, selection and rendering."""

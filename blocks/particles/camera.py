@@ -1,10 +1,10 @@
-"""The camera that particle renderers work out on the device."""
+"""The camera that particle renderers compute on the device."""
 
 from engine.api import Struct, f32, float3
 
 
 class Camera(Struct):
-    """Where a camera is and looks, as `kernels/camera.cuh` lays it out; the focal length is in pixels."""
+    """A camera's position and orientation, with the layout of `kernels/camera.cuh`; the focal length is in pixels."""
 
     position: float3
     right: float3

@@ -6,8 +6,8 @@ from engine.api import Struct, f32, float3
 class Particle(Struct):
     """One particle, 32 bytes, as `kernels/particle.cuh` lays it out.
 
-    Position in metres (y is up), age in seconds, velocity in metres a second, life in seconds. It is alive while its
-    age is below its life; all zero is a particle that was never born.
+    Position in metres (y is up), age in seconds, velocity in metres per second, life in seconds. A particle is alive
+    while its age is below its life; in an unused place, all fields are zero.
     """
 
     position: float3

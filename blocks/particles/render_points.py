@@ -3,42 +3,50 @@ from blocks.particles.camera import Camera
 from blocks.particles.particle import Particle
 from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port, u32, u64
 
-#: The kernel gets the index of one.
+#: Choices of `color_by`, in the order of their numbers in the kernel.
 COLORS = ("age", "speed")
-#: Pixels along an edge of a cell of the glow image: GLOW_CELL in render_points.cu.
+#: Pixels along an edge of a cell of the glow image, as GLOW_CELL in render_points.cu.
 GLOW_CELL = 8
 FILE = "render_points.cu"
 
 
 class RenderPoints(Block, id="particles.render_points", tags=("draw", "splat", "glow", "camera", "image")):
-    """Draw particles as glowing points.
+    """Draws particles as glowing points.
 
-    Light adds up where points overlap, part of it spreads as glow, and a film curve brings the sum to the screen. The
-    camera looks at a point above the origin and can orbit it by itself. Points shrink with distance; points below a
-    pixel get darker instead. The image is linear and lies between 0 and 1, ready for a Viewer or image blocks.
+    The light of overlapping points adds up, part of it spreads as glow, and a film curve maps the sum to values between
+    0 and 1. The camera looks at a point above the origin and can orbit it. Points become smaller with distance; points
+    smaller than a pixel become darker instead. The output is linear light, for a Viewer or image blocks.
     """
 
-    particles: In[Particle] = port(doc="The particles to draw; those that are not alive are left out.")
+    particles: In[Particle] = port(doc="The particles; only living ones are drawn.")
     count: In[u32] = port(
-        optional=True, advised=False, doc="Draw only so many of them, from the front; an append buffer's count."
+        optional=True,
+        advised=False,
+        doc="Draw only this many particles, from the front: the count of an append buffer.",
     )
     image: Out[float4] = port(shape="[height, width]", doc="The picture, linear RGBA, opaque.")
     width: int = param(1280, min=16, max=8192, unit="px", structural=True, doc="Width of the picture.")
     height: int = param(720, min=16, max=8192, unit="px", structural=True, doc="Height of the picture.")
-    orbit: float = param(20.0, min=-180, max=180, unit="degrees", doc="Where on its circle the camera stands.")
-    spin: float = param(6.0, min=-90, max=90, unit="degrees/s", doc="How fast the camera goes round.")
-    elevation: float = param(17.0, min=-85, max=85, unit="degrees", doc="Angle at which it looks down.")
-    distance: float = param(9.5, min=0.5, max=100, unit="m", doc="Distance to the point it looks at.")
-    target: float = param(1.7, min=-20, max=20, unit="m", doc="Height of that point.")
-    field_of_view: float = param(42.0, min=5, max=120, unit="degrees", doc="Vertical angle that the picture takes in.")
+    orbit: float = param(20.0, min=-180, max=180, unit="degrees", doc="Position of the camera on its orbit.")
+    spin: float = param(6.0, min=-90, max=90, unit="degrees/s", doc="How fast the camera orbits.")
+    elevation: float = param(17.0, min=-85, max=85, unit="degrees", doc="Angle at which the camera looks down.")
+    distance: float = param(
+        9.5, min=0.5, max=100, unit="m", doc="Distance from the camera to the point that it looks at."
+    )
+    target: float = param(1.7, min=-20, max=20, unit="m", doc="Height of the point that the camera looks at.")
+    field_of_view: float = param(42.0, min=5, max=120, unit="degrees", doc="Vertical angle of view.")
     point_size: float = param(10.0, min=1, max=200, unit="mm", doc="Radius of a point.")
-    brightness: float = param(0.8, min=0, max=10, doc="Light of one point.")
+    brightness: float = param(0.8, min=0, max=10, doc="Brightness of one point.")
     exposure: float = param(0.0, min=-8, max=8, unit="stops", doc="Brightness of the picture.")
-    glow: float = param(0.8, min=0, max=4, doc="How much light spreads around bright places.")
-    background: float = param(1.0, min=0, max=10, doc="Light of the night behind.")
-    palette: str = param("ember", choices=tuple(PALETTES), doc="Colours, from young or fast to old or slow.")
-    color_by: str = param("age", choices=COLORS, doc="What gives a particle its colour.")
-    fastest: float = param(7.0, min=0.1, max=50, unit="m/s", doc="Speed that gets the first colour, with speed.")
+    glow: float = param(0.8, min=0, max=4, doc="Amount of light that spreads around bright points.")
+    background: float = param(1.0, min=0, max=10, doc="Brightness of the night sky in the background.")
+    palette: str = param(
+        "ember", choices=tuple(PALETTES), doc="Palette, from young or fast particles to old or slow ones."
+    )
+    color_by: str = param("age", choices=COLORS, doc="Property of a particle that decides its colour.")
+    fastest: float = param(
+        7.0, min=0.1, max=50, unit="m/s", doc="Speed that has the first colour, when colouring by speed."
+    )
 
     place = Kernel(FILE, entry="place_camera")
     splat = Kernel(FILE, entry="splat_points")

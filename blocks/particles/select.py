@@ -1,25 +1,31 @@
 from blocks.particles.particle import Particle
 from engine.api import Block, BlockBuilder, In, Kernel, Out, param, port
 
-#: The kernel gets the index of one.
+#: Properties, in the order of their numbers in the kernel.
 QUANTITIES = ("speed", "height", "age", "distance")
 
 
 class SelectParticles(Block, id="particles.select", title="Select", tags=("filter", "append", "cull", "count", "find")):
-    """Gather the particles whose speed, height, age or distance from the origin lies in a range.
+    """Selects the particles whose speed, height, age or distance from the origin is in a range.
 
-    Copies the living particles in the range to the front of a buffer, in any order, and counts them. When more are
-    found than the buffer has places, the rest is dropped and the count is the capacity; a warning says so.
+    Copies the living particles in the range to the front of a buffer, in any order, and counts them. If more particles
+    match than `capacity`, the rest are dropped, the count is `capacity`, and a warning is shown.
     """
 
     particles: In[Particle] = port(doc="The particles to look through.")
     selected: Out[Particle] = port(shape="[capacity]", append=True, doc="The selected particles, from the front on.")
-    capacity: int = param(20_000, min=1, max=4_000_000, unit="particles", structural=True, doc="Most that are found.")
-    by: str = param(
-        "speed", choices=QUANTITIES, doc="What is looked at: speed, height in metres, age as a share of life, distance."
+    capacity: int = param(
+        20_000, min=1, max=4_000_000, unit="particles", structural=True, doc="Largest number of particles to select."
     )
-    low: float = param(4.0, min=-1000, max=1000, doc="Least that counts: metres, metres a second or a share.")
-    high: float = param(1000.0, min=-1000, max=1000, doc="From here on it no longer counts.")
+    by: str = param(
+        "speed",
+        choices=QUANTITIES,
+        doc="Property to test: speed in m/s, height in m, age as a share of the lifetime, or distance in m.",
+    )
+    low: float = param(4.0, min=-1000, max=1000, doc="Lower end of the range, included, in the unit of the property.")
+    high: float = param(
+        1000.0, min=-1000, max=1000, doc="Upper end of the range, not included, in the unit of the property."
+    )
 
     kernel = Kernel("select_particles.cu", entry="select_particles")
 

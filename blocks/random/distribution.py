@@ -8,9 +8,9 @@ class Distribution(Block, abstract=True):
     """Random numbers by Philox4x32-10, of which a thread makes some at a time."""
 
     shape: str = param("1024", doc='Sizes of the axes, the slowest first, such as "1080, 1920".')
-    changing: bool = param(True, doc="New numbers in every frame; otherwise the same again.")
+    changing: bool = param(True, doc="Make new numbers in every frame; otherwise every frame has the same numbers.")
     seed: int = param(
-        1, min=0, max=2**31 - 1, fresh=True, doc="Another seed gives other numbers; each new block has its own."
+        1, min=0, max=2**31 - 1, fresh=True, doc="Start of the random sequence; each new block has its own seed."
     )
 
     def launch(self, build: BlockBuilder, entry: str, at_a_time: int, out: BufferHandle, *range_: object) -> None:

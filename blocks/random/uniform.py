@@ -3,14 +3,16 @@ from engine.api import BlockBuilder, Out, f32, param, port
 
 
 class Uniform(Distribution, id="random.uniform", title="Uniform Numbers", tags=("random", "rand", "noise", "white")):
-    """Fill a buffer with random numbers between `low` and `high`, all equally likely.
+    """Outputs random numbers between `low` and `high`, all equally likely.
 
-    The same seed gives the same numbers on every device, and the same at the same frame of every run; without
-    `changing`, in every frame. Each new block has a seed of its own. For one number that drives a parameter, there is
-    Random. By Philox4x32-10.
+    The same seed gives the same numbers on every device and at the same frame of every run. Without `changing`, the
+    numbers are the same in every frame. For one number that drives a parameter, use Random. The generator is
+    Philox4x32-10.
     """
 
-    out: Out[f32] = port(shape="[1]", doc="The numbers, from low on; high itself only by rounding.")
+    out: Out[f32] = port(
+        shape="[1]", doc="The random numbers, from low to high; high itself occurs only through rounding."
+    )
     low: float = param(0.0, min=-1e9, max=1e9, doc="The smallest number.")
     high: float = param(1.0, min=-1e9, max=1e9, doc="All numbers are below this one.")
 

@@ -1,1 +1,1 @@
-"""One number from many."""
+"""Reductions: one number from many."""

@@ -3,10 +3,10 @@ from engine.api import Block, BlockBuilder, In, Out, any_type, f32, port
 
 
 class Largest(Block, id="reduce.largest", tags=("max", "maximum", "peak")):
-    """Find the largest element.
+    """Finds the largest element.
 
-    NaN counts as larger than everything, as in numpy. Use it to bring a signal to a range, or, compared with a
-    tolerance, to end a loop that has converged.
+    If any element is NaN, the result is NaN, as in numpy. Use it to scale a signal to a range, or to end a loop when a
+    solver's error is below a tolerance.
     """
 
     x: In[any_type] = port(dtype="number", doc="Single real numbers or booleans, of any shape.")

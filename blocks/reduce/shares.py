@@ -4,7 +4,7 @@ from functools import cache
 
 from engine.api import BlockBuilder, GraphBuilder, In, OpGraphSource, Out, any_type, f32, f64, u32
 
-#: Thread blocks that elements are shared out to, at most, and the fewest elements that are worth one more.
+#: Largest number of thread blocks, and the fewest elements for each of them.
 PARTS, LEAST = 1024, 4096
 
 
@@ -22,7 +22,7 @@ def describe_reduction(
 ) -> None:
     """Reduce `x` to the one element of `out`: thread blocks reduce their shares, then one reduces the results.
 
-    Numbers are taken as f64; with `reads` "any", elements count that are not 0.
+    Numbers are reduced as f64. With `reads` "any", each element is 1 if it is not 0, else 0.
     """
     kind, result = (f64, f32) if reads == "number" else (u32, u32)
     parts = build.buffer("parts", kind, f"[min({PARTS}, ceil({x.name}.size / {LEAST}))]")

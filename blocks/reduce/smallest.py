@@ -3,9 +3,9 @@ from engine.api import Block, BlockBuilder, In, Out, any_type, f32, port
 
 
 class Smallest(Block, id="reduce.smallest", tags=("min", "minimum")):
-    """Find the smallest element.
+    """Finds the smallest element.
 
-    NaN counts as smaller than everything, as in numpy. Use it together with Largest to bring a signal to a range.
+    If any element is NaN, the result is NaN, as in numpy. Use it together with Largest to scale a signal to a range.
     """
 
     x: In[any_type] = port(dtype="number", doc="Single real numbers or booleans, of any shape.")

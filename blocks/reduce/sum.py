@@ -3,10 +3,10 @@ from engine.api import Block, BlockBuilder, In, Out, any_type, f32, port
 
 
 class Sum(Block, id="reduce.sum", tags=("total", "add", "mean", "accumulate")):
-    """Add up all elements.
+    """Adds up all elements.
 
-    The sum is worked out in f64, always in the same order, so that it is the same in every frame and good to the last
-    bit or two of an f32. Use it for totals, and with a division for means.
+    The sum is computed in f64 and always in the same order, so equal elements give an equal sum. It is exact to the
+    last bit or two of an f32. Use it for totals and, divided by the count, for means.
     """
 
     x: In[any_type] = port(dtype="number", doc="Single real numbers or booleans, of any shape.")

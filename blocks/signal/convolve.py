@@ -1,24 +1,26 @@
 from engine.api import Block, BlockBuilder, In, Kernel, Out, c64, f32, fft, float4, param, port
 
-#: `kernels/convolve.cu` knows them by their places.
+#: Borders, in the order of their numbers in `kernels/convolve.cu`.
 BORDERS = ("nearest", "black", "wrap")
-#: Planes are of a multiple of this size, which transforms quickly.
+#: Sizes of planes are multiples of this number, for fast transforms.
 STEP = 32
 
 
 class Convolve(Block, id="signal.convolve", tags=("fft", "filter", "bokeh", "psf", "blur", "kernel", "convolution")):
-    """Replace each point of an image by a small picture, as bright as the point.
+    """Convolves an image with weights: each pixel becomes a small picture, as bright as the pixel.
 
     out[y, x] = sum over j, i of weights[j, i] image[y + h // 2 - j, x + w // 2 - i], as scipy.ndimage.convolve has it,
-    for red, green and blue each; alpha stays as it is. A disc blurs as a lens out of focus does, and a star gives
-    highlights rays. By FFT, so that the time hardly grows with the number of weights.
+    for red, green and blue each; alpha stays as it is. A disc as weights blurs like a lens out of focus, and a star
+    gives highlights rays. The FFT is used, so that the time hardly depends on the number of weights.
     """
 
     image: In[float4] = port(rank=2, doc="The image, linear RGBA, shape [height, width].")
-    weights: In[float4] = port(rank=2, doc="What a point becomes, about its middle, shape [h, w]; alpha doesn't count.")
+    weights: In[float4] = port(
+        rank=2, doc="The small picture that a pixel becomes, centred, shape [h, w]; its alpha is ignored."
+    )
     out: Out[float4] = port(shape="same(image)", doc="The convolved image, of the same size.")
     border: str = param(
-        "nearest", choices=BORDERS, doc="What lies around the image: its nearest pixel, black, or itself."
+        "nearest", choices=BORDERS, doc="Values beyond the border: the nearest pixel, black, or the image repeated."
     )
     normalize: bool = param(True, doc="Divide the weights by their sum, so that the image stays as bright as it is.")
 
@@ -28,7 +30,7 @@ class Convolve(Block, id="signal.convolve", tags=("fft", "filter", "bokeh", "psf
     gather = Kernel("convolve.cu", entry="gather_image")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Planes of both with room for all sums, their spectra, the product, and back."""
+        """Padded planes of image and weights, their spectra, the product, and the inverse transform."""
         rows, columns = (f"{STEP} * ceil((image.dim{axis} + weights.dim{axis} - 1) / {STEP})" for axis in (0, 1))
         image = build.buffer("image_planes", f32, f"[3, {rows}, {columns}]")
         weights = build.buffer("weights_planes", f32, f"[3, {rows}, {columns}]")

@@ -3,11 +3,11 @@ from engine.api import BlockBuilder, In, Out, any_type, fft, port
 
 
 class FFT(Transform, id="signal.fft", tags=("fourier", "spectrum", "frequency", "dft", "cufft")):
-    """Transform complex numbers to their spectrum.
+    """Transforms a complex signal to its spectrum.
 
     X[k] = sum over j of x[j] exp(-2 pi i j k / n), along one to three axes; equals numpy.fft.fftn. Element 0 of an axis
-    is the mean frequency 0, and negative frequencies lie in its second half: FFT Shift brings 0 to the middle. Real
-    numbers take half the time with Real FFT.
+    is frequency 0, and negative frequencies are in the axis's second half; FFT Shift moves frequency 0 to the middle.
+    For real signals, Real FFT takes half the time.
     """
 
     x: In[any_type] = port(strided=True, doc="The signal, c64 or c128, shape [..., n].")

@@ -6,16 +6,16 @@ AXES = 3
 class FFTShift(
     Block, id="signal.fft_shift", title="FFT Shift", tags=("fftshift", "ifftshift", "center", "swap", "roll")
 ):
-    """Bring frequency 0 to the middle of each axis.
+    """Moves frequency 0 to the middle of each axis.
 
-    Spectra begin with it; in the middle it is easier to look at and to draw masks for. Equals numpy.fft.fftshift, and
-    numpy.fft.ifftshift with `back`, which differs for odd sizes. Elements keep their values.
+    A spectrum begins with frequency 0; with frequency 0 in the middle, it is easier to view and to mask. Equals
+    numpy.fft.fftshift, or numpy.fft.ifftshift with `back`; the two differ for odd sizes. Element values do not change.
     """
 
     x: In[any_type] = port(doc="The spectrum: any element type, any shape.")
     out: Out[any_type] = port(shape="same(x)", dtype="same(x)", doc="The same elements, moved.")
-    axes: int = param(1, min=1, max=AXES, structural=True, doc="How many of the last axes are turned.")
-    back: bool = param(False, structural=True, doc="Bring the middle back to position 0.")
+    axes: int = param(1, min=1, max=AXES, structural=True, doc="How many of the last axes are shifted.")
+    back: bool = param(False, structural=True, doc="Move the middle back to position 0.")
 
     kernel = Kernel("signal.cu", entry="turn_axes")
 

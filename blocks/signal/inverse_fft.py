@@ -3,10 +3,10 @@ from engine.api import BlockBuilder, In, Out, any_type, fft, port
 
 
 class InverseFFT(Transform, id="signal.inverse_fft", tags=("ifft", "fourier", "synthesis", "cufft")):
-    """Transform a spectrum back to complex numbers.
+    """Transforms a spectrum back to a complex signal.
 
-    x[j] = 1/n sum over k of X[k] exp(2 pi i j k / n), along one to three axes; equals numpy.fft.ifftn. It undoes an FFT
-    with the same `axes` and `norm`.
+    x[j] = 1/n sum over k of X[k] exp(2 pi i j k / n), along one to three axes; equals numpy.fft.ifftn. The block
+    inverts an FFT with the same `axes` and `norm`.
     """
 
     x: In[any_type] = port(strided=True, doc="The spectrum, c64 or c128, shape [..., n].")

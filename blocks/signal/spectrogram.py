@@ -2,17 +2,17 @@ from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
 
 
 class Spectrogram(Block, id="signal.spectrogram", tags=("sound", "frequency", "pitch", "sonogram", "spectrum")):
-    """Lay out spectra as a picture: time to the right, frequency upwards.
+    """Arranges spectra as a picture: time to the right, frequency upwards.
 
-    Octaves have the same height, as on a keyboard, or with `octaves` 0 frequencies have. A pixel shows the highest of
-    the values that fall into it. Color Ramp makes it colourful. Before it come Frames, Real FFT and Magnitude in
-    decibels.
+    The frequency scale is logarithmic: all octaves have the same height, as on a keyboard. With `octaves` 0, the scale
+    is linear. A pixel shows the largest of the values that fall into it. To make a spectrogram of a sound, connect
+    Frames, Real FFT, Magnitude in decibels, this block and Color Ramp.
     """
 
-    x: In[f32] = port(rank=2, doc="Spectra, one a row, from frequency 0 on: shape [time, frequency].")
+    x: In[f32] = port(rank=2, doc="Spectra, one per row, from frequency 0 upwards: shape [time, frequency].")
     out: Out[f32] = port(shape="[height, x.dim0]", doc="The same values as a picture, shape [height, time].")
     height: int = param(512, min=1, max=8192, unit="px", structural=True, doc="Height of the picture.")
-    octaves: float = param(7.0, min=0, max=14, doc="Octaves shown below the highest frequency; 0 has an even scale.")
+    octaves: float = param(7.0, min=0, max=14, doc="Octaves shown below the highest frequency; 0 gives a linear scale.")
 
     kernel = Kernel("signal.cu", entry="lay_out_spectra")
 

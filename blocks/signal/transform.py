@@ -7,10 +7,10 @@ class Transform(Block, abstract=True):
     """A Fourier transform of the last axes."""
 
     axes: int = param(
-        1, min=1, max=3, structural=True, doc="How many of the last axes are transformed; others repeat it."
+        1, min=1, max=3, structural=True, doc="How many of the last axes are transformed; leading axes are batch axes."
     )
     norm: str = param(
         "backward",
         choices=fft.NORMS,
-        doc="On which way to divide by the number of elements; ortho divides by its square root both times.",
+        doc="Which direction divides by the number of elements; ortho divides by its square root in both directions.",
     )

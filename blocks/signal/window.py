@@ -3,11 +3,11 @@ from engine.api import BlockBuilder, In, Kernel, Out, f32, port
 
 
 class Window(Windowed, id="signal.window", tags=("hann", "hamming", "blackman", "taper", "fade", "leakage")):
-    """Fade a signal in and out along its last axis.
+    """Multiplies a signal by a window, which fades it in and out along the last axis.
 
-    A transform takes its signal for one turn of an endless loop. Where end and beginning don't meet, all frequencies
-    appear; a window before the transform avoids that. Weights are those of scipy.signal.get_window, periodic. For a
-    sound, Frames cuts and weighs in one go.
+    An FFT treats its signal as one period of an endless loop. If the end and the beginning don't match, the jump
+    between them appears at all frequencies; a window before the FFT avoids that. The weights are those of
+    scipy.signal.get_window, periodic. For a sound, Frames cuts and windows in one step.
     """
 
     x: In[f32] = port(doc="The signal, shape [..., n].")

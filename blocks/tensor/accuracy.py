@@ -5,14 +5,16 @@ THREADS = 256
 
 
 class Accuracy(Block, id="tensor.accuracy", tags=("classify", "argmax", "top-1", "score", "metric", "share")):
-    """Tell how many rows are classified right.
+    """Outputs the share of rows that are classified correctly.
 
-    A row counts when its largest element is in the same column in both inputs; of equal ones, the first.
+    A row is correct if its largest element is in the same column of both inputs. Of equal elements, the first counts.
     """
 
     x: In[f32] = port(rank=2, doc="Scores or probabilities of each class, [n, classes].")
-    targets: In[f32] = port(rank=2, shape="same(x)", doc="What they should be, such as 1 for the right class, else 0.")
-    out: Out[f32] = port(shape="[1]", doc="The share of rows that are right, from 0 to 1.")
+    targets: In[f32] = port(
+        rank=2, shape="same(x)", doc="Targets, such as 1 in the column of the correct class, else 0, [n, classes]."
+    )
+    out: Out[f32] = port(shape="[1]", doc="Share of correct rows, from 0 to 1.")
 
     kernel = Kernel("accuracy.cu", entry="share_right")
 

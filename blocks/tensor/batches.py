@@ -1,23 +1,23 @@
 from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, param, port, u64
 
-#: In which order rows are taken.
+#: Choices of `order`.
 ORDERS = ("shuffled", "in order")
 
 
 class Batches(Block, id="tensor.batches", tags=("dataset", "loader", "minibatch", "sample", "shuffle", "epoch")):
-    """Take other rows of a data set in each frame, or in each turn of a loop.
+    """Outputs the next rows of a data set in each frame, or in each turn of a loop.
 
-    Every row is taken once before any is taken again. In "shuffled" order, each such round has an order of its own.
-    Rows of `x` and `y` stay together. The same seed gives the same batches on every device and in every run.
+    Every row is used once before any is used again. In "shuffled" order, each such round has a different order. A row
+    of `x` and the same row of `y` stay together. The same seed gives the same batches on every device and in every run.
     """
 
-    x: In[any_type] = port(rank=2, doc="Rows, such as inputs of a network, [n, columns].")
-    y: In[any_type] = port(rank=2, doc="What belongs to them, such as targets, [n, columns].")
+    x: In[any_type] = port(rank=2, doc="Data set, such as inputs of a network, [n, columns].")
+    y: In[any_type] = port(rank=2, doc="Second data set with as many rows, such as targets, [n, columns].")
     x_batch: Out[any_type] = port(dtype="same(x)", shape="[size, x.dim1]", doc="The chosen rows of x.")
     y_batch: Out[any_type] = port(dtype="same(y)", shape="[size, y.dim1]", doc="The chosen rows of y.")
-    size: int = param(64, min=1, max=2**20, structural=True, doc="Rows of a batch.")
-    order: str = param("shuffled", choices=ORDERS, doc="In which order rows are taken.")
-    seed: int = param(0, min=0, max=2**31 - 1, doc="Decides the shuffled order.")
+    size: int = param(64, min=1, max=2**20, structural=True, doc="Number of rows in a batch.")
+    order: str = param("shuffled", choices=ORDERS, doc="Order of the rows.")
+    seed: int = param(0, min=0, max=2**31 - 1, doc="Start of the random sequence for the shuffled order.")
 
     kernel = Kernel("batches.cu", entry="take_rows")
     count = Kernel("batches.cu", entry="count_rows")

@@ -7,25 +7,25 @@ import numpy as np
 from engine.api import Block, BlockBuilder, Out, f32, param, port
 from engine.diagnostics import PatchError
 
-#: Which of the digits are given.
+#: Choices of `part`.
 PARTS = ("all", "training", "test")
 
 
 class Digits(Block, id="tensor.digits", tags=("dataset", "mnist", "handwriting", "scikit-learn", "classify", "data")):
-    """Give handwritten digits and what they are.
+    """Outputs pictures of handwritten digits and their labels.
 
-    1797 pictures of 8 x 8 pixels, which scikit-learn has. For tests of what was learned, the digits are shuffled and a
-    share of them is kept apart: train with the part "training", and look at "test".
+    The 1797 pictures of 8 x 8 pixels come with scikit-learn. They are shuffled and divided into two parts: train a
+    network with the part "training", and test it with "test".
     """
 
-    images: Out[f32] = port(shape="data", rank=2, doc="One picture a row, 8 x 8 pixels from 0 to 1, shape [n, 64].")
+    images: Out[f32] = port(shape="data", rank=2, doc="One picture per row, 8 x 8 pixels from 0 to 1, shape [n, 64].")
     targets: Out[f32] = port(shape="data", rank=2, doc="1 in the column of the digit, else 0, shape [n, 10].")
-    part: str = param("all", choices=PARTS, structural=True, doc="Which of them are given.")
-    test_share: float = param(0.2, min=0.05, max=0.95, structural=True, doc="The share that is kept for tests.")
-    seed: int = param(0, min=0, max=2**31 - 1, structural=True, doc="Decides the order of the digits.")
+    part: str = param("all", choices=PARTS, structural=True, doc="Part of the digits to output.")
+    test_share: float = param(0.2, min=0.05, max=0.95, structural=True, doc="Share of the digits in the test part.")
+    seed: int = param(0, min=0, max=2**31 - 1, structural=True, doc="Start of the random sequence for shuffling.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Uploaded once; nothing runs in a frame."""
+        """Uploaded once; no work in a frame."""
         images, numbers = load_digits()
         order = np.random.default_rng(self.seed).permutation(len(numbers))
         tests = round(len(order) * self.test_share)
@@ -37,7 +37,7 @@ class Digits(Block, id="tensor.digits", tags=("dataset", "mnist", "handwriting",
 def load_digits() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Return the pictures, f32[1797, 64] from 0 to 1, and their numbers; PatchError without scikit-learn.
 
-    Its file is read directly, since importing scikit-learn takes a second or more.
+    The file of scikit-learn is read directly, since importing scikit-learn takes a second or more.
     """
     package = find_spec("sklearn")
     if package is None or package.origin is None:

@@ -30,12 +30,13 @@ _SMALL = {
 class Train(
     TrainBlock, id="tensor.train", tags=("network", "neural", "learn", "backpropagation", "model", "layers", "gradient")
 ):
-    """Train a network that you patch from layers: open the block and wire it.
+    """Trains a network of layers that you patch: open the block to edit it.
 
-    Each frame is one step: the batch at the inputs goes forward, the gradients of the losses go back, and the optimiser
-    changes the weights, all in the patch's one graph. An `Input` or `Target` is an input port, an `Output` an output,
-    and so are all weights. With `query`, outputs are what the network gives for inputs of their own, such as pictures
-    that it was not trained with. Weights stay while the rest of the patch is edited; another `seed` begins anew.
+    Each frame is one training step: the batch at the inputs goes forward, the gradients of the losses go back, and the
+    optimiser changes the weights, all inside the patch's one CUDA graph. In the network, each `Input` and `Target`
+    becomes an input port of the block; each `Output` and all weights become output ports. With `query`, the outputs are
+    the network's results for separate inputs, such as pictures that it was not trained with. Weights are kept while the
+    rest of the patch is edited; another `seed` starts the training again.
     """
 
-    graph: dict[str, Any] = param(_SMALL, doc="The layers and how they are wired; open the block to edit them.")
+    graph: dict[str, Any] = param(_SMALL, doc="The layers and their connections; open the block to edit them.")

@@ -2,10 +2,10 @@ from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param,
 
 
 class WeightTiles(Block, id="tensor.weight_tiles", tags=("filters", "features", "look", "matrix", "heatmap", "layer")):
-    """Show the rows of a matrix as small pictures beside each other.
+    """Draws each row of a matrix as a small picture.
 
-    Of a layer's weights, each tile shows what one unit looks for: negative weights are blue, positive ones orange, and
-    0 is dark. For a layer that sees pictures, the tile's width is that of a picture.
+    For the weights of a layer, each tile shows what one unit responds to: negative weights are blue, positive ones
+    orange, and 0 is dark. For a layer whose inputs are pictures, set the tile width to the width of a picture.
     """
 
     x: In[f32] = port(rank=2, doc="The matrix, [n, tile_width * height of a tile].")
@@ -14,10 +14,10 @@ class WeightTiles(Block, id="tensor.weight_tiles", tags=("filters", "features", 
         "min(columns, x.dim0) * (tile_width * zoom + 1) + 1]",
         doc="The picture, linear RGBA, opaque.",
     )
-    range: float = param(0.5, min=0.001, max=10, doc="The size of a weight that has its full colour.")
-    tile_width: int = param(8, min=1, max=1024, structural=True, doc="Numbers in a row of a tile.")
-    columns: int = param(8, min=1, max=256, structural=True, doc="Tiles beside each other.")
-    zoom: int = param(4, min=1, max=64, unit="px", structural=True, doc="Pixels for each number.")
+    range: float = param(0.5, min=0.001, max=10, doc="Absolute value of a weight that is shown in full colour.")
+    tile_width: int = param(8, min=1, max=1024, structural=True, doc="Width of a tile, in numbers of the matrix.")
+    columns: int = param(8, min=1, max=256, structural=True, doc="Number of tiles beside each other.")
+    zoom: int = param(4, min=1, max=64, unit="px", structural=True, doc="Pixels along an edge of each number.")
 
     kernel = Kernel("weight_tiles.cu", entry="draw_tiles")
 

@@ -1,4 +1,4 @@
-"""Arithmetic: a line as a person types it, compiled to code that can do nothing but arithmetic."""
+"""Compiles a line of arithmetic that a person types to code that can do nothing else."""
 
 import ast
 import math
@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.diagnostics import PatchError
 
-#: Longer lines are refused: the compiler's time and recursion depth grow with them.
+#: Longest allowed line: the compiler's time and recursion depth grow with the length.
 MOST_CHARACTERS = 1000
 
 
@@ -17,12 +17,12 @@ def _fraction(x: float) -> float:
 
 
 def _least(*numbers: float) -> float:
-    """Return the smallest number, NaN if one is, as kernels do."""
+    """Return the smallest number, or NaN if any number is NaN, as kernels do."""
     return math.nan if any(map(math.isnan, numbers)) else min(numbers)
 
 
 def _largest(*numbers: float) -> float:
-    """Return the largest number, NaN if one is."""
+    """Return the largest number, or NaN if any number is NaN."""
     return math.nan if any(map(math.isnan, numbers)) else max(numbers)
 
 
@@ -43,7 +43,7 @@ def _smoothstep(low: float, high: float, x: float) -> float:
     return part * part * (3.0 - 2.0 * part)
 
 
-#: Each function with its smallest and largest number of arguments. All numbers are floats, so none grows without bound.
+#: Each function with its smallest and largest number of arguments. All numbers are floats, so their size is bounded.
 FUNCTIONS: dict[str, tuple[Callable[..., float], int, int]] = {
     **{name: (getattr(math, name), 1, 1) for name in ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh")},
     **{
@@ -76,10 +76,10 @@ _GRAMMAR = (
 
 
 class Arithmetic:
-    """A line of arithmetic over some names, compiled once.
+    """A line of arithmetic with variables, compiled once.
 
-    Allowed are numbers, + - * / // % **, comparisons, and, or, not, `x if y else z`, `FUNCTIONS` and `CONSTANTS`; true
-    is 1 and false 0. PatchError says what else was found.
+    A line can have numbers, + - * / // % **, comparisons, and, or, not, `x if y else z`, `FUNCTIONS` and `CONSTANTS`;
+    true is 1 and false 0. For anything else, a PatchError names it.
     """
 
     def __init__(self, text: str, names: tuple[str, ...]) -> None:
@@ -87,13 +87,13 @@ class Arithmetic:
         self._code = _compile(text.strip(), names)
         self._scope: dict[str, Any] = {"__builtins__": {}, **CONSTANTS}
         self._scope |= {name: function for name, (function, _, _) in FUNCTIONS.items()}
-        #: The value of each name; set before `value`.
+        #: The value of each variable, set before `value` is called.
         self.names: dict[str, float] = dict.fromkeys(names, 0.0)
 
     def value(self) -> float:
-        """Return the value for the present `names`; PatchError when there is none, such as of 1 / 0."""
+        """Return the value for the current `names`; raise a PatchError when there is none, as for 1 / 0."""
         try:
-            value = float(eval(self._code, self._scope, self.names))  # only what `_compile` let through
+            value = float(eval(self._code, self._scope, self.names))  # only code that `_compile` has checked
             if math.isfinite(value):
                 return value
             reason = str(value)
@@ -156,7 +156,7 @@ def _check_call(node: ast.Call) -> None:
 
 
 class _Floats(ast.NodeTransformer):
-    """Turns numbers into floats and powers into calls of `pow`, since integers could grow without bound."""
+    """Converts numbers to floats and powers to calls of `pow`, since integers could grow without bound."""
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         return ast.copy_location(ast.Constant(float(node.value)), node)  # type: ignore[arg-type]  # a number, see `_check`

@@ -5,32 +5,32 @@ NAMES = ("a", "b", "c", "d", "t", "dt", "frame")
 
 
 class Expression(ValueBlock, id="value.expression", tags=("formula", "math", "calculate", "arithmetic")):
-    """Compute a line of arithmetic from numbers and the time.
+    """Computes a number by a formula of inputs and the time.
 
-    Its names are `a`, `b`, `c` and `d`, the time `t` and the time step `dt` in seconds, and the number of the `frame`.
-    Write it as in Python: 0.5 + 0.5 * sin(tau * t), a if b > 0.5 else c, a ** 2 % 1. A comparison is 1 when it holds,
-    else 0; pi, tau and e are numbers. Functions are sin, cos, tan, asin, acos, atan, atan2, sinh, cosh, tanh, exp, log,
-    log2, log10, sqrt, hypot, pow, abs, sign, floor, ceil, round, fract, min, max, clamp(x, low, high), mix(a, b, part),
-    step(edge, x), smoothstep(low, high, x), degrees and radians.
+    The formula can use the inputs `a`, `b`, `c` and `d`, the time `t` and the time step `dt` in seconds, the frame
+    number `frame`, and the constants pi, tau and e. Write it as in Python: 0.5 + 0.5 * sin(tau * t), a if b > 0.5 else
+    c, a ** 2 % 1. A comparison is 1 when it holds, else 0. Functions are sin, cos, tan, asin, acos, atan, atan2, sinh,
+    cosh, tanh, exp, log, log2, log10, sqrt, hypot, pow, abs, sign, floor, ceil, round, fract, min, max, clamp(x, low,
+    high), mix(a, b, part), step(edge, x), smoothstep(low, high, x), degrees and radians.
     """
 
-    value: Value[float] = value_port(doc="What the line comes to.")
-    text: str = param("a * sin(t)", doc="The line of arithmetic.")
-    a: float = param(1.0, min=-1e9, max=1e9, doc="The number a.")
-    b: float = param(0.0, min=-1e9, max=1e9, doc="The number b.")
-    c: float = param(0.0, min=-1e9, max=1e9, doc="The number c.")
-    d: float = param(0.0, min=-1e9, max=1e9, doc="The number d.")
+    value: Value[float] = value_port(doc="Value of the formula.")
+    text: str = param("a * sin(t)", doc="The formula.")
+    a: float = param(1.0, min=-1e9, max=1e9, doc="Input a of the formula.")
+    b: float = param(0.0, min=-1e9, max=1e9, doc="Input b of the formula.")
+    c: float = param(0.0, min=-1e9, max=1e9, doc="Input c of the formula.")
+    d: float = param(0.0, min=-1e9, max=1e9, doc="Input d of the formula.")
 
     arithmetic: Arithmetic | None = None
 
     def check(self) -> None:
-        """Compile the line once."""
+        """Compile the formula once."""
         if self.arithmetic is None or self.arithmetic.text != self.text:
             self.arithmetic = None
             self.arithmetic = Arithmetic(self.text, NAMES)
 
     def update(self, now: Moment) -> None:
-        """Compute it."""
+        """Compute the formula."""
         arithmetic, values = self.arithmetic, self.values
         assert arithmetic is not None  # `check` has been called
         names = arithmetic.names

@@ -2,17 +2,17 @@ from engine.api import Moment, Value, ValueBlock, param, value_port
 
 
 class Keyboard(ValueBlock, id="value.keyboard", tags=("key", "button", "toggle", "input", "press")):
-    """Report whether a key is down or was just pressed, with a toggle and a count.
+    """Outputs whether a key is down or was just pressed, with a toggle and a count.
 
-    Keys are called by their lower-case name: a, 7, left, f5. Keys count while the window with the canvas or a viewer is
-    in front and no text is being typed. Shortcuts of the editor still work: space pauses.
+    A key's name is in lower case: a, 7, left, f5. Keys are noticed while the main window or a viewer's window is active
+    and no text is being typed. The editor's shortcuts still work: space pauses.
     """
 
     hears = ("key",)
 
     down: Value[bool] = value_port(doc="True while the key is held.")
-    pressed: Value[bool] = value_port(doc="True in the frame in which it went down.")
-    toggle: Value[bool] = value_port(doc="Changes with every press; false at first.")
+    pressed: Value[bool] = value_port(doc="True in the frame in which the key goes down.")
+    toggle: Value[bool] = value_port(doc="Switches with every press; false at first.")
     presses: Value[int] = value_port(doc="Number of presses.")
     key: str = param("a", doc="Name of the key, in lower case.")
 
@@ -25,14 +25,14 @@ class Keyboard(ValueBlock, id="value.keyboard", tags=("key", "button", "toggle",
         self.counted, self.presses, self.toggle = None, 0, False
 
     def check(self) -> None:
-        """Compute the key's names once; presses of the key before don't count."""
+        """Compute the key's names once; earlier presses do not count."""
         key = self.key.strip().lower()
         name = f"key.{key}" if key else "no key"
         if name != self.name:
             self.name, self.count_name, self.counted = name, f"{name}#", None
 
     def update(self, now: Moment) -> None:
-        """Compare how often the key went down with the frame before, so that no short tap is missed."""
+        """Compare the number of presses with that of the previous frame, so that no short tap is missed."""
         count = self.controls.get(self.count_name, 0.0)
         new = 0 if self.counted is None else round(count - self.counted)
         self.counted = count

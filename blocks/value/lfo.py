@@ -28,32 +28,35 @@ class Lfo(
     title="LFO",
     tags=("oscillator", "wave", "sine", "animate", "modulate"),
 ):
-    """Swing around `offset`, `frequency` times a second: a low-frequency oscillator.
+    """Outputs a wave around `offset`, `frequency` times a second: a low-frequency oscillator.
 
-    sine and triangle begin at `offset` and rise; saw rises from offset - amplitude to offset + amplitude and jumps
-    back; square is above for the first half. A new `frequency` takes effect from the present position, so the value
-    does not jump; `phase` shifts the wave by a part of a turn.
+    sine and triangle start at `offset` and rise. saw rises from offset - amplitude to offset + amplitude and jumps
+    back. square is offset + amplitude in the first half of a period, and offset - amplitude in the second. After a
+    change of `frequency`, the wave continues from its position, so the value does not jump. `phase` shifts the wave by
+    a part of its period.
     """
 
-    value: Value[float] = value_port(doc="offset + amplitude * wave, the wave being between -1 and 1.")
-    shape: str = param("sine", choices=tuple(_WAVES), doc="Form of the wave.")
-    frequency: float = param(0.25, min=-50, max=50, unit="Hz", doc="Turns a second; negative ones run backwards.")
-    phase: float = param(0.0, min=-1, max=1, unit="turns", doc="Where in its turn the wave begins.")
-    amplitude: float = param(1.0, min=-1e9, max=1e9, doc="How far it swings to either side.")
-    offset: float = param(0.0, min=-1e9, max=1e9, doc="The middle of the swing.")
+    value: Value[float] = value_port(doc="offset + amplitude * wave, where the wave goes from -1 to 1.")
+    shape: str = param("sine", choices=tuple(_WAVES), doc="Shape of the wave.")
+    frequency: float = param(
+        0.25, min=-50, max=50, unit="Hz", doc="Periods per second; a negative frequency runs backwards."
+    )
+    phase: float = param(0.0, min=-1, max=1, unit="turns", doc="Position in the period at which the wave starts.")
+    amplitude: float = param(1.0, min=-1e9, max=1e9, doc="Largest distance from the offset.")
+    offset: float = param(0.0, min=-1e9, max=1e9, doc="Centre of the wave.")
 
     turns: float = 0.0
 
     def start(self) -> None:
-        """Begin a first turn."""
+        """Start the first period."""
         self.turns = 0.0
 
     @classmethod
     def spanning(cls, low: float, high: float, value: float) -> dict[str, float]:
-        """Swing over the whole range."""
+        """Return parameters that swing over the whole range."""
         return {"amplitude": (high - low) / 2, "offset": (low + high) / 2}
 
     def update(self, now: Moment) -> None:
-        """Move on in the turn by what has passed since the frame before."""
+        """Advance in the period by the time since the previous frame."""
         self.turns = (self.turns + self.frequency * self.elapsed_s(now)) % 1.0
         self.value = self.offset + self.amplitude * _WAVES[self.shape]((self.turns + self.phase) % 1.0)

@@ -3,26 +3,26 @@ from engine.diagnostics import PatchError
 
 
 class Map(ValueBlock, id="value.map", tags=("range", "scale", "remap", "linear", "clamp")):
-    """Bring `input` from the range `from_low` to `from_high` into the range `to_low` to `to_high`.
+    """Maps `input` from the range `from_low` to `from_high` to the range `to_low` to `to_high`.
 
-    Either range may run downwards. With `clamp`, inputs outside the first range give the ends of the second.
+    Either range can run downwards. With `clamp`, inputs outside the first range give the nearest end of the second.
     """
 
     value: Value[float] = value_port(doc="The number in the second range.")
     input: float = param(0.0, min=-1e9, max=1e9, doc="The number in the first range.")
-    from_low: float = param(0.0, min=-1e9, max=1e9, doc="This becomes to_low.")
-    from_high: float = param(1.0, min=-1e9, max=1e9, doc="This becomes to_high.")
-    to_low: float = param(0.0, min=-1e9, max=1e9, doc="Beginning of the second range.")
+    from_low: float = param(0.0, min=-1e9, max=1e9, doc="Start of the first range, which becomes to_low.")
+    from_high: float = param(1.0, min=-1e9, max=1e9, doc="End of the first range, which becomes to_high.")
+    to_low: float = param(0.0, min=-1e9, max=1e9, doc="Start of the second range.")
     to_high: float = param(1.0, min=-1e9, max=1e9, doc="End of the second range.")
-    clamp: bool = param(True, doc="Stay within the second range.")
+    clamp: bool = param(True, doc="Keep the output within the second range.")
 
     @classmethod
     def spanning(cls, low: float, high: float, value: float) -> dict[str, float]:
-        """Map into the range."""
+        """Return parameters that map to the range."""
         return {"to_low": low, "to_high": high}
 
     def update(self, now: Moment) -> None:
-        """Find how far into the first range the input is, and go as far into the second."""
+        """Map the input's position in the first range to the same position in the second."""
         low, high = self.from_low, self.from_high
         if low == high:
             raise PatchError(f"from_low and from_high must differ, got {low:g} for both")

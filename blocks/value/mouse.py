@@ -2,21 +2,21 @@ from engine.api import Moment, Value, ValueBlock, param, value_port
 
 
 class Mouse(ValueBlock, id="value.mouse", tags=("pointer", "cursor", "button", "wheel")):
-    """Report where the mouse is over the canvas or a viewer, and which buttons are down.
+    """Outputs the mouse position over the canvas or a viewer, and which buttons are down.
 
-    `x` goes from 0 at the left to 1 at the right, `y` from 0 at the top to 1 at the bottom. Outside, it keeps its
-    last position; at first it is in the middle.
+    `x` goes from 0 at the left to 1 at the right, `y` from 0 at the top to 1 at the bottom. While the mouse is
+    elsewhere, the position keeps its last value; at first it is the middle.
     """
 
     hears = ("mouse",)
 
-    x: Value[float] = value_port(doc="From left (0) to right (1).")
-    y: Value[float] = value_port(doc="From top (0) to bottom (1).")
+    x: Value[float] = value_port(doc="Horizontal position, from left (0) to right (1).")
+    y: Value[float] = value_port(doc="Vertical position, from top (0) to bottom (1).")
     left: Value[bool] = value_port(doc="True while the left button is down.")
     middle: Value[bool] = value_port(doc="True while the middle button is down.")
     right: Value[bool] = value_port(doc="True while the right button is down.")
-    wheel: Value[float] = value_port(doc="How far the wheel was turned, away from you being more.")
-    wheel_step: float = param(0.1, min=-1000, max=1000, doc="What one notch of the wheel adds.")
+    wheel: Value[float] = value_port(doc="Sum of the wheel's turns; a turn away from you adds.")
+    wheel_step: float = param(0.1, min=-1000, max=1000, doc="Amount that one notch of the wheel adds.")
 
     counted: float | None = None
 

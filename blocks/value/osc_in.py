@@ -8,21 +8,22 @@ class OscIn(
     title="OSC In",
     tags=("network", "udp", "remote", "touchosc", "control"),
 ):
-    """Output the newest number received in an OSC message over UDP.
+    """Outputs the latest number received in an OSC message over UDP.
 
-    127.0.0.1 accepts messages from this machine only, 0.0.0.0 from the whole network. Several blocks may share a port.
+    The host 127.0.0.1 accepts messages from this machine only, 0.0.0.0 from the whole network. Several blocks can share
+    a port.
     """
 
-    value: Value[float] = value_port(doc="The argument of the newest message; default before the first one.")
-    received: Value[int] = value_port(doc="Number of messages to the address.")
+    value: Value[float] = value_port(doc="The argument of the latest message; default before the first one.")
+    received: Value[int] = value_port(doc="Number of messages received at the address.")
     address: str = param("/value", doc="Address of the message, such as /fader/1.")
-    index: int = param(0, min=0, max=1000, structural=True, doc="Which argument of the message, from 0 on.")
-    port: int = param(9000, min=1, max=65_535, structural=True, doc="UDP port to listen at.")
-    host: str = param("127.0.0.1", doc="Network address to listen at.")
-    default: float = param(0.0, min=-1e9, max=1e9, doc="Value before the first message.")
+    index: int = param(0, min=0, max=1000, structural=True, doc="Index of the message's argument, counted from 0.")
+    port: int = param(9000, min=1, max=65_535, structural=True, doc="UDP port to listen on.")
+    host: str = param("127.0.0.1", doc="Network address to listen on.")
+    default: float = param(0.0, min=-1e9, max=1e9, doc="Output before the first message.")
 
     def source(self) -> str:
-        """Name the port."""
+        """Return the name of the port to listen on."""
         return f"osc:{self.host.strip()}:{self.port}"
 
     def check(self) -> None:

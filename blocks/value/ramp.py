@@ -2,36 +2,36 @@ from engine.api import Moment, Value, ValueBlock, param, value_port
 
 
 class Ramp(ValueBlock, id="value.ramp", tags=("line", "envelope", "fade", "tween", "animate", "phasor")):
-    """Go from `from_value` to `to_value` in `duration` seconds, again and again or once.
+    """Outputs a ramp from `from_value` to `to_value` in `duration` seconds, repeatedly or once.
 
-    loop jumps back to the start, ping-pong runs back, once stays at the end. It starts when it is placed, and restarts
-    each time `trigger` becomes true. A new `duration` takes effect from where the ramp is.
+    loop jumps back to the start, ping-pong runs back, once stays at the end. The ramp starts when the block is added,
+    and restarts each time `trigger` becomes true. After a change of `duration`, the ramp continues from its position.
     """
 
-    value: Value[float] = value_port(doc="Where the ramp is.")
-    progress: Value[float] = value_port(doc="How much of the way is done, from 0 to 1.")
-    done: Value[bool] = value_port(doc="True once a ramp that goes once has come to its end.")
-    from_value: float = param(0.0, min=-1e9, max=1e9, doc="Value at the beginning.")
+    value: Value[float] = value_port(doc="Current value of the ramp.")
+    progress: Value[float] = value_port(doc="Share of the ramp that is done, from 0 to 1.")
+    done: Value[bool] = value_port(doc="True after a ramp in mode once has reached its end.")
+    from_value: float = param(0.0, min=-1e9, max=1e9, doc="Value at the start.")
     to_value: float = param(1.0, min=-1e9, max=1e9, doc="Value at the end.")
-    duration: float = param(2.0, min=0.001, max=3600, unit="s", doc="How long one way takes.")
+    duration: float = param(2.0, min=0.001, max=3600, unit="s", doc="Time from one end to the other.")
     mode: str = param("loop", choices=("loop", "once", "ping-pong"), doc="What happens at the end.")
-    easing: str = param("linear", choices=("linear", "smooth"), doc="smooth begins and ends slowly.")
-    trigger: bool = param(False, doc="Restarts when this becomes true.")
+    easing: str = param("linear", choices=("linear", "smooth"), doc="Shape of the ramp; smooth begins and ends slowly.")
+    trigger: bool = param(False, doc="Restarts the ramp when it becomes true.")
 
-    ways: float = 0.0  # how many times the way from one end to the other has been gone
+    ways: float = 0.0  # number of finished ways from one end to the other
     was_triggered: bool = False
 
     def start(self) -> None:
-        """Begin at the beginning."""
+        """Start at the first value."""
         self.ways, self.was_triggered = 0.0, False
 
     @classmethod
     def spanning(cls, low: float, high: float, value: float) -> dict[str, float]:
-        """Go over the whole range."""
+        """Return parameters that go over the whole range."""
         return {"from_value": low, "to_value": high}
 
     def update(self, now: Moment) -> None:
-        """Go on by what has passed since the frame before."""
+        """Advance by the time since the previous frame."""
         self.ways += self.elapsed_s(now) / self.duration
         trigger = self.trigger
         if trigger and not self.was_triggered:

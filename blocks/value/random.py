@@ -3,34 +3,34 @@ import math
 from engine.api import Moment, Value, ValueBlock, param, value_port
 
 _MASK = 2**64 - 1
-#: So that the frame at which an interval ends is the first of the next, although its time is rounded.
+#: Tolerance, so that the frame at the end of an interval belongs to the next one although times are rounded.
 _ROUNDING = 1e-9
 
 
 class Random(ValueBlock, id="value.random", tags=("noise", "chance", "seed", "wander")):
-    """Pick a number between `low` and `high`, in every frame or at an interval.
+    """Outputs a random number between `low` and `high`, picked in every frame or at an interval.
 
-    The same seed gives the same number at the same frame (or, with an interval, at the same time), however often the
-    patch is run. Between two picks the value is held, or interpolated smoothly. All numbers of the range are
-    equally likely. A whole buffer of them is made by Uniform Numbers.
+    In every run of the patch, the same seed gives the same number at the same frame or, with an interval, at the same
+    time. Between two picks the value is held, or interpolated smoothly. All numbers of the range are equally likely.
+    For a buffer of random numbers, use Uniform Numbers.
     """
 
-    value: Value[float] = value_port(doc="The number picked; on its way to the next one when smooth.")
-    low: float = param(0.0, min=-1e9, max=1e9, doc="The smallest number that is picked.")
-    high: float = param(1.0, min=-1e9, max=1e9, doc="All picked numbers are below this one.")
+    value: Value[float] = value_port(doc="The picked number; with smooth, interpolated towards the next one.")
+    low: float = param(0.0, min=-1e9, max=1e9, doc="Smallest number.")
+    high: float = param(1.0, min=-1e9, max=1e9, doc="Upper end of the range, not included.")
     interval: float = param(0.0, min=0, max=3600, unit="s", doc="Time between picks; 0 picks in every frame.")
     smooth: bool = param(False, doc="Interpolate between picks; no effect when every frame picks.")
     seed: int = param(
-        1, min=0, max=2**31 - 1, fresh=True, doc="Another seed gives other numbers; each new block has its own."
+        1, min=0, max=2**31 - 1, fresh=True, doc="Start of the random sequence; each new block has its own seed."
     )
 
     @classmethod
     def spanning(cls, low: float, high: float, value: float) -> dict[str, float]:
-        """Pick from the whole range."""
+        """Return parameters that pick from the whole range."""
         return {"low": low, "high": high}
 
     def update(self, now: Moment) -> None:
-        """Pick by the number of the frame or of the interval."""
+        """Pick by the index of the frame or of the interval."""
         if self.interval > 0:
             passed = now.time_s / self.interval + _ROUNDING
             index = math.floor(passed)
@@ -44,7 +44,7 @@ class Random(ValueBlock, id="value.random", tags=("noise", "chance", "seed", "wa
 
 
 def uniform(seed: int, index: int) -> float:
-    """Return a number in [0, 1) that depends on both as good as by chance: SplitMix64 (Steele, Lea, Flood 2014)."""
+    """Return a pseudo-random number in [0, 1) of a seed and an index: SplitMix64 (Steele, Lea, Flood 2014)."""
     return (_scrambled(_scrambled(seed) + index) >> 11) / 2**53
 
 

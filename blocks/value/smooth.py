@@ -2,33 +2,37 @@ import math
 
 from engine.api import Moment, Value, ValueBlock, param, value_port
 
-#: No frame is as short; with still shorter times numbers would no longer be finite.
+#: Shortest time constant, below any frame time; with a shorter one, numbers would overflow.
 _AT_ONCE_S = 1e-9
 
 
 class Smooth(ValueBlock, id="value.smooth", tags=("damp", "lag", "filter", "ease", "follow")):
-    """Follow `input` softly, in the same time at any frame rate.
+    """Follows `input` smoothly, in the same time at every frame rate.
 
-    exponential starts fast and gets ever slower: after `time` 63 % of the way are done, after three times as long 95 %.
-    damped also starts slowly, like a critically damped spring, takes about as long, and from rest never overshoots a
-    target that stands still.
+    exponential starts fast and slows down: after `time`, 63 % of a step is done, after three times as long 95 %. damped
+    moves like a critically damped spring: it also starts slowly, takes about as long, and from rest never overshoots a
+    constant input.
     """
 
     value: Value[float] = value_port(doc="The smoothed number.")
-    speed: Value[float] = value_port(unit="1/s", doc="How fast it changes.")
+    speed: Value[float] = value_port(unit="1/s", doc="Rate of change of the output.")
     input: float = param(0.0, min=-1e9, max=1e9, doc="The number to follow.")
-    time: float = param(0.3, min=0, max=3600, unit="s", doc="How long it takes; 0 follows at once.")
-    mode: str = param("exponential", choices=("exponential", "damped"), doc="How it starts: fast or softly.")
+    time: float = param(0.3, min=0, max=3600, unit="s", doc="Time constant; 0 follows at once.")
+    mode: str = param(
+        "exponential",
+        choices=("exponential", "damped"),
+        doc="How a change starts: fast (exponential) or slowly (damped).",
+    )
 
     at: float | None = None
     velocity: float = 0.0
 
     def start(self) -> None:
-        """Begin at the input."""
+        """Start at the input."""
         self.at, self.velocity = None, 0.0
 
     def update(self, now: Moment) -> None:
-        """Go on as the exact solution for an input that stays what it is does, which is the same in any steps."""
+        """Advance by the exact solution for a constant input, which does not depend on the number of steps."""
         target, time_s, elapsed_s = self.input, self.time, self.elapsed_s(now)
         at = target if self.at is None else self.at
         if time_s < _AT_ONCE_S:

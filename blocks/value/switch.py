@@ -4,23 +4,24 @@ NAMES = ("a", "b", "c", "d", "e", "f", "g", "h")
 
 
 class Switch(ValueBlock, id="value.switch", tags=("select", "choose", "pick", "index")):
-    """Output one of the numbers `a` to `h`: `index` says which, 0 being `a`.
+    """Outputs one of the numbers `a` to `h`, chosen by `index`: 0 is `a`.
 
-    An index beyond `inputs_used` begins at `a` again, or with `wrap` off stays at the last one.
+    After the last of the `inputs_used` numbers, the index starts again at `a`, or stays at the last number if `wrap` is
+    off.
     """
 
-    value: Value[float] = value_port(doc="The number that was picked.")
-    index: int = param(0, min=-(2**31), max=2**31 - 1, doc="Which number: 0 is a, 1 is b, and so on.")
-    inputs_used: int = param(2, min=1, max=8, doc="How many of the numbers take part.")
-    wrap: bool = param(True, doc="Count on from a beyond the last one; otherwise stay at it.")
-    a: float = param(0.0, min=-1e9, max=1e9, doc="Picked by index 0.")
-    b: float = param(1.0, min=-1e9, max=1e9, doc="Picked by index 1.")
-    c: float = param(0.0, min=-1e9, max=1e9, doc="Picked by index 2.")
-    d: float = param(0.0, min=-1e9, max=1e9, doc="Picked by index 3.")
-    e: float = param(0.0, min=-1e9, max=1e9, doc="Picked by index 4.")
-    f: float = param(0.0, min=-1e9, max=1e9, doc="Picked by index 5.")
-    g: float = param(0.0, min=-1e9, max=1e9, doc="Picked by index 6.")
-    h: float = param(0.0, min=-1e9, max=1e9, doc="Picked by index 7.")
+    value: Value[float] = value_port(doc="The chosen number.")
+    index: int = param(0, min=-(2**31), max=2**31 - 1, doc="Index of the number: 0 is a, 1 is b, and so on.")
+    inputs_used: int = param(2, min=1, max=8, doc="How many of the numbers are used.")
+    wrap: bool = param(True, doc="Start again at a after the last number; otherwise stay at the last.")
+    a: float = param(0.0, min=-1e9, max=1e9, doc="Output at index 0.")
+    b: float = param(1.0, min=-1e9, max=1e9, doc="Output at index 1.")
+    c: float = param(0.0, min=-1e9, max=1e9, doc="Output at index 2.")
+    d: float = param(0.0, min=-1e9, max=1e9, doc="Output at index 3.")
+    e: float = param(0.0, min=-1e9, max=1e9, doc="Output at index 4.")
+    f: float = param(0.0, min=-1e9, max=1e9, doc="Output at index 5.")
+    g: float = param(0.0, min=-1e9, max=1e9, doc="Output at index 6.")
+    h: float = param(0.0, min=-1e9, max=1e9, doc="Output at index 7.")
 
     def update(self, now: Moment) -> None:
         """Pick."""

@@ -19,7 +19,7 @@ def test_blocks_lists_every_block_with_its_ports(warploom: Warploom) -> None:
         ("out", "out", "f32"),
     ]
     assert "math.saxpy" in warploom("blocks").out
-    assert "Scale of x." in warploom("blocks", "math.saxpy").out
+    assert "Factor of x." in warploom("blocks", "math.saxpy").out
 
 
 def test_a_patch_inside_a_block_is_not_spelled_out(warploom: Warploom) -> None:
@@ -35,7 +35,7 @@ def test_a_blocks_help_is_plain_text_on_the_terminal(warploom: Warploom) -> None
     """The backticks of docstrings stay in the JSON, for whoever can set code in a font of its own."""
     assert "`" in warploom("blocks", "math.saxpy", "--json").json["help"]
     plain = warploom("blocks", "math.saxpy").out
-    assert "Scale x by a and add y." in plain and "`" not in plain
+    assert "Scales x by a and adds y." in plain and "`" not in plain
     assert "`" not in warploom("blocks").out
 
 
