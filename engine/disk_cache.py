@@ -20,14 +20,14 @@ _sizes: dict[Path, int] = {}
 #: Folders that were reported as not writable.
 _unwritable: set[Path] = set()
 
-Entry = TypeVar("Entry")
+Cached = TypeVar("Cached")
 
 
 _decoders: dict[type, msgspec.msgpack.Decoder[Any]] = {}
 _decoders_lock = threading.Lock()
 
 
-def _decoder(kind: type[Entry]) -> msgspec.msgpack.Decoder[Entry]:
+def _decoder(kind: type[Cached]) -> msgspec.msgpack.Decoder[Cached]:
     """Return the decoder of a type, made once: msgspec must not look at a type on two threads at the same time."""
     with _decoders_lock:
         if kind not in _decoders:
@@ -35,19 +35,19 @@ def _decoder(kind: type[Entry]) -> msgspec.msgpack.Decoder[Entry]:
         return _decoders[kind]
 
 
-class DiskCache(Generic[Entry]):
+class DiskCache(Generic[Cached]):
     """A folder of results of one type by key, bounded in size; the least recently used entries are evicted.
 
     Every entry carries its checksum, so a damaged one is a miss, as is one of another version. A folder that cannot be
     written is logged. Several processes may use it at once.
     """
 
-    def __init__(self, kind: type[Entry], folder: Path, limit_bytes: int = 256 << 20) -> None:
+    def __init__(self, kind: type[Cached], folder: Path, limit_bytes: int = 256 << 20) -> None:
         self._kind = kind
         self.folder = folder
         self.limit_bytes = limit_bytes
 
-    def get(self, key: str) -> Entry | None:
+    def get(self, key: str) -> Cached | None:
         """Return what was stored under `key`, or None."""
         path = self.folder / key
         try:
@@ -59,7 +59,7 @@ class DiskCache(Generic[Entry]):
             _log.warning("cached result %s is damaged and is made again", path)
             return None
         try:
-            entry: Entry = _decoder(self._kind).decode(body)
+            entry: Cached = _decoder(self._kind).decode(body)
         except msgspec.MsgspecError:
             _log.debug("cached result %s is of another version and is made again", path)
             return None
@@ -67,7 +67,7 @@ class DiskCache(Generic[Entry]):
             os.utime(path)
         return entry
 
-    def put(self, key: str, entry: Entry) -> None:
+    def put(self, key: str, entry: Cached) -> None:
         """Store one result atomically."""
         body = msgspec.msgpack.encode(entry)
         try:

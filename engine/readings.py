@@ -22,7 +22,7 @@ from typing import Any
 from engine.arguments import checked
 
 #: A question about a path; answers are compared, and shown by `repr` where a digest is made of them.
-Question = Callable[[Path], Any]
+PathQuestion = Callable[[Path], Any]
 #: A file that was written less than this before it was read may be written again within one tick of the file system's
 #: clock, so that nothing but its contents tells.
 _RACY_NS = 100_000_000
@@ -59,12 +59,12 @@ def resolved(path: Path) -> Path:
     return ask(Path.resolve, path)  # type: ignore[no-any-return]
 
 
-def ask(question: Question, path: Path) -> Any:
+def ask(question: PathQuestion, path: Path) -> Any:
     """Answer a question about a path from the readings that are under way; without one, the disk answers."""
     return _answer(_under_way.get(), question, path)
 
 
-def _answer(readings: tuple[Reading, ...], question: Question, path: Path) -> Any:
+def _answer(readings: tuple[Reading, ...], question: PathQuestion, path: Path) -> Any:
     """Return the answer of the last reading, which asks the one before it what it doesn't know."""
     if not readings:
         return question(path)
@@ -120,7 +120,7 @@ class Reading:
 
     def __init__(self) -> None:
         #: By question and path.
-        self.answers: dict[tuple[Question, Path], Any] = {}
+        self.answers: dict[tuple[PathQuestion, Path], Any] = {}
 
     @contextmanager
     def under_way(self, *, alone: bool = False) -> Iterator[None]:
@@ -136,7 +136,9 @@ class Reading:
         """Every path that was asked about, there or not, if a file can have its name."""
         return frozenset(path for _, path in tuple(self.answers) if "\0" not in str(path))
 
-    def changed(self, disk: Callable[[Question, Path], Any] = lambda question, path: question(path)) -> frozenset[Path]:
+    def changed(
+        self, disk: Callable[[PathQuestion, Path], Any] = lambda question, path: question(path)
+    ) -> frozenset[Path]:
         """Return the paths about which `disk` says something else now."""
         return frozenset(key[1] for key, answer in tuple(self.answers.items()) if disk(*key) != answer)
 
@@ -164,9 +166,9 @@ class Disk:
     """
 
     def __init__(self) -> None:
-        self._known: dict[tuple[Question, Path], tuple[tuple[int, ...], int, Any]] = {}
+        self._known: dict[tuple[PathQuestion, Path], tuple[tuple[int, ...], int, Any]] = {}
 
-    def ask(self, question: Question, path: Path) -> Any:
+    def ask(self, question: PathQuestion, path: Path) -> Any:
         """Return the answer to a question about a path."""
         key, stamp = (question, path), stamp_of(path)
         if stamp is None or question not in (_content, _digest):

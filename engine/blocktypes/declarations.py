@@ -98,7 +98,7 @@ def port(
     return PortDeclaration(spec)
 
 
-Number = TypeVar("Number", float, int, bool)
+NumberType = TypeVar("NumberType", float, int, bool)
 
 #: What a value output holds before its block has run, by its type.
 ZEROS: dict[str, float | int | bool] = {"float": 0.0, "int": 0, "bool": False}
@@ -115,8 +115,8 @@ class ValueSpec:
     replaces: tuple[str, ...] = ()
 
 
-class Value(Generic[Number]):
-    """A value output of type Number: on a block, an attribute that `update` sets."""
+class Value(Generic[NumberType]):
+    """A value output of type NumberType: on a block, an attribute that `update` sets."""
 
     def __init__(self, doc: str, unit: str, replaces: tuple[str, ...]) -> None:
         self.doc = doc
@@ -128,10 +128,10 @@ class Value(Generic[Number]):
         self.name = name
 
     @overload
-    def __get__(self, instance: None, owner: type) -> Value[Number]: ...
+    def __get__(self, instance: None, owner: type) -> Value[NumberType]: ...
     @overload
-    def __get__(self, instance: object, owner: type) -> Number: ...
-    def __get__(self, instance: object | None, owner: type) -> Value[Number] | Number:
+    def __get__(self, instance: object, owner: type) -> NumberType: ...
+    def __get__(self, instance: object | None, owner: type) -> Value[NumberType] | NumberType:
         # Only called on the class: a block has each output among its own attributes.
         return self
 

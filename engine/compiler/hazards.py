@@ -18,7 +18,7 @@ from engine.compiler.operations import (
 from engine.patch.changes import PortRef
 
 #: An operation before it is known what it waits for: its node, entry, access, scope and place.
-Step = tuple[str, AnyEntry, Access, int, int]
+PendingOperation = tuple[str, AnyEntry, Access, int, int]
 #: An operation's index and what it touched.
 _Touch = tuple[int, Place]
 #: The last writers of a buffer's bytes, and the readers since then.
@@ -82,7 +82,7 @@ def _covers(whole: Place, part: Place) -> bool:
 
 
 def make_schedule(
-    steps: Sequence[Step], scopes: Iterable[tuple[int, str, int]], previous: Schedule | None = None
+    steps: Sequence[PendingOperation], scopes: Iterable[tuple[int, str, int]], previous: Schedule | None = None
 ) -> Schedule:
     """Return operations with what each waits for; `scopes` gives of each its region, its name and the scope around it.
 
@@ -102,7 +102,7 @@ def make_schedule(
 
 def part_of(schedule: Schedule, top: Collection[int]) -> Schedule:
     """Return some operations of the top scope, regions with all that is inside, as a schedule of their own."""
-    steps: list[Step] = []
+    steps: list[PendingOperation] = []
     scopes = [(-1, schedule.scopes[0].name, -1)]
     inside = {0: 0}
     for index, operation in enumerate(schedule.operations):
@@ -118,7 +118,7 @@ def part_of(schedule: Schedule, top: Collection[int]) -> Schedule:
     return make_schedule(steps, scopes)
 
 
-def tie(steps: Sequence[Step], previous: Schedule | None = None) -> tuple[tuple[Operation, ...], Users]:
+def tie(steps: Sequence[PendingOperation], previous: Schedule | None = None) -> tuple[tuple[Operation, ...], Users]:
     """Return the operations, with what each waits for, and who uses each buffer.
 
     Operations that are as in the previous schedule are the same objects.
@@ -148,7 +148,9 @@ def tie(steps: Sequence[Step], previous: Schedule | None = None) -> tuple[tuple[
     return tuple(operations), find_users(operations) if users is None else users
 
 
-def _affected(steps: Sequence[Step], previous: Schedule) -> tuple[Users | None, Collection[int], Iterable[int]]:
+def _affected(
+    steps: Sequence[PendingOperation], previous: Schedule
+) -> tuple[Users | None, Collection[int], Iterable[int]]:
     """Return who uses each buffer, the steps that may wait for others than before, and those that say for which.
 
     What an operation waits for follows from what touches its buffers, so it may change only where one of these is

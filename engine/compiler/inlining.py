@@ -18,7 +18,7 @@ from engine.patch.changes import Connection, PortRef
 from engine.types.bits import same
 
 #: A parameter of a block: node id and name.
-Place = tuple[str, str]
+ParameterRef = tuple[str, str]
 
 
 def owner(node_id: str) -> str:
@@ -35,7 +35,7 @@ class Inlined:
     """
 
     description: GraphDescription
-    parameters: dict[Place, tuple[Place, ...]] = field(default_factory=dict)
+    parameters: dict[ParameterRef, tuple[ParameterRef, ...]] = field(default_factory=dict)
     values: dict[str, Mapping[str, object]] = field(default_factory=dict)
     inputs: dict[PortRef, tuple[PortRef, ...]] = field(default_factory=dict)
     outputs: dict[PortRef, PortRef] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class Inlined:
         """Return the block's output that is behind an output of a node."""
         return self.outputs.get(port, port)
 
-    def set_places(self, values: Mapping[Place, object]) -> dict[Place, object]:
+    def set_places(self, values: Mapping[ParameterRef, object]) -> dict[ParameterRef, object]:
         """Return parameter values by (node, name) as values of the blocks that take them."""
         if not self.parameters:
             return dict(values)
@@ -86,7 +86,9 @@ class Inlined:
         self._seen = {inner: outer.port for outer, inner in ends if "/" not in outer.node}
 
 
-def changed_values(before: Inlined, after: Inlined, values: Mapping[str, Mapping[str, object]]) -> dict[Place, object]:
+def changed_values(
+    before: Inlined, after: Inlined, values: Mapping[str, Mapping[str, object]]
+) -> dict[ParameterRef, object]:
     """Return the values that may differ in `after`, by (node, name), for a graph that keeps running.
 
     A structural parameter of a composite may give its children other live values, or expose others of them, and change
@@ -124,7 +126,7 @@ class _Inlining:
         self.nodes: list[BlockNode] = []
         self.connections: list[Connection] = []
         self.composites: set[str] = set()
-        self.parameters: dict[Place, list[Place]] = {}
+        self.parameters: dict[ParameterRef, list[ParameterRef]] = {}
         self.values: dict[str, Mapping[str, object]] = {}
         self.inputs: dict[PortRef, list[PortRef]] = {}
         self.outputs: dict[PortRef, PortRef] = {}

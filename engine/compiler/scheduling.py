@@ -18,7 +18,7 @@ from engine.compiler.buffers import (
     kept_name,
 )
 from engine.compiler.description import BlockNode, GraphDescription, Nesting
-from engine.compiler.hazards import Step, make_schedule
+from engine.compiler.hazards import PendingOperation, make_schedule
 from engine.compiler.operations import (
     Access,
     AnyEntry,
@@ -136,7 +136,7 @@ class _Scheduler:
         self._order = order
         self._buffers = buffers
         self._defaults = defaults
-        self.steps: list[Step] = []
+        self.steps: list[PendingOperation] = []
         #: Of each scope the region operation that it belongs to, its name and the scope around it.
         self.scopes: list[tuple[int, str, int]] = []
         words = [

@@ -25,7 +25,7 @@ _WORDS = frozenset({"same", "broadcast", "scalar", "ceil", "min", "max", "N"})
 
 
 @dataclass(frozen=True)
-class Rule:
+class ShapeRule:
     """A parsed rule.
 
     `names` are the ports and parameters that it names; `N` and `same` name the port "0". With `alternatives`, only the
@@ -38,7 +38,7 @@ class Rule:
 
 
 @lru_cache(maxsize=4096)
-def parse_rule(text: str) -> Rule:
+def parse_rule(text: str) -> ShapeRule:
     """Return what a rule's text means; ShapeRuleError when it is malformed."""
     try:
         tree = ast.parse(text.strip(), mode="eval").body
@@ -46,17 +46,17 @@ def parse_rule(text: str) -> Rule:
         raise _malformed(text) from None
     match tree:
         case ast.Name(id="scalar"):
-            return Rule(lambda _: ())
+            return ShapeRule(lambda _: ())
         case ast.Name(id="same"):
-            return Rule(_first_input, ("0",))
+            return ShapeRule(_first_input, ("0",))
         case ast.Call(func=ast.Name(id="same"), args=arguments, keywords=[]) if arguments:
             names = _port_names(text, arguments)
-            return Rule(_same(names), names, alternatives=True)
+            return ShapeRule(_same(names), names, alternatives=True)
         case ast.Call(func=ast.Name(id="broadcast"), args=arguments, keywords=[]) if len(arguments) > 1:
             names = _port_names(text, arguments)
-            return Rule(lambda context: _broadcast(names, context), names)
+            return ShapeRule(lambda context: _broadcast(names, context), names)
         case ast.List(elts=items):
-            return Rule(_list(text, items), _names_in(tree))
+            return ShapeRule(_list(text, items), _names_in(tree))
     raise _malformed(text)
 
 

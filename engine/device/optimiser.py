@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from engine.processes.scope import Cancelled, Scope
+from engine.processes.scope import Cancelled, CancelScope
 
 #: How long a thread waits before its first job: the frame that runs a new kernel first would compete with it.
 PAUSE_S = 0.01
@@ -23,7 +23,7 @@ class OptimiserJob:
     def __init__(self, work: Callable[[], None]) -> None:
         self._work: Callable[[], None] | None = work
         self._lock = threading.Lock()
-        self._scope = Scope()
+        self._scope = CancelScope()
         self.is_queued = False
 
     def run(self) -> None:

@@ -29,7 +29,7 @@ from engine.kernel_sources.elements import declared_types
 from engine.kernel_sources.image import KernelImage, KernelManifest, ManifestParameter
 from engine.kernel_sources.loader import file_source, find_source, load_image
 from engine.kernel_sources.sources import (
-    Constant,
+    ConstantValue,
     CudaFile,
     CudaOptions,
     CudaText,
@@ -49,11 +49,11 @@ _SHARED_BYTES = "shared_bytes"
 #: What the number of elements that a program of Triton computes is usually called.
 _PER_BLOCK = ("BLOCK", "BLOCK_SIZE")
 _InFiles = CudaFile | CudaText | PtxFile | PythonKernel
-Told = TypeVar("Told", KernelManifest, ManifestParameter)
+T = TypeVar("T", KernelManifest, ManifestParameter)
 
 
 @dataclass(frozen=True)
-class Launch:
+class BlockLaunch:
     """How a block launches its kernel: plain data, in the order of the kernel's parameters."""
 
     kernel: Kernel
@@ -171,7 +171,7 @@ def kernel_file(path: Path, entry: str, options: CudaOptions) -> KernelSource:
             return source
 
 
-def _constant(text: str) -> Constant:
+def _constant(text: str) -> ConstantValue:
     for kind in (int, float):
         with suppress(ValueError):
             return kind(text.removesuffix("f"))
@@ -211,7 +211,7 @@ def _interface(block_type: type[Block], image: KernelImage, values: Mapping[str,
     uses_shared = bool(manifest.uses_dynamic_shared or manifest.shared_memory_dynamic)
     if uses_shared:
         parameters.append(_shared_parameter(manifest))
-    launch = Launch(
+    launch = BlockLaunch(
         Kernel(_held(image), entry),
         tuple(made.passed),
         _num_threads(made.over, rank, manifest),
@@ -297,7 +297,7 @@ def _manifest(image: KernelImage, entry: str) -> KernelManifest:
     return _overlaid(found, msgspec.structs.replace(told, parameters=parameters))
 
 
-def _overlaid(found: Told, told: Told) -> Told:
+def _overlaid(found: T, told: T) -> T:
     """Return a struct with the fields of `told` that say something, and those of `found` for the others."""
     said = {
         name: value for name in told.__struct_fields__ if (value := getattr(told, name)) not in (None, "unknown", [])

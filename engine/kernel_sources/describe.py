@@ -9,7 +9,7 @@ from engine.kernel_sources.image import KernelImage, KernelManifest, ManifestPar
 from engine.kernel_sources.sources import PythonKernel
 from engine.ptx import KernelSignature, PtxModule, parse
 from engine.ptx.tree import Function, type_size
-from engine.ptx.uses import UNTYPED, Direction, Known, parameter_uses
+from engine.ptx.uses import UNTYPED, Direction, KnownUses, parameter_uses
 
 #: The most threads of a thread block.
 _MOST_THREADS = 1024
@@ -23,7 +23,7 @@ def describe_kernels(image: KernelImage) -> tuple[KernelManifest, ...]:
     """
     if isinstance(image.source, PythonKernel) and image.manifests:
         return tuple(image.manifests.values())
-    module, known = parse(image.ptx), Known()
+    module, known = parse(image.ptx), KnownUses()
     return tuple(
         _describe(module.functions[name], module, signature, image.text, known)
         for name, signature in image.signatures.items()
@@ -98,7 +98,7 @@ _USES: dict[Direction, frozenset[str]] = {
 
 
 def _describe(
-    kernel: Function, module: PtxModule, signature: KernelSignature, source: str, known: Known
+    kernel: Function, module: PtxModule, signature: KernelSignature, source: str, known: KnownUses
 ) -> KernelManifest:
     uses = parameter_uses(kernel, module.functions, known, named_numbers(source, signature))
     names = source_parameter_names(source, kernel.name)

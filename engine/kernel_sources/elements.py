@@ -86,12 +86,12 @@ _NAME = "warploom_elements_of_"
 _VARIABLE = re.compile(rf"\.b8 {_NAME}(\w+)\[(\d+)\](?: = \{{([\d, ]*)\}})?;")
 
 #: The size in bytes and the kind of each parameter, or of the elements that it points to.
-Probed = tuple[tuple[int, Kind], ...]
+ProbedTypes = tuple[tuple[int, Kind], ...]
 
 
 def probe_types(
     source: CudaFile | CudaText, image: KernelImage, entries: Sequence[str], cache: CompileCache
-) -> dict[str, Probed]:
+) -> dict[str, ProbedTypes]:
     """Return for each entry point what its parameters are, as the compiler finds it.
 
     The probe is compiled for the target of the image's PTX. Entries that C++ cannot name (in a namespace, of a
@@ -100,7 +100,7 @@ def probe_types(
     target = _TARGET.search(image.ptx)
     architecture = f"compute_{target[1] if target else '75'}"
     groups = [list(entries)] if len(entries) == 1 else [list(entries), *([entry] for entry in entries)]
-    found: dict[str, Probed] = {}
+    found: dict[str, ProbedTypes] = {}
     for group in groups:
         variables = "".join(
             f'extern "C" __device__ warploom_elements::parameters<decltype(&::{entry})> {_NAME}{entry}{{}};\n'
@@ -120,7 +120,7 @@ def probe_types(
     return found
 
 
-def _decoded(values: list[int], size_bytes: int) -> Probed:
+def _decoded(values: list[int], size_bytes: int) -> ProbedTypes:
     """Decode the variable's bytes; zeros at the end are left out."""
     data = bytes(values).ljust(size_bytes, b"\0")
     codes = [int.from_bytes(data[at : at + 4], "little") for at in range(0, size_bytes - 4, 4)]
@@ -211,7 +211,7 @@ def _find(image: KernelImage, cache: CompileCache) -> dict[str, tuple[DeclaredTy
     return {name: _complete(types, probed.get(name)) for name, types in named.items()}
 
 
-def _complete(named: NamedTypes, probed: Probed | None) -> tuple[DeclaredType, ...]:
+def _complete(named: NamedTypes, probed: ProbedTypes | None) -> tuple[DeclaredType, ...]:
     """Return the types known from names, completed by those that the compiler found."""
     found = list(named.types)
     for index in named.unknown if probed is not None else ():

@@ -35,7 +35,7 @@ from engine.readings import Reading
 from engine.types import DType
 
 #: What a macro may stand for: text as it is written in CUDA C++, or a number.
-Constant = str | int | float | bool
+ConstantValue = str | int | float | bool
 #: The dialects of C++ that NVRTC compiles and that kernels may choose.
 STANDARDS = ("c++14", "c++17", "c++20")
 #: What messages call a text that is in no file.
@@ -94,7 +94,7 @@ class CudaOptions(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknow
     as "compute_80", is what `__CUDA_ARCH__` tells on every device; "" leaves it to the device.
     """
 
-    defines: Mapping[str, Constant] | tuple[tuple[str, str], ...] = ()
+    defines: Mapping[str, ConstantValue] | tuple[tuple[str, str], ...] = ()
     use_fast_math: bool = False
     standard: str = "c++17"
     include_folders: tuple[str, ...] = ()
@@ -121,7 +121,7 @@ class CudaOptions(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknow
     @property
     def flags(self) -> tuple[str, ...]:
         """NVRTC's options for them, except for folders and architecture."""
-        defines: dict[str, Constant] = dict(self.defines)
+        defines: dict[str, ConstantValue] = dict(self.defines)
         fast = ("--use_fast_math",) if self.use_fast_math else ()
         return (f"--std={self.standard}", *fast, *(f"-D{name}={value}" for name, value in defines.items()))
 
@@ -311,13 +311,13 @@ class PythonOptions(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkn
     `num_warps` and `num_stages` are Triton's; 0 leaves them to the file.
     """
 
-    constants: Mapping[str, Constant] | tuple[tuple[str, Constant], ...] = ()
+    constants: Mapping[str, ConstantValue] | tuple[tuple[str, ConstantValue], ...] = ()
     types: Mapping[str, str] | tuple[tuple[str, str], ...] = ()
     num_warps: int = 0
     num_stages: int = 0
 
     def __post_init__(self) -> None:
-        for name, kind, rule in (("constants", Constant, "be values"), ("types", str, "be texts")):
+        for name, kind, rule in (("constants", ConstantValue, "be values"), ("types", str, "be texts")):
             pairs = _pairs(name, f"{rule} by the name of a parameter", getattr(self, name))
             if not all(isinstance(key, str) and isinstance(value, kind) for key, value in pairs.items()):
                 raise _refused(name, f"{rule} by the name of a parameter", getattr(self, name))

@@ -17,7 +17,7 @@ from engine.ptx.tree import Address, Function, Instruction, Register, Sink, Symb
 #: A load from a parameter, with its guard.
 _LOAD = re.compile(r"(@!?[%\w$]+\s+)?\bld(?:\.[\w:]+)*?\.param\b[\w.:]*\s+([^;\[]+?)\s*,\s*\[\s*([%\w$]+)[^\]]*\]\s*;")
 _FLOATS = {2: "<e", 4: "<f", 8: "<d"}
-Value = TypeVar("Value")
+T = TypeVar("T")
 _LAST_WORD = re.compile(r"[A-Za-z_]\w*(?=\s*$)")
 
 
@@ -55,9 +55,7 @@ def _packed(parameter: KernelParameter, value: object) -> bytes:
         raise KernelError(str(problem)) from None
 
 
-def _constants(
-    signature: KernelSignature, constants: Mapping[int, Value]
-) -> Iterator[tuple[int, KernelParameter, Value]]:
+def _constants(signature: KernelSignature, constants: Mapping[int, T]) -> Iterator[tuple[int, KernelParameter, T]]:
     for index, value in constants.items():
         if index not in range(len(signature.parameters)):
             count = len(signature.parameters)

@@ -14,7 +14,7 @@ from engine.types.layout import Layout
 #: What the library computes with; f16 is computed as f32 and rounded at the end.
 NUMBERS: tuple[DType, ...] = (f16, f32)
 
-Pair = tuple[int, int]
+HeightWidth = tuple[int, int]
 
 
 class _Layer(LibraryCall):
@@ -33,9 +33,9 @@ class Convolution(_Layer):
     elements are f32 or f16, and summed in f32. With `relu`, negative results become 0.
     """
 
-    stride: Pair = (1, 1)
-    padding: Pair = (0, 0)
-    dilation: Pair = (1, 1)
+    stride: HeightWidth = (1, 1)
+    padding: HeightWidth = (0, 0)
+    dilation: HeightWidth = (1, 1)
     groups: int = 1
     relu: bool = False
 
@@ -65,9 +65,9 @@ class Pooling(_Layer):
     Elements beyond the border don't count, up to half a window on each side. A NaN under the window gives NaN.
     """
 
-    window: Pair = (2, 2)
-    stride: Pair = (2, 2)
-    padding: Pair = (0, 0)
+    window: HeightWidth = (2, 2)
+    stride: HeightWidth = (2, 2)
+    padding: HeightWidth = (0, 0)
     average: bool = False
 
     inputs = ("x",)
@@ -140,7 +140,7 @@ def _dense(slot: str, layout: Layout, rank: int | None = None) -> Layout:
     return layout
 
 
-def _placed(size: list[int], window: tuple[int, ...], stride: Pair, padding: Pair) -> tuple[int, ...]:
+def _placed(size: list[int], window: tuple[int, ...], stride: HeightWidth, padding: HeightWidth) -> tuple[int, ...]:
     """Return in how many places a window lies within each axis and its padding."""
     room = [n + 2 * pad - wide for n, wide, pad in zip(size, window, padding, strict=True)]
     if min(room) < 0:

@@ -12,15 +12,15 @@ from engine.diagnostics import Mend
 from engine.ops.emission import Emission, Value
 from engine.ops.table import (
     Call,
-    Emit,
+    EmitOp,
     Misuse,
     OpCode,
     OpInput,
     OpOutput,
     OpSetting,
     OpType,
-    Rule,
     Signature,
+    TypeRule,
     register,
 )
 from engine.ops.types import BOOLEAN, F32, S32, ValueType, promote
@@ -124,12 +124,12 @@ def integer(call: Call, name: str) -> ValueType:
     return S32
 
 
-def fixed(**outputs: ValueType) -> Rule:
+def fixed(**outputs: ValueType) -> TypeRule:
     """Return the rule of an op without inputs that always gives the same types."""
     return lambda call: Signature({}, outputs)
 
 
-def by_component(emit: Scalar) -> Emit:
+def by_component(emit: Scalar) -> EmitOp:
     """Return an emitter that writes each component of the result `out` by itself."""
 
     def each(emission: Emission, code: OpCode) -> dict[str, Value]:
@@ -203,7 +203,7 @@ def define_by_component(
     title: str,
     doc: str,
     inputs: tuple[OpInput, ...],
-    rule: Rule,
+    rule: TypeRule,
     emit: Scalar,
     tags: str = "",
     settings: tuple[OpSetting, ...] = (),

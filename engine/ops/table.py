@@ -137,8 +137,8 @@ class OpCode:
         return given
 
 
-Rule = Callable[[Call], Signature]
-Emit = Callable[[Emission, OpCode], Mapping[str, "Value | Buffer"]]
+TypeRule = Callable[[Call], Signature]
+EmitOp = Callable[[Emission, OpCode], Mapping[str, "Value | Buffer"]]
 
 
 @dataclass(frozen=True)
@@ -151,8 +151,8 @@ class OpType:
     doc: str
     inputs: tuple[OpInput, ...]
     outputs: tuple[OpOutput, ...]
-    rule: Rule
-    emit: Emit
+    rule: TypeRule
+    emit: EmitOp
     settings: tuple[OpSetting, ...] = ()
     tags: tuple[str, ...] = ()
     #: The branches of the region that the op has; empty for an op that holds no others.

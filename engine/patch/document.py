@@ -26,7 +26,7 @@ from engine.types.bits import same_value
 
 __all__ = ["NodeRef", "Patch"]
 
-Listener = Callable[[Change], None]
+ChangeListener = Callable[[Change], None]
 
 
 class Patch(PatchContents):
@@ -41,7 +41,7 @@ class Patch(PatchContents):
         self.history = History()
         #: True while listeners hear the changes of an undo or a redo.
         self.is_undoing = False
-        self._listeners: list[Listener] = []
+        self._listeners: list[ChangeListener] = []
         self._when_done: list[Callable[[], None]] = []
         self._has_news = False  # listeners heard a change since `when_done` was last called
         self._open_edit: Edit | None = None
@@ -291,7 +291,7 @@ class Patch(PatchContents):
             self._repeat(edit.changes)
         return edit.name if edit else None
 
-    def subscribe(self, listener: Listener, when_done: Callable[[], None] | None = None) -> Callable[[], None]:
+    def subscribe(self, listener: ChangeListener, when_done: Callable[[], None] | None = None) -> Callable[[], None]:
         """Call `listener` with every change from now on; return a function that ends it.
 
         `when_done` is called once after the changes of an edit, an undo, a redo or a `restore`, however many they are.

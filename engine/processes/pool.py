@@ -16,10 +16,10 @@ from typing import ParamSpec, TypeVar
 
 from engine.diagnostics import CompilerCrash, KernelError
 from engine.logs import log_again
-from engine.processes.scope import Cancelled, Killable, Scope, current_scopes
+from engine.processes.scope import Cancelled, CancelScope, Killable, current_scopes
 from engine.processes.worker import Outcome
 
-Arguments = ParamSpec("Arguments")
+Params = ParamSpec("Params")
 Result = TypeVar("Result")
 
 #: Idle processes that are kept: one for the next compile, one for a later save or for the optimiser beside it.
@@ -30,18 +30,16 @@ LONG_S = 0.5
 GRACE_S = 1.0
 
 
-def run(function: Callable[Arguments, Result], *arguments: Arguments.args, **_: Arguments.kwargs) -> Result:
+def run(function: Callable[Params, Result], *arguments: Params.args, **_: Params.kwargs) -> Result:
     """Run a function of a module in a worker process; return what it returns, or raise what it raises.
 
-    Function, arguments and result are pickled. `Cancelled` when a surrounding `Scope` is cancelled meanwhile;
+    Function, arguments and result are pickled. `Cancelled` when a surrounding `CancelScope` is cancelled meanwhile;
     CompilerCrash when the process dies.
     """
     return _pool.run(function, arguments)  # type: ignore[return-value]  # the outcome is the function's
 
 
-def run_in_background(
-    function: Callable[Arguments, Result], *arguments: Arguments.args, **_: Arguments.kwargs
-) -> Result:
+def run_in_background(function: Callable[Params, Result], *arguments: Params.args, **_: Params.kwargs) -> Result:
     """Run a function as `run` does, but leave a process to those who call `run`: for what nobody waits for."""
     return _pool.run(function, arguments, in_background=True)  # type: ignore[return-value]  # as in `run`
 
@@ -58,7 +56,7 @@ class _RemoteTraceback(Exception):
         return f"\n{self.args[0]}"
 
 
-class Worker(Killable):
+class WorkerProcess(Killable):
     """One worker process."""
 
     def __init__(self, modules: tuple[str, ...]) -> None:
@@ -125,9 +123,9 @@ class WorkerPool:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         #: The last one is the warmest.
-        self._idle: list[Worker] = []
+        self._idle: list[WorkerProcess] = []
         #: Whether the job of each is in the background.
-        self._busy: dict[Worker, bool] = {}
+        self._busy: dict[WorkerProcess, bool] = {}
         self._is_closed = False
         #: Modules of the jobs so far; a process that is started in advance imports them.
         self._modules: dict[str, None] = {}
@@ -183,10 +181,10 @@ class WorkerPool:
             worker.kill()
             worker.end()
 
-    def _start(self, modules: tuple[str, ...]) -> Worker:
-        return self._starter.submit(Worker, modules).result()
+    def _start(self, modules: tuple[str, ...]) -> WorkerProcess:
+        return self._starter.submit(WorkerProcess, modules).result()
 
-    def _take(self, module: str, *, in_background: bool) -> Worker:
+    def _take(self, module: str, *, in_background: bool) -> WorkerProcess:
         with self._lock:
             if self._is_closed:
                 raise Cancelled
@@ -207,7 +205,7 @@ class WorkerPool:
             self._busy[worker] = in_background
             return worker
 
-    def _give_back(self, worker: Worker, *, is_well: bool) -> None:
+    def _give_back(self, worker: WorkerProcess, *, is_well: bool) -> None:
         with self._lock:
             del self._busy[worker]
             if is_well and len(self._idle) < KEPT_IDLE and not self._is_closed:
@@ -216,7 +214,7 @@ class WorkerPool:
         worker.kill()
         worker.end()
 
-    def _death(self, worker: Worker, scopes: tuple[Scope, ...]) -> Exception:
+    def _death(self, worker: WorkerProcess, scopes: tuple[CancelScope, ...]) -> Exception:
         """Return the exception for a process that has died."""
         status = worker.end()
         if self._is_closed or any(scope.is_cancelled for scope in scopes):

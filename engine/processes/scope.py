@@ -22,7 +22,7 @@ class Killable(Protocol):
     def kill(self) -> None: ...
 
 
-class Scope:
+class CancelScope:
     """Jobs that `run` starts inside `with scope.entered()` are killed by `scope.cancel()`, and later ones refused.
 
     Scopes nest. A new thread is in no scope; `contextvars.copy_context` passes scopes on.
@@ -68,10 +68,10 @@ class Scope:
                 self._held.discard(item)
 
 
-_scopes: ContextVar[tuple[Scope, ...]] = ContextVar("scopes", default=())
+_scopes: ContextVar[tuple[CancelScope, ...]] = ContextVar("scopes", default=())
 
 
-def current_scopes() -> tuple[Scope, ...]:
+def current_scopes() -> tuple[CancelScope, ...]:
     """Return the scopes around the caller, the outermost first."""
     return _scopes.get()
 

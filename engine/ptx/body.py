@@ -9,7 +9,7 @@ from engine.ptx import tree as ptx
 from engine.ptx.constants import term
 from engine.ptx.declarations import LINKAGES, skip_bank, variable, variables
 from engine.ptx.lexer import MAX_SHOWN, Cursor, PtxSyntaxError
-from engine.ptx.operands import Element, Sum, instruction_operands, with_elements
+from engine.ptx.operands import ArrayElement, Sum, instruction_operands, with_elements
 from engine.ptx.scopes import NameScope, declared_registers
 
 #: More targets than a jump table has.
@@ -180,7 +180,7 @@ class BodyParser:
             while cursor.token.kind == "directive":
                 modifiers += cursor.directive("a modifier").split(".")
         operands = instruction_operands(cursor, self._resolve, groups=opcode == "call")
-        plain = [item for item in operands if not isinstance(item, (Element, Sum))]
+        plain = [item for item in operands if not isinstance(item, (ArrayElement, Sum))]
         instruction = ptx.Instruction(opcode, tuple(modifiers), tuple(plain), guard, line, self._location)
         if len(plain) == len(operands):
             self.body.append(instruction)

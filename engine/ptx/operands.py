@@ -17,7 +17,7 @@ Resolve = Callable[[str], ptx.Register | ptx.Symbol | ptx.Vector]
 
 
 @dataclass(frozen=True, slots=True)
-class Element:
+class ArrayElement:
     """The operand `array[register + number]`; the element type is that of the array's declaration."""
 
     array: ptx.Symbol
@@ -33,9 +33,11 @@ class Sum:
     number: int
 
 
-def instruction_operands(cursor: Cursor, resolve: Resolve, *, groups: bool) -> tuple[ptx.Operand | Element | Sum, ...]:
+def instruction_operands(
+    cursor: Cursor, resolve: Resolve, *, groups: bool
+) -> tuple[ptx.Operand | ArrayElement | Sum, ...]:
     """Return an instruction's operands up to its semicolon, which is stepped over; in a call parentheses hold lists."""
-    operands: list[ptx.Operand | Element | Sum] = []
+    operands: list[ptx.Operand | ArrayElement | Sum] = []
     while not cursor.accept(";"):
         if operands:
             cursor.expect(",")
@@ -109,21 +111,21 @@ def _single(cursor: Cursor, resolve: Resolve) -> ptx.Operand:
         if base and _SELECTOR.fullmatch(selector):
             selected = resolve(base)
             if isinstance(selected, ptx.Register):
-                return ptx.Part(selected, selector)
+                return ptx.RegisterPart(selected, selector)
         target = resolve(name)
         return ptx.Symbol(target.name, target.offset + offset(cursor)) if isinstance(target, ptx.Symbol) else target
     if cursor.at("-") and cursor.following.kind == "word" and cursor.following.text != "WARP_SZ":
         cursor.take()
         negated = _single(cursor, resolve)
         if isinstance(negated, ptx.Register):
-            return ptx.Part(negated, "", negative=True)
-        if isinstance(negated, ptx.Part):
-            return ptx.Part(negated.register, negated.selector, negative=not negated.negative)
+            return ptx.RegisterPart(negated, "", negative=True)
+        if isinstance(negated, ptx.RegisterPart):
+            return ptx.RegisterPart(negated.register, negated.selector, negative=not negated.negative)
         raise cursor.error("a register after '-'")
     return immediate(cursor)
 
 
-def _element(cursor: Cursor, resolve: Resolve) -> Element:
+def _element(cursor: Cursor, resolve: Resolve) -> ArrayElement:
     """Return `array[number]`, `array[register]` or `array[register+number]`."""
     array = resolve(cursor.take().text)
     if not isinstance(array, ptx.Symbol):
@@ -138,7 +140,7 @@ def _element(cursor: Cursor, resolve: Resolve) -> Element:
     else:
         number = integer(cursor)
     cursor.expect("]")
-    return Element(array, register, number)
+    return ArrayElement(array, register, number)
 
 
 def _address(cursor: Cursor, resolve: Resolve) -> ptx.Address:
@@ -162,7 +164,7 @@ def _address(cursor: Cursor, resolve: Resolve) -> ptx.Address:
 
 def with_elements(
     instruction: ptx.Instruction,
-    operands: tuple[ptx.Operand | Element | Sum, ...],
+    operands: tuple[ptx.Operand | ArrayElement | Sum, ...],
     variables: Mapping[str, ptx.Variable],
     registers: dict[str, str],
 ) -> list[ptx.Instruction]:
@@ -181,7 +183,7 @@ def with_elements(
             sources = (plain[-1], operand.register, ptx.Integer(operand.number))
             done.append(ptx.Instruction("add", (f"s{bits}",), sources, None, instruction.line, instruction.source))
             continue
-        if not isinstance(operand, Element):
+        if not isinstance(operand, ArrayElement):
             plain.append(operand)
             continue
         declared = variables.get(operand.array.name)

@@ -79,7 +79,7 @@ class Negated:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RegisterPart:
     """A register of a video instruction: `selector` names its bytes (`b0`, `b3210`) or half words, "" for all.
 
     `negative` is set for the negated operands that vmad has.
@@ -95,7 +95,7 @@ class Sink:
     """The destination `_`, which discards the value."""
 
 
-Operand = Register | Integer | Float | Symbol | Address | Vector | OperandList | Pair | Negated | Part | Sink
+Operand = Register | Integer | Float | Symbol | Address | Vector | OperandList | Pair | Negated | RegisterPart | Sink
 
 
 @dataclass(frozen=True, slots=True)

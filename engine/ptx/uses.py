@@ -78,7 +78,7 @@ class ParameterUse:
 
 
 #: What functions do with their parameters, in order; nothing is known of one while its own code is looked at.
-Known = dict[str, list[ParameterUse]]
+KnownUses = dict[str, list[ParameterUse]]
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def kernel_uses(module: PtxModule, numbers: Mapping[str, Collection[int]]) -> di
 
     `numbers` are, by kernel, the indices of parameters that are known to be no pointers.
     """
-    known, found = Known(), {}
+    known, found = KnownUses(), {}
     for name in module.signatures:
         uses = [*parameter_uses(module.functions[name], module.functions, known, numbers.get(name, ())).values()]
         found[name] = KernelUses(
@@ -112,7 +112,7 @@ def kernel_uses(module: PtxModule, numbers: Mapping[str, Collection[int]]) -> di
 def parameter_uses(
     kernel: Function,
     functions: Mapping[str, Function] | None = None,
-    known: Known | None = None,
+    known: KnownUses | None = None,
     numbers: Collection[int] = (),
 ) -> dict[str, ParameterUse]:
     """Return how `kernel` uses each of its parameters, by name; only parameters of 8 bytes can be pointers.
@@ -175,7 +175,7 @@ def _note_call(
     origins: dict[str, set[str]],
     uses: dict[str, ParameterUse],
     functions: Mapping[str, Function],
-    known: Known,
+    known: KnownUses,
 ) -> None:
     """Count what the called function does with the addresses that are passed to it."""
     name = next((item.name for item in instruction.operands if isinstance(item, Symbol)), "")

@@ -36,7 +36,7 @@ from app.window.main_window import MainWindow
 from engine import Engine, Patch, ProfilingLevel
 from engine.device.host.events import HostEvent
 from engine.device.host.graph.executable import HostExecutable
-from engine.device.host.graph.program import Program
+from engine.device.host.graph.program import GraphProgram
 from engine.diagnostics import WarploomError
 from engine.profiling.statistics import percentile
 from tests.benchmarks.edit_session import EditSession, KernelFile, make_patch
@@ -110,7 +110,7 @@ def tell_session(window: MainWindow, kernel: KernelFile, arguments: argparse.Nam
 def stand_in_for_launches(time_s: float) -> None:
     """Have each launch of a graph on the host sleep, and stamp its events."""
 
-    def run(executable: HostExecutable, program: Program) -> None:
+    def run(executable: HostExecutable, program: GraphProgram) -> None:
         time.sleep(time_s)
         for action in program.actions.values():
             if isinstance(getattr(action, "__self__", None), HostEvent):

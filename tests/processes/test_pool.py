@@ -15,7 +15,7 @@ import engine
 from engine.diagnostics import CompilerCrash, KernelError, TranslatorBug
 from engine.processes import pool
 from engine.processes.pool import run, run_in_background
-from engine.processes.scope import Cancelled, Scope
+from engine.processes.scope import Cancelled, CancelScope
 from tests.processes import jobs
 from tests.waiting import until
 
@@ -82,7 +82,7 @@ def test_a_process_that_ends_by_itself_is_an_error() -> None:
 @pytest.mark.parametrize("hang", [jobs.hang, jobs.hang_with_interpreter])
 def test_cancelled_jobs_are_killed(tmp_path: Path, hang: Callable[[Path], None]) -> None:
     """Whoever waits is told, in whichever scope around it; what comes later in the scope is refused."""
-    outer, inner, path = Scope(), Scope(), tmp_path / "started"
+    outer, inner, path = CancelScope(), CancelScope(), tmp_path / "started"
 
     def work() -> None:
         with outer.entered(), inner.entered():
@@ -103,7 +103,7 @@ def test_cancelled_jobs_are_killed(tmp_path: Path, hang: Callable[[Path], None])
 
 def test_several_run_at_once_and_only_one_is_cancelled(tmp_path: Path) -> None:
     """A scope is handed on to threads with the context."""
-    scopes = [Scope() for _ in range(3)]
+    scopes = [CancelScope() for _ in range(3)]
     paths = [tmp_path / str(index) for index in range(3)]
     with ThreadPoolExecutor(3) as threads:
         waiting = []
@@ -123,7 +123,7 @@ def test_several_run_at_once_and_only_one_is_cancelled(tmp_path: Path) -> None:
 def test_while_a_job_takes_long_another_process_is_made_ready(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """So a save that overtakes it finds a process that is warm."""
     monkeypatch.setattr(pool, "LONG_S", 0.01)
-    own, scope = pool.WorkerPool(), Scope()
+    own, scope = pool.WorkerPool(), CancelScope()
     monkeypatch.setattr(pool, "_pool", own)
     with ThreadPoolExecutor(1) as thread, scope.entered():
         thread.submit(contextvars.copy_context().run, run, jobs.hang, tmp_path / "started")
@@ -147,7 +147,7 @@ def test_a_job_in_the_background_leaves_a_process_to_those_who_wait(
     assert second != first
     assert run(jobs.number) == second
     assert run_in_background(jobs.number) == first
-    scope = Scope()
+    scope = CancelScope()
     with ThreadPoolExecutor(1) as thread, scope.entered():
         thread.submit(contextvars.copy_context().run, run_in_background, jobs.hang, tmp_path / "started")
         assert started(tmp_path / "started") == second

@@ -15,7 +15,7 @@ from engine.patch.changes import Connection, PortRef
 from engine.types.layout import Layout
 
 #: Layouts of ports, as far as they are known.
-Known = dict[PortRef, Layout]
+KnownLayouts = dict[PortRef, Layout]
 #: How often what comes back is followed round a loop once more.
 _MOST_ROUNDS = 8
 
@@ -27,7 +27,7 @@ def loop_layouts(
     solver = _Solver(description, flow)
     waiting = list(flow.looped)
     known = solver.propagated({}, {})
-    assumed: Known = {}
+    assumed: KnownLayouts = {}
     errors: list[Diagnostic] = []
     still_open = [connection for connection in waiting if connection.source not in known]
     while still_open:
@@ -62,7 +62,7 @@ class _Solver:
         self.is_sound = needed.isdisjoint(flow.broken) and needed <= flow.level.keys()
         self._order = [node for node in flow.level if node in needed and node not in flow.broken]
 
-    def propagated(self, known: Known, assumed: Known) -> Known:
+    def propagated(self, known: KnownLayouts, assumed: KnownLayouts) -> KnownLayouts:
         """Return all layouts that follow from the known ones and those assumed for looped inputs."""
         known = dict(known)
         count = -1
@@ -78,7 +78,7 @@ class _Solver:
                 known |= {PortRef(node, name): layout for name, layout in found.items()}
         return known
 
-    def fitting(self, group: Sequence[Connection], known: Known, assumed: Known) -> list[Known]:
+    def fitting(self, group: Sequence[Connection], known: KnownLayouts, assumed: KnownLayouts) -> list[KnownLayouts]:
         """Return the layouts with which looped inputs hold all the way round, by input, each answer once."""
         candidates = dict.fromkeys(
             _plain(layout) for connection in group for layout in self._entering(connection, known)
@@ -87,7 +87,7 @@ class _Solver:
         found = (self._settled(group, known, assumed, dict.fromkeys(targets, layout)) for layout in candidates)
         return list({tuple(answer.values()): answer for answer in found if answer is not None}.values())
 
-    def _entering(self, connection: Connection, known: Known) -> Iterator[Layout]:
+    def _entering(self, connection: Connection, known: KnownLayouts) -> Iterator[Layout]:
         """Give the known layouts that flow into blocks on the way from a looped input round to its source."""
         reached, before = {connection.source.node}, [connection.source.node]
         while before:
@@ -98,7 +98,9 @@ class _Solver:
                     reached.add(source.node)
                     before.append(source.node)
 
-    def _settled(self, group: Sequence[Connection], known: Known, assumed: Known, tried: Known) -> Known | None:
+    def _settled(
+        self, group: Sequence[Connection], known: KnownLayouts, assumed: KnownLayouts, tried: KnownLayouts
+    ) -> KnownLayouts | None:
         """Follow the loops with the layouts tried for their inputs until what comes back is what went in."""
         for _ in range(_MOST_ROUNDS):
             found = self.propagated(known, {**assumed, **tried})
@@ -112,7 +114,7 @@ class _Solver:
             tried = back  # larger by an axis that came in on the way: broadcasting ends here, growth does not
         return None
 
-    def _is_sound_with(self, found: Known, known: Known, assumed: Known) -> bool:
+    def _is_sound_with(self, found: KnownLayouts, known: KnownLayouts, assumed: KnownLayouts) -> bool:
         """Return whether no block has an error with the layouts that were found in addition to the known ones."""
         for node in {port.node for port in found.keys() - known.keys()}:
             inputs = self._inputs(node, found, assumed)
@@ -122,7 +124,7 @@ class _Solver:
                     return False
         return True
 
-    def _inputs(self, node: str, known: Known, assumed: Known) -> dict[str, Layout]:
+    def _inputs(self, node: str, known: KnownLayouts, assumed: KnownLayouts) -> dict[str, Layout]:
         """Return the layouts of a block's inputs that are known, by name."""
         found = {name: known[source] for name, source in self._incoming[node].items() if source in known}
         for name in self._incoming[node].keys() - found.keys():
@@ -136,7 +138,7 @@ def _plain(layout: Layout) -> Layout:
     return Layout(layout.dtype, layout.shape)
 
 
-def _unknown(flow: Dataflow, connection: Connection, fitting: list[Known]) -> Diagnostic:
+def _unknown(flow: Dataflow, connection: Connection, fitting: list[KnownLayouts]) -> Diagnostic:
     target = connection.target
     way = " -> ".join(flow.ways[target])
     if fitting:

@@ -157,10 +157,10 @@ def without_measuring(
 
 
 #: Where surveys stand: before an operation, or behind it.
-Place = tuple[int, bool]
+SurveyPoint = tuple[int, bool]
 
 
-def survey_places(plan: Plan, surveys: Sequence[Survey]) -> tuple[Place, ...]:
+def survey_places(plan: Plan, surveys: Sequence[Survey]) -> tuple[SurveyPoint, ...]:
     """Return where surveys stand in regions, whose times they would be in."""
     places = dict.fromkeys((each.operation, each.is_before) for each in surveys)
     # A graph of arrays alone has no operation.
@@ -168,7 +168,7 @@ def survey_places(plan: Plan, surveys: Sequence[Survey]) -> tuple[Place, ...]:
 
 
 def inside_regions(
-    plan: Plan, spans: Sequence[Span], watched: Sequence[Place]
+    plan: Plan, spans: Sequence[Span], watched: Sequence[SurveyPoint]
 ) -> tuple[tuple[int, tuple[int, ...], tuple[int, ...]], ...]:
     """Return what is inside of each region, as `without_measuring` takes it; slots of surveys follow those of spans."""
     of = {index: number for number, span in enumerate(spans) for index in span.operations}
@@ -211,12 +211,12 @@ class Surveyor:
         memory: Mapping[PortRef, Memory],
         slots: Memory,
         clock: ClockKernels,
-        places: Mapping[Place, Memory],
+        places: Mapping[SurveyPoint, Memory],
     ) -> None:
         self._plan, self._surveys = plan, surveys
         self._kernel, self._memory, self._slots = kernel, memory, slots
         self._clock, self._places = clock, places
-        self._at: dict[Place, list[tuple[int, Survey]]] = {}
+        self._at: dict[SurveyPoint, list[tuple[int, Survey]]] = {}
         for number, each in enumerate(surveys):
             self._at.setdefault((each.operation, each.is_before), []).append((number, each))
 

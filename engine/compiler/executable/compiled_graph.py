@@ -25,7 +25,7 @@ from engine.patch.changes import PortRef
 Written = dict[GraphNode, None]
 Refresh = Callable[[Collection[GraphNode]], None]
 #: Writes a value wherever it goes, to be passed on by `refresh`; ArgumentError when a kernel can't take it.
-Write = Callable[[object], None]
+WriteValue = Callable[[object], None]
 
 
 class LiveParameters:
@@ -40,9 +40,9 @@ class LiveParameters:
             for kernel in variant.kernels:
                 for node in kernel.parameters:
                     self._kernels.setdefault(node, []).append((written, kernel))
-        self._found: dict[tuple[str, str], Write] = {}
+        self._found: dict[tuple[str, str], WriteValue] = {}
 
-    def find(self, place: tuple[str, str]) -> Write:
+    def find(self, place: tuple[str, str]) -> WriteValue:
         """Return what writes a parameter's value; it does nothing when no kernel takes it."""
         found = self._found.get(place)
         if found is None:
@@ -59,7 +59,7 @@ class LiveParameters:
                 written.clear()
         return count
 
-    def _make(self, node: str, name: str) -> Write:
+    def _make(self, node: str, name: str) -> WriteValue:
         return together(
             [
                 kernel.arguments.writer(index, written, kernel.handle)
@@ -69,7 +69,7 @@ class LiveParameters:
         )
 
 
-def together(writes: Sequence[Write]) -> Write:
+def together(writes: Sequence[WriteValue]) -> WriteValue:
     """Return what writes one value to several places."""
     if len(writes) == 1:
         return writes[0]

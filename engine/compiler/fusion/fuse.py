@@ -13,7 +13,7 @@ from engine.compiler.buffers import BufferPlan, Lifetime
 from engine.compiler.description import GraphDescription
 from engine.compiler.fusion.groups import Group, find_groups
 from engine.compiler.fusion.stages import Stage, extent, find_stage, thread_counts
-from engine.compiler.hazards import Step, make_schedule
+from engine.compiler.hazards import PendingOperation, make_schedule
 from engine.compiler.memory.placement import sharable
 from engine.compiler.operations import Access, FusedEntry, Operation, RegionEntry, Schedule
 from engine.descriptions.entries import THREAD_BLOCKS, Argument, FrameArgument, Kernel, KernelEntry, ValueArgument
@@ -190,7 +190,7 @@ def _rewrite(
     gone = {index for group, _ in made.values() for index in group.members} - made.keys()
     before = previous.operations if previous is not None else ()
     known = {(o.node, o.place): o for o in before if type(o.entry) is FusedEntry}
-    steps: list[Step] = []
+    steps: list[PendingOperation] = []
     numbers: dict[int, int] = {-1: -1}
     for index, operation in enumerate(operations):
         if index in gone:

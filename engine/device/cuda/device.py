@@ -11,7 +11,7 @@ from cuda.bindings import driver
 from engine.device.arguments import pack_arguments
 from engine.device.cuda.errors import DeviceFault, check
 from engine.device.cuda.graph.backend import CudaGraphBackend
-from engine.device.cuda.graph.capture import CudaCapture, Recorder
+from engine.device.cuda.graph.capture import CallRecorder, CudaCapture
 from engine.device.cuda.launch import argument_pointers, check_launch
 from engine.device.cuda.memory import CudaMemory, CudaPinnedArray, adopt, allocate
 from engine.device.cuda.module import CudaModule, own_kernel
@@ -61,7 +61,7 @@ class CudaDevice:
         self.activate()
         self._stream = self.create_stream()
         self._scratch = self.allocate(1)
-        self._recorder = Recorder(self._objects)
+        self._recorder = CallRecorder(self._objects)
 
     @property
     def memory_free_bytes(self) -> int:

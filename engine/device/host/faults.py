@@ -10,7 +10,7 @@ from engine.device.protocol import Dim3, LaunchConfig
 from engine.diagnostics import KernelFault
 
 #: The source file and line for each PTX line.
-Lines = Mapping[int, tuple[str, int]]
+LineTable = Mapping[int, tuple[str, int]]
 
 _PLAIN = {
     abi.TRAP: "ran a trap instruction",
@@ -25,7 +25,7 @@ def fault(
     config: LaunchConfig,
     shared_bytes: int,
     record: np.ndarray[Any, Any],
-    lines: Lines,
+    lines: LineTable,
     pairs: Any,
     assertion: str,
     stopped: str,

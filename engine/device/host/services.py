@@ -22,7 +22,7 @@ _CONVERSION = re.compile(rb"%([-+ #0]*)(\d+|\*)?(?:\.(\d+|\*)?)?(hh|h|ll|l|L|j|z
 _HAS_PRECISION = re.compile(rb"%[-+ #0]*(?:\d+|\*)?\.")
 
 #: Returns bytes at an address of a kernel's memory; fewer than asked for at the end of the memory.
-Read = Callable[[int, int], bytes]
+ReadMemory = Callable[[int, int], bytes]
 #: The sizes of CUDA's print buffer and device heap, in bytes.
 PRINT_BYTES = 1 << 20
 HEAP_BYTES = 8 << 20
@@ -178,7 +178,7 @@ class Services:
         text = [string(read, item).decode(errors="replace") for item in (message, file, function)]
         return f"{text[0]!r} at {text[1]}:{line & 0xFFFFFFFF} in {text[2]}"
 
-    def _reader(self, worker: int) -> Read:
+    def _reader(self, worker: int) -> ReadMemory:
         """Return a function that reads memory which the kernel itself may read."""
         record = np.frombuffer(ctypes.string_at(worker, 8 * abi.WORKER_FIELDS), np.int64)
         own = [(int(record[abi.SCRATCH]), int(record[abi.SCRATCH_BYTES])), (int(record[abi.SHARED]), 227 << 10)]
@@ -203,7 +203,7 @@ def _instruction(worker: int) -> int:
 class _PrintfArguments:
     """Reads the arguments of `printf` in order, each at a multiple of its size."""
 
-    def __init__(self, read: Read, address: int) -> None:
+    def __init__(self, read: ReadMemory, address: int) -> None:
         self._read = read
         self._address = address
         self.count = 0
@@ -218,7 +218,7 @@ class _PrintfArguments:
         return value
 
 
-def formatted(template: bytes, read: Read, arguments: int) -> tuple[bytes, int]:
+def formatted(template: bytes, read: ReadMemory, arguments: int) -> tuple[bytes, int]:
     """Return the text of a `vprintf` call and the number of arguments that it used."""
     values = _PrintfArguments(read, arguments)
 
@@ -240,7 +240,7 @@ def _number(given: bytes | None, values: _PrintfArguments) -> bytes:
     return str(values.take("i")).encode() if given == b"*" else given or b""
 
 
-def _converted(shape: str, length: str, conversion: str, values: _PrintfArguments, read: Read) -> bytes:
+def _converted(shape: str, length: str, conversion: str, values: _PrintfArguments, read: ReadMemory) -> bytes:
     if conversion in "eEfFgG":
         return (shape + conversion).encode() % values.take("d")
     if conversion in "aA":
@@ -263,7 +263,7 @@ def _converted(shape: str, length: str, conversion: str, values: _PrintfArgument
     return (shape + ("d" if conversion in "iu" else conversion)).encode() % value
 
 
-def string(read: Read, address: int, limit: int = 1 << 16) -> bytes:
+def string(read: ReadMemory, address: int, limit: int = 1 << 16) -> bytes:
     """Return the text at an address up to its zero byte; "(null)" for address 0."""
     if not address:
         return b"(null)"

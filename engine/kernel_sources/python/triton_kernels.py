@@ -12,7 +12,7 @@ from engine.diagnostics import CompileError, KernelError
 from engine.kernel_sources.image import KernelManifest, ManifestParameter
 from engine.kernel_sources.python.entry_points import MOST_STATIC_SHARED, finished, with_static_shared, without_unused
 from engine.kernel_sources.python.run_file import CompiledPython, PythonText, failure, running
-from engine.kernel_sources.sources import Constant, PythonKernel
+from engine.kernel_sources.sources import ConstantValue, PythonKernel
 
 #: The newest architecture without instructions that the host doesn't run: for sm_90, Triton uses wgmma.
 _OF_HOST = 89
@@ -79,7 +79,7 @@ def _compiled(source: PythonKernel, file: PythonText, module: ModuleType, archit
         parameters=[_described(index, name, types[name]) for index, name in enumerate(names)],
         block_size=32 * num_warps,
         shared_memory_dynamic=shared or None,
-        constants={name: value for name, value in constants.items() if isinstance(value, Constant)},
+        constants={name: value for name, value in constants.items() if isinstance(value, ConstantValue)},
     )
     return finished(source, ptx, manifest)
 

@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 from engine.device.device import Device
 from engine.device.protocol import Issue, Memory, Stream
 from engine.libraries.call import BoundCall, LibraryCall, LibraryError
-from engine.libraries.cuda.plan import Addresses, BorrowingPlan, Handles, Lent, Plan, PlanMaker
+from engine.libraries.cuda.plan import Addresses, BorrowingPlan, Handles, Lent, LibraryPlan, PlanMaker
 from engine.types.layout import Layout
 
 #: How many plans are kept for a while although nothing that was captured uses them.
@@ -27,8 +27,8 @@ class CudaLibraries:
     def __init__(self, device: Device) -> None:
         self._handles = Handles(device)
         self._lock = threading.RLock()
-        self._plans: WeakValueDictionary[Hashable, Plan] = WeakValueDictionary()
-        self._recent: OrderedDict[Hashable, Plan] = OrderedDict()
+        self._plans: WeakValueDictionary[Hashable, LibraryPlan] = WeakValueDictionary()
+        self._recent: OrderedDict[Hashable, LibraryPlan] = OrderedDict()
 
     def workspace_bytes(self, call: LibraryCall, layouts: Mapping[str, Layout]) -> int:
         """Return the bytes of scratch memory that a call needs; LibraryError when it can't be done."""
@@ -36,7 +36,7 @@ class CudaLibraries:
 
     def bind(self, calls: Sequence[BoundCall], workspace: Memory) -> Issue:
         """Return what makes the calls one after another on a stream."""
-        steps: list[tuple[Plan, Addresses]] = []
+        steps: list[tuple[LibraryPlan, Addresses]] = []
 
         def issue(stream: Stream) -> None:
             with self._lock:
@@ -60,7 +60,7 @@ class CudaLibraries:
             self._recent.clear()
             self._handles.close()
 
-    def _plan(self, call: LibraryCall, layouts: Mapping[str, Layout]) -> Plan:
+    def _plan(self, call: LibraryCall, layouts: Mapping[str, Layout]) -> LibraryPlan:
         key = call, tuple(sorted(layouts.items()))
         with self._lock:
             self._handles.sweep()
@@ -73,7 +73,7 @@ class CudaLibraries:
                 self._recent.popitem(last=False)
         return plan
 
-    def _make(self, call: LibraryCall, layouts: Mapping[str, Layout]) -> Plan:
+    def _make(self, call: LibraryCall, layouts: Mapping[str, Layout]) -> LibraryPlan:
         try:
             plans: Mapping[type[LibraryCall], PlanMaker] = import_module(f"{__package__}.{call.library}").PLANS
             return plans[type(call)](call, layouts, self._handles)

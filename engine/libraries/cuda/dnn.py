@@ -50,7 +50,7 @@ def _destroy(handle: c_void_p) -> None:
     _library().call("cudnnDestroy", handle)
 
 
-class _Layer:
+class _LayerPlan:
     """What the plans have in common: the handle, and descriptors that live as long as the plan."""
 
     workspace_bytes = 0
@@ -79,7 +79,7 @@ class _Layer:
         return self.descriptor("Tensor", "cudnnSetTensor4dDescriptor", _NCHW, _DATA_TYPES[dtype], *sizes)
 
 
-class ConvolutionPlan(_Layer):
+class ConvolutionPlan(_LayerPlan):
     """A convolution as a matrix product, with its bias and ReLU in the same kernel."""
 
     def __init__(self, call: Convolution, layouts: Mapping[str, Layout], handles: Handles) -> None:
@@ -119,7 +119,7 @@ class ConvolutionPlan(_Layer):
             call("cudnnActivationForward", handle, self._activation, byref(_ONE), *made, byref(_ZERO), *made)
 
 
-class PoolingPlan(_Layer):
+class PoolingPlan(_LayerPlan):
     """The largest elements, or means."""
 
     def __init__(self, call: Pooling, layouts: Mapping[str, Layout], handles: Handles) -> None:
@@ -137,7 +137,7 @@ class PoolingPlan(_Layer):
         _library().call("cudnnPoolingForward", self.handle(stream), self._pooling, *given)
 
 
-class SoftmaxPlan(_Layer):
+class SoftmaxPlan(_LayerPlan):
     """A softmax over the channels of [before, axis, after, 1]."""
 
     def __init__(self, call: Softmax, layouts: Mapping[str, Layout], handles: Handles) -> None:
@@ -153,7 +153,7 @@ class SoftmaxPlan(_Layer):
         _library().call("cudnnSoftmaxForward", self.handle(stream), *self._how, *given)
 
 
-class BatchNormalizationPlan(_Layer):
+class BatchNormalizationPlan(_LayerPlan):
     """The normalisation of each channel of [n, c, rest, 1] with numbers that are given."""
 
     def __init__(self, call: BatchNormalization, layouts: Mapping[str, Layout], handles: Handles) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from nvmath.bindings import cublas, cusolverDn
 
-from engine.libraries.cuda.matrices import Part, by_columns
+from engine.libraries.cuda.matrices import MatrixPart, by_columns
 from engine.libraries.cuda.plan import Addresses, Handles
-from engine.libraries.cuda.solver import ANY, LOWER, LapackPlan, Work
+from engine.libraries.cuda.solver import ANY, LOWER, LapackPlan, Workspace
 from engine.libraries.lapack import Cholesky, Inverse, LeastSquares, Lu, Qr, Solve
 from engine.libraries.matrices import Stack, stack_of
 from engine.types.layout import Layout
@@ -55,11 +55,11 @@ class _FactoredPlan(LapackPlan):
             sizes = cusolverDn.xpotrf_buffer_size(*given, LOWER, n, self._kind, ANY, n, self._kind)
         else:
             sizes = cusolverDn.xgetrf_buffer_size(*given, m, n, self._kind, ANY, m, self._kind)
-        self._work = Work(self._scratch, *sizes)
+        self._work = Workspace(self._scratch, *sizes)
 
     def _factor(self, stream: int, at: Addresses) -> None:
         """Bring a into scratch memory and factor it there."""
-        self._begin(stream, at, Part.LOWER if self._positive else Part.ALL)
+        self._begin(stream, at, MatrixPart.LOWER if self._positive else MatrixPart.ALL)
         m, n = self._a.rows, self._a.columns
         if self._batched:
             addresses = at.workspace + self._addresses_at
@@ -147,7 +147,7 @@ class InversePlan(_SystemPlan):
         """Factor, substitute, and copy the solution to out."""
         self._factor(stream, at)
         sides = at.workspace + self._sides_at, self._sides
-        self._kernels.copy(stream, sides, sides, Part.IDENTITY)
+        self._kernels.copy(stream, sides, sides, MatrixPart.IDENTITY)
         self._substitute(stream, at)
         self._kernels.copy(stream, (at.operands["out"], self._x), sides)
         self._end(stream, at)
@@ -163,7 +163,7 @@ class CholeskyPlan(_FactoredPlan):
     def issue(self, stream: int, at: Addresses) -> None:
         """Factor, and copy the lower half."""
         self._factor(stream, at)
-        self._kernels.copy(stream, (at.operands["out"], self._out), (self._matrix(at, 0), self._a), Part.LOWER)
+        self._kernels.copy(stream, (at.operands["out"], self._out), (self._matrix(at, 0), self._a), MatrixPart.LOWER)
         self._end(stream, at)
 
 
@@ -178,8 +178,8 @@ class LuPlan(_FactoredPlan):
         """Factor, copy both triangles, and find the order of the rows."""
         self._factor(stream, at)
         factors, of = (self._matrix(at, 0), self._a), at.operands
-        self._kernels.copy(stream, (of["lower"], self._lower), factors, Part.UNIT_LOWER)
-        self._kernels.copy(stream, (of["upper"], self._upper), factors, Part.UPPER)
+        self._kernels.copy(stream, (of["lower"], self._lower), factors, MatrixPart.UNIT_LOWER)
+        self._kernels.copy(stream, (of["upper"], self._upper), factors, MatrixPart.UPPER)
         sizes = self._a.rows, self._lower.columns, self._count
         self._kernels.row_order(stream, of["order"], at.workspace + self._pivots_at, sizes)
         self._end(stream, at)
@@ -193,7 +193,7 @@ class _QrPlan(LapackPlan):
         m, n = self._a.rows, self._a.columns
         self._tau_at = self._scratch.take(min(m, n) * self._size)
         given = self._asking, self._params, m, n, self._kind, ANY, m, self._kind, ANY, self._kind
-        self._work = Work(self._scratch, *cusolverDn.xgeqrf_buffer_size(*given))
+        self._work = Workspace(self._scratch, *cusolverDn.xgeqrf_buffer_size(*given))
 
     def _factor_one(self, at: Addresses, index: int) -> None:
         m, n = self._a.rows, self._a.columns
@@ -210,7 +210,7 @@ class QrPlan(_QrPlan):
         self._q, self._r = stack_of(layouts["q"]), stack_of(layouts["r"])
         m, k = self._q.rows, self._q.columns
         self._length = self._routine("orgqr_buffer_size")(self._asking, m, k, k, ANY, m, ANY)
-        self._forming = Work(self._scratch, self._length * self._size)
+        self._forming = Workspace(self._scratch, self._length * self._size)
 
     def issue(self, stream: int, at: Addresses) -> None:
         """Factor each, copy its upper triangle, and form Q in its place."""
@@ -221,7 +221,7 @@ class QrPlan(_QrPlan):
             self._factor_one(at, index)
             matrix = self._matrix(at, index)
             target = at.operands["r"] + index * row_bytes, one_r
-            self._kernels.copy(stream, target, (matrix, self._a), Part.UPPER)
+            self._kernels.copy(stream, target, (matrix, self._a), MatrixPart.UPPER)
             tau, unread = at.workspace + self._tau_at, at.workspace + self._unread_at
             work = self._forming.address(at), self._length
             self._routine("orgqr")(at.handle, m, k, k, matrix, m, tau, *work, unread)
@@ -241,7 +241,7 @@ class LeastSquaresPlan(_QrPlan):
         self._adjoint = _C if self._is_complex else _T
         given = self._asking, _LEFT, self._adjoint, m, r, n, ANY, m, ANY, ANY, m
         self._length = self._routine("ormqr_buffer_size")(*given)
-        self._turning = Work(self._scratch, self._length * self._size)
+        self._turning = Workspace(self._scratch, self._length * self._size)
         self._use_blas()
 
     def issue(self, stream: int, at: Addresses) -> None:

@@ -71,7 +71,7 @@ def _library(name: str) -> NativeLibrary:
     return NativeLibrary(name, "nvidia-npp")
 
 
-class _Image:
+class _ImagePlan:
     """What the plans have in common."""
 
     workspace_bytes = 0
@@ -99,7 +99,7 @@ class _Image:
         return c_void_p(source), step, self._size, _Pair(0, 0), c_void_p(target), self._out_step, self._size
 
 
-class FilterPlan(_Image):
+class FilterPlan(_ImagePlan):
     """A convolution with any weights."""
 
     library = "nppif"
@@ -115,7 +115,7 @@ class FilterPlan(_Image):
         self.call("FilterBorder", stream, *given, c_void_p(of["weights"]), *self._window, _NEAREST_PIXEL)
 
 
-class BoxPlan(_Image):
+class BoxPlan(_ImagePlan):
     """Means of windows."""
 
     library = "nppif"
@@ -130,7 +130,7 @@ class BoxPlan(_Image):
         self.call("FilterBoxBorder", stream, *given, *self._window, _NEAREST_PIXEL)
 
 
-class ResizePlan(_Image):
+class ResizePlan(_ImagePlan):
     """The whole image in a smaller size."""
 
     library = "nppig"
@@ -145,7 +145,7 @@ class ResizePlan(_Image):
         self.call("Resize", stream, *source, *target, _SUPER_SAMPLING)
 
 
-class MorphologyPlan(_Image):
+class MorphologyPlan(_ImagePlan):
     """Erosion and dilation; with two steps, the result of the first lies in the scratch memory."""
 
     library = "nppim"

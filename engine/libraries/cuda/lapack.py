@@ -10,7 +10,7 @@ from engine.libraries.call import LibraryCall, OperandError
 from engine.libraries.cuda.factors import CholeskyPlan, InversePlan, LeastSquaresPlan, LuPlan, QrPlan, SolvePlan
 from engine.libraries.cuda.matrices import by_columns, transposed
 from engine.libraries.cuda.plan import Addresses, Handles, PlanMaker
-from engine.libraries.cuda.solver import ANY, LOWER, LapackPlan, Work
+from engine.libraries.cuda.solver import ANY, LOWER, LapackPlan, Workspace
 from engine.libraries.lapack import Cholesky, Eigh, Inverse, LeastSquares, Lu, Qr, Solve, Svd
 from engine.libraries.matrices import Stack, stack_of
 from engine.types.layout import Layout
@@ -28,7 +28,7 @@ class EighPlan(LapackPlan):
         _check_captured("rows", layouts["a"].shape[-1])
         super().__init__(call, layouts, handles)
         self._vectors = stack_of(layouts["vectors"])
-        self._work = Work(
+        self._work = Workspace(
             self._scratch, *cusolverDn.xsyev_batched_buffer_size(*self._given(self._asking, ANY, ANY), self._count)
         )
 
@@ -68,7 +68,7 @@ class SvdPlan(LapackPlan):
         self._jacobi = handles.get(cusolverDn.create_gesvdj_info, cusolverDn.destroy_gesvdj_info)
         last = (self._jacobi,) if self._is_jacobi else ()
         self._length = size_of(*self._given(self._asking, ANY, ANY, ANY, ANY), *last, self._count)
-        self._work = Work(self._scratch, self._length * self._size)
+        self._work = Workspace(self._scratch, self._length * self._size)
 
     def _given(self, solver: int, a: int, s: int, u: int, v: int) -> tuple[int, ...]:
         """Return what the routine and the question after its scratch memory begin with."""

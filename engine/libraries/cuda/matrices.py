@@ -22,7 +22,7 @@ _TYPES: Mapping[DType, int] = {f32: 0, f64: 1, c64: 2, c128: 3}
 _THREADS, _MOST_BLOCKS = 256, 65535
 
 
-class Part(IntEnum):
+class MatrixPart(IntEnum):
     """What is copied of a matrix; the rest is zero. `UNIT_LOWER` has ones in its diagonal."""
 
     ALL = 0
@@ -68,7 +68,7 @@ class MatrixKernels:
         stream: int,
         target: tuple[int, Stack],
         source: tuple[int, Stack],
-        part: Part = Part.ALL,
+        part: MatrixPart = MatrixPart.ALL,
         *,
         conjugate: bool = False,
     ) -> None:

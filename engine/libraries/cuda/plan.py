@@ -43,7 +43,7 @@ class Addresses:
     handle: int
 
 
-class Plan(Protocol):
+class LibraryPlan(Protocol):
     """A call, made ready for operands of certain layouts; it lives as long as something that was captured with it."""
 
     @property
@@ -57,7 +57,7 @@ class Plan(Protocol):
 
 
 @runtime_checkable
-class BorrowingPlan(Plan, Protocol):
+class BorrowingPlan(LibraryPlan, Protocol):
     """A plan of a library that computes in memory of its handle's own.
 
     Calls that were captured with one handle must not run at the same time. Those of a graph may, so each capture gets a
@@ -163,7 +163,7 @@ def recommended_bytes(handles: Handles) -> int:
 
 
 #: Makes the plan of a call.
-PlanMaker = Callable[[Any, Mapping[str, Layout], Handles], Plan]
+PlanMaker = Callable[[Any, Mapping[str, Layout], Handles], LibraryPlan]
 
 
 class Numbers:

@@ -10,7 +10,7 @@ import numpy as np
 from nvmath.bindings import cublas, cusolverDn
 
 from engine.libraries.cuda.blas import LETTERS, blas_handle
-from engine.libraries.cuda.matrices import MatrixKernels, Part, Scratch, by_columns, transposed
+from engine.libraries.cuda.matrices import MatrixKernels, MatrixPart, Scratch, by_columns, transposed
 from engine.libraries.cuda.plan import DATA_TYPES, Addresses, Handles, recommended_bytes
 from engine.libraries.matrices import REAL_OF, Stack, stack_of
 from engine.types.layout import Layout
@@ -50,7 +50,7 @@ class LapackPlan:
         self._one = np.ones(1, self._dtype.numpy)
 
     #: Scratch memory of the routine that does most, where it is one of cuSOLVER's.
-    _work: Work
+    _work: Workspace
 
     @property
     def workspace_bytes(self) -> int:
@@ -70,7 +70,7 @@ class LapackPlan:
         part = replace(at, workspace=at.workspace + self._blas_at, workspace_bytes=recommended_bytes(self._handles))
         return blas_handle(self._handles, stream, part, on_device=False)
 
-    def _begin(self, stream: int, at: Addresses, part: Part = Part.ALL, *, turned: bool = False) -> None:
+    def _begin(self, stream: int, at: Addresses, part: MatrixPart = MatrixPart.ALL, *, turned: bool = False) -> None:
         """Set the handle to a stream, and bring a into scratch memory, as it is or transposed."""
         cusolverDn.set_stream(at.handle, stream)
         target = by_columns(self._count, self._a.columns, self._a.rows) if turned else self._a
@@ -98,7 +98,7 @@ class LapackPlan:
         return getattr(cublas, LETTERS[self._dtype] + name)
 
 
-class Work:
+class Workspace:
     """Scratch memory of one routine, on the device and on the host."""
 
     def __init__(self, scratch: Scratch, device_bytes: int, host_bytes: int = 0) -> None:

@@ -15,7 +15,7 @@ from engine.types import bf16, from_bf16, to_bf16
 from engine.types.layout import Layout
 
 #: Reads the arrays of its inputs and fills those of its outputs, by slot; numbers by name. bf16 comes as f32.
-Function = Callable[[Any, Mapping[str, np.ndarray[Any, Any]], Mapping[str, Any]], None]
+HostFunction = Callable[[Any, Mapping[str, np.ndarray[Any, Any]], Mapping[str, Any]], None]
 
 
 class HostLibraries:
@@ -41,9 +41,9 @@ class HostLibraries:
         """Do nothing: the host's libraries keep nothing."""
 
 
-def _function(call: LibraryCall) -> Function:
+def _function(call: LibraryCall) -> HostFunction:
     try:
-        functions: Mapping[type[LibraryCall], Function] = import_module(f"{__package__}.{call.library}").FUNCTIONS
+        functions: Mapping[type[LibraryCall], HostFunction] = import_module(f"{__package__}.{call.library}").FUNCTIONS
     except ImportError as problem:
         remedy = f"install {problem.name}" if problem.name else "install scipy"
         raise LibraryError(f"{call.label} must have a library to run on the host, got {problem}", remedy) from None

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from engine.libraries.dnn import BatchNormalization, Convolution, Pair, Pooling, Softmax
+from engine.libraries.dnn import BatchNormalization, Convolution, HeightWidth, Pooling, Softmax
 
 Array = np.ndarray[Any, Any]
 Arrays = Mapping[str, Array]
@@ -59,13 +59,15 @@ def batch_normalization(call: BatchNormalization, arrays: Arrays, numbers: Numbe
     arrays["out"][...] = (x - mean) * (scale / np.sqrt(variance + np.float32(call.epsilon))) + bias
 
 
-def _padded(x: Array, padding: Pair, value: float) -> Array:
+def _padded(x: Array, padding: HeightWidth, value: float) -> Array:
     x = x.astype(np.float32, copy=False)
     sides = ((0, 0), (0, 0), *((pad, pad) for pad in padding))
     return np.pad(x, sides, constant_values=value) if any(padding) else x
 
 
-def _places(x: Array, window: Pair, stride: Pair, dilation: Pair, size: Pair) -> Iterator[tuple[int, int, Array]]:
+def _places(
+    x: Array, window: HeightWidth, stride: HeightWidth, dilation: HeightWidth, size: HeightWidth
+) -> Iterator[tuple[int, int, Array]]:
     """Yield each place in a window, and what it sees of x where the window lies, [n, c, *size]."""
     spans = [(n - 1) * step + 1 for n, step in zip(size, stride, strict=True)]
     for row in range(window[0]):

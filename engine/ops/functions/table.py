@@ -10,13 +10,13 @@ from llvmlite import ir
 from engine.ops.functions import error_function, exponential, fast, logarithmic, power, rounding, trigonometric
 from engine.ops.functions.value import F32, F64, Format, Value
 
-Body = Callable[..., Value]
+FunctionBody = Callable[..., Value]
 _PREFIX = "warploom_"
 _DECLARED = re.compile(rf'^declare \w+ @"({_PREFIX}\w+)"', re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Function:
+class MathFunction:
     """A function of floats, for f32 and f64.
 
     `ulp` is the largest error in units in the last place of the exact result, also of subnormal ones; README.md says
@@ -24,10 +24,10 @@ class Function:
     """
 
     name: str
-    body: Body
+    body: FunctionBody
     ulp: float
     #: From approximate instructions, for f32 only; 2^-20 or so.
-    fast_body: Body | None = None
+    fast_body: FunctionBody | None = None
     #: One or two instructions, which are written in place.
     is_short: bool = False
 
@@ -72,7 +72,7 @@ def _format(arguments: Sequence[ir.Value]) -> Format:
     return F32 if isinstance(arguments[0].type, ir.FloatType) else F64
 
 
-def _in_place(body: Body, builder: ir.IRBuilder, arguments: Sequence[ir.Value]) -> ir.Value:
+def _in_place(body: FunctionBody, builder: ir.IRBuilder, arguments: Sequence[ir.Value]) -> ir.Value:
     format = _format(arguments)
     return body(*(Value(builder, format, argument) for argument in arguments)).raw
 
@@ -105,45 +105,45 @@ def definition(name: str) -> Definition:
     )
 
 
-def _table(*functions: Function) -> dict[str, Function]:
+def _table(*functions: MathFunction) -> dict[str, MathFunction]:
     return {function.name: function for function in functions}
 
 
 FUNCTIONS = _table(
-    Function("sin", trigonometric.sin, 1.3, fast.sin),
-    Function("cos", trigonometric.cos, 1.3, fast.cos),
-    Function("tan", trigonometric.tan, 1.3, fast.tan),
-    Function("asin", trigonometric.asin, 1.2),
-    Function("acos", trigonometric.acos, 1.2),
-    Function("atan", trigonometric.atan, 1.8),
-    Function("atan2", trigonometric.atan2, 1.8),
-    Function("sinh", exponential.sinh, 1.7),
-    Function("cosh", exponential.cosh, 1.5),
-    Function("tanh", exponential.tanh, 1.5, fast.tanh),
-    Function("asinh", logarithmic.asinh, 1.8),
-    Function("acosh", logarithmic.acosh, 1.8),
-    Function("atanh", logarithmic.atanh, 1.8),
-    Function("exp", exponential.exp, 1.1, fast.exp),
-    Function("exp2", exponential.exp2, 1.1, fast.exp2),
-    Function("exp10", exponential.exp10, 1.2, fast.exp10),
-    Function("expm1", exponential.expm1, 1.9),
-    Function("log", logarithmic.log, 1.0, fast.log),
-    Function("log2", logarithmic.log2, 1.3, fast.log2),
-    Function("log10", logarithmic.log10, 1.0, fast.log10),
-    Function("log1p", logarithmic.log1p, 1.6),
-    Function("pow", power.pow, 1.2, fast.pow),
-    Function("sqrt", power.sqrt, 0.5, fast.sqrt, is_short=True),
-    Function("rsqrt", power.rsqrt, 1.5, fast.rsqrt, is_short=True),
-    Function("cbrt", power.cbrt, 0.6),
-    Function("hypot", power.hypot, 1.1),
-    Function("floor", rounding.floor, 0.0, is_short=True),
-    Function("ceil", rounding.ceil, 0.0, is_short=True),
-    Function("trunc", rounding.trunc, 0.0, is_short=True),
-    Function("round", rounding.round_half_even, 0.0, is_short=True),
-    Function("round_away", rounding.round_half_away, 0.0),
-    Function("fract", rounding.fract, 1.0),  # just below 1 for tiny numbers below 0, 0.5 otherwise
-    Function("fmod", rounding.fmod, 0.0),
-    Function("mod", rounding.mod, 0.5),
-    Function("erf", error_function.erf, 1.1),
-    Function("erfc", error_function.erfc, 1.6),
+    MathFunction("sin", trigonometric.sin, 1.3, fast.sin),
+    MathFunction("cos", trigonometric.cos, 1.3, fast.cos),
+    MathFunction("tan", trigonometric.tan, 1.3, fast.tan),
+    MathFunction("asin", trigonometric.asin, 1.2),
+    MathFunction("acos", trigonometric.acos, 1.2),
+    MathFunction("atan", trigonometric.atan, 1.8),
+    MathFunction("atan2", trigonometric.atan2, 1.8),
+    MathFunction("sinh", exponential.sinh, 1.7),
+    MathFunction("cosh", exponential.cosh, 1.5),
+    MathFunction("tanh", exponential.tanh, 1.5, fast.tanh),
+    MathFunction("asinh", logarithmic.asinh, 1.8),
+    MathFunction("acosh", logarithmic.acosh, 1.8),
+    MathFunction("atanh", logarithmic.atanh, 1.8),
+    MathFunction("exp", exponential.exp, 1.1, fast.exp),
+    MathFunction("exp2", exponential.exp2, 1.1, fast.exp2),
+    MathFunction("exp10", exponential.exp10, 1.2, fast.exp10),
+    MathFunction("expm1", exponential.expm1, 1.9),
+    MathFunction("log", logarithmic.log, 1.0, fast.log),
+    MathFunction("log2", logarithmic.log2, 1.3, fast.log2),
+    MathFunction("log10", logarithmic.log10, 1.0, fast.log10),
+    MathFunction("log1p", logarithmic.log1p, 1.6),
+    MathFunction("pow", power.pow, 1.2, fast.pow),
+    MathFunction("sqrt", power.sqrt, 0.5, fast.sqrt, is_short=True),
+    MathFunction("rsqrt", power.rsqrt, 1.5, fast.rsqrt, is_short=True),
+    MathFunction("cbrt", power.cbrt, 0.6),
+    MathFunction("hypot", power.hypot, 1.1),
+    MathFunction("floor", rounding.floor, 0.0, is_short=True),
+    MathFunction("ceil", rounding.ceil, 0.0, is_short=True),
+    MathFunction("trunc", rounding.trunc, 0.0, is_short=True),
+    MathFunction("round", rounding.round_half_even, 0.0, is_short=True),
+    MathFunction("round_away", rounding.round_half_away, 0.0),
+    MathFunction("fract", rounding.fract, 1.0),  # just below 1 for tiny numbers below 0, 0.5 otherwise
+    MathFunction("fmod", rounding.fmod, 0.0),
+    MathFunction("mod", rounding.mod, 0.5),
+    MathFunction("erf", error_function.erf, 1.1),
+    MathFunction("erfc", error_function.erfc, 1.6),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from llvmlite import ir
 
 from engine.ops.emission import Emission, Value
-from engine.ops.functions import FUNCTIONS, Function
+from engine.ops.functions import FUNCTIONS, MathFunction
 from engine.ops.rules import OUT, by_component, floats, numbers, take
 from engine.ops.table import OpCode, OpSetting, OpType, register
 from engine.types import DType
@@ -59,7 +59,7 @@ _PRECISION = OpSetting(
 )
 
 
-def _register(function: Function) -> None:
+def _register(function: MathFunction) -> None:
     names = function.body.__code__.co_varnames[: function.arity]
 
     def emit(emission: Emission, code: OpCode) -> dict[str, Value]:

@@ -10,7 +10,7 @@ from llvmlite import ir
 
 from engine.ops.emission import Emission, Value, constant
 from engine.ops.rules import OUT, common, names_of, pair, take
-from engine.ops.table import Call, Misuse, OpCode, OpInput, OpOutput, OpSetting, OpType, Rule, Signature, register
+from engine.ops.table import Call, Misuse, OpCode, OpInput, OpOutput, OpSetting, OpType, Signature, TypeRule, register
 from engine.ops.types import F32, ValueType
 
 _CATEGORY = "Vectors"
@@ -173,7 +173,7 @@ def _define(
     title: str,
     doc: str,
     inputs: tuple[OpInput, ...],
-    rule: Rule,
+    rule: TypeRule,
     emit: Callable[..., _Vector],
     tags: str = "",
 ) -> None:

@@ -16,7 +16,7 @@ from engine.compiler.plan import Plan
 from engine.device.device import Device
 from engine.device.protocol import PinnedArray
 from engine.diagnostics import Diagnostic, KernelError, Source, WarploomError, warning
-from engine.processes.scope import Scope
+from engine.processes.scope import CancelScope
 from engine.profiling.levels import ProfilingLevel
 
 _log = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ class InstrumentedGraph:
         self._copies: list[Instrumented] = []
         self._building: Future[_Built] | None = None
         #: Cancelled to stop what is being built.
-        self._scope = Scope()
+        self._scope = CancelScope()
         self._changed_ns = 0
         self._is_refused = False
         #: What copies have cost since `take_cost` was called last.
@@ -82,7 +82,7 @@ class InstrumentedGraph:
         if building is not None and not building.done():
             self._building = None
             self._scope.cancel()
-            self._scope = Scope()
+            self._scope = CancelScope()
             building.add_done_callback(partial(_destroy_result, self._device))
             wait([building])
 
@@ -141,7 +141,7 @@ class InstrumentedGraph:
             self._tell(_no_surveys(problem) if problem is not None else None)
 
 
-def _in_scope(scope: Scope, build: Callable[[], _Built]) -> _Built:
+def _in_scope(scope: CancelScope, build: Callable[[], _Built]) -> _Built:
     """Build unless the scope is cancelled."""
     with scope.entered():
         return build()

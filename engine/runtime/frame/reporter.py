@@ -25,7 +25,7 @@ _NONE, _HOT = UpdateLevel.NONE, UpdateLevel.HOT
 #: The longest time between reports of frames that overlap: to make one takes a quarter of Python's time for a frame.
 LONGEST_NS = 1_000_000
 #: What `Reporter.prepare` is told of a frame.
-Told = tuple[int, float, UpdateLevel, tuple[UpdateRecord, ...], bool, int, int]
+FrameFacts = tuple[int, float, UpdateLevel, tuple[UpdateRecord, ...], bool, int, int]
 
 
 class Reporter:
@@ -51,14 +51,14 @@ class Reporter:
         #: That of the last frame; `frame_time_ns` is 0 at first.
         self.report = FrameReport(0, UpdateLevel.NONE, 0, {}, {}, self.statistics)
         self._reported_ns = 0
-        self._put_off: tuple[Told, int, int] | None = None
+        self._put_off: tuple[FrameFacts, int, int] | None = None
 
     def is_due(self, level: UpdateLevel, running: bool, now_ns: int) -> bool:
         """True when a frame that overlaps others needs a report: it has something new, or the last report is old."""
         is_same = level is _NONE and running and self.report.in_flight > 1
         return not is_same or now_ns - self._reported_ns >= LONGEST_NS
 
-    def put_off(self, told: Told, began_ns: int, burst: int) -> None:
+    def put_off(self, told: FrameFacts, began_ns: int, burst: int) -> None:
         """Note the last frame of a burst, which is not reported unless nothing follows it."""
         self._put_off = told, began_ns, burst
 

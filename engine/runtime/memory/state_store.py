@@ -15,7 +15,7 @@ from engine.runtime.memory.buffer_pool import BufferPool
 from engine.types import nearest_number
 from engine.types.bits import same
 
-Initial = float | np.ndarray[Any, Any]
+InitialContents = float | np.ndarray[Any, Any]
 
 
 class KeptState(NamedTuple):
@@ -23,7 +23,7 @@ class KeptState(NamedTuple):
 
     layout: Layout
     memory: Memory
-    initial: Initial = 0.0
+    initial: InitialContents = 0.0
 
 
 class StateStore:
@@ -40,7 +40,7 @@ class StateStore:
         allocations = plan.buffers.allocations
         return frozenset(o for o, s in self._kept.items() if o in allocations and allocations[o].layout == s.layout)
 
-    def claim(self, owner: PortRef, layout: Layout, initial: Initial = 0.0) -> KeptState:
+    def claim(self, owner: PortRef, layout: Layout, initial: InitialContents = 0.0) -> KeptState:
         """Return the memory of a state; new memory, with `initial` in it, if element type, shape or array are new.
 
         Another number as `initial` counts when the state is cleared.
@@ -110,7 +110,7 @@ class StateStore:
         self._device.write(state.memory, contents)
 
 
-def _is_other_array(before: Initial, now: Initial) -> bool:
+def _is_other_array(before: InitialContents, now: InitialContents) -> bool:
     """Return whether a state that began with one must begin again with the other."""
     if not isinstance(now, np.ndarray):
         return False

@@ -29,7 +29,7 @@ from engine.kernel_sources.loader import find_source, load_image, source_files
 from engine.kernel_sources.python.trust import UntrustedKernel
 from engine.kernel_sources.sources import KernelSource, OpGraphSource, PtxFile
 from engine.ops import OpError
-from engine.processes.scope import Cancelled, Scope, check_cancelled
+from engine.processes.scope import Cancelled, CancelScope, check_cancelled
 from engine.profiling.side_work import SideKind, SideTimes
 from engine.readings import Disk, Reading
 
@@ -92,7 +92,7 @@ class ModuleCache:
         #: What the files of each source held when it was loaded last, or when that failed.
         self._readings: dict[KernelSource, Reading] = {}
         #: What is being compiled; `overtake` reads it while other threads hold the lock.
-        self._under_way: dict[KernelSource, Scope] = {}
+        self._under_way: dict[KernelSource, CancelScope] = {}
 
     def load(self, kernels: Iterable[tuple[Kernel, tuple[str, ...]]]) -> None:
         """Load the sources of kernels, several at once. What is wrong with one is raised when it is asked for."""
@@ -261,7 +261,7 @@ class ModuleCache:
 
     def _load(self, source: KernelSource) -> LoadedModule:
         while True:
-            scope = self._under_way[source] = Scope()
+            scope = self._under_way[source] = CancelScope()
             try:
                 reading = Reading()
                 with scope.entered(), reading.under_way(alone=True):

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from engine.blocktypes.parameters import ParameterSpec, given
-from engine.compiler.executable.compiled_graph import Write, together
-from engine.compiler.inlining import Place
+from engine.compiler.executable.compiled_graph import WriteValue, together
+from engine.compiler.inlining import ParameterRef
 from engine.descriptions.checks import shown
 from engine.device.arguments import ArgumentError
 from engine.diagnostics import Diagnostic, PatchError, error, warning
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Specs = Mapping[str, ParameterSpec]
 #: Where the values of a learned parameter are kept, in two places by its name; what writes them into the graph; and the
 #: type and the bounds of values that fit as they are.
-_Learned = tuple[dict[str, Any], dict[str, object], str, Write, type[Any], float, float]
+_Learned = tuple[dict[str, Any], dict[str, object], str, WriteValue, type[Any], float, float]
 _KINDS: dict[str, type[Any]] = {"float": float, "int": int, "bool": bool}
 
 
@@ -64,17 +64,17 @@ class ParameterStore:
     def __init__(self, folder: Callable[[], Path]) -> None:
         """`folder` tells where the relative paths of a patch start."""
         self.values: dict[str, dict[str, Any]] = {}
-        self.changed: dict[Place, None] = {}
+        self.changed: dict[ParameterRef, None] = {}
         #: What the patch says and a type does not take: its default stands in.
-        self.misfits: dict[Place, Diagnostic] = {}
+        self.misfits: dict[ParameterRef, Diagnostic] = {}
         self.is_written = False
         self.refused: ArgumentError | None = None
         self._folder = folder
         self._nodes: dict[str, _Node] = {}
         #: What the running graph was told of nodes that are gone: it may still run when they return.
         self._told: dict[str, dict[str, Any]] = {}
-        self._learned: dict[Place, _Learned] = {}
-        self._learned_driven: dict[Place, Write] = {}
+        self._learned: dict[ParameterRef, _Learned] = {}
+        self._learned_driven: dict[ParameterRef, WriteValue] = {}
         #: Copies of `values` for snapshots, without value blocks, and the nodes whose copy is not the newest.
         self._copies: dict[str, dict[str, Any]] = {}
         self._outdated: set[str] = set()
@@ -165,7 +165,7 @@ class ParameterStore:
 
     # What drives a parameter
 
-    def drive(self, node_id: str, name: str) -> Write:
+    def drive(self, node_id: str, name: str) -> WriteValue:
         """Let a connection drive a parameter; return what gives the parameter a value that fits it."""
         node, values, place = self._nodes[node_id], self.values[node_id], (node_id, name)
         node.driven |= {name}
@@ -223,14 +223,14 @@ class ParameterStore:
         self._outdated.clear()
         return {**self._told, **self._copies}
 
-    def take_changed(self) -> dict[Place, object]:
+    def take_changed(self) -> dict[ParameterRef, object]:
         """Return the live parameters that changed, with their present values, and count them as told."""
         values = self.values
         taken = {place: values[place[0]][place[1]] for place in self.changed if place[1] in values[place[0]]}
         self.changed.clear()
         return taken
 
-    def learn(self, places: Iterable[Place], compiled: CompiledGraph) -> None:
+    def learn(self, places: Iterable[ParameterRef], compiled: CompiledGraph) -> None:
         """Have the next values of some parameters go straight into the graph that runs."""
         for place in places:
             node_id, name = place
@@ -278,7 +278,7 @@ class ParameterStore:
                 self.refused = problem
         return None
 
-    def _put(self, node: _Node, place: Place, value: object) -> None:
+    def _put(self, node: _Node, place: ParameterRef, value: object) -> None:
         node_id, name = place
         self.values[node_id][name] = value
         self._outdated.add(node_id)

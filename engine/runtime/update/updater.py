@@ -16,7 +16,7 @@ from engine.blocktypes.adaptive import refresh
 from engine.blocktypes.block import block_types
 from engine.compiler.executable.adjust import Adjustment
 from engine.compiler.executable.compiled_graph import CompiledGraph
-from engine.compiler.inlining import Place, owner
+from engine.compiler.inlining import ParameterRef, owner
 from engine.device.arguments import ArgumentError
 from engine.diagnostics import DeviceError, Diagnostic, Mend, PatchError
 from engine.figures import plural
@@ -77,7 +77,7 @@ class Updater:
         self._worker = Worker(context.services.modules)
         self._deferred: deque[tuple[Change, UpdateSource]] = deque()
         self._waiting: set[str] = set()  # the nodes that deferred changes concern
-        self._changed_since_job: dict[Place, object] = {}
+        self._changed_since_job: dict[ParameterRef, object] = {}
 
     @property
     def compiled(self) -> CompiledGraph | None:
@@ -348,7 +348,7 @@ class Updater:
             parameters.learn(changed, self.compiled)
         return level
 
-    def _try_again_with(self, changed: Collection[Place]) -> None:
+    def _try_again_with(self, changed: Collection[ParameterRef]) -> None:
         """Ask for a rebuild that was refused, when another value may mend what was wrong.
 
         That is one that was edited, or is driven at a block with an error: driven values change in every frame.
@@ -360,7 +360,7 @@ class Updater:
         if any(node in wrong or not is_driven(node, name) for node, name in changed):
             self.context.dirty.mark_structure("another value")
 
-    def _set_parameters(self, values: Mapping[Place, object]) -> UpdateLevel:
+    def _set_parameters(self, values: Mapping[ParameterRef, object]) -> UpdateLevel:
         if not values or self.compiled is None:
             return UpdateLevel.NONE
         try:

@@ -6,7 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.processes.scope import Scope
+from engine.processes.scope import CancelScope
 from engine.protocol.messages import UpdateLevel
 from engine.runtime.model.context import Cause
 from engine.runtime.model.module_cache import ModuleCache
@@ -42,7 +42,7 @@ class Worker:
         self._thread = ThreadPoolExecutor(1, "warploom-prepare")
         self._job: Future[Done] | None = None
         self._retiring: Future[None] | None = None
-        self._scope = Scope()
+        self._scope = CancelScope()
 
     @property
     def is_busy(self) -> bool:

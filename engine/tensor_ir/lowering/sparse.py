@@ -89,7 +89,7 @@ def write_sparse_outer(step: Step, *, transpose_a: bool) -> None:
     write_sums(
         step,
         Entries(keys, key, 1, count, size),
-        Vectors(vectors, dense.dtype, 1, 1, height, (0, 0), (outer, 0), column.nnz),
+        SummedVectors(vectors, dense.dtype, 1, 1, height, (0, 0), (outer, 0), column.nnz),
         (0, 0, *steps),
     )
 
@@ -110,7 +110,7 @@ def write_scatter(step: Step, axis: int, size: int, *, sum_batch: bool) -> None:
     write_sums(
         step,
         Entries(step.input(0), indices.dtype, key_groups, count, size),
-        Vectors(
+        SummedVectors(
             vectors,
             updates.dtype,
             groups,
@@ -144,7 +144,7 @@ class Entries:
 
 
 @dataclass(frozen=True)
-class Vectors:
+class SummedVectors:
     """Vectors of `width` elements that are added up: for each group and front, one for each entry.
 
     `steps` are the distances of groups and fronts in elements, and `numbers` those of entries in vectors: from one run
@@ -161,7 +161,7 @@ class Vectors:
     per: int
 
 
-def write_sums(step: Step, entries: Entries, vectors: Vectors, out_steps: tuple[int, int, int, int]) -> None:
+def write_sums(step: Step, entries: Entries, vectors: SummedVectors, out_steps: tuple[int, int, int, int]) -> None:
     """Write the sums of the vectors of each key, which lie in the output at distances by group, front, key and column.
 
     Entries are sorted by their keys, and added up in their order, so the sums are the same each time.

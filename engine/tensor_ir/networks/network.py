@@ -76,13 +76,13 @@ def build_network(builder: GraphBuilder, optimiser: Optimiser | None = None, *, 
     loss, *kept = optimise([loss, *(copies[node] for node in builder.kept.values())], NETWORK_PASSES)
     wanted = [node for node in reachable([loss, *kept]) if node.requires_grad]
     found = gradients(loss, wanted) if loss.requires_grad else {}
-    writer = _Writer(builder, loss, dict(zip(builder.kept, kept, strict=True)), found)
+    writer = _FunctionWriter(builder, loss, dict(zip(builder.kept, kept, strict=True)), found)
     if optimiser is not None:
         writer.train(optimiser)
     return Network(built, loss, writer.variables, writer.functions)
 
 
-class _Writer:
+class _FunctionWriter:
     """Writes the functions of a network in a graph of their own, of whose nodes no gradient is wanted any more."""
 
     def __init__(self, builder: GraphBuilder, loss: Node, kept: Mapping[str, Node], found: Mapping[Node, Node]) -> None:
@@ -174,7 +174,7 @@ class _Writer:
 class _Memory:
     """What an optimiser keeps, as variables."""
 
-    def __init__(self, writer: _Writer) -> None:
+    def __init__(self, writer: _FunctionWriter) -> None:
         self._writer = writer
         self.step = writer.variables[STEP].leaf
         self.writes: dict[Node, Node] = {}

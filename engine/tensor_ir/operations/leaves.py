@@ -35,7 +35,7 @@ class Leaf(Operation):
         raise ExecutionFailed(f"leaf must have a buffer, got none for {step.node!r}")
 
 
-class Known(Operation):
+class KnownTensor(Operation):
     """A tensor whose elements are known without a buffer; no gradient passes to it."""
 
     type: TensorType
@@ -55,7 +55,7 @@ class Known(Operation):
 
 
 @dataclass(frozen=True)
-class Constant(Known):
+class Constant(KnownTensor):
     """A tensor of one value throughout."""
 
     value: float
@@ -92,7 +92,7 @@ class BatchSize(Operation):
 
 
 @dataclass(frozen=True)
-class Numbers(Known):
+class Numbers(KnownTensor):
     """0, 1, 2 and so on, through the whole tensor as it lies in memory, the batch first."""
 
     type: TensorType

@@ -25,10 +25,10 @@ class Uses:
 
 
 #: Returns what replaces a node, or None to leave it. The node's inputs have been rewritten already.
-Rule = Callable[[Node, Uses], Node | None]
+RewriteRule = Callable[[Node, Uses], Node | None]
 
 
-def rewrite(wanted: Sequence[Node], rule: Rule) -> list[Node]:
+def rewrite(wanted: Sequence[Node], rule: RewriteRule) -> list[Node]:
     """Apply a rule to each node, inputs first, and return what the wanted nodes became.
 
     No node is changed: what follows a replaced node is made again. What a rule makes has the origin of the node that
@@ -47,7 +47,7 @@ def rewrite(wanted: Sequence[Node], rule: Rule) -> list[Node]:
     return [became[node] for node in wanted]
 
 
-def _replaced(node: Node, rule: Rule, uses: Uses) -> Node:
+def _replaced(node: Node, rule: RewriteRule, uses: Uses) -> Node:
     nodes = node.graph.nodes
     before = len(nodes)
     result = rule(node, uses)

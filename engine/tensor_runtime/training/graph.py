@@ -29,7 +29,7 @@ from engine.tensor_runtime.training.variables import Variables, as_numbers
 
 Array = np.ndarray[Any, Any]
 #: Arrays by the names of inputs.
-Inputs = Mapping[str, npt.ArrayLike]
+InputArrays = Mapping[str, npt.ArrayLike]
 
 
 class Graph:
@@ -65,20 +65,20 @@ class Graph:
         """The number of examples of the current batch, 0 before the first."""
         return self._variables.batch
 
-    def set_inputs(self, inputs: Inputs) -> None:
+    def set_inputs(self, inputs: InputArrays) -> None:
         """Upload inputs: each has the batch in front of its shape, a sparse one s32[batch, nnz] with -1 for none.
 
         Inputs that are left out stay as they are, unless the number of examples is another one.
         """
         self._variables.set_inputs(inputs)
 
-    def run(self, function: str, inputs: Inputs | None = None) -> None:
+    def run(self, function: str, inputs: InputArrays | None = None) -> None:
         """Run a function on the inputs, if any are given; it is done when something is read, or after `synchronize`."""
         if inputs:
             self.set_inputs(inputs)
         self._launch(function)
 
-    def forward(self, inputs: Inputs | None = None) -> None:
+    def forward(self, inputs: InputArrays | None = None) -> None:
         """Compute the values of all nodes."""
         self.run("forward", inputs)
 
@@ -94,18 +94,18 @@ class Graph:
         """Change the weights by the optimiser, after the gradients that have accumulated."""
         self.run("update")
 
-    def step(self, inputs: Inputs | None = None) -> None:
+    def step(self, inputs: InputArrays | None = None) -> None:
         """Train on one batch: forward, backward and update, fused; no gradients and only kept values are stored."""
         self.run("step", inputs)
 
-    def steps(self, count: int, inputs: Inputs | None = None) -> None:
+    def steps(self, count: int, inputs: InputArrays | None = None) -> None:
         """Train `count` times on one batch, all in one launch."""
         count = _at_least_one("number of steps", count, MOST_TURNS)
         if inputs:
             self.set_inputs(inputs)
         self._launch("step", count)
 
-    def set_data(self, inputs: Inputs, *, losses: int = 1000) -> None:
+    def set_data(self, inputs: InputArrays, *, losses: int = 1000) -> None:
         """Upload all examples to train on: each input with the batch in front, which has all of them here.
 
         The losses of so many last steps are kept. What is uploaded later replaces this; the same number of examples and

@@ -33,7 +33,7 @@ class CudaCapture:
         weakref.finalize(self, objects.release, token).atexit = False
 
 
-class Recorder:
+class CallRecorder:
     """Captures library calls, one at a time, on a stream that is used for nothing else."""
 
     def __init__(self, objects: DriverObjects) -> None:

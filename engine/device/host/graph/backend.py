@@ -10,7 +10,7 @@ import numpy as np
 
 from engine.device.host.events import own_capture, own_event
 from engine.device.host.graph.executable import HostExecutable
-from engine.device.host.graph.program import Program
+from engine.device.host.graph.program import GraphProgram
 from engine.device.host.launch import check_launch
 from engine.device.host.memory import ALIGNMENT, AllocationTable, bytes_of
 from engine.device.host.pool import Pool
@@ -84,7 +84,7 @@ class HostGraphBackend:
     def instantiate(self) -> HostExecutable:
         """Make an executable, which keeps the conditions and kernels that it needs."""
         defaults = {condition.handle: condition.default for condition in self._conditions}
-        program = Program(self.tree, defaults, self._pool, self._table)
+        program = GraphProgram(self.tree, defaults, self._pool, self._table)
         return HostExecutable(program, self._lock, tuple(self._conditions))
 
     def destroy(self) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.device.arguments import KernelArguments
 from engine.device.host.graph import stepper
-from engine.device.host.graph.program import Program
+from engine.device.host.graph.program import GraphProgram
 from engine.device.host.pool import WAKE_NS, PoolWorker
 from engine.device.host.team import run_graph
 from engine.device.host.translate import abi
@@ -26,8 +26,8 @@ _MOST_TURNS = 1 << 20
 class HostExecutable:
     """A graph, ready to run; it keeps the conditions and kernels that it needs."""
 
-    def __init__(self, program: Program, lock: threading.Lock, conditions: tuple[object, ...]) -> None:
-        self._program: Program | None = program
+    def __init__(self, program: GraphProgram, lock: threading.Lock, conditions: tuple[object, ...]) -> None:
+        self._program: GraphProgram | None = program
         self._lock = lock
         self._conditions = conditions  # kept alive: kernels write to their addresses
         self._watchdog = watchdog = program.pool.watchdog
@@ -76,12 +76,12 @@ class HostExecutable:
         self._program = None
         self._conditions = ()
 
-    def _live(self) -> Program:
+    def _live(self) -> GraphProgram:
         if self._program is None:
             raise DeviceError("host: executable must not be used after destroy")
         return self._program
 
-    def _run(self, program: Program) -> None:
+    def _run(self, program: GraphProgram) -> None:
         index = 0
         self._loop = self._state[stepper.LOOP] = -1
         while index < program.end:
@@ -96,7 +96,7 @@ class HostExecutable:
                 raise
             index += 1
 
-    def _run_natively(self, program: Program, index: int) -> int:
+    def _run_natively(self, program: GraphProgram, index: int) -> int:
         """Let native code run from an instruction on; return the instruction that comes next."""
         state = self._state
         pairs = program.refresh()
@@ -147,7 +147,7 @@ class HostExecutable:
         if loop >= 0 and limit_s is not None and stopwatch is not None and stopwatch.look() > limit_s:
             raise self._stopped(TIME_LIMIT)
 
-    def _error(self, program: Program, index: int, pairs: np.ndarray[Any, Any]) -> DeviceError:
+    def _error(self, program: GraphProgram, index: int, pairs: np.ndarray[Any, Any]) -> DeviceError:
         """Return the error of a kernel that native code ran."""
         pool = program.pool
         worker = pool.worker_at(int(self._state[stepper.FAILED]))

@@ -21,14 +21,14 @@ def instructions(tree: GraphTree, defaults: Mapping[Condition, int]) -> tuple[li
 
     It is the order in which the nodes were added to their graph or body, unless one waits for a later one.
     """
-    writer = _Writer(tree)
+    writer = _GraphWriter(tree)
     for condition, default in defaults.items():
         writer.done.append((stepper.STORE, None, condition, default))
     writer.graph(ROOT, (), in_loop=False)
     return writer.done, writer.sections
 
 
-class _Writer:
+class _GraphWriter:
     def __init__(self, tree: GraphTree) -> None:
         self.done: list[GraphInstruction] = []
         self.sections: list[Section] = []

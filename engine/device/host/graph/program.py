@@ -43,7 +43,7 @@ _SHARED_FIELDS = (abi.ALLOCATIONS, abi.ALLOCATION_COUNT, abi.STOP, abi.SERVICES)
 _FIELD = struct.Struct("<q")
 
 
-class Program:
+class GraphProgram:
     """The instructions of one executable; an instruction is named by its index."""
 
     def __init__(

@@ -49,7 +49,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SectionPlan:
     """How a team runs a section: the planned fields of nodes and of the section record, and the section's links."""
 
     nodes: Sequence[tuple[int, ...]]
@@ -61,7 +61,7 @@ class Plan:
 
 def plan(
     section: Section, operations: Sequence[int], work_ns: Sequence[float], blocks: Sequence[int], cores: int
-) -> Plan | None:
+) -> SectionPlan | None:
     """Return how to run a section on so many cores; None when one thread is about as fast.
 
     `operations`, `work_ns` (the time on one core) and `blocks` (thread blocks) are those of its instructions.
@@ -99,7 +99,7 @@ def plan(
         nodes.append((operations[index], waits, begin, len(links), int(rank[index]), workers[index], chunk, wakes))
     assert len(nodes[0]) == team.PLANNED_FIELDS
     ends = sum(not following for following in successors)
-    return Plan(nodes, links, len(begins), ends, first_wakes)
+    return SectionPlan(nodes, links, len(begins), ends, first_wakes)
 
 
 def rows_apart(count: int) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -75,7 +75,7 @@ def translate(ptx: str, processor: tuple[str, str]) -> cache.CachedModule:
         dict.fromkeys(translated.kernels) if functions else translated.kernels,
         spinning=translated.spinning,
         functions=[*(function.code for function in functions), *_runtime(translated.runtime, processor)],
-        refused={name: cache.Refusal.of(problem) for name, problem in translated.refused.items()},
+        refused={name: cache.KernelRefusal.of(problem) for name, problem in translated.refused.items()},
     )
 
 

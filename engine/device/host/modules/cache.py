@@ -20,7 +20,7 @@ from engine.ptx.tree import KernelSignature
 MAX_BYTES = 256 << 20
 
 
-class Refusal(msgspec.Struct, frozen=True):
+class KernelRefusal(msgspec.Struct, frozen=True):
     """Why a kernel of a module can't run, with the line of the PTX; `is_bug`: the fault is the translator's."""
 
     message: str
@@ -28,7 +28,7 @@ class Refusal(msgspec.Struct, frozen=True):
     is_bug: bool
 
     @classmethod
-    def of(cls, problem: KernelError) -> Refusal:
+    def of(cls, problem: KernelError) -> KernelRefusal:
         """Keep an error."""
         return cls(str(problem), problem.line, isinstance(problem, TranslatorBug))
 
@@ -56,7 +56,7 @@ class CachedModule(msgspec.Struct, frozen=True):
     optimised: dict[str, bytes] = {}
     spinning: list[str] = []
     functions: list[bytes] = []
-    refused: dict[str, Refusal] = {}
+    refused: dict[str, KernelRefusal] = {}
 
 
 def folder() -> Path:

@@ -31,7 +31,7 @@ from engine.device.host.translate.phases.translation import translate_waiting
 from engine.device.host.translate.row_parts import RowParts
 from engine.device.host.translate.runtime.thread_loops import (
     RUN,
-    Part,
+    RowPart,
     block_loop,
     memory_prologue,
     share,
@@ -175,7 +175,7 @@ def _one_by_one(
         scratch = -(-body.local_bytes // 64) * 64
     else:
         local, scratch = f"  %local = alloca [{max(body.local_bytes, 1)} x i8], align 16\n", 0
-    loops = thread_loops([Part(body)], {axis: ("0", f"%n{axis}") for axis in "xyz"}, "block.done")
+    loops = thread_loops([RowPart(body)], {axis: ("0", f"%n{axis}") for axis in "xyz"}, "block.done")
     prologue = memory_prologue(body.layout) + loops.prologue
     return (
         f"define i32 @{quoted('run.' + kernel.name)}({layout.formal(RUN)}) #0 {{\nentry:\n{local}{loops.slots}\n"
@@ -195,7 +195,7 @@ def _parallel(kernel: Function, layout: MemoryLayout, known: Provenance, flow: C
         ranges.require_whole_rows(width, are_warps=False)
     body.accesses.hoist(ranges, guards.of_blocks(), values, width)
     rows = RowParts(body, flow, ranges, guards)
-    parts: list[Part] = []
+    parts: list[RowPart] = []
     for version in rows.versions(pieces, (), may_skip=True, may_repeat=True, is_vector=True):
         own = body
         if parts:
@@ -230,7 +230,7 @@ def _checked(
     fold = parallel.fault_fold(body, "phase.done") if is_parallel else parallel.FaultFold(done="phase.done")
     edges = {axis: (f"%{axis}0", f"%{axis}1") for axis in "xyz"}
     kind = parallel.VECTORS if is_parallel else ""
-    loops = thread_loops([fold.around(Part(body))], edges, fold.done, kind)
+    loops = thread_loops([fold.around(RowPart(body))], edges, fold.done, kind)
     prologue = memory_prologue(body.layout) + loops.prologue
     return (
         f"define internal i32 {name}({layout.formal(parallel.FRAME)}) #0 {parallel.twin(is_parallel=is_parallel)} {{\n"

@@ -14,7 +14,7 @@ from engine.device.host.translate.analysis.provenance import Provenance
 from engine.device.host.translate.analysis.ranges import Ranges
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.memory_layout import MemoryLayout
-from engine.device.host.translate.runtime.thread_loops import Part
+from engine.device.host.translate.runtime.thread_loops import RowPart
 from engine.ptx.tree import Address, Function, Instruction, Register
 
 _SERIAL = frozenset(
@@ -85,7 +85,7 @@ class FaultFold:
     judge: str = ""
     done: str = ""
 
-    def around(self, part: Part) -> Part:
+    def around(self, part: RowPart) -> RowPart:
         """Return a part whose threads fold their faults."""
         return replace(part, before=part.before + self.begin, finish=part.finish + self.finish)
 

@@ -20,7 +20,7 @@ from engine.device.host.translate.analysis.ranges import Ranges
 from engine.device.host.translate.analysis.suspension_points import is_suspension_point
 from engine.device.host.translate.analysis.uniformity import PURE
 from engine.device.host.translate.body import Body
-from engine.device.host.translate.runtime.thread_loops import Part
+from engine.device.host.translate.runtime.thread_loops import RowPart
 from engine.device.host.translate.types import TYPES
 from engine.ptx.tree import Instruction
 
@@ -39,7 +39,7 @@ class Version:
 
     Blocks that `never` run are not written. Those in `skips` are left out, with the blocks that come after them.
     Where `acts` is not None, only these blocks store. `condition`, `first` and `end` say which threads of a row run it,
-    as in `thread_loops.Part`. Threads of a version that `is_serial` run one after the other, each to its end.
+    as in `thread_loops.RowPart`. Threads of a version that `is_serial` run one after the other, each to its end.
     """
 
     holds: tuple[Comparison, ...] = ()
@@ -61,10 +61,10 @@ class Version:
 
     def part(
         self, body: Body, before: str = "", after: str = "", finish: str = "", slots: Mapping[str, str] = _NONE
-    ) -> Part:
+    ) -> RowPart:
         """Return the loop over the threads that run a body of this version."""
         threads = self.condition, self.first, self.end, self.is_outside, self.is_single
-        return Part(body, before, after, finish, *threads, slots)
+        return RowPart(body, before, after, finish, *threads, slots)
 
 
 @dataclass(frozen=True)

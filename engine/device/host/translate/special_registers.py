@@ -7,7 +7,7 @@ from engine.device.host.translate.code import Code
 from engine.device.host.translate.memory_layout import MemoryLayout
 
 #: Writes what yields a register's value, and returns it.
-Value = Callable[[Code, MemoryLayout], str]
+WriteRegister = Callable[[Code, MemoryLayout], str]
 
 
 def launch_field(code: Code, index: int) -> str:
@@ -29,7 +29,7 @@ def _lane(code: Code, _layout: MemoryLayout) -> str:
     return code.value(f"and i32 {linear_thread(code)}, 31")
 
 
-def _lane_mask(test: str) -> Value:
+def _lane_mask(test: str) -> WriteRegister:
     def emit(code: Code, layout: MemoryLayout) -> str:
         bit = code.value(f"shl i32 1, {_lane(code, layout)}")
         below = code.value(f"sub i32 {bit}, 1")
@@ -45,7 +45,7 @@ def _lane_mask(test: str) -> Value:
     return emit
 
 
-def _half(wide: Value, shift: int) -> Value:
+def _half(wide: WriteRegister, shift: int) -> WriteRegister:
     def emit(code: Code, layout: MemoryLayout) -> str:
         value = code.value(f"lshr i64 {wide(code, layout)}, {shift}")
         return code.value(f"trunc i64 {value} to i32")
@@ -53,11 +53,11 @@ def _half(wide: Value, shift: int) -> Value:
     return emit
 
 
-def _called(function: str) -> Value:
+def _called(function: str) -> WriteRegister:
     return lambda code, _layout: code.value(f"call i64 @{function}()")
 
 
-def _field(index: int) -> Value:
+def _field(index: int) -> WriteRegister:
     return lambda code, _layout: launch_field(code, index)
 
 
@@ -65,7 +65,7 @@ def _dynamic_shared(code: Code, layout: MemoryLayout) -> str:
     return code.value(f"sub i32 {launch_field(code, abi.SHARED_BYTES)}, {layout.static_shared}")
 
 
-def _named(value: str) -> Value:
+def _named(value: str) -> WriteRegister:
     return lambda _code, _layout: value
 
 
@@ -79,7 +79,7 @@ _grid_barrier = _named(f'ptrtoint (ptr @"{GRID_BARRIER}" to i64)')
 
 
 #: Registers of 32 bits and less. A cluster has one thread block.
-SPECIAL: dict[str, Value] = {
+SPECIAL: dict[str, WriteRegister] = {
     **{f"%tid.{axis}": _named(f"%tid.{axis}") for axis in "xyz"},
     **{f"%ctaid.{axis}": _named(f"%ctaid.{axis}") for axis in "xyz"},
     **{f"%ntid.{axis}": _field(index) for axis, index in zip("xyz", abi.THREAD_BLOCK, strict=True)},
@@ -116,7 +116,7 @@ for _name in ("tid", "ntid", "ctaid", "nctaid"):
     SPECIAL[f"%{_name}"] = SPECIAL[f"%{_name}.x"]
 
 #: Registers of 64 bits.
-SPECIAL_WIDE: dict[str, Value] = {
+SPECIAL_WIDE: dict[str, WriteRegister] = {
     "%clock64": _clock,
     "%globaltimer": _nanoseconds,
     "%gridid": _named("0"),

@@ -20,7 +20,7 @@ Gradient = Callable[..., "Node"]
 
 #: What element types a row takes and gives: floats or numbers of one type, which is the result's; numbers that are
 #: compared to a boolean; booleans; a boolean that chooses between two of one type.
-Kind = Literal["float", "number", "comparison", "boolean", "choice"]
+RuleKind = Literal["float", "number", "comparison", "boolean", "choice"]
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Rule:
     the operation's numbers. `gradients` has a function for each operand; None says that no gradient passes.
     """
 
-    kind: Kind
+    kind: RuleKind
     arity: int
     emit: Callable[..., Value]
     evaluate: Callable[..., Array]

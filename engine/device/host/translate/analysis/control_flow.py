@@ -22,7 +22,7 @@ def registers(operand: ptx.Operand) -> Iterator[str]:
     """Yield the names of the registers in an operand."""
     if isinstance(operand, ptx.Register):
         yield operand.name
-    elif isinstance(operand, ptx.Negated | ptx.Part):
+    elif isinstance(operand, ptx.Negated | ptx.RegisterPart):
         yield operand.register.name
     elif isinstance(operand, ptx.Address):
         if isinstance(operand.base, ptx.Register):

@@ -32,11 +32,11 @@ ELEMENT_BITS = {
     "e5m2": 8,
 }
 #: One place of a fragment: (thread, register, element of the register, elements per register) -> (row, column).
-Place = Callable[[int, int, int, int], tuple[int, int]]
+ElementPosition = Callable[[int, int, int, int], tuple[int, int]]
 
 
 @dataclass(frozen=True)
-class Matrix:
+class WarpMatrix:
     """A matrix as a warp holds it: element type, rows, columns, registers of a thread, and where each element is.
 
     The offsets count half bytes.
@@ -62,17 +62,17 @@ Permutation = Sequence[Sequence[tuple[int, int]]]
 class Product:
     """A product D = A B + C, or `batch` of them: each matrix then has the rows of all, one product after the other."""
 
-    a: Matrix
-    b: Matrix
-    c: Matrix
-    d: Matrix
+    a: WarpMatrix
+    b: WarpMatrix
+    c: WarpMatrix
+    d: WarpMatrix
     batch: int = 1
     operation: str = ""  # "xor" or "and" for single bits
     saturates: bool = False
     rounding: str = ""  # of f64: "rz", "rm" or "rp"; "" is to nearest
 
 
-def matrix(kind: str, rows: int, columns: int, registers: int, place: Place, threads: int = 32) -> Matrix:
+def matrix(kind: str, rows: int, columns: int, registers: int, place: ElementPosition, threads: int = 32) -> WarpMatrix:
     """Return a matrix whose elements lie where `place` says; single bits count as 32-bit words of a row."""
     bits, per_register = 32 if kind == "b1" else ELEMENT_BITS[kind], _per(kind)
     words = 2 if bits == 64 else 1
@@ -84,7 +84,7 @@ def matrix(kind: str, rows: int, columns: int, registers: int, place: Place, thr
                 nibbles = 2 * (register * words * ARRAY_BYTES + 4 * thread) + element * bits // 4
                 table[row * columns + column] = nibbles
     assert min(table) >= 0, (kind, rows, columns, registers)
-    return Matrix(kind, rows, columns, registers, tuple(table))
+    return WarpMatrix(kind, rows, columns, registers, tuple(table))
 
 
 def _per(kind: str) -> int:
@@ -154,7 +154,7 @@ def _kinds(instruction: Instruction) -> list[str]:
     return [item for item in instruction.modifiers if item in ELEMENT_BITS]
 
 
-def _product(instruction: Instruction, a: Matrix, b: Matrix, c: Matrix, d: Matrix) -> Product:
+def _product(instruction: Instruction, a: WarpMatrix, b: WarpMatrix, c: WarpMatrix, d: WarpMatrix) -> Product:
     """Return a product, with how bits are multiplied and sums are limited and rounded."""
     modifiers = instruction.modifiers
     return Product(
@@ -233,7 +233,7 @@ def lines(instruction: Instruction, role: str, kind: str, registers: int) -> Lin
     return found
 
 
-def _in_lines(kind: str, found: Lines, registers: int, *, transposed: bool) -> Matrix:
+def _in_lines(kind: str, found: Lines, registers: int, *, transposed: bool) -> WarpMatrix:
     def place(thread: int, register: int, element: int, per: int) -> tuple[int, int]:
         line, start = found.start(thread)
         at = start + register * per + element

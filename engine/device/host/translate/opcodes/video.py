@@ -10,7 +10,7 @@ from engine.device.host.translate.opcodes.conversions import limit
 from engine.device.host.translate.opcodes.integers import field, intrinsic
 from engine.device.host.translate.opcodes.table import opcode
 from engine.device.host.translate.types import is_signed, types_of
-from engine.ptx.tree import Instruction, Operand, Part
+from engine.ptx.tree import Instruction, Operand, RegisterPart
 
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 _SECOND = ("add", "min", "max")
@@ -18,7 +18,7 @@ _SECOND = ("add", "min", "max")
 
 def _span(operand: Operand) -> tuple[int, int]:
     """Return the first bit and the width of the part of a register that an operand names."""
-    selector = operand.selector if isinstance(operand, Part) else ""
+    selector = operand.selector if isinstance(operand, RegisterPart) else ""
     if not selector:
         return 0, 32
     size = 8 if selector[0] == "b" else 16
@@ -29,7 +29,7 @@ def _source(body: Body, instruction: Instruction, index: int, kind: str) -> str:
     """Return a source's part as i64."""
     operand = instruction.operands[index]
     first, size = _span(operand)
-    if first + size > 32 or (isinstance(operand, Part) and len(operand.selector) > 2):
+    if first + size > 32 or (isinstance(operand, RegisterPart) and len(operand.selector) > 2):
         raise unsupported(instruction, "select one byte (.b0 to .b3) or half word (.h0, .h1)")
     value = body.read(_register(operand), "b32")
     return field(body, value, first, size, is_signed(kind), "i64")
@@ -115,7 +115,7 @@ def _multiply_add(body: Body, instruction: Instruction) -> None:
     """a * b + c, with an optional negation, plus one (.po), shift to the right and limit."""
     code, modifiers, operands = body.code, instruction.modifiers, instruction.operands
     wanted, *kinds = types_of(instruction)
-    negative = [isinstance(item, Part) and item.negative for item in operands[1:4]]
+    negative = [isinstance(item, RegisterPart) and item.negative for item in operands[1:4]]
     a, b = (_source(body, instruction, index, kind) for index, kind in enumerate(kinds, 1))
     product = code.value(f"mul i128 {code.value(f'sext i64 {a} to i128')}, {code.value(f'sext i64 {b} to i128')}")
     minus_product = negative[0] != negative[1]
@@ -179,12 +179,12 @@ def _lanes(body: Body, instruction: Instruction) -> None:
 
 
 def _register(operand: Operand) -> Operand:
-    return operand.register if isinstance(operand, Part) else operand
+    return operand.register if isinstance(operand, RegisterPart) else operand
 
 
 def _selection(body: Body, instruction: Instruction, operand: Operand, count: int, default: int) -> list[int]:
     """Return which element of the two registers each lane takes, the lowest lane first."""
-    if not isinstance(operand, Part):
+    if not isinstance(operand, RegisterPart):
         return list(range(default, default + count))
     lanes = [int(digit) for digit in reversed(operand.selector[1:])]
     if len(lanes) != count or operand.selector[0] != ("h" if count == 2 else "b") or max(lanes) >= 2 * count:
@@ -194,7 +194,7 @@ def _selection(body: Body, instruction: Instruction, operand: Operand, count: in
 
 def _mask(body: Body, instruction: Instruction, target: Operand, count: int) -> list[int]:
     """Return the lanes that are written; the others keep what the third operand has."""
-    if not isinstance(target, Part):
+    if not isinstance(target, RegisterPart):
         return list(range(count))
     lanes = sorted(int(digit) for digit in target.selector[1:])
     if lanes[-1] >= count or target.selector[0] != ("h" if count == 2 else "b"):

@@ -218,7 +218,7 @@ def _renamed(
             return ptx.Register(value.name + suffix) if value.name in registers else value
         if isinstance(value, ptx.Symbol):
             return ptx.Symbol(names.get(value.name, value.name), value.offset)
-        if isinstance(value, ptx.Part):
+        if isinstance(value, ptx.RegisterPart):
             return replace(value, register=ptx.Register(value.register.name + suffix))
         if isinstance(value, ptx.Negated):
             return ptx.Negated(ptx.Register(value.register.name + suffix))

@@ -14,7 +14,7 @@ from engine.ptx.tree import Address, Function, Instruction, Label, Register, Sta
 _SPACES = frozenset(("shared", "global", "local", "param", "const"))
 _SYNCHRONISE = frozenset(("bar", "barrier", "shfl", "vote", "match", "redux"))
 
-Access = tuple[str, object]
+MemoryAccess = tuple[str, object]
 """Opcode and address of a volatile access; the address is unique where it may not be the same every time."""
 
 
@@ -53,13 +53,13 @@ def generic_functions(functions: Mapping[str, Function]) -> set[str]:
     return {name for name, item in functions.items() if item.is_entry or name in called - taken}
 
 
-def _accesses(function: Function, *, generic: bool) -> dict[int, Access]:
+def _accesses(function: Function, *, generic: bool) -> dict[int, MemoryAccess]:
     """Return the volatile accesses that may be to shared memory, by the id of their instructions."""
     written: dict[str, int] = {}
     for item in function.instructions:
         for name in defined(item):
             written[name] = written.get(name, 0) + 1
-    found: dict[int, Access] = {}
+    found: dict[int, MemoryAccess] = {}
     for item in function.instructions:
         if item.opcode not in ("ld", "st") or "volatile" not in item.modifiers:
             continue
@@ -74,9 +74,9 @@ def _accesses(function: Function, *, generic: bool) -> dict[int, Access]:
     return found
 
 
-def _places(flow: ControlFlow, volatile: Mapping[int, Access]) -> set[int]:
+def _places(flow: ControlFlow, volatile: Mapping[int, MemoryAccess]) -> set[int]:
     """Return the ids of the accesses before which the threads must be together."""
-    before: list[frozenset[Access]] = [frozenset() for _ in flow.blocks]
+    before: list[frozenset[MemoryAccess]] = [frozenset() for _ in flow.blocks]
     places: set[int] = set()
     pending = list(range(len(flow.blocks)))
     while pending:
@@ -97,5 +97,5 @@ def _places(flow: ControlFlow, volatile: Mapping[int, Access]) -> set[int]:
     return places
 
 
-def _conflict(one: Access, other: Access) -> bool:
+def _conflict(one: MemoryAccess, other: MemoryAccess) -> bool:
     return "st" in (one[0], other[0]) and (one[1] != other[1] or isinstance(one[1], int))

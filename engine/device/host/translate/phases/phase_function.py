@@ -26,7 +26,7 @@ from engine.device.host.translate.phases.waiting_kernel import WaitingKernel
 from engine.device.host.translate.phases.warp_chains import Link
 from engine.device.host.translate.phases.warp_values import WarpValues, is_direct
 from engine.device.host.translate.row_parts import RowParts, Version
-from engine.device.host.translate.runtime.thread_loops import Part, memory_prologue, thread_loops
+from engine.device.host.translate.runtime.thread_loops import RowPart, memory_prologue, thread_loops
 from engine.device.host.translate.types import TYPES
 
 WARP_THREADS = 32
@@ -43,7 +43,7 @@ class NoFunction(Exception):  # it is no error: simpler functions do
 
 
 @dataclass(frozen=True)
-class Step:
+class PhaseStep:
     """A phase that a function runs, and what leads to it."""
 
     phase: Phase
@@ -60,7 +60,7 @@ class PhaseFunction:
     def __init__(
         self,
         shared: WaitingKernel,
-        steps: Sequence[Step],
+        steps: Sequence[PhaseStep],
         *,
         is_parallel: bool,
         is_hoisted: bool,
@@ -108,7 +108,7 @@ class PhaseFunction:
         shared, body, phase = self._shared, self._body, self._phase
         is_parallel, writer = self._is_parallel, self._writer
         common = self._common_point(writer)
-        parts: list[Part] = []
+        parts: list[RowPart] = []
         own = phase.point.registers if phase.point is not None else frozenset[str]()
         for step in self._steps:
             if self._is_chain and body.accesses.sites:
@@ -138,7 +138,7 @@ class PhaseFunction:
         )
         return text, bool(choice)
 
-    def _parts(self, step: Step, common: str, own: frozenset[str], *, is_first: bool) -> list[Part]:
+    def _parts(self, step: PhaseStep, common: str, own: frozenset[str], *, is_first: bool) -> list[RowPart]:
         """Return the loops over threads of a step; each thread has spilled the registers `own` for itself."""
         shared, phase, rows = self._shared, step.phase, self._rows
         versions = [Version()]
@@ -157,7 +157,7 @@ class PhaseFunction:
                 is_vector=self._is_parallel,
             )
         after = "" if common else f"  store i32 {abi.EXITED}, ptr %state.at{self._body.accesses.suffix}\n"
-        parts: list[Part] = []
+        parts: list[RowPart] = []
         for version in versions:
             body, end = self._body, self._writer
             if not is_first or parts:
@@ -206,7 +206,7 @@ class PhaseFunction:
     def _end_writer(self, phase: Phase, body: Body, own: Collection[str]) -> PhaseEndWriter:
         return PhaseEndWriter(phase.ends, body, self._shared.spills, self._shared.points, self._warp, own)
 
-    def _gate(self, step: Step) -> str:
+    def _gate(self, step: PhaseStep) -> str:
         """Return the i1 that says which rows go on to a step; "" when all do."""
         link = step.link
         if not link.others:

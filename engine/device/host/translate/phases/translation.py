@@ -8,9 +8,9 @@ from engine.device.host.translate import abi
 from engine.device.host.translate.analysis.control_flow import ControlFlow
 from engine.device.host.translate.memory_layout import MemoryLayout
 from engine.device.host.translate.phases.phase import Phase
-from engine.device.host.translate.phases.phase_function import NoFunction, PhaseFunction, Step
+from engine.device.host.translate.phases.phase_function import NoFunction, PhaseFunction, PhaseStep
 from engine.device.host.translate.phases.waiting_kernel import WaitingKernel
-from engine.device.host.translate.phases.warp_chains import Chain, Link, chains
+from engine.device.host.translate.phases.warp_chains import Link, PhaseChain, chains
 from engine.device.host.translate.runtime import scheduler
 from engine.ptx.tree import Function
 
@@ -54,13 +54,13 @@ def _functions(shared: WaitingKernel, phases: list[Phase]) -> list[str]:
     return text + [_alone(shared, phase, is_inner=True) for phase in inner]
 
 
-def _chained(shared: WaitingKernel, phases: list[Phase], first: int) -> tuple[Chain, str] | None:
+def _chained(shared: WaitingKernel, phases: list[Phase], first: int) -> tuple[PhaseChain, str] | None:
     """Return the longest chain that begins with a phase, and its function; None when there is none."""
     if shared.parts_at_barriers:
         return None
     ends = [phase.ends if phase.is_parallel else None for phase in phases]
     for chain in chains(first, ends.__getitem__, shared.points):
-        steps = [Step(phases[link.phase], link) for link in chain.links]
+        steps = [PhaseStep(phases[link.phase], link) for link in chain.links]
         function = PhaseFunction(shared, steps, is_parallel=True, is_hoisted=True, final=chain.final)
         try:
             text, _ = function.text("", "|alone")
@@ -73,7 +73,7 @@ def _chained(shared: WaitingKernel, phases: list[Phase], first: int) -> tuple[Ch
 
 def _alone(shared: WaitingKernel, phase: Phase, suffix: str = "", *, is_inner: bool = False) -> str:
     """Return the functions of one phase; `is_inner`: a chain runs it wherever whole warps are together."""
-    steps = [Step(phase, Link(phase.number))]
+    steps = [PhaseStep(phase, Link(phase.number))]
     if phase.has_loop:
         return _with_loop(shared, phase, suffix)
     text, twin, may_run_often = "", suffix, True
@@ -93,7 +93,7 @@ def _with_loop(shared: WaitingKernel, phase: Phase, suffix: str) -> str:
     calm = phase.without_yields()
     text, twin = "", suffix
     try:
-        steps = [Step(calm, Link(phase.number))]
+        steps = [PhaseStep(calm, Link(phase.number))]
         text, needs_twin = PhaseFunction(shared, steps, is_parallel=True, is_hoisted=True).text(suffix, "|checked")
     except NoFunction:
         pass
@@ -102,5 +102,5 @@ def _with_loop(shared: WaitingKernel, phase: Phase, suffix: str) -> str:
         twin = "|checked"
         if not needs_twin:
             return text
-    steps = [Step(phase, Link(phase.number))]
+    steps = [PhaseStep(phase, Link(phase.number))]
     return text + PhaseFunction(shared, steps, is_parallel=False, is_hoisted=False).text(twin, "")[0]

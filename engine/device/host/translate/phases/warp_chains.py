@@ -28,7 +28,7 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Chain:
+class PhaseChain:
     """Phases in order, and the number of the point that every warp reaches, or EXITED where all threads end."""
 
     links: tuple[Link, ...]
@@ -40,13 +40,15 @@ class Chain:
         return frozenset(link.way for link in self.links[1:])
 
 
-def chains(first: int, ends: Callable[[int], PhaseEnds | None], points: Mapping[int, SuspensionPoint]) -> list[Chain]:
+def chains(
+    first: int, ends: Callable[[int], PhaseEnds | None], points: Mapping[int, SuspensionPoint]
+) -> list[PhaseChain]:
     """Return the chains of two phases and more that start with the phase `first`, the longest first.
 
     `ends` gives the ends of a phase, None when it can be in no chain; `points` are the points by their blocks.
     """
     numbers = {index: number for number, index in enumerate(points, 1)}
-    found: list[Chain] = []
+    found: list[PhaseChain] = []
     links, aside = [Link(first)], set[int]()
     while (phase := ends(links[-1].phase)) is not None:
         ways = {site.index: numbers.get(site.index, 0) for site in phase.sites}
@@ -59,12 +61,12 @@ def chains(first: int, ends: Callable[[int], PhaseEnds | None], points: Mapping[
         if len(inner) > 1 or len(aside) > 1:
             break
         if not inner:
-            found.append(Chain(tuple(links), *aside))
+            found.append(PhaseChain(tuple(links), *aside))
             break
         (way,) = inner
         others = phase.leaving | ways.keys() - {way}
         if not others and aside <= {ways[way]}:
-            found.append(Chain(tuple(links), ways[way]))
+            found.append(PhaseChain(tuple(links), ways[way]))
         links.append(Link(ways[way], way, frozenset(others)))
     counted = {numbers[index] for index, point in points.items() if point.kind == BARRIER and point.collective}
     # Reductions at barriers look at the state of each thread.

@@ -11,7 +11,7 @@ from engine.device.host.translate.parallel import FRAME
 from engine.device.host.translate.runtime.thread_loops import RUN, block_loop
 from engine.ptx.tree import Integer
 
-Array = tuple[int, str]
+SharedArray = tuple[int, str]
 """Where an array of saved values lies in scratch memory, and the LLVM type of its elements."""
 
 
@@ -26,9 +26,9 @@ class PhasePlan:
     name: str
     point: SuspensionPoint | None
     line: int
-    shared: Sequence[Array]
-    once: Sequence[Array]
-    each: Sequence[Array]
+    shared: Sequence[SharedArray]
+    once: Sequence[SharedArray]
+    each: Sequence[SharedArray]
 
 
 def text(kernel: str, phases: Sequence[PhasePlan], limits: str, *, parts_at_barriers: bool) -> str:
@@ -93,7 +93,7 @@ class _Tables:
 
     def __init__(self, kernel: str) -> None:
         self._kernel = kernel
-        self._lists: dict[tuple[Array, ...], str] = {}
+        self._lists: dict[tuple[SharedArray, ...], str] = {}
         self.text = ""
 
     def add(self, name: str, kind: str, value: str) -> str:
@@ -102,7 +102,7 @@ class _Tables:
         self.text += f"{symbol} = internal constant {kind} {value}\n"
         return symbol
 
-    def arrays(self, arrays: Sequence[Array]) -> str:
+    def arrays(self, arrays: Sequence[SharedArray]) -> str:
         """Return the name of a list of arrays: places and sizes of elements, ended by zeros."""
         key = tuple(arrays)
         if key not in self._lists:
@@ -116,7 +116,7 @@ def _numbers(*values: int) -> str:
     return ", ".join(f"i32 {value}" for value in values)
 
 
-def _phase(tables: _Tables, phase: PhasePlan, not_copied: Sequence[Array]) -> str:
+def _phase(tables: _Tables, phase: PhasePlan, not_copied: Sequence[SharedArray]) -> str:
     """Return one phase's `struct phase`; `not_copied` is what only the first thread has after it."""
     point = phase.point
     collective = f"@{point.collective}" if point is not None and point.collective else "null"

@@ -39,7 +39,7 @@ def memory_prologue(layout: MemoryLayout) -> str:
 
 
 @dataclass(frozen=True)
-class Part:
+class RowPart:
     """Some threads of a row, the body that they run, and what each does before it, when it exits, and at last.
 
     `finish` also runs after a jump from the body to `thread.done`. The threads are all of a row if `condition` (i1)
@@ -75,7 +75,7 @@ class Loops:
 
 
 def thread_loops(
-    parts: Sequence[Part], ranges: Mapping[str, tuple[str, str]], done: str, kind: str = "", bounds: str = ""
+    parts: Sequence[RowPart], ranges: Mapping[str, tuple[str, str]], done: str, kind: str = "", bounds: str = ""
 ) -> Loops:
     """Return loops over z and y, and in each row one over x for each part.
 
@@ -155,7 +155,7 @@ def _look_ahead(body: Body, at: str, edges: tuple[str, str]) -> tuple[str, str]:
     return text, at
 
 
-def _part(part: Part, at: str, leave: str, edges: tuple[str, str], kind: str, *, is_lane: bool) -> str:
+def _part(part: RowPart, at: str, leave: str, edges: tuple[str, str], kind: str, *, is_lane: bool) -> str:
     """Return the loop over x of a part, which is entered from the block `at`."""
     first, end = edges
     enter, rest = "  br label %loop.x\n", ""
