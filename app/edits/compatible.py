@@ -1,17 +1,18 @@
 """What a dragged connection would connect, and which end of a block type suits it best; the rules are the patch's."""
 
+from contextlib import closing
 from typing import Any
 
 from engine.blocktypes.block import Block, is_ours
 from engine.blocktypes.parameters import ParameterSpec
 from engine.blocktypes.value_blocks import ValueBlock
-from engine.catalogue.block_code import BlockCode
 from engine.catalogue.block_errors import code_diagnostic
 from engine.descriptions.ports import PortSpec
 from engine.diagnostics import PatchError
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
 from engine.patch.rules import End, ends_of, fits, is_target
+from engine.user_code.runner import CodeRunner
 
 
 def refusal(patch: Patch, start: PortRef, end: PortRef) -> str | None:
@@ -74,11 +75,8 @@ def spanning(block_type: type[Block], parameter: ParameterSpec, value: float) ->
         told = code_diagnostic(problem, f"spanning of {block_type.id}", block_type.source_file())
         raise PatchError(f"{told.message}; {told.remedy}")
 
-    code = BlockCode()  # so that it can't hold up the editor
-    try:
+    with closing(CodeRunner()) as code:  # so that it can't hold up the editor
         return code.run(ask, failed, ours=is_ours(block_type))
-    finally:
-        code.close()
 
 
 def _preference(spec: End, other: End) -> tuple[bool, bool]:

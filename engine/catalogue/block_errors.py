@@ -5,10 +5,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from engine.blocktypes.block import LIBRARY, Block
-from engine.catalogue.block_code import TookTooLong
 from engine.descriptions.checks import BlockCallError, BlockDefinitionError
 from engine.diagnostics import Diagnostic, Incomplete, KernelError, Mend, PatchError, WarploomError, error
 from engine.ops import OpError
+from engine.user_code.limits import TookTooLong
 
 #: Blocks whose code nobody has to mend.
 _SHIPPED = Path(__file__).resolve().parents[2] / LIBRARY

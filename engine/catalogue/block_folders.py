@@ -3,7 +3,8 @@
 import re
 import sys
 import threading
-from collections.abc import Collection, Iterable
+from collections import deque
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,7 +13,6 @@ from types import ModuleType
 
 from engine.blocktypes.adaptive import refresh
 from engine.blocktypes.block import FOLDER_PACKAGE, block_types
-from engine.catalogue import loading_thread
 from engine.catalogue.block_files import (
     folder_package,
     holds_only_kernels,
@@ -24,10 +24,54 @@ from engine.catalogue.block_files import (
     read,
 )
 from engine.catalogue.load_file import BlockFile, blame, forget_file, run_file
-from engine.catalogue.loading_thread import LoadWorker
 from engine.diagnostics import Diagnostic, error
 from engine.kernel_sources.python.trust import trusted_folders
 from engine.readings import Disk, content, is_file
+from engine.user_code.limits import FILE
+from engine.user_code.runner import CodeRunner
+
+
+class _JobQueue:
+    """Does jobs one after the other, on a thread that exists only while there are jobs."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._jobs: deque[tuple[Callable[[], None], Future[None]]] = deque()
+        self._thread: threading.Thread | None = None
+
+    def submit(self, job: Callable[[], None]) -> Future[None]:
+        """Queue a job and return its future; never blocks."""
+        done: Future[None] = Future()
+        with self._lock:
+            self._jobs.append((job, done))
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="block-loader", daemon=True)
+                self._thread.start()
+        return done
+
+    @property
+    def is_busy(self) -> bool:
+        """True while there are jobs."""
+        return self._thread is not None
+
+    @property
+    def is_running_here(self) -> bool:
+        """True on the thread that does the jobs."""
+        return threading.current_thread() is self._thread
+
+    def _run(self) -> None:
+        while True:
+            with self._lock:
+                if not self._jobs:
+                    self._thread = None
+                    return
+                job, done = self._jobs.popleft()
+            try:
+                job()
+            except BaseException as problem:  # noqa: BLE001 - goes to the job's future
+                done.set_exception(problem)
+            else:
+                done.set_result(None)
 
 
 @dataclass
@@ -47,13 +91,15 @@ class Folder:
 class BlockFolders:
     """All folders that blocks come from; kernels in Python may lie there too.
 
-    Files run on a thread of their own, so a file that hangs doesn't block the caller. That thread also calls the
-    listeners of `block_types` with what changed.
+    A thread of its own loads the files and calls the listeners of `block_types` with what changed. It leaves out a file
+    that takes too long.
     """
 
     def __init__(self) -> None:
         self._folders: dict[Path, Folder] = {}
-        self._worker = LoadWorker()
+        self._jobs = _JobQueue()
+        #: Runs the files.
+        self.code = CodeRunner(FILE)
 
     @property
     def paths(self) -> list[Path]:
@@ -68,12 +114,12 @@ class BlockFolders:
     @property
     def is_loading(self) -> bool:
         """True while files run or wait to."""
-        return self._worker.is_busy
+        return self._jobs.is_busy
 
     @property
     def is_running_here(self) -> bool:
-        """True on the loading thread, where waiting for other files would never end."""
-        return self._worker.is_current()
+        """True in the code of a file and in a listener, where waiting for other files would never end."""
+        return self.code.is_running_here or self._jobs.is_running_here
 
     def problems(self, folder: Path | None = None) -> list[Diagnostic]:
         """Return the problems of files in one folder, or in all."""
@@ -91,10 +137,10 @@ class BlockFolders:
         """Run every file of a folder; files that fail don't affect the others."""
         path = folder.resolve()
         if path in self._folders:
-            return self._worker.submit(_nothing)  # done after the jobs before it
+            return self._jobs.submit(_nothing)  # done after the jobs before it
         added = self._folders[path] = Folder(path, folder_package(path))
         trusted_folders.add(path)
-        return self._worker.submit(partial(self._load_all, added))
+        return self._jobs.submit(partial(self._load_all, added))
 
     def remove(self, folder: Path) -> None:
         """Remove the types of a folder; nothing happens for an installed package."""
@@ -103,16 +149,16 @@ class BlockFolders:
             return
         del self._folders[found.path]
         trusted_folders.discard(found.path)
-        self._worker.submit(partial(self._remove, found))
+        self._jobs.submit(partial(self._remove, found))
 
     def reload(self, files: Collection[Path]) -> Future[None]:
         """Run saved files and the files that import them; files outside all folders of blocks are ignored."""
         saved = [path.parent.resolve() / path.name for path in files]
-        return self._worker.submit(lambda: self._reload(saved))
+        return self._jobs.submit(lambda: self._reload(saved))
 
     def catch_up(self) -> Future[None]:
-        """Run files that changed or appeared while nobody watched, or that waited for a file that hung."""
-        return self._worker.submit(lambda: self._reload(self._all_files()))
+        """Run files that changed or appeared while nobody watched."""
+        return self._jobs.submit(lambda: self._reload(self._all_files()))
 
     def changed(self, disk: Disk) -> set[Path]:
         """Return the files that no longer hold what was run."""
@@ -124,12 +170,6 @@ class BlockFolders:
     def _all_files(self) -> list[Path]:
         folders = tuple(self._folders.values())
         return [path for f in folders for path in (f.files if f.is_installed else python_files(f.path))]
-
-    def _hurry(self) -> None:
-        """Continue without a file that takes too long, after giving it time to stop."""
-        timer = threading.Timer(loading_thread.PATIENCE_S, self.catch_up)
-        timer.daemon = True
-        timer.start()
 
     def _load_all(self, folder: Folder) -> None:
         package = ModuleType(folder.package)
@@ -182,16 +222,13 @@ class BlockFolders:
         imports = _imports(names, paths, sources)
         failed: dict[str, Diagnostic] = {}
         for module in in_order(names, imports):
-            if not self._worker.is_current():
-                break
             path = paths[module]
             file = folder.files.setdefault(path, _known_file(path, module))
             broken = next((failed[name] for name in imports.get(module, ()) if name in failed), None)
             if broken is not None:
                 changed |= blame(file, sources[module], broken)
             else:
-                self._worker.begin_file()
-                changed |= run_file(file, sources[module], self._worker.is_current, self._hurry)
+                changed |= run_file(file, sources[module], self.code)
             if file.problem is not None:
                 failed[module] = file.problem
         return changed

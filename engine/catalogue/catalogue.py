@@ -21,16 +21,16 @@ from engine.blocktypes.block import LIBRARY, Block, block_types
 from engine.catalogue.block_errors import interface_diagnostic
 from engine.catalogue.block_files import FOLDER_NAME, find_definition
 from engine.catalogue.block_folders import block_folders
-from engine.catalogue.loading_thread import LIMIT_S, PATIENCE_S
 from engine.catalogue.search import search
 from engine.descriptions.checks import shown
 from engine.diagnostics import Diagnostic, PatchError, WarploomError
+from engine.user_code.limits import FILE, GRACE_S
 
 ENTRY_POINT_GROUP = "warploom.blocks"
 #: How long a start waits for the files of the person's own folder; slower ones are added when they are done.
 WAIT_S = 5.0
 #: How long others wait, who need the types: until the slowest file is done or was stopped.
-LOADED_S = LIMIT_S + PATIENCE_S
+LOADED_S = FILE.total_s + GRACE_S
 
 
 def loading_file(type_id: str) -> Path | None:

@@ -2,7 +2,8 @@
 
 import logging
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
@@ -10,11 +11,11 @@ from pathlib import Path
 from types import ModuleType
 
 from engine.blocktypes.block import Block, block_types, shows_pictures
-from engine.catalogue.block_code import LIMIT_S, BlockCode, TookTooLong
 from engine.catalogue.block_errors import code_diagnostic
 from engine.catalogue.block_files import ids_in
-from engine.catalogue.loading_thread import time_limit, took_too_long
 from engine.diagnostics import Diagnostic
+from engine.user_code.limits import SHORT_CALL, TookTooLong
+from engine.user_code.runner import CodeRunner
 
 _log = logging.getLogger(__name__)
 
@@ -41,51 +42,39 @@ class BlockFile:
         return self.problem is not None and self.problem.file == str(self.path) and not self.took_too_long
 
 
-def run_file(file: BlockFile, source: bytes, is_wanted: Callable[[], bool], late: Callable[[], None]) -> set[str]:
-    """Run the text of a file as its module and return the ids of the types that changed.
+def run_file(file: BlockFile, source: bytes, code: CodeRunner) -> set[str]:
+    """Run the text of a file as its module, by means of `code`; return the ids of the types that changed.
 
-    When it raises, or defines a type that it may not, module and types stay as they were and `file.problem` says why.
-    Modules that it imports are not run again. Once `is_wanted` returns False the result is dropped: this thread was
-    left behind. When the file takes too long, `late` is called on another thread.
+    When it raises, takes too long, or defines a type that it may not, module and types stay as they were and
+    `file.problem` says why. Modules that it imports are not run again.
     """
     before = sys.modules.get(file.module)
     types: dict[str, type[Block]] = {}
+    took_too_long = False
 
-    is_late = False
-
-    def too_late() -> None:
-        nonlocal is_late
-        is_late = True
-        _place_module(file.module, before)  # other files import the version before
-        problem = code_diagnostic(took_too_long(), f"block file {file.path.name}", file.path)
-        changed = blame(file, source, problem)
-        file.took_too_long = True
-        block_types.tell(changed)
-        late()
-
-    try:
-        with block_types.staging() as types, time_limit(too_late):
+    def execute() -> None:
+        nonlocal types
+        with block_types.staging() as types:
             _execute(file.module, file.path, source)
-        if is_late:
-            raise took_too_long()  # it ran on, but was already reported
-        _describe(types.values())
-    except BaseException as problem:  # noqa: BLE001 - a block file may raise anything, also SystemExit
-        if not is_wanted():
-            return set()
+
+    def failed(problem: BaseException) -> Diagnostic:
+        nonlocal took_too_long
+        took_too_long = isinstance(problem, TookTooLong)
+        return code_diagnostic(problem, f"block file {file.path.name}", file.path)
+
+    problem = code.run(execute, failed, ours=False)
+    defined = types.copy()  # code that was abandoned may still define more
+    own = {type_id: block for type_id, block in defined.items() if block.__module__ == file.module}
+    # Modules that it imported for the first time keep their types, even if the file itself fails.
+    others = {type_id: block for type_id, block in defined.items() if type_id not in own}
+    changed = block_types.commit(others, ())
+    if problem is not None:
         _place_module(file.module, before)
-        is_late = isinstance(problem, TookTooLong)
-        told = took_too_long().with_traceback(problem.__traceback__) if is_late else problem
-        changed = blame(file, source, code_diagnostic(told, f"block file {file.path.name}", file.path))
-        file.took_too_long = is_late
+        changed |= blame(file, source, problem)
+        file.took_too_long = took_too_long
         return changed
-    finally:
-        # Modules that it imported for the first time keep their types, even if the file itself fails.
-        others = {type_id: block for type_id, block in types.items() if block.__module__ != file.module}
-        block_types.commit(others, ())
-    if not is_wanted():
-        return set()
-    own = {type_id: block for type_id, block in types.items() if block.__module__ == file.module}
-    changed = block_types.commit(own, file.types) | set(forgive(file)) | others.keys()
+    _describe(defined.values())
+    changed |= block_types.commit(own, file.types) | forgive(file)
     file.source, file.types = source, frozenset(own)
     _log.debug("block file %s: %s", file.path, ", ".join(sorted(own)) or "no blocks")
     return changed
@@ -93,9 +82,9 @@ def run_file(file: BlockFile, source: bytes, is_wanted: Callable[[], bool], late
 
 def _describe(types: Iterable[type[Block]]) -> None:
     """Find out which types show pictures, so that nobody has to wait for their code later."""
-    code = BlockCode(wall_limit_s=LIMIT_S)
-    code.call_all([partial(shows_pictures, block) for block in types], lambda *_: False)  # nodes tell what is slow
-    code.close()
+    with closing(CodeRunner(SHORT_CALL)) as code:
+        for block in types:
+            code.run(partial(shows_pictures, block), lambda _: False, ours=False)  # the node shows what fails
 
 
 def blame(file: BlockFile, source: bytes, problem: Diagnostic) -> set[str]:

@@ -8,10 +8,11 @@ from typing import Any
 from engine.blocktypes.block import is_ours
 from engine.blocktypes.declarations import ZEROS
 from engine.blocktypes.value_blocks import Moment, ValueBlock
-from engine.catalogue.block_code import BlockCode, Call, TookTooLong
 from engine.catalogue.block_errors import code_diagnostic
 from engine.diagnostics import Diagnostic, PatchError
 from engine.types.bits import same
+from engine.user_code.limits import TookTooLong
+from engine.user_code.runner import Call, CodeRunner
 from engine.values.listening import Listener
 from engine.values.wiring import Drive
 
@@ -37,7 +38,7 @@ class ValueStep:
     while it takes longer than the frame waits for.
     """
 
-    def __init__(self, block: ValueBlock, code: BlockCode) -> None:
+    def __init__(self, block: ValueBlock, code: CodeRunner) -> None:
         self.block = block
         self._code = code
         self._ours = is_ours(type(block))
@@ -177,7 +178,7 @@ class ValueStep:
         return changed
 
 
-def read_settings(block: ValueBlock, code: BlockCode) -> tuple[str, Diagnostic | None]:
+def read_settings(block: ValueBlock, code: CodeRunner) -> tuple[str, Diagnostic | None]:
     """Return the source that a value block needs, and what is wrong with its parameters, or None."""
 
     def read() -> str:

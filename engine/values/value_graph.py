@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable
 
 from engine.blocktypes.value_blocks import Moment, ValueBlock
-from engine.catalogue.block_code import BlockCode
 from engine.diagnostics import Diagnostic
 from engine.patch.changes import Connection, PortRef
 from engine.patch.trust import refuse_source
+from engine.user_code.runner import CodeRunner
 from engine.values.listening import Inputs, Kinds, Listeners
 from engine.values.midi import MidiListener
 from engine.values.osc import OscListener
@@ -30,7 +30,7 @@ class ValueGraph:
     built when they are needed next.
     """
 
-    def __init__(self, type_of: TypeOf, parameters: Parameters, code: BlockCode, kinds: Kinds = LISTENERS) -> None:
+    def __init__(self, type_of: TypeOf, parameters: Parameters, code: CodeRunner, kinds: Kinds = LISTENERS) -> None:
         """`type_of` gives the block type of any node; `code` runs blocks; `kinds` are what can be listened to."""
         self._code = code
         self.inputs = Inputs()

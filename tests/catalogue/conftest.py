@@ -2,27 +2,38 @@
 
 import io
 import os
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from engine.catalogue.block_folders import block_folders
+from engine.user_code.limits import FILE, TimeLimits
+from engine.user_code.runner import CodeRunner
 from tests.catalogue.block_texts import BlockFolder
 
 
-class HeldTimer:
-    """Stands for `threading.Timer`: it runs out when a test calls its function."""
+class HeldRunner(CodeRunner):
+    """Runs files whose time is over when a test says so, however busy the machine is."""
 
-    def __init__(self, interval: float, function: Callable[[], object], started: list["HeldTimer"]) -> None:
-        self.interval, self.function, self._started = interval, function, started
+    def __init__(self) -> None:
+        super().__init__()
+        self._is_over = False
 
-    def start(self) -> None:
-        self._started.append(self)
+    def end_time(self) -> None:
+        """Let the time of the file that runs now be over."""
+        self._is_over = True
 
-    def cancel(self) -> None:
-        """Do nothing: it doesn't run out by itself."""
+    @property
+    def limits(self) -> TimeLimits:
+        """The limits of the file that runs now."""
+        is_over, self._is_over = self._is_over, False
+        return FILE._replace(total_s=0.0) if is_over else FILE._replace(total_s=1e9)
+
+    @limits.setter
+    def limits(self, _: TimeLimits) -> None:
+        """Ignore others."""
 
 
 class Gate:
@@ -56,11 +67,11 @@ def folder(tmp_path: Path) -> Iterator[BlockFolder]:
 
 
 @pytest.fixture
-def timers(monkeypatch: pytest.MonkeyPatch) -> list[HeldTimer]:
-    """The timers that were started; none runs out by itself, however busy the machine is."""
-    started: list[HeldTimer] = []
-    monkeypatch.setattr(threading, "Timer", lambda interval, function: HeldTimer(interval, function, started))
-    return started
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[HeldRunner]:
+    """What runs the files: none takes too long before the test says so."""
+    with closing(HeldRunner()) as runner:
+        monkeypatch.setattr(block_folders, "code", runner)
+        yield runner
 
 
 @pytest.fixture

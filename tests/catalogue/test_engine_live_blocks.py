@@ -1,6 +1,5 @@
 """A saved block file reaches the running engine: instances are replaced, and those that can't be run on."""
 
-import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -9,12 +8,12 @@ import numpy as np
 import pytest
 
 from engine import Engine, Patch, UpdateLevel, forget_blocks, trust_blocks
-from engine.catalogue.block_code import stop_thread
 from engine.catalogue.block_folders import block_folders
 from engine.diagnostics import Diagnostic, Severity
 from engine.patch.files import load_patch, save_patch
 from engine.protocol.messages import FrameReport, NodeState
 from tests.catalogue.block_texts import KERNEL, BlockFolder, block_text
+from tests.catalogue.conftest import HeldRunner
 from tests.waiting import next_report, until
 
 X = np.array([1.0, 2.0, 3.0], np.float32)
@@ -380,11 +379,8 @@ def test_saves_reach_a_running_engine(live: MakeLive) -> None:
     one.engine.stop()
 
 
-def test_a_file_that_hangs_holds_up_no_frame(live: MakeLive, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_hangs_holds_up_no_frame(live: MakeLive, held: HeldRunner) -> None:
     """Frames go on while it hangs."""
-    from engine.catalogue import loading_thread
-
-    monkeypatch.setattr(loading_thread, "LIMIT_S", 1e4)
     one = live(block_text(), gain=2.0)
     one.engine.start(rate=None)
     begun = one.folder.path / "begun"
@@ -394,8 +390,7 @@ def test_a_file_that_hangs_holds_up_no_frame(live: MakeLive, monkeypatch: pytest
     first = next_report(one.engine, lambda report: True).frame
     next_report(one.engine, lambda report: report.frame > first + 5)
     assert not done.done()
-    loader = next(thread for thread in threading.enumerate() if thread.name == "block-loader")
-    stop_thread(loader.ident or 0)
+    held.end_time()
     done.result()
     one.engine.stop()
     assert one.out() == [2, 4, 6]

@@ -9,12 +9,12 @@ import pytest
 
 from engine import forget_blocks, trust_blocks
 from engine.blocktypes.block import FOLDER_PACKAGE, Block, block_types
-from engine.catalogue import catalogue, loading_thread
+from engine.catalogue import catalogue
 from engine.catalogue.block_folders import block_folders
 from engine.catalogue.catalogue import configured_folder, default_catalogue, load_package
 from engine.diagnostics import WarploomError
 from tests.catalogue.block_texts import BlockFolder, block_text
-from tests.catalogue.conftest import Gate, HeldTimer
+from tests.catalogue.conftest import Gate, HeldRunner
 from tests.waiting import until
 
 
@@ -54,10 +54,10 @@ def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
 
 
 def test_files_are_run_beside_the_caller(folder: BlockFolder) -> None:
-    """They run on the loader's thread, which ends when there is nothing more to run."""
+    """The loader's thread ends when there is nothing more to run."""
     folder.write("where.py", "import threading\nNAME = threading.current_thread().name\n" + block_text())
     trust_blocks(folder.path)
-    assert sys.modules[block().__module__].NAME == "block-loader"
+    assert sys.modules[block().__module__].NAME == "warploom-user-code"
     until(lambda: all(thread.name != "block-loader" for thread in threading.enumerate()))
 
 
@@ -233,7 +233,7 @@ def test_files_of_one_name_in_two_folders(folder: BlockFolder, tmp_path: Path) -
     ["while True:\n    pass\n", "while True:\n    try:\n        1 / 0\n    except Exception:\n        pass\n"],
     ids=["loop", "catches"],
 )
-def test_a_file_that_never_ends_is_stopped(folder: BlockFolder, timers: list[HeldTimer], code: str) -> None:
+def test_a_file_that_never_ends_is_stopped(folder: BlockFolder, held: HeldRunner, code: str) -> None:
     """Its types stay as they were, and other files load afterwards."""
     folder.write("scale.py", block_text())
     trust_blocks(folder.path)
@@ -241,19 +241,17 @@ def test_a_file_that_never_ends_is_stopped(folder: BlockFolder, timers: list[Hel
     begun = folder.path / "begun"
     done = block_folders.reload([folder.write("scale.py", f"open({str(begun)!r}, 'w').close()\n{code}")])
     until(begun.exists)
-    assert timers[-1].interval == loading_thread.LIMIT_S
-    timers[-1].function()
+    held.end_time()
     done.result()
     assert block() is before
     (problem,) = block_folders.problems(folder.path)
-    assert problem.message.startswith("block file scale.py must be done within 20 s, got stopped in the middle")
+    assert problem.message.startswith("block file scale.py must finish within 20 s, got stopped in the middle (scale")
+    assert problem.line and problem.line > 1
     save(folder, "other.py", block_text("live.other"))
     assert block("live.other")
 
 
-def test_a_file_that_cannot_be_stopped_is_left_behind(
-    folder: BlockFolder, gate: Gate, timers: list[HeldTimer], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_cannot_be_stopped_is_left_behind(folder: BlockFolder, gate: Gate, held: HeldRunner) -> None:
     """It waits outside Python: its problem is reported, later definitions are ignored, and other files load."""
     folder.write("scale.py", block_text())
     trust_blocks(folder.path)
@@ -261,15 +259,15 @@ def test_a_file_that_cannot_be_stopped_is_left_behind(
     path = folder.write("scale.py", f"{gate.code}\n{block_text(gain='7.0')}")
     stuck = block_folders.reload([path])
     gate.wait_until_reached()
-    timers[-1].function()
-    assert not stuck.done()
+    held.end_time()
+    stuck.result()
     (problem,) = block_folders.problems(folder.path)
-    assert problem.message.startswith("block file scale.py must be done within 20 s")
-    monkeypatch.setattr(loading_thread, "PATIENCE_S", -100.0)  # the thread counts as stuck
+    assert problem.message.startswith("block file scale.py must finish within 20 s")
     save(folder, "other.py", block_text("live.other"))
     assert block("live.other")
+    running = threading.active_count()
     gate.open()
-    stuck.result()
+    until(lambda: threading.active_count() < running)
     assert block() is before
 
 

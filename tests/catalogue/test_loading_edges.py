@@ -11,13 +11,14 @@ import pytest
 
 from engine import Engine, Patch, forget_blocks, trust_blocks
 from engine.blocktypes.block import shows_pictures
-from engine.catalogue import catalogue, load_file, loading_thread
+from engine.catalogue import catalogue, load_file
 from engine.catalogue.block_folders import block_folders
 from engine.catalogue.catalogue import default_catalogue
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connected, Connection, Node, NodeAdded, PortRef
+from engine.user_code.limits import TimeLimits
 from tests.catalogue.block_texts import BlockFolder, block_text
-from tests.catalogue.conftest import Gate, HeldTimer
+from tests.catalogue.conftest import Gate, HeldRunner
 from tests.waiting import until
 
 
@@ -135,7 +136,7 @@ def test_a_folder_takes_over_types_that_another_drops(folder: BlockFolder, tmp_p
 
 @pytest.mark.parametrize("can_be_stopped", [True, False])
 def test_files_beside_one_that_hangs_load(
-    folder: BlockFolder, gate: Gate, timers: list[HeldTimer], monkeypatch: pytest.MonkeyPatch, can_be_stopped: bool
+    folder: BlockFolder, gate: Gate, held: HeldRunner, can_be_stopped: bool
 ) -> None:
     """They load even if it can't be stopped; it is not tried again at each save of another file."""
     runs = folder.path / "runs"
@@ -147,15 +148,10 @@ def test_files_beside_one_that_hangs_load(
         until(lambda: runs.exists() and runs.read_text())
     else:
         gate.wait_until_reached()
-    timers[0].function()
-    patience = next(timer for timer in timers if timer.interval == loading_thread.PATIENCE_S)
-    with monkeypatch.context() as patch:
-        if not can_be_stopped:
-            patch.setattr(loading_thread, "PATIENCE_S", -100.0)  # its thread counts as stuck
-        patience.function()
+    held.end_time()
     until(lambda: is_there("live.beside"))
     (problem,) = block_folders.problems(folder.path)
-    assert problem.message.startswith("block file a.py must be done within 20 s")
+    assert problem.message.startswith("block file a.py must finish within 20 s")
     folder.write("b.py", block_text("live.later"))
     block_folders.catch_up().result()
     assert is_there("live.later")
@@ -261,7 +257,7 @@ def test_a_description_that_never_ends_does_not_hold_up_the_files(
     folder: BlockFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The file is loaded, and the block's node says what is wrong, after the time that a description may take."""
-    monkeypatch.setattr(load_file, "LIMIT_S", 0.05)
+    monkeypatch.setattr(load_file, "SHORT_CALL", TimeLimits(0.05, 0.05))
     folder.write("scale.py", block_text(describe="while True: pass"))
     assert trust_blocks(folder.path) == []
     found = default_catalogue().get("live.scale")

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 from engine import Engine, Patch, ProfilingLevel
-from engine.catalogue.block_code import BlockCode
 from engine.compiler.buffers import Lifetime
 from engine.compiler.inlining import Inlined
 from engine.compiler.operations import RegionEntry
@@ -43,6 +42,7 @@ from engine.runtime.model import describe_patch
 from engine.runtime.model.describe_patch import PlacedNode
 from engine.runtime.model.module_cache import LoadedModule, ModuleCache
 from engine.runtime.update import prepare
+from engine.user_code.runner import CodeRunner
 from tests.random_patches.materials import Lent, Materials
 from tests.random_patches.oracles import FACTORS, ORACLES, badly_factored
 from tests.random_patches.oracles import wrong as wrong_output
@@ -139,7 +139,7 @@ class KeptKernels:
             patch.setattr(ModuleCache, "_load_once", load_once)
             patch.setattr(ModuleCache, "find", staticmethod(lru_cache(4096)(ModuleCache.find)))
             # The library's blocks return, so that they need no thread that can be given up.
-            patch.setattr(BlockCode, "call_all", lambda _, calls, late: [call() for call in calls])
+            patch.setattr(CodeRunner, "call_all", lambda _, calls, late: [call() for call in calls])
             patch.setattr(describe_patch, "_description", described)
             patch.setattr(prepare, "plan_what_can_run", _plan_apart)
             try:

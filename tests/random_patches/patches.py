@@ -12,7 +12,6 @@ import numpy as np
 
 from engine import Patch
 from engine.blocktypes.block import Block
-from engine.catalogue.block_code import BlockCode
 from engine.catalogue.catalogue import default_catalogue
 from engine.compiler.plan import Plan
 from engine.compiler.planning import make_plan
@@ -29,6 +28,7 @@ from engine.runtime.model.block_registry import BlockRegistry
 from engine.runtime.model.describe_patch import PlacedNode, describe_patch
 from engine.runtime.model.parameters import ParameterStore
 from engine.types.layout import Layout
+from engine.user_code.runner import CodeRunner
 from tests.random_patches.materials import NUMBERS, Materials, dtype_called, numbers
 from tests.random_patches.recipes import RECIPES, Chooser, Recipe, Want, _alike
 
@@ -94,7 +94,7 @@ class RandomPatch(Chooser):
         #: How often each block type was placed, and why blocks and edits were refused.
         self.placed: Counter[str] = Counter()
         self.refused: Counter[tuple[str, str]] = Counter()
-        self._code = BlockCode()
+        self._code = CodeRunner()
         self._plan: Plan | None = None
         #: Nodes as they were described, until they change.
         self._described: dict[str, PlacedNode] = {}

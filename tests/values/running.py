@@ -8,12 +8,12 @@ import numpy as np
 from engine import Patch
 from engine.api import ValueBlock
 from engine.blocktypes.value_blocks import Moment
-from engine.catalogue.block_code import BlockCode
 from engine.catalogue.catalogue import default_catalogue
 from engine.patch.changes import PortRef
 from engine.patch.document import NodeRef
 from engine.runtime.model.block_registry import BlockRegistry
 from engine.runtime.model.parameters import ParameterStore
+from engine.user_code.runner import CodeRunner
 from engine.values.value_graph import ValueGraph
 
 STEP_S = 1 / 60
@@ -70,7 +70,7 @@ class Running:
 
     def __init__(self, patch: Patch) -> None:
         self.parameters = ParameterStore(lambda: patch.folder)
-        code = BlockCode()
+        code = CodeRunner()
         self.registry = BlockRegistry(default_catalogue(), self.parameters, lambda: patch.folder, code)
         for node in patch.nodes.values():
             self.registry.register(node)

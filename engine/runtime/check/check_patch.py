@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from contextlib import closing
 from functools import cache
 
-from engine.catalogue.block_code import BlockCode
 from engine.compiler.description import BlockNode
 from engine.compiler.plan import Plan
 from engine.compiler.planning import make_plan
@@ -22,6 +21,7 @@ from engine.runtime.model.block_registry import BlockRegistry
 from engine.runtime.model.describe_patch import describe_patch
 from engine.runtime.model.module_cache import ModuleCache, kernel_diagnostic
 from engine.runtime.model.parameters import ParameterStore
+from engine.user_code.runner import CodeRunner
 from engine.values.steps import read_settings
 from engine.values.wiring import wire
 
@@ -37,7 +37,7 @@ def check_patch(patch: Patch) -> list[Diagnostic]:
 def plan_patch(patch: Patch, *, fuses: bool = True) -> tuple[Plan | None, list[Diagnostic]]:
     """Return the plan of those blocks that can be described, None when there is none, and all diagnostics."""
     parameters = ParameterStore(lambda: patch.folder)
-    with closing(BlockCode()) as code:
+    with closing(CodeRunner()) as code:
         registry = BlockRegistry(patch.catalogue, parameters, lambda: patch.folder, code)
         for node in patch.nodes.values():
             registry.register(node)

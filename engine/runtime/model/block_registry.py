@@ -7,7 +7,6 @@ from msgspec.structs import replace
 
 from engine.blocktypes.block import Block
 from engine.blocktypes.value_blocks import ValueBlock
-from engine.catalogue.block_code import BlockCode
 from engine.catalogue.catalogue import Catalogue
 from engine.diagnostics import Diagnostic, Severity
 from engine.patch.changes import Connection, Node, PortRef
@@ -15,6 +14,7 @@ from engine.patch.sentinels import Sentinel
 from engine.readings import Reading
 from engine.runtime.model.describe_patch import PatchSnapshot, PlacedNode, look_up, with_value_block
 from engine.runtime.model.parameters import ParameterStore, fit
+from engine.user_code.runner import CodeRunner
 
 
 class BlockRegistry:
@@ -25,7 +25,7 @@ class BlockRegistry:
     """
 
     def __init__(
-        self, catalogue: Catalogue, parameters: ParameterStore, folder: Callable[[], Path], code: BlockCode
+        self, catalogue: Catalogue, parameters: ParameterStore, folder: Callable[[], Path], code: CodeRunner
     ) -> None:
         self._catalogue = catalogue
         self._parameters = parameters

@@ -7,7 +7,6 @@ from threading import Lock
 from typing import Literal, NamedTuple
 
 from engine.blocktypes.adaptive import decides_interface
-from engine.catalogue.block_code import LIMIT_S, BlockCode
 from engine.catalogue.catalogue import Catalogue
 from engine.compiler.frame import Frame, FrameUniforms
 from engine.device.device import Device
@@ -26,6 +25,8 @@ from engine.runtime.model.describe_patch import PatchSnapshot, PlacedNode
 from engine.runtime.model.module_cache import ModuleCache
 from engine.runtime.model.parameters import ParameterStore
 from engine.types.layout import Layout
+from engine.user_code.limits import SHORT_CALL
+from engine.user_code.runner import CodeRunner
 from engine.values.value_graph import ValueGraph
 
 
@@ -43,7 +44,7 @@ class DeviceServices:
         self.pool = BufferPool(device)
         self.modules = ModuleCache(device, self.times)
         #: Runs what the worker needs of blocks' code.
-        self.code = BlockCode()
+        self.code = CodeRunner()
         self.states = StateStore(self.pool, device, self.times)
         #: The stream of what the worker has done on the device.
         self.side = device.create_stream()
@@ -151,7 +152,7 @@ class CudaContext:
         self.dirty = DirtyTracker()
         self.parameters = ParameterStore(folder)
         #: Runs the code of value blocks; frames by hand wait for it.
-        self.code = BlockCode(wall_limit_s=LIMIT_S)
+        self.code = CodeRunner(SHORT_CALL)
         self.registry = BlockRegistry(catalogue, self.parameters, folder, self.code)
         self.value_graph = ValueGraph(self.registry.type_of, self.parameters, self.code)
         self.services = DeviceServices(device)

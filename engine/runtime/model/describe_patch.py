@@ -19,7 +19,6 @@ from engine.blocktypes.adaptive import AdaptiveBlock
 from engine.blocktypes.block import Block, describe, is_ours
 from engine.blocktypes.parameters import ParameterSpec
 from engine.blocktypes.value_blocks import ValueBlock
-from engine.catalogue.block_code import BlockCode, TookTooLong
 from engine.catalogue.block_errors import code_diagnostic
 from engine.catalogue.block_files import find_definition
 from engine.catalogue.catalogue import Catalogue, folder_beside, loading_file, near_types
@@ -31,6 +30,8 @@ from engine.patch.changes import Connection, PortRef
 from engine.patch.sentinels import Sentinel
 from engine.readings import Reading
 from engine.types.bits import bits
+from engine.user_code.limits import TookTooLong
+from engine.user_code.runner import CodeRunner
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _UNREAD = Reading()
@@ -105,7 +106,7 @@ def look_up(
     return replace(node, stale=told) if told else node
 
 
-def with_value_block(node: PlacedNode, code: BlockCode) -> tuple[PlacedNode, ValueBlock | None]:
+def with_value_block(node: PlacedNode, code: CodeRunner) -> tuple[PlacedNode, ValueBlock | None]:
     """Return a node with the value block that it is, or None; a node whose block can't be made has no type."""
     block_type = node.block_type
     if block_type is None or not block_type.is_value:
@@ -117,7 +118,7 @@ def with_value_block(node: PlacedNode, code: BlockCode) -> tuple[PlacedNode, Val
     return node, block
 
 
-def described(nodes: Sequence[PlacedNode], code: BlockCode) -> list[PlacedNode]:
+def described(nodes: Sequence[PlacedNode], code: CodeRunner) -> list[PlacedNode]:
     """Return nodes with what their blocks ask for, by the newest versions of their types that can be described.
 
     Blocks of the library with the same structural values ask for the same, so one of them is asked for all.
@@ -255,7 +256,7 @@ class PatchDescription:
         return frozenset(node.id for node in self.nodes if node.block is None)
 
 
-def describe_patch(patch: PatchSnapshot, code: BlockCode) -> PatchDescription:
+def describe_patch(patch: PatchSnapshot, code: CodeRunner) -> PatchDescription:
     """Describe every block that has no description yet, by means of `code`, and put the graph together.
 
     A block that can't be described is not in the graph. Its connections are, so that the blocks that depend on it are

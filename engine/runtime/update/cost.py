@@ -13,7 +13,6 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from engine.blocktypes.block import Block
-from engine.catalogue.block_code import BlockCode
 from engine.compiler.difference import difference
 from engine.compiler.executable.adjust import would_adjust
 from engine.compiler.inlining import owner
@@ -32,6 +31,8 @@ from engine.protocol.questions import CostedEdit
 from engine.runtime.model.describe_patch import PatchDescription, PatchSnapshot, PlacedNode, describe_patch, look_up
 from engine.runtime.model.parameters import fit
 from engine.runtime.update.prepare import same_structure
+from engine.user_code.limits import TimeLimits
+from engine.user_code.runner import CodeRunner
 
 #: How long `describe` of a block may take to tell a cost, for which a person waits.
 PATIENCE_S = 0.25
@@ -347,7 +348,7 @@ class _Trial:
 
     @staticmethod
     def _described(patch: PatchSnapshot) -> PatchDescription:
-        with closing(BlockCode(PATIENCE_S, 2 * PATIENCE_S)) as code:
+        with closing(CodeRunner(TimeLimits(PATIENCE_S, 2 * PATIENCE_S))) as code:
             return describe_patch(patch, code)
 
     def _is_as_before(self, node: Node, block_type: type[Block]) -> bool:

@@ -15,12 +15,13 @@ from app.view_models.live_values import NOTHING, WIDEST, LiveValue, number_text
 from app.view_models.tooltips import connection_tooltip, port_tooltip
 from engine.api import Moment, Value, ValueBlock, param, value_port
 from engine.blocktypes.parameters import ParameterSpec
-from engine.catalogue.block_code import BlockCode
 from engine.catalogue.catalogue import Catalogue, default_catalogue
 from engine.diagnostics import PatchError
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
 from engine.protocol.messages import EditCost, UpdateLevel
+from engine.user_code.limits import TimeLimits
+from engine.user_code.runner import CodeRunner
 from tests.app.sample_blocks import make_report
 
 
@@ -135,7 +136,7 @@ def _loop() -> dict[str, float]:
     [
         (lambda: 1 / 0, "spanning of test_app.says raised ZeroDivisionError"),
         (lambda: exit(), "spanning of test_app.says raised SystemExit"),
-        (_loop, r"spanning of test_app.says must return within 0\.1 s"),
+        (_loop, r"spanning of test_app.says must finish within 0\.1 s"),
         (lambda: 5, "spanning of test_app.says raised AttributeError"),
         (lambda: {"nothing": 5.0}, "parameter must be one of low, got 'nothing'"),
         (lambda: {"low": None}, "spanning of test_app.says raised TypeError"),
@@ -145,7 +146,7 @@ def test_a_wrong_range_of_a_block_is_reported_and_stops_nothing(
     says: Callable[[], Any], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever its code does, the problem is reported."""
-    monkeypatch.setattr(compatible, "BlockCode", partial(BlockCode, 0.1))
+    monkeypatch.setattr(compatible, "CodeRunner", partial(CodeRunner, TimeLimits(0.1, 1.0)))
 
     class Says(ValueBlock, id="test_app.says"):
         """Returns whatever the test says."""

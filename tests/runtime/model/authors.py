@@ -26,6 +26,7 @@ from engine.diagnostics import Diagnostic, Severity
 from engine.patch.document import NodeRef
 from engine.protocol.messages import NodeState
 from engine.runtime.check.check_patch import check_patch
+from engine.user_code.limits import TimeLimits
 from tests.runtime.small_blocks import bump
 
 NOTHING = Path(__file__).parent / "nothing.cu"
@@ -129,7 +130,7 @@ class Running:
     def hurry(self) -> None:
         """Give up code early, so that a test of code that does not return is short."""
         for code in (self.engine.core.context.code, self.engine.core.context.services.code):
-            code.limit_s, code.wall_limit_s = 0.2, 2.0
+            code.limits = TimeLimits(0.2, 2.0)
 
     def check(self) -> dict[str, list[Diagnostic]]:
         """Do a frame, in which the good graph goes on; return the errors by node."""

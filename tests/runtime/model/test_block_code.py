@@ -16,6 +16,7 @@ from engine.api import (
     BlockBuilder,
 )
 from engine.diagnostics import WarploomError
+from engine.user_code.limits import TimeLimits
 from tests.fuzzing import many
 from tests.runtime.model.authors import THINGS, Action, Running, action, try_block
 from tests.waiting import next_report
@@ -103,7 +104,7 @@ def test_describe_that_does_not_return_is_abandoned_and_reported(
     found = running.check()
     assert set(found) == {node.id for node in nodes}
     for (problem,) in found.values():
-        assert "describe of test_authors.wild must return within 0.2 s" in problem.message
+        assert "describe of test_authors.wild must finish within 0.2 s" in problem.message
         assert problem.file == __file__ and problem.line
     other = running.patch.add("math.scale_offset", scale=3.0)
     running.patch.connect(running.state["out"], other["x"])
@@ -165,7 +166,7 @@ def test_an_update_that_does_not_return_is_not_tried_again_until_its_block_is_ch
     kind.acts = staticmethod(lambda block: _loop(block, None))  # type: ignore[arg-type]
     for _ in range(3):
         (problem,) = running.check()[number.id]
-        assert "update of test_authors.number must return within 0.2 s" in problem.message and problem.line
+        assert "update of test_authors.number must finish within 0.2 s" in problem.message and problem.line
     kind.acts = staticmethod(lambda block: None)
     assert set(running.check()) == {number.id}
     running.patch.set(number, rate=2.0)
@@ -190,7 +191,7 @@ def test_frames_go_on_while_an_update_takes_long(running: Running, is_removed: b
     kind.acts = staticmethod(lambda block: setattr(block, "value", 3.0))
     running.check()
     engine = running.engine
-    engine.core.context.code.limit_s = engine.core.context.code.wall_limit_s = 600.0  # longer than the test waits
+    engine.core.context.code.limits = TimeLimits(600.0, 600.0)  # longer than the test waits
     kind.acts = staticmethod(wait)
     engine.start(rate=None)
     begun.wait()

@@ -10,12 +10,12 @@ from engine import Patch
 from engine.api import Block, BlockBuilder, In, f32, port
 from engine.blocktypes.block import describe, is_ours
 from engine.blocktypes.parameters import ParameterSpec
-from engine.catalogue.block_code import BlockCode
 from engine.catalogue.catalogue import default_catalogue
 from engine.descriptions.description import BlockDescription
 from engine.runtime.model.block_registry import BlockRegistry
 from engine.runtime.model.describe_patch import describe_patch
 from engine.runtime.model.parameters import ParameterStore
+from engine.user_code.runner import CodeRunner
 
 LIBRARY = [kind for kind in default_catalogue().all() if is_ours(kind) and not kind.is_value]
 
@@ -30,12 +30,12 @@ class Named(Block, id="test_run.named"):
 
 
 @pytest.fixture
-def code() -> Iterator[BlockCode]:
-    with closing(BlockCode()) as code:
+def code() -> Iterator[CodeRunner]:
+    with closing(CodeRunner()) as code:
         yield code
 
 
-def asked(patch: Patch, code: BlockCode) -> dict[str, BlockDescription]:
+def asked(patch: Patch, code: CodeRunner) -> dict[str, BlockDescription]:
     """Return what each node of a patch asks for."""
     registry = BlockRegistry(patch.catalogue, ParameterStore(lambda: patch.folder), lambda: patch.folder, code)
     for node in patch.nodes.values():
@@ -69,7 +69,7 @@ def test_what_a_library_block_asks_for_follows_from_its_structural_values(kind: 
     assert said[0] == said[1]
 
 
-def test_library_blocks_with_the_same_structural_values_share_a_description(code: BlockCode) -> None:
+def test_library_blocks_with_the_same_structural_values_share_a_description(code: CodeRunner) -> None:
     """Other structural values have their own, and so do arrays, which are not compared."""
     patch = Patch()
     for number in range(3):
@@ -83,7 +83,7 @@ def test_library_blocks_with_the_same_structural_values_share_a_description(code
     assert found["fill0"] != found["fill2"]
 
 
-def test_each_block_of_a_users_type_is_asked(code: BlockCode) -> None:
+def test_each_block_of_a_users_type_is_asked(code: CodeRunner) -> None:
     """Its code may look at the node's id."""
     patch = Patch()
     for name in ("a", "b"):
@@ -92,7 +92,7 @@ def test_each_block_of_a_users_type_is_asked(code: BlockCode) -> None:
     assert paths == {"a": ["a.npy"], "b": ["b.npy"]}
 
 
-def test_zeros_of_both_signs_are_told_apart(code: BlockCode) -> None:
+def test_zeros_of_both_signs_are_told_apart(code: CodeRunner) -> None:
     """They are equal numbers with other bits."""
     patch = Patch()
     patch.add("buffer.frame_delay", node_id="plus", initial=0.0)

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from engine import Engine, Patch
-from engine.catalogue.block_code import BlockCode
 from engine.compiler.description import GraphDescription
 from engine.compiler.planning import make_plan
 from engine.device.device import Device
@@ -20,6 +19,7 @@ from engine.patch.changes import PortRef
 from engine.runtime.model.block_registry import BlockRegistry
 from engine.runtime.model.describe_patch import describe_patch
 from engine.runtime.model.parameters import ParameterStore
+from engine.user_code.runner import CodeRunner
 from tests.compiler.support.interpreter import Interpreter
 from tests.fuzzing import FACTOR, seeds
 from tests.runtime.update.update_support import errors
@@ -32,7 +32,7 @@ BLOCKS, ROUNDS = 24, 12
 
 def describe(patch: Patch) -> GraphDescription | None:
     """Return the description of a patch; None when not all of it can run."""
-    with closing(BlockCode()) as code:
+    with closing(CodeRunner()) as code:
         registry = BlockRegistry(patch.catalogue, ParameterStore(lambda: patch.folder), lambda: patch.folder, code)
         for node in patch.nodes.values():
             registry.register(node)
