@@ -5,15 +5,17 @@ from engine.blocktypes.block import Block
 from engine.blocktypes.declarations import In, Out, Value, param, port, value_port
 from engine.blocktypes.parameters import UserArray
 from engine.blocktypes.value_blocks import Moment, ValueBlock
-from engine.chains.chain_block import ChainBlock
 from engine.descriptions.builder import BlockBuilder
 from engine.descriptions.copies import describe_copy
 from engine.descriptions.entries import Kernel, ReinterpretView, ReshapeView, SliceView, TransposeView
 from engine.descriptions.handles import BufferHandle
 from engine.descriptions.picture_depths import PICTURE_DEPTHS, picture_depth
 from engine.descriptions.regions import describe_for, describe_if, describe_while
+from engine.inner_patches.chain import ChainBlock
+from engine.inner_patches.op_patch import GraphBlock
+from engine.inner_patches.training import TrainBlock
 from engine.kernel_blocks.expression_block import expression_interface
-from engine.kernel_blocks.graph_block import GraphBlock, graph_interface
+from engine.kernel_blocks.graph_block import ComputeBlock, graph_interface
 from engine.kernel_blocks.kernel_block import KernelBlock, kernel_file
 from engine.kernel_sources.sources import (
     CudaFile,
@@ -26,7 +28,6 @@ from engine.kernel_sources.sources import (
     PythonOptions,
 )
 from engine.libraries import blas, dnn, fft, images, lapack, sparse
-from engine.network_patches.train_block import TrainBlock
 from engine.ops import GraphBuilder, OpGraph, OpPort, graph_from_json
 from engine.patch.composite import Composite
 from engine.patch.composite_builder import CompositeBuilder
@@ -58,6 +59,7 @@ __all__ = [
     "ChainBlock",
     "Composite",
     "CompositeBuilder",
+    "ComputeBlock",
     "CudaFile",
     "CudaOptions",
     "CudaText",

@@ -14,7 +14,7 @@ from app.documents.editor_state import UserState
 from app.documents.file_commands import FileCommands
 from app.documents.session import Session
 from app.viewers.viewer_docks import ViewerDocks
-from engine.op_graphs.graph_editing import has_op_graph
+from engine.patch.inner_patch import inner_kind
 
 
 class ChangingMenus(QObject):
@@ -120,7 +120,7 @@ class Availability(QObject):
         self._actions.set_enabled(commands.NEEDS_SELECTION, has_nodes or has_connections)
         self._actions.set_enabled(commands.NEEDS_MEMBER, self._canvas.edits.has_members())
         selected = self._canvas.selected()
-        is_kernel = patch is not None and len(selected) == 1 and has_op_graph(patch, selected[0])
+        is_kernel = patch is not None and len(selected) == 1 and inner_kind(patch, selected[0]) is not None
         self._actions.set_enabled(commands.NEEDS_OP_GRAPH, is_kernel)
         for kind in commands.WRAPS:
             self._actions.set_enabled([f"wrap_{kind}"], self._canvas.edits.region_type(kind) is not None)

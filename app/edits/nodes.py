@@ -6,19 +6,12 @@ from typing import Any
 from app.edits.compatible import best_end, ends, spanning
 from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
-from engine.chains.chain_patch import ChainPatch
-from engine.chains.members import ENDS
 from engine.diagnostics import PatchError
 from engine.figures import plural
-from engine.network_patches.network_blocks import network_catalogue
-from engine.network_patches.network_patch import NetworkPatch
-from engine.op_graphs.op_blocks import op_catalogue
-from engine.op_graphs.op_patch import OpPatch
 from engine.patch.changes import Connection, PortRef, Position
-from engine.patch.contents import PatchContents
 from engine.patch.document import Patch
 from engine.patch.files import dump_patch, parse_patch
-from engine.patch.inner_patch import InnerPatch
+from engine.patch.inner_patch import InnerPatch, owner_of
 from engine.patch.regions import TOP
 
 #: Positions are multiples of this, so that nodes line up.
@@ -150,9 +143,11 @@ def paste(patch: Patch, text: str, at: Position | None = None, name: str = "Past
     part = parse_patch(text, "clipboard", patch.catalogue)
     if not part.nodes:
         raise PatchError("clipboard must hold nodes, got none")
-    wanted, got = patch.holds if isinstance(patch, InnerPatch) else "blocks", _members(part)
-    if got != wanted and (got, wanted) != ("blocks", ChainPatch.holds):  # some blocks are library calls
-        raise PatchError(f"clipboard must hold {wanted}, got {got}")
+    wanted = type(patch) if isinstance(patch, InnerPatch) else None
+    got = owner_of({node.type for node in part.nodes.values()})
+    if got is not wanted and not (got is None and wanted is not None and wanted.takes_blocks):
+        held, given = (kind.holds if kind is not None else "blocks" for kind in (wanted, got))
+        raise PatchError(f"clipboard must hold {held}, got {given}")
     left = min(node.position[0] for node in part.nodes.values())
     top = min(node.position[1] for node in part.nodes.values())
     dx, dy = (at[0] - left, at[1] - top) if at else (_BESIDE, _BESIDE)
@@ -162,12 +157,3 @@ def paste(patch: Patch, text: str, at: Position | None = None, name: str = "Past
             break
         dx, dy = dx + _BESIDE, dy + _BESIDE
     return list(patch.insert(part, offset=(dx, dy), name=name, region=scope).values())
-
-
-def _members(part: PatchContents) -> str:
-    """Return what nodes are: ops of a kernel, layers of a network, library calls with their ends, or blocks."""
-    types = {node.type for node in part.nodes.values()}
-    for catalogue, kind in ((op_catalogue(), OpPatch), (network_catalogue(), NetworkPatch)):
-        if any(catalogue.get(type_id) is not None for type_id in types):
-            return kind.holds
-    return "blocks" if types.isdisjoint(ENDS) else ChainPatch.holds

@@ -3,15 +3,16 @@
 from app.theme.port_style import PortKind, kind_of_port
 from engine.blocktypes.block import Block
 from engine.descriptions.ports import PortSpec
-from engine.network_patches.network_patch import NetworkPatch
-from engine.op_graphs.op_patch import OpPatch
-from engine.ops.types import BufferType, Type
+from engine.ops.types import BufferType, ValueType
 from engine.patch.changes import PortRef
 from engine.patch.contents import PatchContents
+from engine.patch.inner_patch import InnerPatch
 from engine.tensor_ir.types import TensorType
 
-#: Patches in which what flows is inferred.
-TYPED = (OpPatch, NetworkPatch)
+
+def infers_types(patch: PatchContents) -> bool:
+    """True for a patch in which what flows follows from the whole patch."""
+    return isinstance(patch, InnerPatch) and patch.infers_types
 
 
 def kind_at(patch: PatchContents, node_id: str, block_type: type[Block], spec: PortSpec) -> PortKind:
@@ -19,22 +20,17 @@ def kind_at(patch: PatchContents, node_id: str, block_type: type[Block], spec: P
 
     In a network, columns of numbers look like floats, places of ones like integers, and all else like images.
     """
-    ref = PortRef(node_id, spec.name)
-    if isinstance(patch, NetworkPatch):
-        tensor = patch.flow(ref)
-        return PortKind.ANY if tensor is None else _kind_of_tensor(tensor)
-    if not isinstance(patch, OpPatch):
+    if not isinstance(patch, InnerPatch) or not patch.infers_types:
         return kind_of_port(block_type, spec)
-    kind = patch.flow(ref, is_input=spec.is_input)
-    if isinstance(kind, BufferType):
-        return PortKind.IMAGE
-    if kind is None:
-        return PortKind.ANY
-    if kind.weak:
-        return PortKind.NUMBER
-    if kind.components > 1:
-        return PortKind.VECTOR
-    return PortKind.FLAG if kind.is_boolean else PortKind.FLOAT if kind.is_float else PortKind.INTEGER
+    match patch.flow(PortRef(node_id, spec.name), is_input=spec.is_input):
+        case TensorType() as tensor:
+            return _kind_of_tensor(tensor)
+        case BufferType():
+            return PortKind.IMAGE
+        case ValueType() as value:
+            return _kind_of_value(value)
+        case _:
+            return PortKind.ANY
 
 
 def _kind_of_tensor(tensor: TensorType) -> PortKind:
@@ -43,17 +39,27 @@ def _kind_of_tensor(tensor: TensorType) -> PortKind:
     return PortKind.FLOAT if len(tensor.stored_shape) == 1 else PortKind.IMAGE
 
 
+def _kind_of_value(value: ValueType) -> PortKind:
+    if value.weak:
+        return PortKind.NUMBER
+    if value.components > 1:
+        return PortKind.VECTOR
+    return PortKind.FLAG if value.is_boolean else PortKind.FLOAT if value.is_float else PortKind.INTEGER
+
+
 def type_text(patch: PatchContents, ref: PortRef, spec: PortSpec) -> str:
     """Return the type of what flows through a port, in a word or a few."""
-    if isinstance(patch, NetworkPatch):
-        tensor = patch.flow(ref)
-        return "not known yet" if tensor is None else _tensor_text(tensor)
-    if not isinstance(patch, OpPatch):
+    if not isinstance(patch, InnerPatch) or not patch.infers_types:
         return str(spec.dtype)
-    kind: Type | None = patch.flow(ref, is_input=spec.is_input)
-    if kind is None:
-        return "not known yet"
-    return "number" if not isinstance(kind, BufferType) and kind.weak else str(kind)
+    match patch.flow(ref, is_input=spec.is_input):
+        case None:
+            return "not known yet"
+        case TensorType() as tensor:
+            return _tensor_text(tensor)
+        case ValueType(weak=True):
+            return "number"
+        case found:
+            return str(found)
 
 
 def _tensor_text(tensor: TensorType) -> str:

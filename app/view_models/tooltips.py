@@ -7,7 +7,7 @@ from math import prod
 from app.edits.drive import source_title
 from app.view_models.live_values import LiveValue
 from app.view_models.parameter_text import parameter_facts, value_text
-from app.view_models.port_flow import TYPED, type_text
+from app.view_models.port_flow import infers_types, type_text
 from app.view_models.profile.texts import count_text, held_text, share_text, times_text
 from engine.blocktypes.block import Block
 from engine.blocktypes.declarations import ValueSpec
@@ -15,9 +15,9 @@ from engine.blocktypes.parameters import ParameterSpec
 from engine.descriptions.ports import PortSpec
 from engine.diagnostics import Source
 from engine.figures import format_bytes, format_shape, format_time, plural
-from engine.network_patches.network_patch import NetworkPatch
 from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
+from engine.patch.inner_patch import InnerPatch
 from engine.patch.regions import branch_of, region_of
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import Profile
@@ -94,11 +94,11 @@ def node_tooltip(
 
 
 def _measuring_text(patch: Patch, report: FrameReport, found: NodeReport) -> str:
-    """Return why a layer of a network shows no time, "" where it shows one or has no kernel that tells it."""
-    if not isinstance(patch, NetworkPatch) or not found.kernels or found.time_ns is not None:
+    """Return why a part of a block shows no time, "" where it shows one or has no kernel that tells it."""
+    if not isinstance(patch, InnerPatch) or not found.kernels or found.time_ns is not None:
         return ""
     if report.statistics.profiling < ProfilingLevel.PER_KERNEL:
-        return "To measure what each layer takes: Run > Profiling > Each kernel."
+        return "To measure what each part takes: Run > Profiling > Each kernel."
     return "Not measured yet."
 
 
@@ -175,7 +175,7 @@ def connection_tooltip(
         return _joined(_value_lines(patch, connection, report))
     ends = f"{connection.source} → {connection.target}"
     spec = patch.find_end(connection.source)
-    if isinstance(patch, TYPED) and isinstance(spec, PortSpec):
+    if infers_types(patch) and isinstance(spec, PortSpec):
         return _joined([ends, type_text(patch, connection.source, spec)])
     held = _held_lines(connection.source, report, profile) or ["Nothing flows yet."]
     return _joined([ends, *held, *_check_lines(patch, connection.source, report)])

@@ -11,9 +11,9 @@ from app.view_models.ops.report import op_report
 from app.window.breadcrumb import Breadcrumb
 from engine.diagnostics import PatchError
 from engine.figures import plural
-from engine.kernel_blocks.graph_block import GraphBlock
+from engine.inner_patches.editing import InnerEditing
+from engine.kernel_blocks.graph_block import ComputeBlock
 from engine.kernel_sources.sources import OpGraphSource
-from engine.op_graphs.graph_editing import GraphEditing
 from engine.patch.document import Patch
 from engine.patch.inner_patch import InnerPatch
 from engine.protocol.messages import EngineStatistics, FrameReport, NodeReport
@@ -36,7 +36,7 @@ class KernelRoom(QObject):
         self.breadcrumb = Breadcrumb()
         self.breadcrumb.left.connect(self.leave)
         canvas.escaped.connect(self.leave)
-        self._editing: GraphEditing | None = None
+        self._editing: InnerEditing | None = None
         self._stop: list[Callable[[], None]] = []
         self._view: tuple[float, QPointF] = 1.0, QPointF()
         self._recent: list[str] = []
@@ -69,7 +69,7 @@ class KernelRoom(QObject):
         if self._editing is not None:
             self.leave()
         try:
-            self._editing = editing = GraphEditing(patch, node, self._lose)
+            self._editing = editing = InnerEditing(patch, node, self._lose)
         except PatchError as problem:
             self.refused.emit(f"The op graph of {patch.title(node)} can't be shown: {problem}")
             return
@@ -125,7 +125,7 @@ class KernelRoom(QObject):
     def code(self, patch: Patch, node: str | None) -> tuple[OpGraphSource | None, Callable[[str], str], str]:
         """Return the kernel that a block of the patch runs, what its ops are called, and what to know of it."""
         block_type = patch.block_type(node) if node in patch.nodes and node is not None else None
-        content = block_type.content if block_type is not None and issubclass(block_type, GraphBlock) else None
+        content = block_type.content if block_type is not None and issubclass(block_type, ComputeBlock) else None
         graph = self.graph
         note = "This is the last good kernel; the op graph has problems" if self._has_errors else ""
         title = (lambda op: graph.title(op) if op in graph.nodes else op) if graph is not None else str

@@ -49,7 +49,7 @@ from app.window.transport import TransportControls
 from app.window.welcome import Welcome
 from app.window.window_style import window_stylesheet
 from engine.diagnostics import PatchError, Source, error
-from engine.op_graphs.graph_editing import has_op_graph
+from engine.patch.inner_patch import inner_kind
 from engine.protocol.messages import FrameReport, SetFrameBudget
 
 _SHOWN_MS = 8000  # of a message in the status bar
@@ -375,7 +375,7 @@ class MainWindow(QMainWindow):
     def _activate(self, node: str) -> None:
         """Open the op graph of a kernel, or show the viewer of a node."""
         patch = self.session.patch
-        if patch is not None and not self.kernel.is_open and has_op_graph(patch, node):
+        if patch is not None and not self.kernel.is_open and inner_kind(patch, node) is not None:
             self.kernel.enter(patch, node)
         else:
             self.viewers.reveal(node)

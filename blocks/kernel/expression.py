@@ -1,10 +1,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from engine.api import GraphBlock, Interface, expression_interface, param
+from engine.api import ComputeBlock, Interface, expression_interface, param
 
 
-class Expression(GraphBlock, id="kernel.expression", tags=("formula", "math", "shader", "wrangle", "code", "evaluate")):
+class Expression(
+    ComputeBlock, id="kernel.expression", tags=("formula", "math", "shader", "wrangle", "code", "evaluate")
+):
     """Computes each element by a formula, such as `sin(x*freq + time) * amp`.
 
     A name is an input, or one of `time` (in seconds), `frame`, `i` (index of the element), `px` and `py` (its pixel

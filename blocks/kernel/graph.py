@@ -1,7 +1,6 @@
-from collections.abc import Mapping
 from typing import Any
 
-from engine.api import GraphBlock, Interface, graph_from_json, graph_interface, param
+from engine.api import GraphBlock, param
 
 #: A new block scales each element by a parameter.
 _SCALED = {
@@ -33,10 +32,3 @@ class KernelGraph(GraphBlock, id="kernel.graph", title="Kernel", tags=("ops", "p
     """
 
     graph: dict[str, Any] = param(_SCALED, doc="The ops and their connections; open the block to edit them.")
-
-    @classmethod
-    def interface(cls, values: Mapping[str, Any]) -> Interface:
-        """The ports and parameters of the op graph."""
-        if not values["graph"]:
-            return Interface()
-        return graph_interface(graph_from_json(values["graph"]), values["constants"])

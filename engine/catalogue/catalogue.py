@@ -10,7 +10,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from msgspec import Meta
 from platformdirs import user_config_path
@@ -51,7 +51,7 @@ class Catalogue:
     """The block types by id, including types that are defined in Python later."""
 
     #: What a person calls one of its members.
-    member: ClassVar[str] = "a block"
+    member: str = "a block"
 
     def get(self, type_id: str) -> type[Block] | None:
         """Return a block type, or None when there is none of this id."""

@@ -1,23 +1,55 @@
 """`FixedCatalogue`: block types of a table, such as the ops of kernels, which don't change while the program runs."""
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
+import types
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from engine.blocktypes.block import Block
+from engine.blocktypes.parameters import ParameterSpec
 from engine.catalogue.catalogue import Catalogue
 from engine.catalogue.search import search
+from engine.descriptions.builder import BlockBuilder
 from engine.descriptions.checks import shown
+from engine.descriptions.ports import PortSpec
 from engine.diagnostics import Diagnostic, PatchError
+
+
+class RowBlock(Block, abstract=True):
+    """A row of a table as a block type: a part of what a block does, such as an op of a kernel."""
+
+    def describe(self, build: BlockBuilder) -> None:
+        """A part launches nothing by itself."""
+
+
+def row_block(
+    type_id: str,
+    title: str,
+    category: str,
+    doc: str,
+    ports: Collection[PortSpec],
+    parameters: Collection[ParameterSpec],
+    *,
+    tags: tuple[str, ...] = (),
+    regions: tuple[str, ...] = (),
+) -> type[RowBlock]:
+    """Return a row of a table as a block type."""
+    made: type[RowBlock] = types.new_class(title.replace(" ", ""), (RowBlock,), {"abstract": True})
+    made.id, made.version, made.title, made.category = type_id, 1, title, category
+    made.tags, made.regions, made.renamed = tags, regions, {}
+    made.__doc__ = made.summary = doc
+    made.ports = {port.name: port for port in ports}
+    made.parameters = {parameter.name: parameter for parameter in parameters}
+    return made
 
 
 class FixedCatalogue(Catalogue):
     """The block types of a table; none comes from a file, and none follows from a node's values."""
 
-    def __init__(self, types: Mapping[str, type[Block]], shown: Sequence[type[Block]]) -> None:
-        """`types` are all, by id; `shown` are those that a person may place, in their order."""
-        self._types, self._shown = types, shown
+    def __init__(self, member: str, types: Mapping[str, type[Block]], shown: Sequence[str]) -> None:
+        """`types` are all, by id; `shown` are the ids of those that a person may place, in their order."""
+        self.member, self._types, self._shown = member, types, shown
 
     def get(self, type_id: str) -> type[Block] | None:
         """Return a block type, or None when there is none of this id."""
@@ -49,7 +81,7 @@ class FixedCatalogue(Catalogue):
 
     def all(self) -> list[type[Block]]:
         """Return every block type that a person may place."""
-        return list(self._shown)
+        return [self._types[type_id] for type_id in self._shown]
 
     def search(self, text: str) -> list[type[Block]]:
         """Return those that match every word of `text`, best first."""

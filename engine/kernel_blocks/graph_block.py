@@ -1,4 +1,4 @@
-"""`GraphBlock`: a block type whose nodes have the ports and parameters of an op graph."""
+"""`ComputeBlock`: a block type whose nodes have the ports and parameters of an op graph."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from engine.ops.analysis import NAMED_OPS, Analysis
 from engine.types import NAMED, any_type
 
 
-class GraphBlock(AdaptiveBlock, abstract=True):
+class ComputeBlock(AdaptiveBlock, abstract=True):
     """A block type whose nodes run an op graph over the elements of a port."""
 
     constants: str = param("", doc=CONSTANTS_DOC)

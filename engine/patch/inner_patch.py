@@ -1,4 +1,4 @@
-"""`InnerPatch`: a patch inside a block of another patch, which holds it as JSON in a parameter."""
+"""A patch inside a block: `InnerPatch`, which a person opens and edits, and `InnerBlock`, whose nodes hold one."""
 
 from __future__ import annotations
 
@@ -6,10 +6,18 @@ from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, ClassVar, Self
 
-from engine.diagnostics import Diagnostic
-from engine.patch.changes import Node
+from engine.blocktypes.adaptive import AdaptiveBlock
+from engine.blocktypes.block import Block, block_types
+from engine.catalogue.catalogue import default_catalogue
+from engine.descriptions.builder import BlockBuilder
+from engine.diagnostics import Diagnostic, PatchError
+from engine.patch.changes import Change, Node, PortRef
+from engine.patch.contents import PatchContents
 from engine.patch.document import Patch
 from engine.patch.files import dump_node, fill_patch
+
+#: The parameter of a block that holds its patch, as JSON.
+GRAPH = "graph"
 
 
 class InnerPatch(Patch):
@@ -18,6 +26,16 @@ class InnerPatch(Patch):
     #: What messages call such a patch, and what it holds.
     kind: ClassVar[str]
     holds: ClassVar[str]
+    #: The node types that no other patch has.
+    own_types: ClassVar[Collection[str]]
+    #: True when it may have blocks of the library beside its own types.
+    takes_blocks: ClassVar[bool] = False
+    #: The node types that are ports or parameters of the block outside, each with what new ones are called.
+    ends: ClassVar[Mapping[str, str]] = {}
+    #: True when `flow` tells what flows through ports; otherwise it is what the node types declare.
+    infers_types: ClassVar[bool] = False
+    #: The cached property that is worked out from all nodes and connections, and again after an edit.
+    derived: ClassVar[str]
     takes_sentinels = False
 
     @classmethod
@@ -57,6 +75,19 @@ class InnerPatch(Patch):
         """What is known of what flows through the ports of each node; empty where that is not worked out."""
         return {}
 
+    def flow(self, port: PortRef, *, is_input: bool) -> object | None:
+        """Return the type of what flows through a port, None where it is not known."""
+        return None
+
+    def title(self, node_id: str) -> str:
+        """Return what the canvas calls a node: an end with its name."""
+        node, title = self._require(node_id), super().title(node_id)
+        return title if node.title or node.type not in self.ends else f"{title} {self.end_name(node)}"
+
+    def end_name(self, end: Node) -> str:
+        """Return what the block outside calls an end."""
+        return self.value(end.id, "name") or end.id
+
     def json(self) -> dict[str, Any]:
         """Return the patch as JSON, with the places and titles of its nodes."""
         ties = sorted((str(c.target), str(c.source)) for c in self.connections)
@@ -70,6 +101,17 @@ class InnerPatch(Patch):
         """Give the nodes an order, as undo must: a node that comes back would be the last one."""
         for node_id in order:
             self.nodes[node_id] = self.nodes.pop(node_id)
+        self._forget_derived()
+
+    def _take(self, change: Change) -> None:
+        super()._take(change)
+        self._forget_derived()
+
+    def _forget_derived(self) -> None:
+        vars(self).pop(self.derived, None)
+
+    def _stem(self, type_id: str) -> str:
+        return self.ends.get(type_id) or super()._stem(type_id)
 
 
 def _node(node: Node) -> dict[str, Any]:
@@ -78,3 +120,44 @@ def _node(node: Node) -> dict[str, Any]:
         if fields[name] == usual:
             del fields[name]
     return fields
+
+
+class InnerBlock(AdaptiveBlock, abstract=True):
+    """A block type whose nodes hold a patch, in the parameter `graph`, that says what they do.
+
+    A type names the patch and defines `interface`, whose content describes the block.
+    """
+
+    inner_patch: ClassVar[type[InnerPatch]]
+
+    def describe(self, build: BlockBuilder) -> None:
+        """Do what the patch says; nothing while there is none."""
+        if self.content is not None:
+            self.content.describe(build)
+
+
+def inner_kind(patch: PatchContents, node: str) -> type[InnerPatch] | None:
+    """Return the kind of patch that a block holds, which a person can open; None when it holds none."""
+    return _kind_of(patch.block_type(node)) if node in patch.nodes else None
+
+
+def open_inner(outer: PatchContents, node: str) -> InnerPatch:
+    """Return the patch that a block holds; PatchError when it holds none, or its JSON has another form."""
+    kind = inner_kind(outer, node)
+    if kind is None:
+        raise PatchError(f"block must hold a patch to open, got {node}")
+    return kind.parse(outer.value(node, GRAPH))
+
+
+def owner_of(types: Collection[str]) -> type[InnerPatch] | None:
+    """Return the kind of inner patch that alone may have one of these node types; None when they are blocks."""
+    default_catalogue()  # which loads the library
+    kinds = filter(None, map(_kind_of, block_types.all().values()))
+    return next((kind for kind in kinds if any(type_id in kind.own_types for type_id in types)), None)
+
+
+def _kind_of(block_type: type[Block] | None) -> type[InnerPatch] | None:
+    if block_type is None or not issubclass(block_type, InnerBlock):
+        return None
+    spec = block_type.parameters.get(GRAPH)
+    return block_type.inner_patch if spec is not None and spec.type == "object" else None

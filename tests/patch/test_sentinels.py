@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.diagnostics import PatchError
-from engine.op_graphs.op_patch import OpPatch
+from engine.inner_patches.op_patch import OpPatch
 from engine.patch.changes import Connection, PortRef, SentinelChanged, inverse, merge
 from engine.patch.comparison import describe_difference, difference
 from engine.patch.document import NodeRef, Patch

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.chains.chain_patch import ChainPatch
+from engine.inner_patches.chain import ChainPatch
 from engine.ops import graph_to_json, parse_expression
 from tests.random_patches.materials import (
     ANY,

@@ -5,9 +5,8 @@ from collections.abc import Iterable
 import msgspec
 
 from engine.diagnostics import Diagnostic, PatchError, Severity
-from engine.op_graphs.graph_editing import has_op_graph, open_inner
 from engine.patch.document import Patch
-from engine.patch.inner_patch import InnerPatch
+from engine.patch.inner_patch import InnerPatch, inner_kind, open_inner
 
 
 def with_op_problems(patch: Patch, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
@@ -41,7 +40,7 @@ def place_title(patch: Patch, place: str) -> str:
 
 
 def _graph(patch: Patch, node: str) -> InnerPatch | None:
-    if not has_op_graph(patch, node):
+    if inner_kind(patch, node) is None:
         return None
     try:
         return open_inner(patch, node)

@@ -11,7 +11,7 @@ import pytest
 from app.edits.compatible import ends
 from app.edits.remedies import Remedy, connection_remedies, remedies
 from engine.diagnostics import Diagnostic, Mend, PatchError, error
-from engine.op_graphs.op_patch import OpPatch
+from engine.inner_patches.op_patch import OpPatch
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
 from engine.patch.files import dump_patch

@@ -7,7 +7,7 @@ from pytestqt.qtbot import QtBot
 
 from app.window.main_window import MainWindow
 from engine.catalogue.catalogue import Catalogue
-from engine.chains import members
+from engine.inner_patches import chain_members as members
 from engine.protocol.messages import NodeState
 from tests.app.canvas.canvas_support import Hand
 from tests.app.window.window_support import patch_of

@@ -9,17 +9,17 @@ from app.view_models.port_flow import type_text
 from app.view_models.tooltips import time_text, tooltip
 from app.window.main_window import MainWindow
 from engine import Patch
-from engine.chains.chain_patch import ChainPatch
 from engine.diagnostics import PatchError
-from engine.network_patches.network_patch import NetworkPatch
-from engine.op_graphs.op_patch import OpPatch
+from engine.inner_patches.chain import ChainPatch
+from engine.inner_patches.network_patch import NetworkPatch
+from engine.inner_patches.op_patch import OpPatch
 from engine.patch.changes import PortRef
 from engine.profiling.levels import ProfilingLevel
 from engine.protocol.messages import EngineStatistics, NodeReport, NodeState, PartReport
 from tests.app.app_support import make_report
 from tests.app.canvas.canvas_support import Hand
 from tests.app.window.window_support import patch_of
-from tests.network_patches.networks import small
+from tests.inner_patches.networks import small
 
 NODES = {"x", "hidden", "last", "result", "y", "error"}
 

@@ -1,51 +1,23 @@
-"""`GraphEditing`: the op graph or the chain of one block, open as a patch of its own; each follows the other."""
+"""`InnerEditing`: the patch of one block, open as a patch of its own; it and the patch around it follow each other."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from engine.blocktypes.block import Block
-from engine.chains.chain_block import ChainBlock
-from engine.chains.chain_patch import ChainPatch
 from engine.diagnostics import PatchError
-from engine.network_patches.network_patch import NetworkPatch
-from engine.network_patches.train_block import TrainBlock
-from engine.op_graphs.op_patch import OpPatch
 from engine.patch.changes import Change, NodeRemoved, ParameterChanged
 from engine.patch.comparison import difference
 from engine.patch.document import Patch
-from engine.patch.inner_patch import InnerPatch
-
-#: What blocks hold that is no op graph.
-_HOLDS: dict[type[Block], type[InnerPatch]] = {ChainBlock: ChainPatch, TrainBlock: NetworkPatch}
-#: The parameter of a block that holds its op graph.
-GRAPH = "graph"
+from engine.patch.inner_patch import GRAPH, open_inner
 
 
-def has_op_graph(patch: Patch, node: str) -> bool:
-    """Return whether a block holds an op graph or a chain, which a person can open."""
-    block_type = patch.block_type(node) if node in patch.nodes else None
-    spec = block_type.parameters.get(GRAPH) if block_type is not None else None
-    return spec is not None and spec.type == "object"
+class InnerEditing:
+    """Keeps `patch`, the patch inside a node, equal to the node's parameter in the patch around it.
 
-
-def open_inner(outer: Patch, node: str) -> InnerPatch:
-    """Return what a block holds as a patch: an op graph or a chain; PatchError when it has another form."""
-    block_type = outer.block_type(node)
-    opened: type[InnerPatch] = OpPatch
-    for kind, holds in _HOLDS.items():
-        if block_type is not None and issubclass(block_type, kind):
-            opened = holds
-    return opened.parse(outer.value(node, GRAPH))
-
-
-class GraphEditing:
-    """Keeps `patch`, the op graph or the chain of a node, equal to the node's parameter in the patch around it.
-
-    An edit of the op graph is one edit of the parameter, with its name and gesture. Only the patch around has an undo
-    history that counts: undo there takes the op graph back as well. `when_lost` is called with a reason when there is
-    no op graph to edit any more.
+    An edit inside is one edit of the parameter, with its name and gesture. Only the patch around has an undo history
+    that counts: undo there takes the edit inside back as well. `when_lost` is called with a reason when there is no
+    patch inside to edit any more.
     """
 
     def __init__(self, outer: Patch, node: str, when_lost: Callable[[str], None] = lambda reason: None) -> None:
@@ -65,7 +37,7 @@ class GraphEditing:
         self._ends = []
 
     def shelve(self, edit: Callable[[Patch], object]) -> None:
-        """Make an edit of the op graph that only redo brings, see `Patch.shelve`: redo of the patch around it."""
+        """Make an edit inside that only redo brings, see `Patch.shelve`: redo of the patch around."""
         trial = open_inner(self.outer, self.node)
         edit(trial)
         done = trial.history.last
@@ -77,7 +49,7 @@ class GraphEditing:
             self.outer.set(self.node, **{GRAPH: graph})
 
     def _pass_on(self) -> None:
-        """Give the op graph, which a person has edited, to the node."""
+        """Give the patch inside, which a person has edited, to the node."""
         if self._is_following:
             return
         edit = self.patch.history.last

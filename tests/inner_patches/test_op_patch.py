@@ -7,8 +7,7 @@ import pytest
 
 from engine.descriptions.ports import PortSpec
 from engine.diagnostics import PatchError
-from engine.op_graphs.op_blocks import op_catalogue
-from engine.op_graphs.op_patch import OpPatch
+from engine.inner_patches.op_patch import OpPatch, op_catalogue
 from engine.ops import CATEGORIES, OPS, graph_from_json
 from engine.ops.table import Call, Misuse
 from engine.ops.types import S32, BufferType

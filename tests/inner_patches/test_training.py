@@ -10,14 +10,14 @@ import pytest
 
 from engine import Engine, Patch, UpdateLevel
 from engine.device.device import Device
-from engine.network_patches import training
-from engine.network_patches.network_patch import NetworkPatch
-from engine.network_patches.settings import OPTIMISERS
+from engine.inner_patches import training
+from engine.inner_patches.network_patch import NetworkPatch
+from engine.inner_patches.train_settings import OPTIMISERS
 from engine.tensor_ir.networks.builder import GraphBuilder
 from engine.tensor_ir.networks.initialisations import FirstWeights
 from engine.tensor_ir.networks.losses import squared_error
 from engine.tensor_ir.networks.network import build_network
-from tests.network_patches.networks import Array, data, placed, small
+from tests.inner_patches.networks import Array, data, placed, small
 from tests.tensor_ir.networks.simulation import Simulation
 
 RATE = 0.01

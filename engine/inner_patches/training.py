@@ -1,11 +1,11 @@
-"""`Training`: a network that a person has wired, as the ports and entries of a block that trains it."""
+"""`Training`: a network that a person has wired, as the ports and entries of a block; `TrainBlock`, which trains it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 from zlib import crc32
 
 import numpy as np
@@ -16,10 +16,12 @@ from engine.descriptions.entries import Kernel
 from engine.descriptions.handles import BufferHandle
 from engine.descriptions.ports import PortSpec
 from engine.diagnostics import PatchError
+from engine.inner_patches.network_model import INPUTS, QUERY, Model
+from engine.inner_patches.network_patch import NetworkPatch
+from engine.inner_patches.train_settings import OPTIMISERS, SCHEDULES, UNSCHEDULED, TrainSettings
 from engine.kernel_sources.sources import OpGraphSource
-from engine.network_patches.model import INPUTS, QUERY, Model
-from engine.network_patches.settings import OPTIMISERS, SCHEDULES, UNSCHEDULED
 from engine.ops import GraphBuilder
+from engine.patch.inner_patch import GRAPH, InnerBlock, InnerPatch
 from engine.tensor_ir.graph import Node
 from engine.tensor_ir.lowering.program import Store, write_program
 from engine.tensor_ir.lowering.step import shape_rule
@@ -190,3 +192,17 @@ def _stored_numbers(names: Mapping[str, BufferHandle]) -> OpGraphSource:
         told = graph.add("op.parameter", name)["out"]
         graph.add("op.output", buffer.name, value=graph.add("op.convert", x=told, type="f64")["out"], type="f64")
     return OpGraphSource.of(graph.graph())
+
+
+class TrainBlock(TrainSettings, InnerBlock, abstract=True):
+    """A block type whose nodes train the network that the parameter `graph` holds as JSON."""
+
+    inner_patch: ClassVar[type[InnerPatch]] = NetworkPatch
+
+    @classmethod
+    def interface(cls, values: Mapping[str, Any]) -> Interface:
+        """Return the ports of the network; none while there is no network."""
+        if not values[GRAPH]:
+            return Interface()
+        options = Options(**{item.name: values[item.name] for item in fields(Options)})
+        return Training(Model(NetworkPatch.parse(values[GRAPH]), options.seed), options).interface()

@@ -1,29 +1,38 @@
-"""`Chain`: the library calls that a person wired, in the order in which they are made, as one captured node."""
+"""Chains: `Chain`, the library calls that a person wired as one captured node; `ChainPatch`; `ChainBlock`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from graphlib import CycleError, TopologicalSorter
+from functools import cached_property
+from typing import Any, ClassVar
 
 from engine.blocktypes.adaptive import Interface
 from engine.blocktypes.block import Block, is_reserved
 from engine.blocktypes.parameters import ParameterSpec
-from engine.chains.members import ENDS, ChainInput, ChainNumber, ChainOutput, is_call
-from engine.chains.recording import record
 from engine.descriptions.builder import BlockBuilder
 from engine.descriptions.handles import BufferHandle, ParameterHandle
 from engine.descriptions.ports import PortSpec
-from engine.diagnostics import Diagnostic, Mend, PatchError, error
+from engine.diagnostics import Diagnostic, PatchError, error
+from engine.inner_patches.chain_members import (
+    ENDS,
+    ChainInput,
+    ChainNumber,
+    ChainOutput,
+    chain_catalogue,
+    is_call,
+    record,
+)
+from engine.inner_patches.parts import Parts
 from engine.libraries import blas
 from engine.libraries.call import CallOn
-from engine.patch.changes import Node, PortRef
-from engine.patch.contents import PatchContents
+from engine.patch.changes import PortRef
+from engine.patch.inner_patch import GRAPH, InnerBlock, InnerPatch
 from engine.types import any_type
 
 
 @dataclass(frozen=True)
-class Step:
+class ChainStep:
     """A library call of a chain: its block, and what feeds its inputs and parameters."""
 
     node: str
@@ -31,74 +40,52 @@ class Step:
     sources: Mapping[str, PortRef]
 
 
-class Chain:
+class Chain(Parts):
     """The calls of a patch of library calls in the order in which they are made, or what is wrong with them."""
 
-    def __init__(self, patch: PatchContents) -> None:
-        self._patch = patch
-        self.problems: list[Diagnostic] = []
-        self._named: dict[str, str] = {}
-        self._feeds: dict[str, dict[str, PortRef]] = {node: {} for node in patch.nodes}
-        for connection in patch.connections:
-            self._feeds[connection.target.node][connection.target.port] = connection.source
-        self._name_ends()
+    def __init__(self, patch: InnerPatch) -> None:
+        super().__init__(patch)
+        self._named = dict(self._name_ends())
         self.steps = list(self._make_steps())
         #: What gives an output, by the call's port; each output has a source of its own.
         self.given = self._find_given()
 
-    def ends(self, kind: type[Block]) -> Iterator[tuple[Node, str]]:
-        """Give the ends of a kind, with their names."""
-        for node in self._patch.nodes.values():
-            if ENDS.get(node.type) is kind:
-                yield node, self._named[node.id]
-
-    def _name_ends(self) -> None:
-        for node in self._patch.nodes.values():
-            if node.type not in ENDS:
-                continue
-            name = self._patch.value(node.id, "name") or node.id
+    def _name_ends(self) -> Iterator[tuple[str, str]]:
+        names: set[str] = set()
+        for node, name in self.ends(*ENDS):
             if not name.isidentifier() or is_reserved(name):
-                self._tell(node.id, f"name must be one that a port can have, got {name!r}", "rename it", "name")
-            elif name in self._named.values():
-                self._tell(node.id, f"name must be given once, got {name!r} twice", "rename one of them", "name")
-            self._named[node.id] = name
+                self._tell(node, f"name must be one that a port can have, got {name!r}", "rename it", "name")
+            elif name in names:
+                self._tell(node, f"name must be given once, got {name!r} twice", "rename one of them", "name")
+            names.add(name)
+            yield node, name
 
-    def _make_steps(self) -> Iterator[Step]:
-        before = {node: {source.node for source in feeds.values()} for node, feeds in self._feeds.items()}
-        try:
-            order = list(TopologicalSorter(before).static_order())
-        except CycleError as problem:
-            self._tell(problem.args[1][0], "calls must not wait for each other in a circle", "remove a connection")
-            return
-        for node_id in order:
-            node = self._patch.nodes[node_id]
+    def _make_steps(self) -> Iterator[ChainStep]:
+        for node in self._in_order("calls"):
             if node.type in ENDS:
                 continue
             block_type = self._patch.type_of(node)
             if block_type is None:
-                self._tell(node_id, f"block type must be in the catalogue, got {node.type!r}", "remove the block")
+                self._tell(node.id, f"block type must be in the catalogue, got {node.type!r}", "remove the block")
                 continue
-            feeds = self._feeds[node_id]
-            missing = [spec.name for spec in block_type.inputs() if not spec.optional and spec.name not in feeds]
-            for name in missing:
-                self._tell(node_id, "input must be connected", "connect it", name, incomplete=True)
+            is_fed = self._is_fed(node.id, [spec.name for spec in block_type.inputs() if not spec.optional])
             if not is_call(block_type):
                 text = f"block in a chain must be library calls and nothing else, got {block_type.title}"
-                self._tell(node_id, text, "take it out of the chain")
-            elif not missing:
-                values = {name: self._patch.value(node_id, name) for name in block_type.parameters}
-                yield Step(node_id, block_type(node_id, values), feeds)
+                self._tell(node.id, text, "take it out of the chain")
+            elif is_fed:
+                values = {name: self._patch.value(node.id, name) for name in block_type.parameters}
+                yield ChainStep(node.id, block_type(node.id, values), self._feeds[node.id])
 
     def _find_given(self) -> dict[PortRef, str]:
         given: dict[PortRef, str] = {}
-        for node, name in self.ends(ChainOutput):
-            source = self._feeds[node.id].get("value")
+        for node, name in self.ends(ChainOutput.id):
+            source = self._feeds[node].get("value")
             if source is None:
-                self._tell(node.id, "output must be connected", "connect what it gives", "value", incomplete=True)
+                self._tell(node, "output must be connected", "connect what it gives", "value", incomplete=True)
             elif self._patch.nodes[source.node].type in ENDS:
-                self._tell(node.id, "output must come from a library call, got an input", "put a call between", "value")
+                self._tell(node, "output must come from a library call, got an input", "put a call between", "value")
             elif source in given:
-                self._tell(node.id, f"output must have a source of its own, got that of {given[source]}", "remove it")
+                self._tell(node, f"output must have a source of its own, got that of {given[source]}", "remove it")
             else:
                 given[source] = name
         if not given and not self.problems:
@@ -116,7 +103,7 @@ class Chain:
         """Return the ports and parameters of the chain's block; PatchError with the first problem."""
         if self.problems:
             raise PatchError(str(self.problems[0]))
-        inputs, outputs = ([name for _, name in self.ends(kind)] for kind in (ChainInput, ChainOutput))
+        inputs, outputs = ([name for _, name in self.ends(kind.id)] for kind in (ChainInput, ChainOutput))
         ports = [PortSpec(name, "in", any_type, f"Input {name} of the chain.", "same", strided=True) for name in inputs]
         ports += [
             PortSpec(name, "out", any_type, f"Output {name} of the chain.", "captured", dtype_rule="captured")
@@ -124,10 +111,10 @@ class Chain:
         ]
         parameters = [
             ParameterSpec(
-                *(name, "float", self._patch.value(node.id, "default"), f"{name} of the chain."),
-                *(self._patch.value(node.id, "minimum"), self._patch.value(node.id, "maximum")),
+                *(name, "float", self._patch.value(node, "default"), f"{name} of the chain."),
+                *(self._patch.value(node, "minimum"), self._patch.value(node, "maximum")),
             )
-            for node, name in self.ends(ChainNumber)
+            for node, name in self.ends(ChainNumber.id)
         ]
         return Interface(tuple(ports), tuple(parameters), self)
 
@@ -150,14 +137,14 @@ class Chain:
             calls += [self._on(step, made, inside) for made in recorded.calls]
         build.capture(*calls)
 
-    def _on(self, step: Step, made: CallOn, inside: Mapping[str, BufferHandle]) -> CallOn:
+    def _on(self, step: ChainStep, made: CallOn, inside: Mapping[str, BufferHandle]) -> CallOn:
         """Return a call with the ports, buffers and parameters of the chain's block."""
         placed = {slot: self._buffer(step, handle, inside) for slot, handle in made.buffers.items()}
         buffers = {slot: handle for slot, handle in placed.items() if handle is not None}
         numbers = {name: self._number(step, value, inside) for name, value in made.numbers.items()}
         return CallOn(made.call, buffers, numbers)
 
-    def _buffer(self, step: Step, handle: BufferHandle, inside: Mapping[str, BufferHandle]) -> BufferHandle | None:
+    def _buffer(self, step: ChainStep, handle: BufferHandle, inside: Mapping[str, BufferHandle]) -> BufferHandle | None:
         """Return the port or buffer of the chain's block for one of a call's block; None for what is not connected."""
         source = step.sources.get(handle.name)
         if source is not None:
@@ -168,7 +155,7 @@ class Chain:
             return None
         return BufferHandle(self.given[PortRef(step.node, handle.name)])
 
-    def _number(self, step: Step, value: object, inside: Mapping[str, BufferHandle]) -> object:
+    def _number(self, step: ChainStep, value: object, inside: Mapping[str, BufferHandle]) -> object:
         if isinstance(value, BufferHandle):
             return self._buffer(step, value, inside)
         if not isinstance(value, ParameterHandle):
@@ -176,7 +163,42 @@ class Chain:
         source = step.sources.get(value.name)
         return step.block.values[value.name] if source is None else ParameterHandle(self._named[source.node])
 
-    def _tell(self, node: str, text: str, remedy: str, port: str | None = None, *, incomplete: bool = False) -> None:
-        self.problems.append(
-            error(text, node=node, port=port, remedy=remedy, mend=Mend.CONNECT if incomplete else None)
-        )
+
+class ChainPatch(InnerPatch):
+    """The library calls of one chain."""
+
+    kind: ClassVar[str] = "chain"
+    holds: ClassVar[str] = "library calls"
+    own_types: ClassVar[Collection[str]] = ENDS.keys()
+    takes_blocks: ClassVar[bool] = True  # since some are library calls
+    ends: ClassVar[Mapping[str, str]] = {"chain.input": "x", "chain.output": "result", "chain.number": "amount"}
+    derived: ClassVar[str] = "chain"
+
+    def __init__(self) -> None:
+        super().__init__(chain_catalogue())
+
+    @cached_property
+    def chain(self) -> Chain:
+        """The calls in order, as they are now."""
+        return Chain(self)
+
+    @property
+    def problems(self) -> Collection[Diagnostic]:
+        """What is wrong with the chain, each problem with its block and port."""
+        return self.chain.problems
+
+    @property
+    def live(self) -> Collection[str]:
+        """The blocks that outputs follow from, and all ends."""
+        return self.feeding(node.id for node in self.nodes.values() if node.type in ENDS)
+
+
+class ChainBlock(InnerBlock, abstract=True):
+    """A block type whose nodes make the library calls of a chain, which the parameter `graph` holds as JSON."""
+
+    inner_patch: ClassVar[type[InnerPatch]] = ChainPatch
+
+    @classmethod
+    def interface(cls, values: Mapping[str, Any]) -> Interface:
+        """Return the ports and parameters of the chain; none while there is no chain."""
+        return ChainPatch.parse(values[GRAPH]).chain.interface() if values[GRAPH] else Interface()

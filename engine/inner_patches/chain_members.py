@@ -1,21 +1,23 @@
-"""The blocks of a chain: its ends, and the blocks of the library that are library calls and nothing else."""
+"""The blocks of a chain: its ends, and the blocks of the library that are library calls alone, which `record` finds."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 from weakref import WeakKeyDictionary
 
-from engine.blocktypes.block import Block
+from engine.blocktypes.block import Block, run_describe
 from engine.blocktypes.declarations import In, Out, Value, param, port, value_port
 from engine.blocktypes.value_blocks import Moment, ValueBlock
 from engine.catalogue.catalogue import Catalogue, default_catalogue
 from engine.catalogue.search import search
-from engine.chains.recording import record
 from engine.descriptions.builder import BlockBuilder
-from engine.diagnostics import Diagnostic
+from engine.descriptions.entries import InternalBuffer
+from engine.diagnostics import Diagnostic, PatchError
+from engine.libraries.call import CallOn
 from engine.types import any_type
 
 
@@ -81,6 +83,43 @@ ENDS: dict[str, type[Block]] = {
 }
 
 
+@dataclass
+class Recorded:
+    """The library calls of a block, in order, and the buffers between them."""
+
+    calls: list[CallOn] = field(default_factory=list)
+    buffers: dict[str, InternalBuffer] = field(default_factory=dict)
+
+
+class _Recorder(BlockBuilder):
+    """A builder that notes library calls; everything else goes where a description would have it."""
+
+    def __init__(self, block: Block) -> None:
+        sizes = {n: block.values[n] for n, s in block.parameters.items() if s.is_size}
+        live = [name for name, spec in block.parameters.items() if not spec.structural]
+        super().__init__(block.id, block.ports, live, sizes, block.source_folder())
+        self.recorded = Recorded(buffers=self._buffers)
+
+    def capture(self, *calls: CallOn) -> None:
+        """Note the calls."""
+        self.recorded.calls += calls
+
+    @property
+    def does_more(self) -> bool:
+        """True when the block launches kernels, moves memory or has buffers of a shape of their own."""
+        others = (self._entries, self._contents.is_any, self._views, self._statuses, self._composition)
+        return any(others) or any(buffer.shape != "captured" for buffer in self._buffers.values())
+
+
+def record(block: Block) -> Recorded:
+    """Return what a block calls; PatchError when it does anything else."""
+    recorder = _Recorder(block)
+    run_describe(block, recorder)
+    if recorder.does_more:
+        raise PatchError(f"block in a chain must be library calls and nothing else, got {block.title}")
+    return recorder.recorded
+
+
 #: Whether a block type is a library call and nothing else, as its defaults describe it.
 _calls: WeakKeyDictionary[type[Block], bool] = WeakKeyDictionary()
 
@@ -100,7 +139,7 @@ def is_call(block_type: type[Block]) -> bool:
 class ChainCatalogue(Catalogue):
     """The ends of chains, and the library calls of another catalogue."""
 
-    member: ClassVar[str] = "a library call"
+    member = "a library call"
 
     def get(self, type_id: str) -> type[Block] | None:
         """Return a block type, or None when there is none of this id. Blocks of single numbers are none."""

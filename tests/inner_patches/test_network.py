@@ -8,15 +8,14 @@ import pytest
 from scipy.special import erf, log_softmax, softmax
 
 from engine import Engine, Patch
-from engine.network_patches.members import ACTIVATIONS, ARITHMETIC, LOSSES, MEMBERS, SHAPES
-from engine.network_patches.model import PARAMETERS, Model
-from engine.network_patches.network_blocks import network_catalogue
-from engine.network_patches.network_patch import NetworkPatch
+from engine.inner_patches.network_members import ACTIVATIONS, ARITHMETIC, LOSSES, MEMBERS, SHAPES
+from engine.inner_patches.network_model import PARAMETERS, Model
+from engine.inner_patches.network_patch import NetworkPatch, network_catalogue
 from engine.patch.changes import Node as PatchNode
 from engine.patch.changes import NodeAdded, PortRef
 from engine.patch.document import NodeRef
 from engine.tensor_ir.evaluation import evaluate
-from tests.network_patches.networks import Array, data, placed, small
+from tests.inner_patches.networks import Array, data, placed, small
 
 
 def sigmoid(x: Array) -> Array:
@@ -300,8 +299,9 @@ def test_shapes_are_known_at_each_port() -> None:
     """Also where something else is wrong."""
     network = small()
     network.disconnect(network["last"]["x"])
-    assert [str(network.flow(PortRef("hidden", port))) for port in ("x", "out")] == ["f32[64, 1], batched"] * 2
-    assert network.flow(PortRef("last", "out")) is None and network.flow(PortRef("last", "x")) is None
+    flows = [str(network.flow(PortRef("hidden", port), is_input=port == "x")) for port in ("x", "out")]
+    assert flows == ["f32[64, 1], batched"] * 2
+    assert all(network.flow(PortRef("last", port), is_input=port == "x") is None for port in ("x", "out"))
     assert network.live == {"x", "y", "last", "result", "error"}  # nothing follows from `hidden`
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from engine import Engine, ProfilingLevel
-from engine.network_patches.model import Model
-from engine.network_patches.network_patch import NetworkPatch
+from engine.inner_patches.network_model import Model
+from engine.inner_patches.network_patch import NetworkPatch
 from engine.protocol.messages import NodeReport
 from engine.tensor_ir.graph import made_for, reachable
 from engine.tensor_ir.networks.builder import GraphBuilder
@@ -13,7 +13,7 @@ from engine.tensor_ir.networks.network import build_network
 from engine.tensor_ir.networks.optimisers import AdamW
 from engine.tensor_ir.operations.elementwise import Elementwise
 from engine.tensor_ir.operations.fused import Affine
-from tests.network_patches.networks import data, placed, small
+from tests.inner_patches.networks import data, placed, small
 
 
 def with_activation() -> NetworkPatch:

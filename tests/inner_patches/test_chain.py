@@ -7,11 +7,11 @@ import pytest
 
 from blocks.kernel.chain import _PRODUCTS
 from engine import Engine, Patch, UpdateLevel
-from engine.chains.chain_patch import ChainPatch
-from engine.chains.members import chain_catalogue
 from engine.descriptions.entries import CaptureEntry
 from engine.device.device import Device
 from engine.diagnostics import PatchError
+from engine.inner_patches.chain import ChainPatch
+from engine.inner_patches.chain_members import chain_catalogue
 from engine.patch.document import NodeRef
 
 Array = np.ndarray[Any, Any]

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import reduce
-from graphlib import CycleError, TopologicalSorter
 from keyword import iskeyword
 from operator import add
 from unicodedata import normalize
 
 from engine.blocktypes.block import is_reserved
 from engine.blocktypes.declarations import declarations
-from engine.diagnostics import Diagnostic, Mend, PatchError, error
-from engine.network_patches.members import ENDS, LAYERS, LOSSES, MEMBERS, Member, Placed, SettingError
-from engine.network_patches.settings import TrainSettings
+from engine.diagnostics import PatchError, error
+from engine.inner_patches.network_members import ENDS, LAYERS, LOSSES, MEMBERS, Member, Placed, SettingError
+from engine.inner_patches.parts import Parts
+from engine.inner_patches.train_settings import TrainSettings
 from engine.patch.changes import Node as PatchNode
 from engine.patch.changes import PortRef
-from engine.patch.contents import PatchContents
+from engine.patch.inner_patch import InnerPatch
 from engine.tensor_ir.errors import TensorError
 from engine.tensor_ir.graph import Node, made_for
 from engine.tensor_ir.networks.builder import RESERVED, GraphBuilder, affine_names
@@ -30,42 +30,30 @@ PARAMETERS = frozenset({"graph", *declarations(TrainSettings)})
 INPUTS = ("net.input", "net.sparse_input")
 
 
-class Model:
+class Model(Parts):
     """The tensors of a patch of members, in a builder, or what is wrong with them.
 
     `made` has what each node gives, for nodes that nothing is wrong with. The root of the builder is the sum of the
     losses.
     """
 
-    def __init__(self, patch: PatchContents, seed: int = 0) -> None:
-        self._patch = patch
-        self.problems: list[Diagnostic] = []
+    def __init__(self, patch: InnerPatch, seed: int = 0) -> None:
+        super().__init__(patch)
         self.builder = GraphBuilder(seed=seed)
         self.made: dict[str, Node] = {}
-        self._feeds: dict[str, dict[str, str]] = {node: {} for node in patch.nodes}
-        for connection in patch.connections:
-            self._feeds[connection.target.node][connection.target.port] = connection.source.node
         self._misnamed = set(self._check_names())
-        for node, member in self._in_order():
-            self._make(node, member)
+        for node in self._in_order("nodes"):
+            if node.type in MEMBERS:
+                self._make(node.id, MEMBERS[node.type])
+            else:
+                text = f"node of a network must be a layer or an operation, got {node.type!r}"
+                self._tell(node.id, text, "remove it")
         self._sum_losses()
 
-    def ends(self, type_id: str) -> Iterator[tuple[str, str]]:
-        """Give the ends of a type: node and name."""
-        for node in self._patch.nodes.values():
-            if node.type == type_id:
-                yield node.id, self.name_of(node)
-
-    def name_of(self, node: PatchNode) -> str:
-        """Return what an end is called outside."""
-        return self._patch.value(node.id, "name") or node.id
-
-    def flow(self, port: PortRef) -> TensorType | None:
+    def flow(self, port: PortRef, *, is_input: bool) -> TensorType | None:
         """Return what flows through a port, None where it is not known."""
-        member = MEMBERS.get(self._patch.nodes[port.node].type)
-        is_input = member is not None and port.port in member.inputs
-        source = self._feeds[port.node].get(port.port, "") if is_input else port.node
-        return self.made[source].type if source in self.made else None
+        source = self._feeds[port.node].get(port.port) if is_input else port
+        return self.made[source.node].type if source is not None and source.node in self.made else None
 
     def _of(self, category: str) -> list[PatchNode]:
         """Return the nodes that are members of a category."""
@@ -80,11 +68,11 @@ class Model:
                 text = f"id of a layer must be an identifier, after which weights are called, got {name!r}"
                 self._tell(name, text, "add the layer again")
                 yield name
-        queries = {QUERY.format(name) for type_id in INPUTS for _, name in self.ends(type_id)}
+        queries = {QUERY.format(name) for _, name in self.ends(*INPUTS)}
         used = {name for layer in layers for name in affine_names(layer)} | queries | RESERVED | PARAMETERS
         seen: set[str] = set()
         for end in self._of(ENDS):
-            name, problem = self.name_of(end), ""
+            name, problem = self._patch.end_name(end), ""
             if not _is_port_name(name):
                 problem = f"name must be one that a port can have, got {name!r}"
             elif name in used:
@@ -96,32 +84,15 @@ class Model:
                 self._tell(end.id, problem, "rename it", "name")
                 yield end.id
 
-    def _in_order(self) -> Iterator[tuple[str, Member]]:
-        """Give the nodes with their members, each after what it is connected to."""
-        before = {node: set(feeds.values()) for node, feeds in self._feeds.items()}
-        try:
-            order = list(TopologicalSorter(before).static_order())
-        except CycleError as problem:
-            self._tell(problem.args[1][0], "nodes must not wait for each other in a circle", "remove a connection")
-            return
-        for node in order:
-            type_id = self._patch.nodes[node].type
-            if type_id in MEMBERS:
-                yield node, MEMBERS[type_id]
-            else:
-                self._tell(node, f"node of a network must be a layer or an operation, got {type_id!r}", "remove it")
-
     def _make(self, node: str, member: Member) -> None:
         feeds = self._feeds[node]
-        missing = [name for name in member.inputs if name not in feeds]
-        for name in missing:
-            self._tell(node, "input must be connected", "connect it", name, incomplete=True)
-        if missing or node in self._misnamed or any(feeds[name] not in self.made for name in member.inputs):
+        is_fed = self._is_fed(node, member.inputs)
+        if not is_fed or node in self._misnamed or any(feeds[name].node not in self.made for name in member.inputs):
             return
         settings = dict(self._settings(node, member))
         if len(settings) < len(member.settings):
             return
-        inputs = {name: self.made[feeds[name]] for name in member.inputs}
+        inputs = {name: self.made[feeds[name].node] for name in member.inputs}
         sparse = [name for name in inputs if inputs[name].type.nnz is not None]
         if sparse and member.category != LAYERS:
             self._tell(node, f"{sparse[0]} must be dense, got zeros and ones", "put a Dense layer between", sparse[0])
@@ -154,11 +125,6 @@ class Model:
             self.problems.append(error("network must have a loss to learn from, got none", remedy="add a loss"))
         if not self.problems and not any(node.type in INPUTS for node in self._patch.nodes.values()):
             self.problems.append(error("network must have an input, got none", remedy="add an Input"))
-
-    def _tell(self, node: str, text: str, remedy: str, port: str | None = None, *, incomplete: bool = False) -> None:
-        self.problems.append(
-            error(text, node=node, port=port, remedy=remedy, mend=Mend.CONNECT if incomplete else None)
-        )
 
 
 def _is_port_name(name: str) -> bool:

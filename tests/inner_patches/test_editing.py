@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from engine.diagnostics import PatchError
-from engine.op_graphs.graph_editing import GraphEditing
+from engine.inner_patches.editing import InnerEditing
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
 
@@ -31,7 +31,7 @@ def outer() -> Patch:
 
 
 def test_edits_inside_are_edits_of_the_block_that_undo_takes_back(outer: Patch) -> None:
-    editing = GraphEditing(outer, "kernel")
+    editing = InnerEditing(outer, "kernel")
     inner = editing.patch
     states = [outer.value("kernel", "graph")]
 
@@ -65,7 +65,7 @@ def test_edits_inside_are_edits_of_the_block_that_undo_takes_back(outer: Patch) 
 
 
 def test_a_node_that_comes_back_has_its_place_among_the_ports(outer: Patch) -> None:
-    editing = GraphEditing(outer, "kernel")
+    editing = InnerEditing(outer, "kernel")
     editing.patch.add("op.input", node_id="y")
     editing.patch.add("op.output", node_id="second")
     editing.patch.remove("x")
@@ -74,7 +74,7 @@ def test_a_node_that_comes_back_has_its_place_among_the_ports(outer: Patch) -> N
 
 
 def test_a_drag_is_one_step_around_as_it_is_inside(outer: Patch) -> None:
-    editing, before = GraphEditing(outer, "kernel"), len(outer.history.names)
+    editing, before = InnerEditing(outer, "kernel"), len(outer.history.names)
     for value in (1.0, 2.0, 3.0):
         editing.patch.set("times", gesture="drag", b=value)
     assert len(outer.history.names) == before + 1
@@ -83,7 +83,7 @@ def test_a_drag_is_one_step_around_as_it_is_inside(outer: Patch) -> None:
 
 
 def test_an_edit_that_fails_changes_nothing_around(outer: Patch) -> None:
-    editing, before = GraphEditing(outer, "kernel"), outer.history.names
+    editing, before = InnerEditing(outer, "kernel"), outer.history.names
     with pytest.raises(PatchError), editing.patch.edit("Fails"):
         editing.patch.set("times", b=9.0)
         editing.patch.set("times", b="no number")
@@ -92,7 +92,7 @@ def test_an_edit_that_fails_changes_nothing_around(outer: Patch) -> None:
 
 
 def test_what_others_write_is_shown_and_ends_in_no_edit(outer: Patch) -> None:
-    editing = GraphEditing(outer, "kernel")
+    editing = InnerEditing(outer, "kernel")
     outer.set("kernel", graph={**_GRAPH, "connections": []})
     assert editing.patch.connections == []
     assert outer.history.names[-1] == "Set graph of Kernel"
@@ -101,14 +101,14 @@ def test_what_others_write_is_shown_and_ends_in_no_edit(outer: Patch) -> None:
 @pytest.mark.parametrize("lose", [lambda p: p.remove("kernel"), lambda p: p.set("kernel", graph={"nodes": 1})])
 def test_editing_ends_with_the_graph(outer: Patch, lose: Any) -> None:
     reasons: list[str] = []
-    editing = GraphEditing(outer, "kernel", reasons.append)
+    editing = InnerEditing(outer, "kernel", reasons.append)
     lose(outer)
     assert len(reasons) == 1
     editing.patch.set("times", b=7.0)  # no longer followed
 
 
 def test_the_blocks_ports_follow_the_ops(outer: Patch) -> None:
-    editing = GraphEditing(outer, "kernel")
+    editing = InnerEditing(outer, "kernel")
     gain = editing.patch.add("op.parameter", name="gain", default=3.0)
     editing.patch.connect(gain["out"], PortRef("times", "b"))
     assert outer.value("kernel", "gain") == 3.0

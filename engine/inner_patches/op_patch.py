@@ -1,24 +1,66 @@
-"""`OpPatch`: an op graph as a patch, with the types that flow in it; made from the JSON of a graph and back."""
+"""Op graphs: `OpPatch`, with the types that flow in it, over a catalogue of ops, and `GraphBlock`, which holds one."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from typing import ClassVar
+from collections.abc import Collection, Mapping
+from functools import cache, cached_property
+from typing import Any, ClassVar
 
+from engine.blocktypes.adaptive import Interface
+from engine.blocktypes.parameters import ParameterSpec
+from engine.catalogue.fixed_catalogue import FixedCatalogue, RowBlock, row_block
+from engine.descriptions.ports import PortSpec
 from engine.diagnostics import Diagnostic
-from engine.kernel_blocks.graph_block import name_problems
+from engine.kernel_blocks.graph_block import ComputeBlock, graph_interface, name_problems
 from engine.kernel_sources.sources import OpGraphSource
-from engine.op_graphs.op_blocks import OpBlock, op_catalogue
-from engine.ops import OpConnection, OpGraph, OpNode
+from engine.ops import (
+    CATEGORIES,
+    OPS,
+    OpConnection,
+    OpGraph,
+    OpInput,
+    OpNode,
+    OpSetting,
+    OpType,
+    graph_from_json,
+)
 from engine.ops.analysis import Analysis
 from engine.ops.types import BufferType, Type
 from engine.ops.wiring import crossing
-from engine.patch.changes import Change, Connection, PortRef
-from engine.patch.inner_patch import InnerPatch
+from engine.patch.changes import Connection, PortRef
+from engine.patch.inner_patch import GRAPH, InnerBlock, InnerPatch
 from engine.patch.rules import ConnectionRefused, TypeMismatch
+from engine.types import any_type
 
-#: What new inputs, outputs and parameters are called, which is also what the kernel's block calls them.
-_STEMS = {"op.input": "x", "op.output": "result", "op.parameter": "amount"}
+
+def _op_block(op: OpType) -> type[RowBlock]:
+    """Return an op as a block type. An input with a default is a parameter of the same name too."""
+    shown = [port for port in op.outputs if not port.is_internal]
+    outputs = [PortSpec(port.name, "out", any_type, port.doc, "") for port in shown]
+    ports, parameters = [*map(_input, op.inputs), *outputs], list(map(_parameter, op.values))
+    return row_block(op.id, op.title, op.category, op.doc, ports, parameters, tags=op.tags, regions=op.regions)
+
+
+def _input(port: OpInput) -> PortSpec:
+    optional = port.optional or port.default is not None
+    return PortSpec(port.name, "in", any_type, port.doc, "same", optional=optional, delayed=port.delayed)
+
+
+def _parameter(setting: OpSetting) -> ParameterSpec:
+    kind = {"float": float, "int": int, "bool": bool, "str": str}[setting.type]
+    # Structural, so that the blocks that compute single numbers, which there are none of here, don't seem to fit.
+    return ParameterSpec(
+        *(setting.name, setting.type, kind(setting.default), setting.doc, setting.minimum, setting.maximum),
+        choices=setting.choices,
+        structural=True,
+    )
+
+
+@cache
+def op_catalogue() -> FixedCatalogue:
+    """Return the catalogue of ops, by category as the table orders them."""
+    shown = sorted((op for op in OPS.values() if not op.is_internal), key=lambda op: CATEGORIES.index(op.category))
+    return FixedCatalogue("an op", {op.id: _op_block(op) for op in OPS.values()}, [op.id for op in shown])
 
 
 class OpPatch(InnerPatch):
@@ -26,22 +68,23 @@ class OpPatch(InnerPatch):
 
     kind: ClassVar[str] = "op graph"
     holds: ClassVar[str] = "ops of a kernel"
+    own_types: ClassVar[Collection[str]] = OPS.keys()
+    ends: ClassVar[Mapping[str, str]] = {"op.input": "x", "op.output": "result", "op.parameter": "amount"}
+    infers_types: ClassVar[bool] = True
+    derived: ClassVar[str] = "analysis"
 
     def __init__(self) -> None:
         super().__init__(op_catalogue())
-        self._analysis: Analysis | None = None
 
     def graph(self) -> OpGraph:
         """Return the graph as the compiler takes it."""
         nodes = (OpNode(n.id, n.type, n.region, n.parameters) for n in self.nodes.values())
         return OpGraph(tuple(nodes), tuple(OpConnection(str(c.source), str(c.target)) for c in self.connections))
 
-    @property
+    @cached_property
     def analysis(self) -> Analysis:
         """The graph with its types, as it is now."""
-        if self._analysis is None:
-            self._analysis = OpGraphSource.of(self.graph()).analysis()  # which the block asks for too
-        return self._analysis
+        return OpGraphSource.of(self.graph()).analysis()  # which the block asks for too
 
     @property
     def problems(self) -> list[Diagnostic]:
@@ -72,14 +115,10 @@ class OpPatch(InnerPatch):
         return self.flow(source, is_input=False) if source is not None else None
 
     def title(self, node_id: str) -> str:
-        """Return what the canvas calls an op: a constant by its number, an input or parameter with its name."""
+        """Return what the canvas calls an op: a constant by its number."""
         node = self._require(node_id)
-        if node.title:
-            return node.title
-        title = super().title(node_id)
-        if node.type in _STEMS:
-            return f"{title} {self.value(node_id, 'name') or node_id}"
-        return f"{self.value(node_id, 'value'):g}" if node.type == "op.constant" else title
+        is_number = node.type == "op.constant" and not node.title
+        return f"{self.value(node_id, 'value'):g}" if is_number else super().title(node_id)
 
     def check_connection(self, source: PortRef, target: PortRef) -> Connection:
         """Return the connection that `connect` would make, or raise what it would raise.
@@ -112,15 +151,10 @@ class OpPatch(InnerPatch):
         )
         return {end for end, connection in ends if not self._misfit(connection)}
 
-    def arrange(self, order: Iterable[str]) -> None:
-        """Give the nodes an order, as undo must: a node that comes back would be the last one."""
-        super().arrange(order)
-        self._analysis = None
-
     def _misfit(self, connection: Connection) -> str:
         """Return why a buffer can't be connected to an input for values, or a value to one for buffers; else ""."""
-        block_type = self._type_of(connection.target.node)
-        port = block_type.op.input(connection.target.port) if block_type and issubclass(block_type, OpBlock) else None
+        op = OPS.get(self.nodes[connection.target.node].type)
+        port = op.input(connection.target.port) if op is not None else None
         given = self.flow(connection.source, is_input=False)
         if port is None or given is None or isinstance(given, BufferType) == port.takes_buffer:
             return ""
@@ -128,9 +162,14 @@ class OpPatch(InnerPatch):
             return f"{connection.target} must be a buffer, got {given}; connect the buffer of an input"
         return f"{connection.target} must be a value, got {given}; load an element of it"
 
-    def _take(self, change: Change) -> None:
-        super()._take(change)
-        self._analysis = None
 
-    def _stem(self, type_id: str) -> str:
-        return _STEMS.get(type_id) or super()._stem(type_id)
+class GraphBlock(ComputeBlock, InnerBlock, abstract=True):
+    """A block type whose nodes run an op graph, which the parameter `graph` holds as JSON."""
+
+    inner_patch: ClassVar[type[InnerPatch]] = OpPatch
+
+    @classmethod
+    def interface(cls, values: Mapping[str, Any]) -> Interface:
+        """Return the ports and parameters of the op graph; none while there is none."""
+        graph = values[GRAPH]
+        return graph_interface(graph_from_json(graph), values["constants"]) if graph else Interface()

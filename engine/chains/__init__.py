@@ -1,1 +1,0 @@
-"""Chains: library calls that a person wires, as one captured node."""

@@ -1,0 +1,53 @@
+"""`Parts`: the nodes of a patch inside a block, in the order of their connections, and everything that is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from graphlib import CycleError, TopologicalSorter
+
+from engine.diagnostics import Diagnostic, Mend, error
+from engine.patch.changes import Node, PortRef
+from engine.patch.inner_patch import InnerPatch
+
+
+class Parts:
+    """What follows from a patch inside a block; subclasses say what each node adds.
+
+    `problems` is everything that is wrong, each problem with its node and port.
+    """
+
+    def __init__(self, patch: InnerPatch) -> None:
+        self._patch = patch
+        self.problems: list[Diagnostic] = []
+        #: The outputs that feed each node, by the input or parameter that they feed.
+        self._feeds: dict[str, dict[str, PortRef]] = {node: {} for node in patch.nodes}
+        for connection in patch.connections:
+            self._feeds[connection.target.node][connection.target.port] = connection.source
+
+    def ends(self, *types: str) -> Iterator[tuple[str, str]]:
+        """Give the ends of some types: node and name."""
+        for node in self._patch.nodes.values():
+            if node.type in types:
+                yield node.id, self._patch.end_name(node)
+
+    def _in_order(self, what: str) -> Iterator[Node]:
+        """Give the nodes, each after those that feed it; none when some of `what` they are wait for each other."""
+        before = {node: {source.node for source in feeds.values()} for node, feeds in self._feeds.items()}
+        try:
+            order = list(TopologicalSorter(before).static_order())
+        except CycleError as problem:
+            self._tell(problem.args[1][0], f"{what} must not wait for each other in a circle", "remove a connection")
+            return
+        yield from (self._patch.nodes[node] for node in order)
+
+    def _is_fed(self, node: str, inputs: Collection[str]) -> bool:
+        """Return whether all of these inputs are connected; tell of those that are not."""
+        missing = [name for name in inputs if name not in self._feeds[node]]
+        for name in missing:
+            self._tell(node, "input must be connected", "connect it", name, incomplete=True)
+        return not missing
+
+    def _tell(self, node: str, text: str, remedy: str, port: str | None = None, *, incomplete: bool = False) -> None:
+        self.problems.append(
+            error(text, node=node, port=port, remedy=remedy, mend=Mend.CONNECT if incomplete else None)
+        )

@@ -1,1 +1,0 @@
-"""Op graphs as patches over a catalogue of ops, so that an editor edits both alike."""
