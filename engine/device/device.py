@@ -127,6 +127,13 @@ class Device(Protocol):
         """
         ...
 
+    def interrupt(self) -> None:
+        """Stop the running kernel or graph, from any thread: its launch raises KernelFault.
+
+        Only the host can stop kernels; on CUDA this does nothing.
+        """
+        ...
+
     def capture(self, label: str, issue: Issue) -> Capture:
         """Record what `issue` asks of a library, for `Graph.add_captured`; nothing is computed now.
 

@@ -263,9 +263,7 @@ class LocalEngine:
 
         def give_up() -> None:
             self.engine.context.give_up_block_code()
-            interrupt = getattr(self.device, "interrupt", None)
-            if interrupt is not None:
-                interrupt()
+            self.device.interrupt()
 
         timer = threading.Timer(PATIENCE_S, give_up)
         timer.daemon = True

@@ -169,6 +169,15 @@ def test_a_launch_does_what_the_kernel_says(device: Device, n: int) -> None:
     module.unload()
 
 
+def test_an_interruption_of_nothing_has_no_effect(device: Device) -> None:
+    """The next launch runs; on CUDA nothing is ever stopped."""
+    buffer, module = device.upload(np.ones(100, np.float32)), device.load_module(PTX)
+    device.interrupt()
+    device.launch(module.kernel("constant"), (1,), (128,), [buffer, np.float32(2), np.uint32(100)])
+    device.synchronize()
+    assert (buffer.download() == 2).all()
+
+
 def test_dynamic_shared_memory_is_given_to_each_thread_block(device: Device) -> None:
     """Every block of 32 elements is reversed by itself."""
     module = device.load_module(PTX)

@@ -73,6 +73,9 @@ class CudaDevice:
         """Check the limit, which has no effect: nothing can stop a kernel on a GPU."""
         checked_time_limit(limit_s)
 
+    def interrupt(self) -> None:
+        """Do nothing: nothing can stop a kernel on a GPU."""
+
     def activate(self) -> None:
         """Make the device's context current on the calling thread, unless it is: to ask takes half the time."""
         result = _get_current()
