@@ -1,4 +1,4 @@
-"""What a network that a person wires may have: ends, layers, operations and losses, as a table."""
+"""The members of networks that a person wires: ends, layers, operations and losses, as a table."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from engine.tensor_ir.networks import losses
 from engine.tensor_ir.networks.builder import GraphBuilder
 from engine.tensor_ir.networks.initialisations import INITIALISATIONS
 
-#: The most numbers that an example and a layer's weights may have.
+#: The most numbers in an example, and in a layer's weights.
 _MOST_NUMBERS, _MOST_WEIGHTS = 2**24, 2**28
-#: The categories, as the palette orders them.
+#: The categories, in the order of the palette.
 ENDS, LAYERS, ACTIVATIONS, ARITHMETIC, SHAPES, LOSSES = CATEGORIES = (
     *("Ends", "Layers", "Activations"),
     *("Arithmetic", "Shapes", "Losses"),
@@ -25,7 +25,7 @@ ENDS, LAYERS, ACTIVATIONS, ARITHMETIC, SHAPES, LOSSES = CATEGORIES = (
 
 @dataclass(frozen=True)
 class Placed:
-    """A member as a person has placed it: what its inputs are connected to, by port, and its settings."""
+    """A placed member: the tensors at its inputs, by port, and its settings."""
 
     name: str
     builder: GraphBuilder
@@ -35,9 +35,10 @@ class Placed:
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """A kind of node of a network. `apply` adds what it computes to the network, and returns the result.
+    """A kind of node of a network.
 
-    Without an `output`, nothing follows it. A loss is one number for each example, which training makes small.
+    `apply` adds its computation to the network, and returns the result. Without an `output`, no node can follow the
+    member. A loss is one number for each example, which training minimises.
     """
 
     id: str
@@ -64,7 +65,7 @@ class SettingError(TensorError):
 
 
 def shape_of(text: str) -> tuple[int, ...]:
-    """Return the shape that the setting `shape` says: "64" is a column [64, 1], "8, 8" a matrix."""
+    """Return the shape in the setting `shape`: "64" is a column [64, 1], "8, 8" a matrix."""
     try:
         sizes = tuple(int(part) for part in text.split(","))
     except ValueError:
@@ -78,7 +79,7 @@ def shape_of(text: str) -> tuple[int, ...]:
 
 
 def _column(node: Node) -> Node:
-    """Return a tensor as a column, as layers take it."""
+    """Return a tensor as a column, the input of layers."""
     size = node.type.size
     return node if node.type.nnz is not None or node.type.shape == (size, 1) else node.reshape((size, 1))
 
@@ -136,58 +137,71 @@ def _loss(loss: Callable[..., Node], *numbers: str) -> Callable[[Placed], Node]:
     return apply
 
 
-#: Activations that a layer may have, and what each does.
+#: Activations of layers, each with its help.
 FUNCTIONS = {
     "relu": ("Relu", "max(x, 0)."),
-    "crelu": ("Clipped Relu", "x between 0 and 1, and the nearer of the two beyond."),
-    "screlu": ("Squared Clipped Relu", "The square of x between 0 and 1, and the nearer of the two beyond."),
+    "crelu": ("Clipped Relu", "x clamped to the range from 0 to 1."),
+    "screlu": ("Squared Clipped Relu", "The square of x clamped to the range from 0 to 1."),
     "sqr_relu": ("Squared Relu", "The square of max(x, 0)."),
     "sigmoid": ("Sigmoid", "1 / (1 + exp(-x)): between 0 and 1."),
     "tanh": ("Tanh", "The hyperbolic tangent: between -1 and 1."),
-    "gelu": ("Gelu", "x times the share of a normal distribution below x."),
+    "gelu": ("Gelu", "x times the normal cumulative distribution function of x."),
     "softplus": ("Softplus", "log(1 + exp(x)): a smooth relu."),
-    "sin": ("Sine", "sin(x), for networks of coordinates."),
+    "sin": ("Sine", "sin(x), for networks whose inputs are coordinates."),
 }
-_NAME = _setting("name", "", "The port's name; empty for the name of this node.")
-_SHAPE = _setting("shape", "64", 'Sizes of one example: "64" is a column of 64 numbers, "8, 8" a matrix.')
-_X, _XY = {"x": "Operand."}, {"x": "First operand.", "y": "Second operand, which is broadcast."}
-_WEIGHT = _setting("weight", 1.0, "Factor, where a network has several losses.", minimum=0.0, maximum=1e6)
-_COMPARED = {"x": "What the network gives.", "targets": "What it should give, of the same shape."}
+_NAME = _setting("name", "", "Name of the port; empty for the name of this node.")
+_SHAPE = _setting("shape", "64", 'Shape of one example: "64" is a column of 64 numbers, "8, 8" a matrix.')
+_X, _XY = {"x": "Operand."}, {"x": "First operand.", "y": "Second operand, broadcast to the shape of x."}
+_WEIGHT = _setting("weight", 1.0, "Factor of this loss in the sum of all losses.", minimum=0.0, maximum=1e6)
+_COMPARED = {"x": "Result of the network.", "targets": "Targets: the wanted result, of the same shape."}
 _STARTS = tuple(INITIALISATIONS)
 
 _ALL = (
     Member(
-        "net.input", "Input", ENDS, "An input of the network, and a port of its block.", _input, {}, (_NAME, _SHAPE)
+        "net.input",
+        "Input",
+        ENDS,
+        "An input of the network, which becomes an input port of its block.",
+        _input,
+        {},
+        (_NAME, _SHAPE),
     ),
     Member(
         *("net.sparse_input", "Sparse Input", ENDS),
-        "An input of zeros and a few ones; the port takes the places of the ones, s32, with -1 where there are fewer.",
+        "An input of zeros and a few ones. The port takes the indices of the ones, s32, filled up with -1.",
         *(_sparse_input, {}),
         (
             _NAME,
-            _setting("size", 768, "Length of the column.", minimum=1, maximum=2**24),
+            _setting("size", 768, "Length of the column, in numbers.", minimum=1, maximum=2**24),
             _setting("ones", 32, "The most ones in an example.", minimum=1, maximum=1024),
         ),
     ),
     Member(
-        *("net.target", "Target", ENDS, "What the network should give; a port of its block.", _input, {}),
+        *(
+            "net.target",
+            "Target",
+            ENDS,
+            "The wanted result of the network, which becomes an input port of its block.",
+            _input,
+            {},
+        ),
         (_NAME, _SHAPE),
     ),
     Member(
-        *("net.output", "Output", ENDS, "What the network gives, as a port of its block."),
+        *("net.output", "Output", ENDS, "A result of the network, which becomes an output port of its block."),
         lambda placed: placed.builder.keep(placed.settings["name"] or placed.name, placed.inputs["x"].copy()),
-        {"x": "What the port gives."},
+        {"x": "The result to output."},
         (_NAME,),
         output="",
     ),
     Member(
-        *("net.dense", "Dense", LAYERS, "Weights times x, plus a bias: each unit sees all of x.", _dense),
-        {"x": "A column, dense or sparse; anything else is taken as one."},
+        *("net.dense", "Dense", LAYERS, "Weights times x, plus a bias: each unit depends on all of x.", _dense),
+        {"x": "A column, dense or sparse; other shapes are flattened to a column."},
         (
-            _setting("units", 64, "How many numbers it gives.", minimum=1, maximum=2**16),
-            _setting("activation", "relu", "What each is passed through.", choices=("none", *FUNCTIONS)),
-            _setting("weights", "he_normal", "What the weights are at first.", choices=_STARTS),
-            _setting("bias", "zeros", "What the bias is at first.", choices=_STARTS),
+            _setting("units", 64, "Number of units: the length of the result.", minimum=1, maximum=2**16),
+            _setting("activation", "relu", "Function applied to each unit.", choices=("none", *FUNCTIONS)),
+            _setting("weights", "he_normal", "Distribution of the initial weights.", choices=_STARTS),
+            _setting("bias", "zeros", "Initial bias.", choices=_STARTS),
         ),
         ("linear", "affine", "fully connected", "layer", "matmul"),
     ),
@@ -196,15 +210,20 @@ _ALL = (
         for name, (title, doc) in FUNCTIONS.items()
     ),
     Member(
-        *("net.softmax", "Softmax", ACTIVATIONS, "Positive numbers that add up to 1, as probabilities of classes."),
+        *(
+            "net.softmax",
+            "Softmax",
+            ACTIVATIONS,
+            "exp(x) / sum(exp(x)): positive numbers that add up to 1, such as probabilities of classes.",
+        ),
         *(lambda placed: placed.inputs["x"].softmax(0), _X),
     ),
     *(
         Member(f"net.{name}", title, ARITHMETIC, doc, _binary(name), _XY)
         for name, title, doc in (
-            ("add", "Add", "x + y, such as a shortcut around layers."),
+            ("add", "Add", "x + y, for example a shortcut around layers."),
             ("sub", "Subtract", "x - y."),
-            ("mul", "Multiply", "x * y, such as a gate."),
+            ("mul", "Multiply", "x * y, for example a gate."),
             ("div", "Divide", "x / y."),
             ("maximum", "Maximum", "The larger of x and y."),
             ("minimum", "Minimum", "The smaller of x and y."),
@@ -215,11 +234,16 @@ _ALL = (
         *(lambda placed: placed.inputs["x"] * placed.settings["factor"] + placed.settings["offset"], _X),
         (
             _setting("factor", 1.0, "Factor of x.", minimum=-1e6, maximum=1e6),
-            _setting("offset", 0.0, "What is added.", minimum=-1e6, maximum=1e6),
+            _setting("offset", 0.0, "The number to add.", minimum=-1e6, maximum=1e6),
         ),
     ),
     Member(
-        *("net.stop_gradient", "Stop Gradient", ARITHMETIC, "x, through which nothing is learned."),
+        *(
+            "net.stop_gradient",
+            "Stop Gradient",
+            ARITHMETIC,
+            "x, without a gradient: nothing before it learns from what follows.",
+        ),
         *(lambda placed: placed.inputs["x"].stop_gradient(), _X),
         tags=("detach", "freeze"),
     ),
@@ -228,21 +252,23 @@ _ALL = (
             "net.concat",
             "Concat",
             SHAPES,
-            "x above y, as one column.",
+            "The column x followed by the column y.",
             lambda p: _column(p.inputs["x"]).concat(_column(p.inputs["y"])),
         ),
-        {"x": "The upper part.", "y": "The lower part."},
+        {"x": "The first part.", "y": "The second part."},
         tags=("join", "stack"),
     ),
     Member(
-        *("net.reshape", "Reshape", SHAPES, "The same numbers in another shape.", _reshape, _X, (_SHAPE,)),
+        *("net.reshape", "Reshape", SHAPES, "The numbers of x in another shape.", _reshape, _X, (_SHAPE,)),
         tags=("flatten", "view"),
     ),
     Member(
-        *("net.slice", "Slice", SHAPES, "The rows from start up to, but not including, stop.", _slice, _X),
+        *("net.slice", "Slice", SHAPES, "The rows of x from start up to, but not including, stop.", _slice, _X),
         (
-            _setting("start", 0, "The first row; counted from the end if negative.", minimum=-(2**24), maximum=2**24),
-            _setting("stop", 0, "The row after the last; 0 for all.", minimum=-(2**24), maximum=2**24),
+            _setting(
+                "start", 0, "The first row; negative numbers count from the end.", minimum=-(2**24), maximum=2**24
+            ),
+            _setting("stop", 0, "The row after the last one; 0 for the end.", minimum=-(2**24), maximum=2**24),
         ),
     ),
     *(
@@ -256,12 +282,12 @@ _ALL = (
             ),
             (
                 *("softmax_cross_entropy", "Softmax Cross-Entropy"),
-                "How little probability softmax(x) gives to what the targets say, of scores x for classes.",
+                "The cross-entropy of the targets and softmax(x), for scores x of classes.",
                 *(losses.softmax_cross_entropy, ("classify", "logits")),
             ),
             (
                 *("binary_cross_entropy", "Binary Cross-Entropy"),
-                "The mean of how little probability sigmoid(x) gives to targets from 0 to 1.",
+                "The mean cross-entropy of targets from 0 to 1 and sigmoid(x).",
                 *(losses.binary_cross_entropy, ("classify", "logits")),
             ),
         )
@@ -269,7 +295,7 @@ _ALL = (
     Member(
         *("net.power_error", "Power Error", LOSSES, "The mean of |x - targets|^power."),
         *(_loss(losses.power_error, "power"), _COMPARED),
-        (_setting("power", 2.5, "The power.", minimum=1.0, maximum=8.0), _WEIGHT),
+        (_setting("power", 2.5, "Exponent of the error.", minimum=1.0, maximum=8.0), _WEIGHT),
         ("loss", "cost"),
         "",
     ),

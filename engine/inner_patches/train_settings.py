@@ -10,14 +10,14 @@ from engine.tensor_ir.graph import Node
 from engine.tensor_ir.networks.optimisers import SGD, AdamW, Optimiser, RAdam, Ranger
 from engine.tensor_ir.networks.schedules import CONSTANT, Cosine, Exponential, Schedule, Steps
 
-#: The optimisers by what a person calls them.
+#: The optimisers, by the names that a person sees.
 OPTIMISERS: Mapping[str, Optimiser] = {
     "AdamW": AdamW(),
     "RAdam": RAdam(),
     "Ranger": Ranger(),
     "SGD": SGD(momentum=0.9),
 }
-#: Schedules by what a person calls them, made from numbers that are told while it trains: steps, and a factor.
+#: Schedules by the names that a person sees, made from live parameters: steps, and a factor.
 SCHEDULES: Mapping[str, Callable[[Node, Node], Schedule]] = {
     "constant": lambda steps, factor: CONSTANT,
     "warm-up": lambda steps, factor: CONSTANT,
@@ -25,15 +25,17 @@ SCHEDULES: Mapping[str, Callable[[Node, Node], Schedule]] = {
     "exponential": lambda steps, factor: Exponential(factor ** (1.0 / steps)),
     "cosine": Cosine,
 }
-#: The schedule whose rate is the same from the first step on.
+#: The schedule with the same rate from the first step on.
 UNSCHEDULED = "constant"
 
 
 class TrainSettings(AdaptiveBlock, abstract=True):
-    """What a person sets of training."""
+    """The parameters of training that a person sets."""
 
-    optimiser: str = param("AdamW", choices=tuple(OPTIMISERS), doc="How weights follow from gradients.")
-    learning_rate: float = param(1e-3, min=0, max=1, doc="How far each step goes.")
+    optimiser: str = param(
+        "AdamW", choices=tuple(OPTIMISERS), doc="Optimiser: the rule that changes weights by gradients."
+    )
+    learning_rate: float = param(1e-3, min=0, max=1, doc="Learning rate: the size of each step.")
     schedule: str = param(
         UNSCHEDULED,
         choices=tuple(SCHEDULES),
@@ -43,14 +45,18 @@ class TrainSettings(AdaptiveBlock, abstract=True):
         1000,
         min=1,
         max=10**7,
-        doc="Steps after which the rate has the factor; by `steps`, it has it each time.",
+        doc="Steps after which the rate has reached the factor; with `steps`, the rate is multiplied by it each time.",
     )
-    schedule_factor: float = param(0.1, min=0, max=1, doc="What the rate is multiplied by after these steps.")
-    warmup_steps: int = param(100, min=0, max=10**6, doc="Steps in which the rate rises at first; not if constant.")
+    schedule_factor: float = param(0.1, min=0, max=1, doc="Factor of the rate after these steps.")
+    warmup_steps: int = param(
+        100, min=0, max=10**6, doc="Steps in which the rate rises at first; not used by constant."
+    )
     clip_gradients: bool = param(False, structural=True, doc="Shorten gradients that are longer than clip_norm.")
-    clip_norm: float = param(1.0, min=1e-6, max=1e6, doc="How long all gradients together may be when clipped.")
-    weight_decay: float = param(0.0, min=0, max=1, structural=True, doc="How much weights shrink towards 0.")
-    train: bool = param(True, structural=True, doc="Change the weights; else the loss is only computed.")
+    clip_norm: float = param(1.0, min=1e-6, max=1e6, doc="Largest length of all gradients together when clipped.")
+    weight_decay: float = param(0.0, min=0, max=1, structural=True, doc="Decay of the weights towards 0 in each step.")
+    train: bool = param(True, structural=True, doc="Change the weights; otherwise only compute the loss.")
     query: bool = param(False, structural=True, doc="Add inputs for which the outputs are computed.")
-    history: int = param(256, min=2, max=65536, structural=True, doc="How many losses are kept to look at.")
-    seed: int = param(0, min=0, max=2**31 - 1, structural=True, doc="Decides what weights are at first.")
+    history: int = param(256, min=2, max=65536, structural=True, doc="Length of the output losses.")
+    seed: int = param(
+        0, min=0, max=2**31 - 1, structural=True, doc="Start of the random sequence for the initial weights."
+    )

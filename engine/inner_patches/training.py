@@ -31,9 +31,9 @@ from engine.tensor_ir.operations.leaves import Leaf
 from engine.tensor_ir.types import TensorType
 from engine.types import f32, f64
 
-#: Numbers of networks that can be set between steps, by the live parameters that tell them.
+#: Numbers of networks that can be set between steps, by the names of their live parameters.
 _TOLD = {"learning_rate": "rate", "clip_norm": "clip_norm"}
-#: The live parameters that a schedule follows from.
+#: The live parameters of a schedule.
 _SCHEDULED = ("learning_rate", "schedule_steps", "schedule_factor", "warmup_steps")
 _HISTORY = Kernel("history.cu", "remember")
 
@@ -56,7 +56,7 @@ class Training:
     """A network with its optimiser, before anything is on a device."""
 
     def __init__(self, model: Model, options: Options) -> None:
-        """PatchError with the first problem of the model."""
+        """Raises a PatchError with the first problem of the model."""
         if model.problems:
             first = model.problems[0]
             place = ".".join(part for part in (first.node, first.port) if part)
@@ -66,14 +66,14 @@ class Training:
 
     @cached_property
     def network(self) -> Network:
-        """The network with its gradients and its optimiser, which takes a while to make."""
+        """The network with its gradients and its optimiser; takes a while to compute."""
         chosen, clip_norm = OPTIMISERS[self._options.optimiser], 1.0 if self._options.clip_gradients else None
         optimiser = replace(chosen, decay=self._options.weight_decay, clip_norm=clip_norm)
         return build_network(self._builder, optimiser, average=True)
 
     @cached_property
     def _digest(self) -> int:
-        """A number for the optimiser and the first weights: with others, what the optimiser keeps begins anew too."""
+        """A digest of the optimiser and the initial weights; another digest resets the optimiser's state too."""
         found = crc32(self._options.optimiser.encode())
         for first in self._builder.initial.values():
             found = crc32(repr(first).encode(), found)
@@ -89,19 +89,17 @@ class Training:
             ports += [_input(QUERY.format(name), builder.inputs[name].type, rows) for name in self._queried]
         for name, node in builder.kept.items():
             asked = "the query" if has_query else "the batch"
-            ports.append(
-                PortSpec(name, "out", f32, f"What the network gives for {asked}.", shape_rule(node.type, rows))
-            )
+            ports.append(PortSpec(name, "out", f32, f"Result of the network for {asked}.", shape_rule(node.type, rows)))
         ports.append(PortSpec("loss", "out", f32, "The mean loss of the batch.", "[1]"))
         ports.append(
-            PortSpec("losses", "out", f32, "The losses of the last frames, newest last.", "[history]", state=True)
+            PortSpec("losses", "out", f32, "The losses of the latest frames, newest last.", "[history]", state=True)
         )
         for name, node in builder.trained.items():
             ports.append(PortSpec(name, "out", f32, f"Weights, {node.type}.", shape_rule(node.type, rows), state=True))
         return Interface(tuple(ports), (), self)
 
     def describe(self, build: BlockBuilder) -> None:
-        """Write what a frame does: a training step, and what the network gives for a query."""
+        """Describe the work of a frame: a training step, and the network's results for a query."""
         options, variables = self._options, self.network.variables
         placed = {variables[name].leaf: BufferHandle(name) for name in self._builder.inputs}
         for name, item in self.network.of_role(Role.WEIGHTS).items():
@@ -130,7 +128,7 @@ class Training:
             self._write(build, self.network.functions["forward"], {**placed, **asked}, given, first)
 
     def _tell_numbers(self, build: BlockBuilder, placed: dict[Node, BufferHandle]) -> None:
-        """Write what stores the live parameters where the step reads them, and what the rate is by the schedule."""
+        """Describe the kernels that store the live parameters for the step, and compute the rate by the schedule."""
         leaf = self.network.leaf
         numbers = {node: name for name, node in _TOLD.items() if node in self.network.variables}
         made = {name: build.buffer(f"_{node}", f64, "scalar") for node, name in numbers.items()}
@@ -157,7 +155,7 @@ class Training:
         given: Mapping[Node, BufferHandle],
         first: str,
     ) -> None:
-        """Write a function whose variables are placed in buffers, and what else of its results is given."""
+        """Describe a function whose variables are placed in buffers, with its further results."""
         wanted = function.only([*(leaf for leaf in placed if leaf in function.writes), *given]).optimised()
         stores = list(_stores(wanted, placed, given))
         write_program(build, stores, placed, f"{first}.dim0")
@@ -171,7 +169,7 @@ def _stores(
 
 
 def _input(name: str, type_: TensorType, rows: str) -> PortSpec:
-    """Return the port of an input, of which the first axis is the batch."""
+    """Return the port of an input, whose first axis is the batch."""
     what = "places of the ones, -1 where there are fewer" if type_.nnz is not None else "one example a row"
     shape = list(type_.stored_shape)
     doc = f"{name}: {what}, {type_.stored_dtype}[batch, {', '.join(map(str, shape))}]."
@@ -179,7 +177,7 @@ def _input(name: str, type_: TensorType, rows: str) -> PortSpec:
 
 
 def _stored(item: Variable) -> np.ndarray[Any, Any]:
-    """Return what a variable holds at first, as it lies in memory."""
+    """Return the initial contents of a variable, in its memory layout."""
     type_, first = item.leaf.type, item.first()
     assert first is not None
     return np.array(np.broadcast_to(first, type_.shape), type_.dtype.numpy).reshape(type_.stored_shape)

@@ -1,4 +1,4 @@
-"""What each parameter of a kernel is to a block: a port, a parameter, a size, or the frame uniforms."""
+"""The role of each kernel parameter in a block: a port, a parameter, a size, or the frame uniforms."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -29,19 +29,19 @@ _AXES = ("last0", "last1", "last2")
 _WHOLE = frozenset({"s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64", "b8", "b16", "b32", "b64"})
 _FLOATS = frozenset({"f16", "f32", "f64"})
 _SCALARS = frozenset(dtype.__name__ for dtype in SCALARS if dtype.kind != "complex" and dtype is not bf16)
-#: What kernels call the frame uniforms (`kernels/frame.cuh`).
+#: Names of the frame uniforms in kernels (`kernels/frame.cuh`).
 _FRAME = "Frame"
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a kernel with all that is known of it."""
+    """One parameter of a kernel, with everything known about it."""
 
     manifest: ManifestParameter
-    #: What the source declares it as.
+    #: Its declared type in the source.
     declared: DeclaredType
     comment: ParameterComment
-    #: The axis of the thread index that it bounds, if it does; -1 when all threads count along one axis.
+    #: The axis of the thread index that the parameter bounds, if any; -1 when all threads are on one axis.
     bounds: int | None = None
     #: Its declaration in CUDA C++, "" without one.
     text: str = ""
@@ -49,12 +49,12 @@ class Parameter:
 
     @property
     def element(self) -> PointerElement | None:
-        """What it is declared to point to; None when it is declared as no pointer."""
+        """The declared type that the parameter points to; None unless it is declared as a pointer."""
         return self.declared if isinstance(self.declared, PointerElement) else None
 
     @property
     def is_buffer(self) -> bool:
-        """True when it takes a buffer's address: what its source declares counts, then how the code uses it."""
+        """Whether the parameter is a buffer's address, by its declaration or else by its use in the code."""
         if self.declared is not None:
             return self.element is not None and self.element.name != _FRAME
         return self.manifest.is_pointer is True
@@ -66,9 +66,9 @@ class Parameter:
 
     @property
     def direction(self) -> Direction:
-        """How the kernel uses the buffer: as its comment or manifest says, else as its code does.
+        """How the kernel uses the buffer, by its comment or manifest, or else by its code.
 
-        A declared pointer that the code doesn't use is an input when it is const, else an output.
+        A declared pointer that the code doesn't use is an input if it is const, else an output.
         """
         if self.comment.direction is not None:
             return self.comment.direction
@@ -79,7 +79,7 @@ class Parameter:
 
 @dataclass
 class Arguments:
-    """A kernel's parameters as a block has them. `renamed` leads from the kernel's names to those of ports."""
+    """A kernel's parameters as a block's ports and parameters. `renamed` maps the kernel's names to the block's."""
 
     ports: list[PortSpec] = field(default_factory=list)
     parameters: list[ParameterSpec] = field(default_factory=list)
@@ -90,10 +90,10 @@ class Arguments:
 def arguments(
     parameters: Collection[Parameter], rank: int, *, shapes: Mapping[str, str], over: str, taken: Collection[str]
 ) -> Arguments:
-    """Return what the parameters of a kernel are to a block; KernelError when it can't be one.
+    """Return the roles of a kernel's parameters in a block; KernelError when it can't be one.
 
-    `shapes` are shape rules of outputs, and `over` is the port over whose elements the threads go; "" for the first
-    output. Names that are `taken`, or that no port can have, are given an underscore.
+    `shapes` are shape rules of outputs. `over` is the port whose elements the threads cover; "" for the first output.
+    Names that are `taken`, or that no port can have, get an underscore.
     """
     made = Arguments()
     names = {p.manifest.name: _free(p.manifest.name, taken) for p in parameters}
@@ -131,7 +131,7 @@ def _free(name: str, taken: Collection[str]) -> str:
 
 
 def _ports(p: Parameter, name: str, changed: str, shapes: Mapping[str, str], same: str) -> list[PortSpec]:
-    """Return the port of a pointer, or two where the kernel reads and writes: `name`, and `changed` for the result."""
+    """Return the port of a pointer, or two if the kernel reads and writes it: `name`, and `changed` for the result."""
     manifest, dtype = p.manifest, _element_type(p)
     doc = p.comment.doc or manifest.help or f"{manifest.name} of the kernel."
     rule = "number" if dtype is any_type else None
@@ -150,7 +150,7 @@ def _ports(p: Parameter, name: str, changed: str, shapes: Mapping[str, str], sam
 
 
 def _element_type(p: Parameter) -> DType:
-    """Return the element type of a pointer as the source names it, else as the kernel accesses it."""
+    """Return the element type of a pointer by the source, or else by the kernel's accesses."""
     if p.element is not None and (named := p.element.dtype) is not None:
         return named
     accessed = p.manifest.element_type
@@ -182,7 +182,7 @@ def _size(p: Parameter, rank: int, over: str, ports: Collection[str]) -> Extent 
             return Extent(f"{port}.{_SIZES[name[len(port) + 1 :]]}")
     if name in _SIZES:
         return Extent(f"{over}.{_SIZES[name]}")
-    if p.bounds is not None and not p.text:  # its name tells nothing
+    if p.bounds is not None and not p.text:  # the name has no meaning
         return Extent(f"{over}.{'size' if rank == 1 else _AXES[p.bounds]}")
     return None
 

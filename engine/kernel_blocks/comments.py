@@ -1,7 +1,7 @@
-"""What the comments of a CUDA C++ file say of a kernel and of its parameters.
+"""Reads the comments of a CUDA C++ file about a kernel and its parameters.
 
-A comment of a parameter may begin with its range and default, and a unit; that of a pointer with [in], [out] or
-[inout], for what the code doesn't tell: a kernel that draws into a picture only writes it::
+The comment of a number may begin with its range, default and unit; that of a pointer with [in], [out] or [inout]. These
+directions add what the code can't show: a kernel that draws into a picture only writes to it::
 
     // Sharpen an image, and draw a frame into another.
     extern "C" __global__ void sharpen(
@@ -29,7 +29,7 @@ _DIRECTIONS: dict[str, Literal["in", "out", "inout"]] = {"in": "in", "out": "out
 
 @dataclass(frozen=True)
 class ParameterComment:
-    """What a comment says of one parameter; None and "" for what it doesn't say."""
+    """The contents of one parameter's comment; None and "" for missing parts."""
 
     minimum: float | None = None
     maximum: float | None = None
@@ -48,7 +48,7 @@ class KernelComments:
 
 
 def kernel_comments(source: str, entry: str) -> KernelComments:
-    """Return what the comments around the definition of `entry` say; nothing when it is not found."""
+    """Return the contents of the comments around the definition of `entry`; empty when it is not found."""
     found = re.search(rf"^[^\n]*__global__[^;{{}}()]*?\b{re.escape(entry)}\s*\(", source, re.MULTILINE | re.DOTALL)
     if found is None:
         found = re.search(rf"^[^\n]*__global__.*?\b{re.escape(entry)}\s*\(", source, re.MULTILINE | re.DOTALL)
@@ -58,7 +58,7 @@ def kernel_comments(source: str, entry: str) -> KernelComments:
 
 
 def parse_comment(text: str) -> ParameterComment:
-    """Return what the text of a parameter's comment says."""
+    """Return the contents of a parameter's comment."""
     text = " ".join(text.split())
     low = high = default = None
     unit, direction = "", None
@@ -76,7 +76,7 @@ def parse_comment(text: str) -> ParameterComment:
 
 def _number(text: str) -> float:
     try:
-        return int(text)  # exact, however long
+        return int(text)  # exact for any number of digits
     except ValueError:
         return float(text)
 
@@ -106,7 +106,7 @@ def _texts(source: str, start: int) -> list[str]:
 
 
 def _list_tokens(source: str, start: int) -> Iterator[str]:
-    """Give the tokens of a parameter list, with a comment behind a comma before that comma."""
+    """Yield the tokens of a parameter list; a comment after a comma is moved before it."""
     depth, angle, comma = 0, 0, False
     for found in _TOKEN.finditer(source, start):
         token = found[0]
@@ -114,7 +114,7 @@ def _list_tokens(source: str, start: int) -> Iterator[str]:
             yield ","
             comma = False
         if token == ")" and depth == 0:
-            # What stands behind the list on its line is of the last parameter.
+            # A comment after the list, on the same line, belongs to the last parameter.
             behind = re.compile(r"[^\S\n]*\{?[^\S\n]*(//[^\n]*|/\*.*?\*/)").match(source, found.end())
             if behind is not None:
                 yield behind[1]

@@ -1,7 +1,7 @@
 """Constants: parameters of a kernel whose values are known when it is compiled, as a person marks them on its block.
 
 Another value of a constant costs a compile, whose result is cached and swapped into the running graph (CODE). In
-return, loops over it unroll and branches on it vanish.
+return, loops over the constant are unrolled and branches on it removed.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -14,8 +14,8 @@ from engine.diagnostics import Diagnostic, warning
 #: The parameter of a block that lists its constants, and its help.
 CONSTANTS = "constants"
 CONSTANTS_DOC = (
-    "Parameters that are compiled into the kernel, such as taps, gain; the pin at a parameter adds it. Another value "
-    "compiles the kernel again, and loops over it unroll."
+    "Parameters compiled into the kernel as constants, such as taps, gain; a parameter's pin adds it. Loops over a "
+    "constant are unrolled, and another value compiles the kernel again."
 )
 
 
@@ -25,7 +25,7 @@ def constant_names(text: str) -> list[str]:
 
 
 def marked(text: str, name: str, *, is_constant: bool, known: Collection[str]) -> str:
-    """Return a list of constants with a name, or without it; names that are not `known` go."""
+    """Return a list of constants with a name added or removed; names that are not `known` are removed."""
     names = [each for each in constant_names(text) if each != name and each in known]
     return ", ".join([*names, name] if is_constant else names)
 
@@ -33,7 +33,7 @@ def marked(text: str, name: str, *, is_constant: bool, known: Collection[str]) -
 def with_constants(
     parameters: Iterable[ParameterSpec], text: str
 ) -> tuple[list[ParameterSpec], tuple[Diagnostic, ...]]:
-    """Return live parameters of a kernel as they are when `text` lists its constants, and what is wrong with that."""
+    """Return a kernel's live parameters without the constants listed in `text`, and the list's faults."""
     names, specs = constant_names(text), list(parameters)
     known = ", ".join(spec.name for spec in specs) or "none"
     notes = [

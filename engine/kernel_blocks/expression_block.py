@@ -15,7 +15,7 @@ from engine.types import NAMED
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _SLIDER = re.compile(rf"(\w+)\s*:?\s*(?:({_NUMBER})\s*\.\.\s*({_NUMBER}))?\s*(?:=\s*({_NUMBER}))?")
-#: How far the sliders of names without a range go.
+#: Default ends of sliders.
 _USUAL = 10.0
 _INPUT = re.compile(r"([A-Za-z_]\w*)\s*(?::\s*(\w+))?")
 
@@ -24,8 +24,8 @@ _INPUT = re.compile(r"([A-Za-z_]\w*)\s*(?::\s*(\w+))?")
 def expression_interface(expression: str, reads: str, sliders: str, constants: str = "") -> Interface:
     """Return the interface of a node that computes an expression for each element.
 
-    `reads` is like "x, image: float4" and `sliders` like "freq: 0..20 = 4; amp: 0..1"; a note tells of sliders that the
-    expression doesn't read, which are left out. PatchError and OpError say what is wrong with the texts.
+    `reads` is like "x, image: float4" and `sliders` like "freq: 0..20 = 4; amp: 0..1". Sliders that the expression
+    doesn't read are left out, and a note names them. Wrong texts raise a PatchError or an OpError.
     """
     inputs, settings = _inputs(reads), _sliders(sliders)
     graph = parse_expression(expression, inputs=inputs, parameters=settings)

@@ -36,9 +36,8 @@ class ComputeBlock(AdaptiveBlock, abstract=True):
 def graph_interface(graph: OpGraph, constants: str = "", *, title: str = "", summary: str = "") -> Interface:
     """Return the interface of a node that runs an op graph; OpError when the graph is wrong.
 
-    `constants` are the names of parameters that are compiled into the kernel, as the block's own parameter has them.
-    Inputs whose elements are read one by one have the same shape, which the outputs get. Without inputs, parameters
-    give the outputs their size.
+    `constants` is the block's list of parameters that are compiled into the kernel. Inputs that are read element by
+    element have the same shape, which is also that of the outputs. Without inputs, parameters set the outputs' size.
     """
     source = OpGraphSource.of(graph)
     kernel = source.interface()

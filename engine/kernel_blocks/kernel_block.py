@@ -46,7 +46,7 @@ from engine.readings import resolved
 _AXES = ("last0", "last1", "last2")
 #: The parameter of a block whose kernel uses dynamic shared memory.
 _SHARED_BYTES = "shared_bytes"
-#: What the number of elements that a program of Triton computes is usually called.
+#: The usual name of the number of elements that a Triton program computes.
 _PER_BLOCK = ("BLOCK", "BLOCK_SIZE")
 _InFiles = CudaFile | CudaText | PtxFile | PythonKernel
 T = TypeVar("T", KernelManifest, ManifestParameter)
@@ -60,29 +60,32 @@ class BlockLaunch:
     passed: tuple[Argument, ...]
     num_threads: tuple[Extent, ...]
     thread_block: tuple[int, ...] | None
-    #: It uses dynamic shared memory, so that the block has the parameter `shared_bytes`.
+    #: True for a kernel with dynamic shared memory: its block has the parameter `shared_bytes`.
     uses_shared: bool = False
 
 
 class KernelBlock(AdaptiveBlock, abstract=True):
-    """A block type whose nodes launch one kernel of a source, over the elements of a port: define `kernel_source`."""
+    """A block type whose nodes launch one kernel of a source over the elements of a port.
+
+    Subclasses define `kernel_source`.
+    """
 
     entry: str = param("", doc="The entry point, if there are several; empty for the first.")
-    over: str = param("", doc="The port over whose elements the threads go; empty for the first output.")
+    over: str = param("", doc="The port whose elements the threads cover; empty for the first output.")
     shapes: str = param("", doc="Shapes of outputs that differ from the first input, such as out: [N, 16]; sum: [1].")
     in_place: str = param(
-        "", doc="Pointers whose buffer the kernel changes and keeps the rest of, such as image: an input and an output."
+        "", doc="Pointers whose buffer the kernel changes in place, such as image; each is an input and an output."
     )
     thread_block: str = param("", doc="Size of the thread block, such as 256 or 16, 16; empty for the usual one.")
     constants: str = param("", doc=CONSTANTS_DOC)
-    defines: str = param("", doc="Macros, such as TAPS=9; SIGMA=1.5f: constants that are known when it is compiled.")
+    defines: str = param("", doc="Macros, such as TAPS=9; SIGMA=1.5f: constants for the compiler.")
     fast_math: bool = param(False, structural=True, doc="Compile with faster, less accurate functions.")
-    standard: str = param("c++17", choices=("c++14", "c++17", "c++20"), doc="The dialect of C++.")
-    include_folders: str = param("", doc="More folders for includes, separated by semicolons.")
+    standard: str = param("c++17", choices=("c++14", "c++17", "c++20"), doc="C++ standard.")
+    include_folders: str = param("", doc="Additional include folders, separated by semicolons.")
 
     @classmethod
     def kernel_source(cls, values: Mapping[str, Any], options: CudaOptions) -> KernelSource:
-        """Return the source that the node's values name, compiled with `options`; Incomplete when they name none."""
+        """Return the source named by the node's values, compiled with `options`; Incomplete when they name none."""
         raise NotImplementedError(f"block {cls.id} must define kernel_source")
 
     @classmethod
@@ -108,7 +111,7 @@ class KernelBlock(AdaptiveBlock, abstract=True):
         kernel = _specialised(launch.kernel, constants) if constants else launch.kernel
         shared_bytes = self.values[_SHARED_BYTES] if launch.uses_shared else 0
         if launch.uses_shared and not shared_bytes:
-            raise Incomplete(_SHARED_BYTES, f"say how many bytes of shared memory {launch.kernel.entry} needs")
+            raise Incomplete(_SHARED_BYTES, f"be the bytes of shared memory that {launch.kernel.entry} needs")
         build.launch(
             kernel,
             num_threads=launch.num_threads,
@@ -119,7 +122,7 @@ class KernelBlock(AdaptiveBlock, abstract=True):
 
 
 def _held(image: KernelImage) -> KernelSource:
-    """Return the source of an image with what its files held, so that its code is made of what its ports are of."""
+    """Return an image's source with its files' contents, so that code and ports come from the same text."""
     match image.source:
         case OpGraphSource() as source:
             return source
@@ -147,7 +150,7 @@ def _handle(argument: Argument) -> object:
 
 
 def _options(values: Mapping[str, Any]) -> CudaOptions:
-    """Return how CUDA C++ is compiled, from the texts that a person writes; KernelError when one is wrong."""
+    """Return the compiler options for CUDA C++ from a person's texts; KernelError when one is wrong."""
     pairs = [part.strip().partition("=") for part in values["defines"].split(";") if part.strip()]
     folders = (folder.strip() for folder in values["include_folders"].split(";"))
     return CudaOptions(
@@ -230,7 +233,7 @@ def _interface(block_type: type[Block], image: KernelImage, values: Mapping[str,
 
 
 def _commented(comment: ParameterComment, told: ManifestParameter, in_place: Collection[str]) -> ParameterComment:
-    """Return a comment with the direction that `in_place` gives; KernelError when the code refutes what is said."""
+    """Return a comment with the direction set by `in_place`; KernelError when the code contradicts the direction."""
     said = "inout" if told.name in in_place else comment.direction
     if said is not None and not covers(said, told.direction):
         raise KernelError(f"direction of {told.name} must be {told.direction}, as the kernel uses it, got {said}")

@@ -132,7 +132,7 @@ def test_dynamic_shared_memory_is_a_parameter_of_the_block(device: Device) -> No
     node = patch.add("kernel.cuda", code=REVERSED, thread_block="64")
     x = np.arange(64, dtype=np.float32)
     patch.connect(patch.add("io.array", data=x)["out"], node["x"])
-    assert _told(patch) == ["shared_bytes must say how many bytes of shared memory reversed needs, got nothing"]
+    assert _told(patch) == ["shared_bytes must be the bytes of shared memory that reversed needs, got nothing"]
     patch.set(node, shared_bytes=256)
     assert _told(patch) == []
     with Engine(patch, device=device) as engine:

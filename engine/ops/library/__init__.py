@@ -1,4 +1,4 @@
-"""The ops of the table, a file for each category; importing this enters them all."""
+"""The ops of the table, a file for each category; importing this package registers all ops."""
 
 from engine.ops.library import (
     arithmetic,

@@ -13,7 +13,7 @@ from engine.types import DType, s32, s64
 
 
 def divide_whole(emission: Emission, kind: DType, a: ir.Value, b: ir.Value) -> tuple[ir.Value, ir.Value]:
-    """Return quotient and remainder toward zero; by 0 both are 0, and the smallest number by -1 wraps."""
+    """Return quotient and remainder toward zero; for a divisor of 0 both are 0, and the smallest number by -1 wraps."""
     builder, is_signed = emission.builder, kind in (s32, s64)
     zero, one = constant(kind, 0), constant(kind, 1)
     is_zero = builder.icmp_unsigned("==", b, zero)
@@ -103,14 +103,30 @@ _define(
     "// quotient integer",
 )
 _define("negate", "Negate", "-x.", _X, numbers, _negate, "minus -")
-_define("absolute", "Absolute", "The size of x without its sign.", _X, numbers, _absolute, "abs magnitude")
-_define("minimum", "Minimum", "The smaller one, NaN if one is; -0 lies below 0.", pair(), numbers, smaller, "min fmin")
-_define("maximum", "Maximum", "The larger one, NaN if one is; -0 lies below 0.", pair(), numbers, larger, "max fmax")
+_define("absolute", "Absolute", "The absolute value of x.", _X, numbers, _absolute, "abs magnitude")
+_define(
+    "minimum",
+    "Minimum",
+    "The smaller of a and b; NaN if either is NaN. -0 is less than 0.",
+    pair(),
+    numbers,
+    smaller,
+    "min fmin",
+)
+_define(
+    "maximum",
+    "Maximum",
+    "The larger of a and b; NaN if either is NaN. -0 is less than 0.",
+    pair(),
+    numbers,
+    larger,
+    "max fmax",
+)
 _define(
     "multiply_add",
     "Multiply Add",
-    "a * b + c, for floats rounded once.",
-    (*pair(1.0), take("c", "What is added.", 0.0)),
+    "a * b + c; for floats, rounded once.",
+    (*pair(1.0), take("c", "The number to add.", 0.0)),
     numbers,
     _multiply_add,
     "fma mad",
@@ -118,7 +134,7 @@ _define(
 _define(
     "modulo",
     "Modulo",
-    "a less b times floor(a / b), exactly; it has the sign of b. Whole numbers modulo 0 give 0.",
+    "a - b * floor(a / b), exactly; the result has the sign of b. Whole numbers modulo 0 give 0.",
     pair(1.0),
     numbers,
     _modulo,
@@ -127,7 +143,7 @@ _define(
 _define(
     "remainder",
     "Remainder",
-    "What is left of a after division by b toward zero; it has the sign of a. Whole numbers by 0 give 0.",
+    "The remainder of a / b, rounded toward zero; it has the sign of a. Whole numbers divided by 0 give 0.",
     pair(1.0),
     numbers,
     _remainder,

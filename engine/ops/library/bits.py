@@ -32,7 +32,7 @@ def _builder(method: str) -> Scalar:
 
 
 def _shift_type(call: Call) -> Signature:
-    """The result has the type of what is shifted."""
+    """The result has the type of the shifted operand."""
     both = common(call, names_of(call))
     for name in names_of(call):
         given = call.value(name)
@@ -76,34 +76,87 @@ def _multiply_high(emission: Emission, kind: DType, a: ir.Value, b: ir.Value) ->
     return builder.trunc(builder.lshr(product, ir.Constant(wide, bits)), a.type)
 
 
-_AMOUNT = (take("x", "What is shifted."), take("amount", "By how many bits, modulo the bits of x.", 1.0))
+_AMOUNT = (
+    take("x", "The number to shift."),
+    take("amount", "Number of bits to shift by, modulo the number of bits of x.", 1.0),
+)
 
-_define("bit_and", "Bit And", "The bits that both have.", pair(), whole_or_boolean, _builder("and_"), "& mask")
-_define("bit_or", "Bit Or", "The bits that either has.", pair(), whole_or_boolean, _builder("or_"), "|")
-_define("bit_xor", "Bit Exclusive Or", "The bits that differ.", pair(), whole_or_boolean, _builder("xor"), "^")
+_define("bit_and", "Bit And", "The bits that are 1 in both.", pair(), whole_or_boolean, _builder("and_"), "& mask")
+_define("bit_or", "Bit Or", "The bits that are 1 in either or both.", pair(), whole_or_boolean, _builder("or_"), "|")
+_define(
+    "bit_xor", "Bit Exclusive Or", "The bits in which a and b differ.", pair(), whole_or_boolean, _builder("xor"), "^"
+)
 _define(
     "bit_not",
     "Bit Not",
-    "All bits turned round.",
+    "All bits of x inverted.",
     _X,
     whole,
     lambda emission, kind, x: emission.builder.xor(x, constant(kind, -1)),
     "~ invert",
 )
-_define("shift_left", "Shift Left", "x times 2 for each bit of the amount.", _AMOUNT, _shift_type, _shift("shl"), "<<")
+_define(
+    "shift_left",
+    "Shift Left",
+    "x shifted to the left; zeros come in at the right.",
+    _AMOUNT,
+    _shift_type,
+    _shift("shl"),
+    "<<",
+)
 _define(
     "shift_right",
     "Shift Right",
-    "x shifted down; copies of the sign come in at the top of signed numbers, zeros otherwise.",
+    "x shifted to the right; at the left come in copies of the sign of signed numbers, otherwise zeros.",
     _AMOUNT,
     _shift_type,
     _shift("lshr"),
     ">>",
 )
-_define("rotate_left", "Rotate Left", "What leaves at the top comes in below.", _AMOUNT, _shift_type, _rotate("fshl"))
-_define("rotate_right", "Rotate Right", "What leaves below comes in at the top.", _AMOUNT, _shift_type, _rotate("fshr"))
-_define("count_bits", "Count Bits", "How many bits are 1.", _X, whole, intrinsic("", "ctpop"), "popc population")
-_define("leading_zeros", "Leading Zeros", "How many bits are 0 from the top.", _X, whole, _zeros("ctlz"), "clz")
-_define("trailing_zeros", "Trailing Zeros", "How many bits are 0 from below.", _X, whole, _zeros("cttz"), "ctz")
-_define("reverse_bits", "Reverse Bits", "The bits in the other order.", _X, whole, intrinsic("", "bitreverse"), "brev")
-_define("multiply_high", "Multiply High", "The upper half of the full product.", pair(), whole, _multiply_high, "mulhi")
+_define(
+    "rotate_left",
+    "Rotate Left",
+    "x shifted to the left; bits that leave at the left come in at the right.",
+    _AMOUNT,
+    _shift_type,
+    _rotate("fshl"),
+)
+_define(
+    "rotate_right",
+    "Rotate Right",
+    "x shifted to the right; bits that leave at the right come in at the left.",
+    _AMOUNT,
+    _shift_type,
+    _rotate("fshr"),
+)
+_define(
+    "count_bits", "Count Bits", "The number of bits that are 1.", _X, whole, intrinsic("", "ctpop"), "popc population"
+)
+_define(
+    "leading_zeros",
+    "Leading Zeros",
+    "The number of zeros to the left of the first 1.",
+    _X,
+    whole,
+    _zeros("ctlz"),
+    "clz",
+)
+_define(
+    "trailing_zeros",
+    "Trailing Zeros",
+    "The number of zeros to the right of the last 1.",
+    _X,
+    whole,
+    _zeros("cttz"),
+    "ctz",
+)
+_define("reverse_bits", "Reverse Bits", "The bits in reverse order.", _X, whole, intrinsic("", "bitreverse"), "brev")
+_define(
+    "multiply_high",
+    "Multiply High",
+    "The upper half of the full product of a and b.",
+    pair(),
+    whole,
+    _multiply_high,
+    "mulhi",
+)

@@ -1,4 +1,4 @@
-"""Loads and stores at any index, with what happens beyond the edge."""
+"""Loads and stores at any index, with rules for indices beyond the edge."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ _LOAD_BOUNDARY = OpSetting(
     "boundary",
     "str",
     "clamp",
-    "What an index beyond the edge reads: the edge's element (clamp), the other end's (wrap), the elements turned "
-    "round (mirror), or 0 (zero).",
+    "Rule for an index beyond the edge: read the edge's element (clamp), repeat the elements (wrap), mirror them "
+    "(mirror), or read 0 (zero).",
     memory.LOAD_BOUNDARIES,
 )
 STORE_BOUNDARY = OpSetting(
     "boundary",
     "str",
     "skip",
-    "What an index beyond the edge does: nothing (skip), or as for a load.",
+    "Rule for an index beyond the edge: write nothing (skip), or as for a load.",
     memory.STORE_BOUNDARIES,
 )
-_BUFFER = OpInput("buffer", "Where the elements are.", takes_buffer=True)
+_BUFFER = OpInput("buffer", "The buffer that holds the elements.", takes_buffer=True)
 
 
 def _indices(is_2d: bool) -> tuple[OpInput, ...]:
     if is_2d:
-        return take("x", "The column, from 0.", 0.0), take("y", "The row, from 0.", 0.0)
-    return (take("index", "The element's number, from 0.", 0.0),)
+        return take("x", "The column, counted from 0.", 0.0), take("y", "The row, counted from 0.", 0.0)
+    return (take("index", "The index of the element, counted from 0.", 0.0),)
 
 
 def _index_types(call: Call) -> dict[str, ValueType]:
@@ -49,7 +49,7 @@ def _load_type(call: Call) -> Signature:
 def place(
     emission: Emission, buffer: Buffer, indices: list[ir.Value], boundary: str
 ) -> tuple[ir.Value, ir.Value | None]:
-    """Return an element's index, bounded, and for "zero" and "skip" whether it is inside."""
+    """Return an element's index within bounds, and for "zero" and "skip" whether the given index is inside."""
     builder = emission.builder
     extents = [buffer.extent(kind) for kind in (("size",) if len(indices) == 1 else ("width", "height"))]
     inside: ir.Value | None = None
@@ -64,7 +64,7 @@ def place(
 
 
 def load_at(emission: Emission, buffer: Buffer, indices: list[ir.Value], boundary: str) -> Value:
-    """Return the element at indices (i32), whatever they are."""
+    """Return the element at indices (i32), which may be out of bounds."""
     index, inside = place(emission, buffer, indices, boundary)
     if inside is None:
         return memory.load(emission, buffer, index)
@@ -94,7 +94,7 @@ def _store_type(call: Call) -> Signature:
 
 
 def may_act(emission: Emission, buffer: Buffer) -> ir.Value | None:
-    """Return whether this thread may write to a buffer: threads without an element leave global memory alone."""
+    """Return whether this thread may write to a buffer: threads without an element must not write to global memory."""
     return emission.inside if buffer.type.space == "global" else None
 
 
@@ -118,7 +118,7 @@ for _is_2d, _suffix, _words in ((False, "", ""), (True, "_2d", " 2-D")):
             f"op.load{_suffix}",
             f"Load{_words}",
             _CATEGORY,
-            "An element of a buffer, at any index.",
+            "The element of a buffer at any index.",
             (_BUFFER, *_indices(_is_2d)),
             OUT,
             _load_type,
@@ -133,8 +133,9 @@ for _is_2d, _suffix, _words in ((False, "", ""), (True, "_2d", " 2-D")):
             f"op.store{_suffix}",
             f"Store{_words}",
             _CATEGORY,
-            "Writes an element of an output or of shared memory, at any index; what uses the resulting buffer sees it.",
-            (_BUFFER, *_indices(_is_2d), take("value", "What is written.")),
+            "Writes an element of an output or of shared memory, at any index. Ops that use the resulting buffer read "
+            "the new element.",
+            (_BUFFER, *_indices(_is_2d), take("value", "The value to write.")),
             (OpOutput("after", "The buffer, after the write."),),
             _store_type,
             _store,

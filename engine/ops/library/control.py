@@ -1,4 +1,4 @@
-"""Ops that hold others: If runs one of two branches, For runs its body some times and carries values along."""
+"""Ops that hold others: If runs one of two branches, For repeats its body and carries values from turn to turn."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from engine.ops.types import BOOLEAN, S32, ValueType, promote
 
 _CATEGORY = "Control"
 _SLOTS = "abcd"
-#: The scope of the branch that runs when the condition does not hold, as in a patch.
+#: The scope of the branch that runs when the condition does not hold; patches use the same name.
 _ELSE = "else"
 
 
 def _both(call: Call, names: tuple[str, str]) -> ValueType | None:
-    """Return the type that two inputs share, of those that are known."""
+    """Return the common type of two inputs; an input of unknown type is ignored."""
     given = [(name, call.value(name)) for name in names if call.inputs[name] is not None]
     if not given:
         return None
@@ -76,17 +76,17 @@ register(
         "op.if",
         "If",
         _CATEGORY,
-        "Runs the ops in one of its two branches. What a branch gives to then_a or else_a comes out as a; a branch "
-        "that gives nothing gives 0.",
+        "Runs the ops in one of its two branches. The output a is the value that the branch connects to then_a or "
+        "else_a, or 0 if it connects none.",
         (
-            take("condition", "Decides; anything but 0 holds."),
+            take("condition", "The condition; every value but 0 holds."),
             *(
-                OpInput(f"{branch}_{slot}", f"What {slot} is {when}.", optional=True, delayed=True, branch=scope)
+                OpInput(f"{branch}_{slot}", f"Value of {slot} {when}.", optional=True, delayed=True, branch=scope)
                 for branch, scope, when in (("then", "", "where the condition holds"), ("else", _ELSE, "elsewhere"))
                 for slot in _SLOTS
             ),
         ),
-        tuple(OpOutput(slot, f"What the branch that ran gave as {slot}.") for slot in _SLOTS),
+        tuple(OpOutput(slot, f"Value of {slot} from the branch that ran.") for slot in _SLOTS),
         _if_type,
         _if,
         tags=("branch", "condition"),
@@ -149,7 +149,7 @@ def _for(emission: Emission, code: OpCode) -> dict[str, Value | Buffer]:
 
 
 def _named(slots: dict[str, Value], parts: list[ir.Value]) -> dict[str, Value]:
-    """Return the index and the carried values, whose components follow each other in `parts`."""
+    """Return the index and the carried values, whose components are concatenated in `parts`."""
     made, at = {"index": Value(S32, (parts[0],))}, 1
     for slot, value in slots.items():
         count = value.type.components
@@ -163,19 +163,19 @@ register(
         "op.for",
         "For",
         _CATEGORY,
-        "Runs the ops in it some times. Inside, a is what the turn before gave to next_a, in the first turn initial_a; "
-        "after the loop, it is what the last turn gave. A value without a next_a stays as it is.",
+        "Repeats the ops in it. In the first turn, a is initial_a; in every other turn, it is next_a of the previous "
+        "turn; after the loop, it is next_a of the last turn. If next_a is not connected, a does not change.",
         (
             take("count", "The number of turns; below 0 means none.", 8.0),
-            *(take(f"initial_{slot}", f"What {slot} is in the first turn.", 0.0) for slot in _SLOTS),
+            *(take(f"initial_{slot}", f"Value of {slot} in the first turn.", 0.0) for slot in _SLOTS),
             *(
-                OpInput(f"next_{slot}", f"What {slot} is in the next turn.", optional=True, delayed=True)
+                OpInput(f"next_{slot}", f"Value of {slot} in the next turn.", optional=True, delayed=True)
                 for slot in _SLOTS
             ),
-            OpInput("stop", "Ends the loop after the turn in which it is not 0.", optional=True, delayed=True),
+            OpInput("stop", "Ends the loop after a turn in which this is not 0.", optional=True, delayed=True),
         ),
         (
-            OpOutput("index", "The number of this turn from 0; after the loop, how many there were.", inside=True),
+            OpOutput("index", "Index of this turn, counted from 0; after the loop, the number of turns.", inside=True),
             *(OpOutput(slot, f"The carried value {slot}.", inside=True) for slot in _SLOTS),
         ),
         _for_type,

@@ -1,4 +1,4 @@
-"""Values as other types: by their number or by their bits."""
+"""Conversions of values to other types, by their number or by their bits."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ register(
         "op.convert",
         "Convert",
         _CATEGORY,
-        "The same number as another type. Floats lose their fraction when they become whole numbers, NaN becomes 0, "
-        "and what is out of range the nearest; whole numbers wrap. As a boolean, anything but 0 is true.",
+        "The same number as another type. A float is truncated to a whole number and clamped to the type's range, and "
+        "NaN becomes 0. Whole numbers wrap. As a boolean, every number but 0 is true.",
         _X,
         OUT,
         _convert_type,
         _convert,
-        settings=(OpSetting("type", "str", "f32", "What it becomes.", NUMBERS),),
+        settings=(OpSetting("type", "str", "f32", "The type to convert to.", NUMBERS),),
         tags=("cast", "float", "int"),
     )
 )
@@ -60,7 +60,7 @@ register(
         "op.reinterpret",
         "Reinterpret",
         _CATEGORY,
-        "The same bits as another type: a float as an unsigned whole number, a whole number as a float.",
+        "The same bits as another type: a float becomes an unsigned whole number, and a whole number a float.",
         _X,
         OUT,
         _bits_type,

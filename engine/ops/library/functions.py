@@ -10,7 +10,7 @@ from engine.ops.rules import OUT, by_component, floats, numbers, take
 from engine.ops.table import OpCode, OpSetting, OpType, register
 from engine.types import DType
 
-#: Functions that leave whole numbers as they are.
+#: Functions that return whole numbers unchanged.
 _ROUNDING = ("floor", "ceil", "trunc", "round", "round_away")
 _TITLES = {
     "sin": "Sine",
@@ -48,13 +48,13 @@ _TITLES = {
     "erf": "Error Function",
     "erfc": "Complementary Error Function",
 }
-#: These are op.modulo and op.remainder, which take whole numbers too.
+#: Replaced by op.modulo and op.remainder, which take whole numbers too.
 _ELSEWHERE = ("mod", "fmod")
 _PRECISION = OpSetting(
     "precision",
     "str",
     "exact",
-    "Exact is within 2 units in the last place; fast takes a GPU's approximation for f32, whose bits differ by device.",
+    "Exact: within 2 units in the last place. Fast: a GPU's approximation for f32, whose bits differ by device.",
     ("exact", "fast"),
 )
 

@@ -1,4 +1,4 @@
-"""Sampling: what a buffer holds between its elements."""
+"""Sampling: interpolated values between a buffer's elements."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from engine.types import f32, s32
 
 _SETTINGS = (
     OpSetting(
-        "filter", "str", "linear", "Whether neighbours are blended, or the nearest counts.", ("linear", "nearest")
+        "filter", "str", "linear", "Interpolate between neighbours, or use the nearest element.", ("linear", "nearest")
     ),
     OpSetting(
         "coordinates",
         "str",
         "unit",
-        "Unit: 0 is the first edge and 1 the last one, so that elements' centres lie half an element inside. Elements: "
-        "whole numbers are the elements' centres.",
+        "Unit: 0 is the first edge and 1 the last, so the centres of the outer elements lie half an element inside. "
+        "Elements: whole numbers are the centres of elements.",
         ("unit", "elements"),
     ),
-    OpSetting("boundary", "str", "clamp", "What lies beyond the edge, as for a load.", memory.LOAD_BOUNDARIES),
+    OpSetting("boundary", "str", "clamp", "Rule beyond the edge, as for a load.", memory.LOAD_BOUNDARIES),
 )
 
 
@@ -72,7 +72,7 @@ def _floor(emission: Emission, place: ir.Value) -> ir.Value:
 
 
 def _at(emission: Emission, code: OpCode, buffer: Buffer, place: list[ir.Value], kind: ValueType) -> Value:
-    """Return an element as a float; the place is a whole number in f32, and far away the nearest that s32 holds."""
+    """Return an element as a float; the position is a whole number in f32, clamped to the range of s32."""
     indices = [emission.scalar(p, f32, s32) for p in place]
     return emission.convert(load_at(emission, buffer, indices, code.settings["boundary"]), kind)
 
@@ -90,9 +90,9 @@ for _axes, _id, _title, _doc in (
         "u",
         "op.sample_1d",
         "Sample 1-D",
-        "What a buffer, such as a table of colours, holds between its elements.",
+        "The value of a buffer, such as a table of colours, at a position between its elements.",
     ),
-    ("uv", "op.sample", "Sample", "What an image holds at a place between its pixels. Whole numbers become f32."),
+    ("uv", "op.sample", "Sample", "The value of an image at a position between its pixels. Whole numbers become f32."),
 ):
     register(
         OpType(
@@ -102,7 +102,7 @@ for _axes, _id, _title, _doc in (
             _doc,
             (
                 OpInput("buffer", "The image: the buffer of an input.", takes_buffer=True),
-                *(take(axis, f"The place along {letter}.", 0.5) for axis, letter in zip(_axes, "xy", strict=False)),
+                *(take(axis, f"Position along {letter}.", 0.5) for axis, letter in zip(_axes, "xy", strict=False)),
             ),
             OUT,
             partial(_sample_type, axes=_axes),

@@ -1,4 +1,4 @@
-"""Where a thread is: its element, its place in the thread block, and its thread block's in the grid."""
+"""The position of a thread: its element, its place in the thread block, and the thread block's place in the grid."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _EXTENTS = ("width", "height", "depth")
 
 
 def _element(emission: Emission, code: OpCode) -> dict[str, Value]:
-    """Give only what is read: a size that nothing reads is no argument."""
+    """Return only outputs that are used: a size that no op uses does not become an argument."""
     made: dict[str, Value] = {}
     for at, (axis, share, extent) in enumerate(zip("xyz", "uvw", _EXTENTS, strict=True)):
         if axis in code.used:
@@ -34,15 +34,15 @@ def _element(emission: Emission, code: OpCode) -> dict[str, Value]:
 
 
 _INDEX = (
-    OpOutput("index", "The number of this thread's element, from 0; x counts fastest."),
-    OpOutput("count", "How many elements are computed."),
+    OpOutput("index", "Index of this thread's element, counted from 0; x is the fastest axis."),
+    OpOutput("count", "Number of elements that are computed."),
 )
 register(
     OpType(
         "op.index",
         "Index",
         _CATEGORY,
-        "The number of this thread's element in the buffer.",
+        "Index of this thread's element in the buffer.",
         (),
         _INDEX,
         fixed(index=S32, count=S32),
@@ -54,21 +54,22 @@ register(
 
 def _axes(rank: int) -> tuple[OpOutput, ...]:
     names = ("column", "row", "layer")[:rank]
-    places = [OpOutput(axis, f"This thread's {name}, from 0.") for axis, name in zip("xyz", names, strict=False)]
+    places = [
+        OpOutput(axis, f"This thread's {name}, counted from 0.") for axis, name in zip("xyz", names, strict=False)
+    ]
     shares = [
         OpOutput(share, f"The centre of the element along {axis}, from 0 to 1.")
         for share, axis in zip("uvw", "xyz"[:rank], strict=False)
     ]
     extents = [
-        OpOutput(name, f"How many elements there are along {axis}.")
-        for name, axis in zip(_EXTENTS, "xyz"[:rank], strict=False)
+        OpOutput(name, f"Number of elements along {axis}.") for name, axis in zip(_EXTENTS, "xyz"[:rank], strict=False)
     ]
     return (*places, *shares, *extents, *_INDEX)
 
 
 for _rank, _id, _title, _doc in (
-    (2, "op.position", "Position", "The place of this thread's element in an image."),
-    (3, "op.position3", "Position 3-D", "The place of this thread's element in a volume."),
+    (2, "op.position", "Position", "Position of this thread's element in an image."),
+    (3, "op.position3", "Position 3-D", "Position of this thread's element in a volume."),
 ):
     _ports = _axes(_rank)
     _kinds = {port.name: F32 if port.name in "uvw" else S32 for port in _ports}
@@ -105,16 +106,16 @@ def _define(name: str, title: str, doc: str, ports: dict[str, tuple[str, str]]) 
 _define(
     "thread",
     "Thread",
-    "This thread's place in its thread block.",
+    "Position of this thread in its thread block.",
     {
         **{axis: (f"tid.{axis}", f"The place along {axis}, from 0.") for axis in "xyz"},
-        "lane": ("laneid", "The place in the warp, from 0 to 31."),
+        "lane": ("laneid", "Position in the warp, from 0 to 31."),
     },
 )
 _define(
     "thread_block",
     "Thread Block",
-    "The place of this thread's thread block in the grid, and its extent in threads.",
+    "Position of this thread's thread block in the grid, and its extent in threads.",
     {
         **{axis: (f"ctaid.{axis}", f"The place along {axis}, from 0.") for axis in "xyz"},
         **{name: (f"ntid.{axis}", f"Threads along {axis}.") for name, axis in zip(_EXTENTS, "xyz", strict=True)},
@@ -123,6 +124,6 @@ _define(
 _define(
     "grid",
     "Grid",
-    "The extent of the grid in thread blocks.",
+    "Extent of the grid in thread blocks.",
     {name: (f"nctaid.{axis}", f"Thread blocks along {axis}.") for name, axis in zip(_EXTENTS, "xyz", strict=True)},
 )

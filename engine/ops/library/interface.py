@@ -1,4 +1,4 @@
-"""How a kernel meets the patch: constants, inputs, outputs, parameters, and the frame."""
+"""A kernel's interface to the patch: constants, inputs, outputs, parameters, and the frame."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ from engine.types.element_numbers import BOOLEAN, FLOAT
 _CATEGORY = "Kernel"
 _SIZES = ("size", "width", "height", "depth")
 _WEAK = {"number": ValueType(S32.scalar, weak=True), "float": ValueType(F32.scalar, weak=True)}
-_NAME = OpSetting("name", "str", "", "Its name at the block; the op's id when empty.")
-_DOC = OpSetting("doc", "str", "", "What a person should know of it.")
+_NAME = OpSetting("name", "str", "", "Name at the block; the op's id when empty.")
+_DOC = OpSetting("doc", "str", "", "Help of the port or parameter.")
 
 
 def _constant_type(call: Call) -> Signature:
@@ -71,7 +71,7 @@ register(
         "op.constant",
         "Constant",
         _CATEGORY,
-        "A number that is part of the kernel.",
+        "A constant number in the kernel.",
         (),
         OUT,
         _constant_type,
@@ -82,8 +82,8 @@ register(
                 "type",
                 "str",
                 "number",
-                "Its type. A number takes on the type of what it meets; one with a fraction, and a float, makes whole "
-                "numbers f32.",
+                "Type of the number. A number takes the type of the other operand; a number with a fraction, or a "
+                "float, converts whole numbers to f32.",
                 ("number", "float", *NUMBERS),
             ),
         ),
@@ -123,7 +123,7 @@ def _input(emission: Emission, code: OpCode) -> dict[str, Value | Buffer]:
 
 
 def _told(emission: Emission, code: OpCode, buffer: Buffer, number: ir.Value) -> dict[str, Value]:
-    """Return what an input gives whose element type is told at launch, by the number of that type."""
+    """Return the value of an input whose element type is passed at launch, as the type's number."""
     made, zero = dict[str, Value](), ir.Constant(I32, 0)
     if "whole" in code.used:
         made["whole"] = own_element(emission, replace(buffer, type=BufferType(s64)))
@@ -136,7 +136,7 @@ def _told(emission: Emission, code: OpCode, buffer: Buffer, number: ir.Value) ->
 
 
 def own_element(emission: Emission, buffer: Buffer) -> Value:
-    """Return the element at this thread's own index; zeros where there is none."""
+    """Return the element at this thread's own index; zeros if the thread has no element."""
     kind = read_as(buffer.type.dtype)
     assert kind is not None
     known = emission.own.get(buffer.pointer.name)
@@ -155,26 +155,31 @@ register(
         "op.input",
         "Input",
         _CATEGORY,
-        "An input of the kernel: the element at the thread's own index, and the whole buffer for loads elsewhere.",
+        "An input of the kernel: the element at the thread's own index, and the buffer for loads of other elements.",
         (),
         (
             OpOutput(
                 "value",
-                "The element at this thread's own index. Elements below 32 bits are widened; a number of any type is "
-                "f64, and anything else a boolean, which is true unless all is 0.",
+                "The element at this thread's own index. Elements of fewer than 32 bits are widened. With type number, "
+                "the element is f64; with type any, it is a boolean that is false if the element is 0 in all its "
+                "parts.",
             ),
             OpOutput("buffer", "The buffer, to load and sample from."),
-            OpOutput("size", "How many elements the buffer has."),
-            OpOutput("width", "The extent of its last axis."),
-            OpOutput("height", "The extent of the axis before."),
-            OpOutput("depth", "The extent of the axis before that."),
-            OpOutput("whole", "A number of any type as s64, which whole numbers are exactly.", is_internal=True),
-            OpOutput("is_whole", "Whether elements of any type are whole numbers.", is_internal=True),
-            OpOutput("is_connected", "Whether there are elements of any type.", is_internal=True),
+            OpOutput("size", "Number of elements of the buffer."),
+            OpOutput("width", "Extent of the last axis."),
+            OpOutput("height", "Extent of the second-last axis."),
+            OpOutput("depth", "Extent of the third-last axis."),
+            OpOutput(
+                "whole", "The element of an input of type number as s64, exact for whole numbers.", is_internal=True
+            ),
+            OpOutput(
+                "is_whole", "Whether the elements of an input of type number are whole numbers.", is_internal=True
+            ),
+            OpOutput("is_connected", "Whether the input of type number or any has elements.", is_internal=True),
         ),
         _input_type,
         _input,
-        settings=(_NAME, OpSetting("type", "str", "f32", "The type of its elements.", (*ELEMENTS, *TOLD)), _DOC),
+        settings=(_NAME, OpSetting("type", "str", "f32", "Element type.", (*ELEMENTS, *TOLD)), _DOC),
         tags=("port", "read", "load"),
     )
 )
@@ -200,17 +205,17 @@ register(
         "op.element",
         "Element",
         _CATEGORY,
-        "A value as it would be read back if it were stored as an element; it takes the place of an input whose buffer "
-        "another graph fills.",
-        (take("given", "What would be stored."),),
+        "A value as it would be read back after it was stored as an element; it replaces an input whose buffer another "
+        "graph fills.",
+        (take("given", "The value to store."),),
         (
-            OpOutput("value", "What would be read."),
+            OpOutput("value", "The value read back."),
             OpOutput("size", "How many elements are computed."),
-            *(OpOutput(name, f"Their extent, as op.input has it: {name}.") for name in _SIZES[1:]),
+            *(OpOutput(name, f"Extent as in op.input: {name}.") for name in _SIZES[1:]),
         ),
         _element_type,
         _element,
-        settings=(OpSetting("type", "str", "f32", "The type of the elements.", ELEMENTS),),
+        settings=(OpSetting("type", "str", "f32", "Element type.", ELEMENTS),),
         tags=("fuse", "round"),
         is_internal=True,
     )
@@ -240,7 +245,7 @@ def _output_type(call: Call) -> Signature:
 
 
 def fits(given: ValueType, dtype: DType, port: str) -> ValueType:
-    """Return what a value is converted to before it is stored as an element; Misuse when that would lose too much."""
+    """Return the type of a value when it is stored as an element; Misuse when the conversion would lose too much."""
     kind = read_as(dtype)
     assert kind is not None
     if given.components not in (1, kind.components):
@@ -283,9 +288,16 @@ register(
         _output,
         settings=(
             _NAME,
-            OpSetting("type", "str", "same", "The type of its elements.", ("same", *ELEMENTS)),
-            OpSetting("shape", "str", "", "Its shape as a rule such as [256]; that of what is computed when empty."),
-            OpSetting("initial", "str", "undefined", "What it holds before the kernel runs.", ("undefined", "zeros")),
+            OpSetting("type", "str", "same", "Element type.", ("same", *ELEMENTS)),
+            OpSetting(
+                "shape",
+                "str",
+                "",
+                "Shape of the output, as a rule such as [256]; the shape of the computed elements when empty.",
+            ),
+            OpSetting(
+                "initial", "str", "undefined", "Contents of the output before the kernel runs.", ("undefined", "zeros")
+            ),
             _DOC,
         ),
         tags=("port", "write", "store"),
@@ -318,7 +330,7 @@ register(
         "op.parameter",
         "Parameter",
         _CATEGORY,
-        "A number that a person sets while the kernel runs.",
+        "A parameter of the kernel: a number that a person sets while the kernel runs.",
         (),
         OUT,
         _parameter_type,
@@ -326,11 +338,11 @@ register(
         settings=(
             _NAME,
             OpSetting("type", "str", "f32", "Its type.", NUMBERS),
-            OpSetting("default", "float", 0.0, "What it is at first."),
-            OpSetting("bounded", "bool", False, "Whether it has a least and a largest value."),
-            OpSetting("minimum", "float", 0.0, "The least value, when bounded."),
-            OpSetting("maximum", "float", 1.0, "The largest value, when bounded."),
-            OpSetting("unit", "str", "", "The unit it is in."),
+            OpSetting("default", "float", 0.0, "Default value."),
+            OpSetting("bounded", "bool", False, "Whether the parameter has a smallest and a largest value."),
+            OpSetting("minimum", "float", 0.0, "Smallest value, when bounded."),
+            OpSetting("maximum", "float", 1.0, "Largest value, when bounded."),
+            OpSetting("unit", "str", "", "Unit of the parameter."),
             _DOC,
         ),
         tags=("slider", "uniform"),
@@ -353,12 +365,12 @@ register(
         "op.frame",
         "Frame",
         _CATEGORY,
-        "The present frame.",
+        "Time and number of the current frame.",
         (),
         (
-            OpOutput("time", "The time at the frame's start, in seconds."),
-            OpOutput("index", "The frame's number, from 0; it wraps at 2^32."),
-            OpOutput("time_step", "The time since the frame before, in seconds."),
+            OpOutput("time", "Time at the frame's start, in seconds."),
+            OpOutput("index", "Frame number, counted from 0; wraps at 2^32."),
+            OpOutput("time_step", "Time since the previous frame, in seconds."),
         ),
         lambda call: Signature({}, {"time": F32, "index": U32, "time_step": F32}),
         _frame,

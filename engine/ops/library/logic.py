@@ -1,4 +1,4 @@
-"""Comparison, booleans, and choosing by them."""
+"""Comparisons, logic, and selection by a condition."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def _compare(symbol: str) -> Scalar:
 
 
 for _symbol, _name, _title, _doc in (
-    ("==", "equal", "Equal", "Whether a equals b. A NaN equals nothing."),
-    ("!=", "not_equal", "Not Equal", "Whether a differs from b. A NaN differs from all."),
-    ("<", "less", "Less", "Whether a lies below b."),
-    ("<=", "less_equal", "Less or Equal", "Whether a lies below b or equals it."),
-    (">", "greater", "Greater", "Whether a lies above b."),
-    (">=", "greater_equal", "Greater or Equal", "Whether a lies above b or equals it."),
+    ("==", "equal", "Equal", "Whether a equals b. A NaN equals no number, not even itself."),
+    ("!=", "not_equal", "Not Equal", "Whether a differs from b. A NaN differs from every number."),
+    ("<", "less", "Less", "Whether a is less than b."),
+    ("<=", "less_equal", "Less or Equal", "Whether a is less than or equal to b."),
+    (">", "greater", "Greater", "Whether a is greater than b."),
+    (">=", "greater_equal", "Greater or Equal", "Whether a is greater than or equal to b."),
 ):
     _define(_name, _title, _doc, pair(), comparison, _compare(_symbol), f"{_symbol} compare")
 
@@ -41,13 +41,13 @@ def _builder(method: str) -> Scalar:
     return lambda emission, kind, *operands: getattr(emission.builder, method)(*operands)
 
 
-_define("and", "And", "Whether both hold.", pair(1.0), booleans, _builder("and_"), "&& logic")
-_define("or", "Or", "Whether one holds, or both.", pair(), booleans, _builder("or_"), "|| logic")
-_define("xor", "Exclusive Or", "Whether just one holds.", pair(), booleans, _builder("xor"), "logic")
+_define("and", "And", "Whether both a and b hold.", pair(1.0), booleans, _builder("and_"), "&& logic")
+_define("or", "Or", "Whether a or b holds, or both.", pair(), booleans, _builder("or_"), "|| logic")
+_define("xor", "Exclusive Or", "Whether exactly one of a and b holds.", pair(), booleans, _builder("xor"), "logic")
 _define(
     "not",
     "Not",
-    "Whether x does not hold.",
+    "Whether x is 0 or false.",
     _X,
     booleans,
     lambda emission, kind, x: emission.builder.xor(x, constant(boolean, 1)),
@@ -93,8 +93,8 @@ def _register_reduced(name: str, title: str, doc: str, method: str) -> None:
     register(OpType(f"op.{name}", title, "Logic", doc, _X, OUT, _reduced_type, emit, tags=("vector",)))
 
 
-_register_reduced("any", "Any", "Whether one of a vector's components is not 0.", "or_")
-_register_reduced("all", "All", "Whether all of a vector's components are not 0.", "and_")
+_register_reduced("any", "Any", "Whether any component of a vector is not 0.", "or_")
+_register_reduced("all", "All", "Whether no component of a vector is 0.", "and_")
 
 
 def _select_type(call: Call) -> Signature:
@@ -113,10 +113,10 @@ def _select_type(call: Call) -> Signature:
 _define(
     "select",
     "Select",
-    "a where the condition holds, b elsewhere. Both are computed.",
+    "a where the condition holds, otherwise b. Both are computed.",
     (
-        take("condition", "Decides, for each component."),
-        take("a", "Where it holds.", 1.0),
+        take("condition", "The condition, for each component or for all."),
+        take("a", "Result where the condition holds.", 1.0),
         take("b", "Elsewhere.", 0.0),
     ),
     _select_type,

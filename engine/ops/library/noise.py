@@ -1,4 +1,4 @@
-"""Hashes, random numbers and noise: the same numbers for the same places and seed, on every device."""
+"""Hashes, random numbers and noise: the same on every device for the same position and seed."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from engine.types import f32, s32
 
 _CATEGORY = "Noise"
 _AXES = "xyz"
-_SEED = take("seed", "Another seed gives other numbers.", 0.0)
+_SEED = take("seed", "Start of the random sequence; another seed gives other numbers.", 0.0)
 
 
 def _mixed(h: Value) -> Value:
-    """Return a word that depends on each bit of another: lowbias32 of Wellons' hash prospector."""
+    """Return a hash that depends on every bit of a word: lowbias32 of Wellons' hash prospector."""
     h = (h ^ h.shifted_right(16)) * 0x7FEB352D
     h = (h ^ h.shifted_right(15)) * -0x7B935975
     return h ^ h.shifted_right(16)
 
 
 def _hash(seed: Value, place: Sequence[Value]) -> Value:
-    """Return the hash of a place: the seed plus the golden ratio's bits, then each coordinate from the last one on."""
+    """Return the hash of a position: of the seed plus the golden ratio's bits, then of each coordinate, last first."""
     return reduce(lambda h, coordinate: _mixed(h + coordinate), reversed(place), _mixed(seed + -0x61C88647))
 
 
@@ -54,8 +54,8 @@ def _emit_hash(emission: Emission, code: OpCode, *, is_random: bool) -> dict[str
 
 _WHOLE = tuple(take(axis, "A whole number, such as an index.", 0.0) for axis in _AXES)
 for _name, _title, _doc, _random in (
-    ("hash", "Hash", "A u32 that looks random, of three whole numbers and a seed.", False),
-    ("random", "Random", "A number from 0 to below 1 that looks random, of three whole numbers and a seed.", True),
+    ("hash", "Hash", "A pseudo-random u32 of three whole numbers and a seed.", False),
+    ("random", "Random", "A pseudo-random number from 0 to below 1, of three whole numbers and a seed.", True),
 ):
     register(
         OpType(
@@ -75,7 +75,7 @@ _Noise = Callable[[Emission, Value, list[Value]], Value]
 
 
 def _cell(emission: Emission, x: Value) -> tuple[Value, Value]:
-    """Return the whole number below, and how far above it a number lies."""
+    """Return floor(x) and the fraction x - floor(x)."""
     below = x.floor()
     return Value(x.builder, x.format, emission.scalar(below.raw, f32, s32)), x - below
 
@@ -87,7 +87,7 @@ def _gradient(h: Value, offsets: Sequence[Value]) -> Value:
 
 
 def _lattice(emission: Emission, seed: Value, place: list[Value], corner: Callable[..., Value]) -> Value:
-    """Return what the corners of a place's cell give, blended by 6 t^5 - 15 t^4 + 10 t^3 along each axis, x first."""
+    """Return the blend of the corners of a position's cell by 6 t^5 - 15 t^4 + 10 t^3 along each axis, x first."""
     cells, offsets = zip(*(_cell(emission, x) for x in place), strict=True)
     blends = [t * t * t * (t * (t * 6.0 - 15.0) + 10.0) for t in offsets]
     values = []
@@ -110,7 +110,7 @@ def _gradient_noise(emission: Emission, seed: Value, place: list[Value]) -> Valu
 
 
 def _simplex_noise(emission: Emission, seed: Value, place: list[Value]) -> Value:
-    """Return the sum of the corners of a place's simplex; Perlin, "Noise hardware", 2001."""
+    """Return the sum over the corners of a position's simplex; Perlin, "Noise hardware", 2001."""
     count = len(place)
     skew, unskew = (math.sqrt(count + 1) - 1) / count, (1 - 1 / math.sqrt(count + 1)) / count
     shift = reduce(lambda a, b: a + b, place) * skew
@@ -132,12 +132,12 @@ def _simplex_noise(emission: Emission, seed: Value, place: list[Value]) -> Value
         part = rest * rest * rest * rest * value
         total = part if total is None else total + part
     assert total is not None
-    # The largest sum, with each gradient along its offset, was searched for: 1 / 70.1 and 1 / 62.2.
+    # The largest sums, with each gradient along its offset, were found by search: 1 / 70.1 and 1 / 62.2.
     return total * (70.0 if count == 2 else 62.0)
 
 
 def _ranks(offsets: list[Value]) -> list[Value]:
-    """Return for each offset how many are larger; of equal ones the first counts as larger."""
+    """Return for each offset the number of larger ones; of equal offsets the first counts as larger."""
     ranks = []
     for at, own in enumerate(offsets):
         larger = [
@@ -162,9 +162,9 @@ def _define(name: str, title: str, doc: str, noise: _Noise, dimensions: tuple[st
         return {"out": OpValue(F32, (noise(emission, seed, place).raw,))}
 
     inputs = tuple(
-        take(axis, f"The place along {axis}; the lattice has a point at each whole number.", 0.0) for axis in _AXES
+        take(axis, f"Position along {axis}; the lattice has a point at each whole number.", 0.0) for axis in _AXES
     )
-    setting = OpSetting("dimensions", "str", "2", "How many of x, y and z count.", dimensions)
+    setting = OpSetting("dimensions", "str", "2", "Number of axes: how many of x, y and z are used.", dimensions)
     op = OpType(
         f"op.{name}", title, _CATEGORY, doc, (*inputs, _SEED), OUT, _noise_type, emit, (setting,), tuple(tags.split())
     )
@@ -174,7 +174,7 @@ def _define(name: str, title: str, doc: str, noise: _Noise, dimensions: tuple[st
 _define(
     "value_noise",
     "Value Noise",
-    "Smooth noise from 0 to 1: random numbers at whole places, blended between. Computed in f32.",
+    "Smooth noise from 0 to 1: random numbers at the lattice points, interpolated between them. Computed in f32.",
     _value_noise,
     ("1", "2", "3"),
     "random smooth",
@@ -182,7 +182,7 @@ _define(
 _define(
     "gradient_noise",
     "Gradient Noise",
-    "Smooth noise from -1 to 1, as Perlin made it: 0 at whole places, with random slopes. Computed in f32.",
+    "Perlin's smooth noise from -1 to 1: 0 at the lattice points, with random slopes. Computed in f32.",
     _gradient_noise,
     ("1", "2", "3"),
     "random perlin smooth",
@@ -190,7 +190,7 @@ _define(
 _define(
     "simplex_noise",
     "Simplex Noise",
-    "Smooth noise from -1 to 1 on a lattice of triangles or tetrahedra, with fewer corners. Computed in f32.",
+    "Smooth noise from -1 to 1 on a lattice of triangles or tetrahedra, which have fewer corners. Computed in f32.",
     _simplex_noise,
     ("2", "3"),
     "random perlin smooth",

@@ -1,4 +1,4 @@
-"""Numbers kept in a range, blended, stepped and remapped, component by component."""
+"""Clamping, blending, steps and remapping of numbers, component by component."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def _sign(emission: Emission, kind: DType, x: ir.Value) -> ir.Value:
 _define(
     "clamp",
     "Clamp",
-    "x, but at least low and at most high; NaN if one of them is.",
-    (_X, take("low", "The least result.", 0.0), take("high", "The largest result.", 1.0)),
+    "x, but at least low and at most high; NaN if x, low or high is NaN.",
+    (_X, take("low", "The smallest result.", 0.0), take("high", "The largest result.", 1.0)),
     numbers,
     _clamp,
     "limit range",
@@ -73,19 +73,28 @@ _define(
     "mix",
     "Mix",
     "a * (1 - t) + b * t.",
-    (take("a", "At t = 0.", 0.0), take("b", "At t = 1.", 1.0), take("t", "How much of b.", 0.5)),
+    (
+        take("a", "Result at t = 0.", 0.0),
+        take("b", "Result at t = 1.", 1.0),
+        take("t", "Share of b, usually from 0 to 1.", 0.5),
+    ),
     floats,
     _mix,
     "lerp blend interpolate",
 )
 _define(
-    "step", "Step", "0 where x lies below the edge, 1 elsewhere.", (take("edge", "The edge.", 0.5), _X), floats, _step
+    "step",
+    "Step",
+    "0 if x is less than the edge, otherwise 1.",
+    (take("edge", "Smallest x that gives 1.", 0.5), _X),
+    floats,
+    _step,
 )
 _define(
     "smoothstep",
     "Smooth Step",
-    "0 at low, 1 at high, and t * t * (3 - 2 t) between; NaN if x is.",
-    (take("low", "Where the rise begins.", 0.0), take("high", "Where it ends.", 1.0), _X),
+    "0 up to low, 1 from high, and t * t * (3 - 2 t) between them; NaN if x is NaN.",
+    (take("low", "x at which the rise begins.", 0.0), take("high", "x at which the rise ends.", 1.0), _X),
     floats,
     _smoothstep,
     "ease fade",
@@ -93,18 +102,16 @@ _define(
 _define(
     "remap",
     "Remap",
-    "Where x lies between low and high, there between new_low and new_high.",
+    "x mapped from the range low to high to the range new_low to new_high.",
     (
         _X,
-        take("low", "Becomes new_low.", 0.0),
-        take("high", "Becomes new_high.", 1.0),
-        take("new_low", "What low becomes.", 0.0),
-        take("new_high", "What high becomes.", 1.0),
+        take("low", "Value of x that becomes new_low.", 0.0),
+        take("high", "Value of x that becomes new_high.", 1.0),
+        take("new_low", "Result for low.", 0.0),
+        take("new_high", "Result for high.", 1.0),
     ),
     floats,
     _remap,
     "map range scale",
 )
-_define(
-    "sign", "Sign", "1, 0 or -1 by the sign of x; zeros and NaNs stay as they are.", (_X,), numbers, _sign, "signum"
-)
+_define("sign", "Sign", "1 or -1, the sign of x; zeros and NaNs stay as they are.", (_X,), numbers, _sign, "signum")

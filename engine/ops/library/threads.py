@@ -1,4 +1,4 @@
-"""Memory that threads share: shared memory, barriers and atomics."""
+"""Shared memory, barriers and atomics."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.ops.types import ELEMENTS, BufferType, read_as
 from engine.types import NAMED
 
 _CATEGORY = "Threads"
-#: What every GPU has for a thread block without asking for more.
+#: Shared memory in bytes that every GPU has for a thread block without opting in to more.
 _SHARED_BYTES = 48 * 1024
 
 
@@ -27,12 +27,12 @@ def _shared_type(call: Call) -> Signature:
 
 
 def shared_array(emission: Emission, name: str, size_bytes: int) -> ir.Value:
-    """Return the address of shared memory of its own, which holds anything at first."""
+    """Return the address of new, uninitialised shared memory."""
     layout = ir.ArrayType(I8, size_bytes)
     variable = ir.GlobalVariable(emission.module, layout, emission.module.get_unique_name(name), addrspace=3)
     variable.linkage, variable.align = "internal", 16
     variable.initializer = ir.Constant(layout, ir.Undefined)
-    variable.type = SHARED  # llvmlite still gives variables a pointer with a type, which LLVM no longer has
+    variable.type = SHARED  # llvmlite still gives variables typed pointers, which LLVM no longer has
     return variable
 
 
@@ -49,15 +49,15 @@ register(
         "op.shared",
         "Shared Memory",
         _CATEGORY,
-        "Memory that the threads of a thread block share. It holds anything at first. In a kernel whose threads wait "
-        "for each other, those beyond the last element run too; they write to shared memory, but not to outputs.",
+        "Uninitialised memory that the threads of a thread block share. In a kernel with barriers, threads beyond the "
+        "last element run too; they write to shared memory, but not to outputs.",
         (),
-        (OpOutput("buffer", "To store to, wait at a barrier, and load from."),),
+        (OpOutput("buffer", "The buffer: store to it, wait at a barrier, and load from it."),),
         _shared_type,
         _shared,
         settings=(
-            OpSetting("type", "str", "f32", "The type of its elements.", ELEMENTS),
-            OpSetting("count", "int", 256, "How many elements it has.", minimum=1, maximum=_SHARED_BYTES),
+            OpSetting("type", "str", "f32", "Element type.", ELEMENTS),
+            OpSetting("count", "int", 256, "Number of elements.", minimum=1, maximum=_SHARED_BYTES),
         ),
         tags=("memory", "local"),
         roams=True,
@@ -66,7 +66,7 @@ register(
 
 
 def barrier(emission: Emission) -> None:
-    """Wait until all threads of the thread block are here; what they wrote before is seen by all."""
+    """Emit a barrier: all threads of the thread block wait for each other and then see each other's writes."""
     emission.call("llvm.nvvm.barrier.cta.sync.aligned.all", VOID, [ir.Constant(I32, 0)])
 
 
@@ -90,12 +90,16 @@ register(
         "op.barrier",
         "Barrier",
         _CATEGORY,
-        "Waits for all threads of the thread block. Loads from what comes out see what any of them stored before.",
+        "Waits until all threads of the thread block are at the barrier. Loads from the resulting buffer read what "
+        "any of the threads stored before.",
         (
-            OpInput("buffer", "What was written.", takes_buffer=True),
-            OpInput("other", "Another buffer.", optional=True, takes_buffer=True),
+            OpInput("buffer", "The buffer that threads have written to.", takes_buffer=True),
+            OpInput("other", "A second buffer that threads have written to.", optional=True, takes_buffer=True),
         ),
-        (OpOutput("after", "The buffer, after the barrier."), OpOutput("other_after", "The other one.")),
+        (
+            OpOutput("after", "The buffer, after the barrier."),
+            OpOutput("other_after", "The second buffer, after the barrier."),
+        ),
         _barrier_type,
         _barrier,
         tags=("synchronize", "wait"),
@@ -165,11 +169,14 @@ def _register_atomic(name: str, title: str, doc: str, inputs: tuple[OpInput, ...
         _CATEGORY,
         doc,
         (
-            OpInput("buffer", "Where the element is.", takes_buffer=True),
-            take("index", "Its number, from 0.", 0.0),
+            OpInput("buffer", "The buffer that holds the element.", takes_buffer=True),
+            take("index", "Index of the element, counted from 0.", 0.0),
             *inputs,
         ),
-        (OpOutput("old", "What it was before."), OpOutput("after", "The buffer, after the change.")),
+        (
+            OpOutput("old", "Value of the element before the change."),
+            OpOutput("after", "The buffer, after the change."),
+        ),
         _atomic_type,
         _atomic,
         settings=(*settings, STORE_BOUNDARY),
@@ -183,13 +190,13 @@ def _register_atomic(name: str, title: str, doc: str, inputs: tuple[OpInput, ...
 _register_atomic(
     "atomic",
     "Atomic",
-    "Changes an element of an output or of shared memory in one step, whatever other threads do.",
-    (take("value", "What it is changed by.", 1.0),),
-    OpSetting("operation", "str", "add", "How it is changed.", tuple(_ATOMICS)),
+    "Changes an element of an output or of shared memory atomically.",
+    (take("value", "Operand of the change.", 1.0),),
+    OpSetting("operation", "str", "add", "The change to apply.", tuple(_ATOMICS)),
 )
 _register_atomic(
     "compare_exchange",
     "Compare and Exchange",
-    "Replaces an element in one step if its bits are those of what is expected.",
-    (take("expected", "What it must be.", 0.0), take("value", "What it becomes.", 1.0)),
+    "Replaces an element atomically if its bits equal those of the expected value.",
+    (take("expected", "The expected value.", 0.0), take("value", "The new value.", 1.0)),
 )

@@ -1,4 +1,4 @@
-"""Small vectors: made, taken apart, and measured."""
+"""Small vectors: construction, components, and geometry."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ for _count in (2, 3, 4):
             f"op.vector{_count}",
             f"Vector {_count}",
             _CATEGORY,
-            f"A vector of {_count} numbers. Numbers written out alone make one of f32.",
+            f"A vector of {_count} numbers. If all are typed in as settings, the vector is f32.",
             tuple(take(letter, f"Component {letter}.", 0.0) for letter in _LETTERS[:_count]),
             OUT,
             _vector_type,
@@ -70,7 +70,7 @@ register(
         "op.split",
         "Split",
         _CATEGORY,
-        "The components of a vector. A vector of 2 has no z, one of 3 no w.",
+        "The components of a vector. A vector of 2 numbers has no z, and one of 3 has no w.",
         (take("vector", "The vector."),),
         tuple(OpOutput(letter, f"Component {letter}.") for letter in _LETTERS),
         _split_type,
@@ -158,7 +158,7 @@ def _reflect(emission: Emission, kind: ValueType, x: _Vector, normal: _Vector) -
 
 
 def _float_type(call: Call, components: int = 0, *, one: bool) -> Signature:
-    """Convert all operands to a vector of floats; the result is such a vector, or one number."""
+    """Convert all operands to a vector of floats; the result is a vector of floats or one number."""
     kind = common(call, names_of(call)).strong()
     if not kind.is_float:
         kind = kind.of(F32.scalar)
@@ -190,7 +190,7 @@ _TO_ONE, _TO_VECTOR = partial(_float_type, one=True), partial(_float_type, one=F
 _define(
     "dot",
     "Dot Product",
-    "The sum of the products of the components, from x on.",
+    "The sum of the products of the components, added from x on.",
     pair(),
     _TO_ONE,
     lambda emission, kind, a, b: (_dot(emission, a, b),),
@@ -199,7 +199,7 @@ _define(
 _define(
     "cross",
     "Cross Product",
-    "The vector that stands upright on two vectors of 3.",
+    "The vector perpendicular to two vectors of 3 numbers.",
     pair(),
     partial(_float_type, components=3, one=False),
     _cross,
@@ -208,7 +208,7 @@ _define(
 _define(
     "length",
     "Length",
-    "The root of the sum of the squares of the components.",
+    "The square root of the sum of the squares of the components.",
     _X,
     _TO_ONE,
     lambda emission, kind, x: (_length(emission, kind, x),),
@@ -216,13 +216,19 @@ _define(
 )
 _define("distance", "Distance", "The length of a - b.", pair(), _TO_ONE, _distance, "norm")
 _define(
-    "normalize", "Normalize", "x divided by its length; zeros stay zeros.", _X, _TO_VECTOR, _normalize, "unit direction"
+    "normalize",
+    "Normalize",
+    "x divided by its length; a zero vector stays zero.",
+    _X,
+    _TO_VECTOR,
+    _normalize,
+    "unit direction",
 )
 _define(
     "reflect",
     "Reflect",
-    "x mirrored at the plane of a normal of length 1: x - 2 dot(normal, x) normal.",
-    (take("x", "The direction."), take("normal", "The plane's normal.")),
+    "x reflected at a plane: x - 2 dot(normal, x) normal.",
+    (take("x", "The direction to reflect."), take("normal", "The plane's normal, of length 1.")),
     _TO_VECTOR,
     _reflect,
     "mirror",

@@ -22,7 +22,7 @@ _WARP = 32
 
 
 def _words(emission: Emission, part: ir.Value, change: Callable[[ir.Value], ir.Value]) -> ir.Value:
-    """Return a number whose 32-bit words were each changed."""
+    """Return a number with a function applied to each of its 32-bit words."""
     builder, kind = emission.builder, part.type
     if kind == I1:
         return builder.trunc(change(builder.zext(part, I32)), I1)
@@ -36,7 +36,7 @@ def _words(emission: Emission, part: ir.Value, change: Callable[[ir.Value], ir.V
 
 
 def shuffled(emission: Emission, mode: str, part: ir.Value, lane: ir.Value) -> ir.Value:
-    """Return what another lane of the warp has; all lanes must get here."""
+    """Return the value of another lane of the warp; all lanes must take part."""
     last = ir.Constant(I32, 0 if mode == "up" else _WARP - 1)
     name = {"index": "idx", "xor": "bfly"}.get(mode, mode)
     arguments = [_EVERY_LANE, lane, last]
@@ -63,8 +63,8 @@ register(
         "op.shuffle",
         "Warp Shuffle",
         _CATEGORY,
-        "What another lane of the warp has. A lane outside the warp gives the thread's own.",
-        (take("value", "What each lane gives."), take("lane", "Which lane, or how many lanes away.", 1.0)),
+        "The value of another lane of the warp. A lane outside the warp gives the thread's own value.",
+        (take("value", "Value of each lane."), take("lane", "Index of the lane, or distance to it.", 1.0)),
         OUT,
         _shuffle_type,
         _shuffle,
@@ -73,8 +73,8 @@ register(
                 "mode",
                 "str",
                 "down",
-                "Down and up: so many lanes after or before this one. Xor: the lane whose number differs by these "
-                "bits. Index: the lane of this number.",
+                "Down and up: the lane at this distance after or before this one. Xor: the lane whose index differs in "
+                "these bits. Index: the lane with this index.",
                 ("down", "up", "xor", "index"),
             ),
         ),
@@ -110,12 +110,12 @@ register(
         "op.vote",
         "Warp Vote",
         _CATEGORY,
-        "In how many lanes of the warp a condition holds; threads without an element don't count.",
+        "Number of lanes of the warp in which a condition holds; threads without an element don't count.",
         (take("value", "The condition."),),
         (
-            OpOutput("any", "Whether it holds in one lane."),
-            OpOutput("all", "Whether it holds in all lanes."),
-            OpOutput("lanes", "A bit for each lane in which it holds."),
+            OpOutput("any", "Whether the condition holds in any lane."),
+            OpOutput("all", "Whether the condition holds in all lanes."),
+            OpOutput("lanes", "A bit for each lane in which the condition holds."),
         ),
         _vote_type,
         _vote,
@@ -137,7 +137,7 @@ _COMBINE: dict[str, Scalar] = {
 
 
 def _identity(operation: str, kind: DType) -> ir.Constant:
-    """Return the number that changes nothing."""
+    """Return the neutral element of the operation."""
     if operation in ("minimum", "maximum"):
         if kind in (f32, f64):
             return ir.Constant(LLVM[kind], float("inf") if operation == "minimum" else float("-inf"))
@@ -160,7 +160,7 @@ def _collective_type(call: Call) -> Signature:
 
 
 def _own(emission: Emission, code: OpCode) -> list[ir.Value]:
-    """Return this thread's components; a thread without an element gives what changes nothing."""
+    """Return this thread's components; for a thread without an element, the neutral element."""
     value = code.value("value")
     none = _identity(code.settings["operation"], value.type.scalar)
     if emission.inside is None:
@@ -169,7 +169,7 @@ def _own(emission: Emission, code: OpCode) -> list[ir.Value]:
 
 
 def _warp_place(emission: Emission) -> tuple[ir.Value, ir.Value, ir.Value]:
-    """Return the lane, the warp's number in the thread block, and how many warps there are."""
+    """Return the lane, the warp's index in the thread block, and the number of warps."""
     builder = emission.builder
     x, y, z = (emission.special(f"tid.{axis}") for axis in "xyz")
     width, height, depth = (emission.special(f"ntid.{axis}") for axis in "xyz")
@@ -196,7 +196,7 @@ def _scan_warp(emission: Emission, combine: Scalar, kind: DType, part: ir.Value,
 
 
 def _of_warps(emission: Emission, code: OpCode, parts: list[ir.Value], is_writer: ir.Value) -> list[ir.Value]:
-    """Return in lane n what warp n's writer has, and beyond the last warp what changes nothing."""
+    """Return in lane n the value that warp n's writer has; beyond the last warp, the neutral element."""
     kind, builder = code.value("value").type, emission.builder
     lane, warp, warps = _warp_place(emission)
     dtype = kind.element()
@@ -252,16 +252,16 @@ def _scan(emission: Emission, code: OpCode) -> dict[str, Value]:
     return {"out": Value(kind, tuple(made)), "total": Value(kind, tuple(totals))}
 
 
-_OPERATION = OpSetting("operation", "str", "add", "How two are combined.", tuple(_COMBINE))
-_SCOPE = OpSetting("scope", "str", "thread block", "Which threads take part.", ("thread block", "warp"))
-_VALUE = (take("value", "What each thread gives; one without an element gives nothing."),)
+_OPERATION = OpSetting("operation", "str", "add", "How two values are combined.", tuple(_COMBINE))
+_SCOPE = OpSetting("scope", "str", "thread block", "The threads that take part.", ("thread block", "warp"))
+_VALUE = (take("value", "Value of each thread; threads without an element are left out."),)
 register(
     OpType(
         "op.reduce",
         "Reduce",
         _CATEGORY,
-        "The sum of what all threads of the thread block or warp give, or another combination. All get it; "
-        "floats are always added in the same order.",
+        "The sum, or another combination, of the values of all threads of the thread block or warp. Every thread gets "
+        "the result; floats are always added in the same order.",
         _VALUE,
         OUT,
         _collective_type,
@@ -277,16 +277,22 @@ register(
         "op.scan",
         "Scan",
         _CATEGORY,
-        "The sum of what the threads before this one give, in the thread block or warp, or another combination. "
+        "The sum, or another combination, of the values of the threads before this one in the thread block or warp. "
         "Threads are counted along x first.",
         _VALUE,
-        (OpOutput("out", "The sum up to this thread."), OpOutput("total", "The sum of all.")),
+        (OpOutput("out", "The combination up to this thread."), OpOutput("total", "The combination of all values.")),
         _collective_type,
         _scan,
         settings=(
             _OPERATION,
             _SCOPE,
-            OpSetting("kind", "str", "inclusive", "With this thread's own, or without it.", ("inclusive", "exclusive")),
+            OpSetting(
+                "kind",
+                "str",
+                "inclusive",
+                "Include this thread's own value, or leave it out.",
+                ("inclusive", "exclusive"),
+            ),
         ),
         tags=("prefix", "cumulative", "sum"),
         roams=True,
@@ -330,16 +336,17 @@ register(
         "op.aggregate",
         "Aggregate",
         _CATEGORY,
-        "An output with one element for each thread block, which combines what its share of the elements gives; always "
-        "in the same order. Only blocks of the library have it, since they choose how many thread blocks there are.",
-        (take("value", "What each element gives."),),
+        "An output with one element for each thread block, which combines the values of its share of the elements, "
+        "always in the same order. Only blocks of the library can have it, since they choose the number of thread "
+        "blocks.",
+        (take("value", "Value of each element."),),
         (),
         _aggregate_type,
         _aggregate,
         settings=(
-            OpSetting("name", "str", "", "Its name at the block; the op's id when empty."),
-            OpSetting("type", "str", "f32", "The type of its elements.", ELEMENTS),
-            OpSetting("operation", "str", "add", "How two are combined.", tuple(_AGGREGATES)),
+            OpSetting("name", "str", "", "Name at the block; the op's id when empty."),
+            OpSetting("type", "str", "f32", "Element type.", ELEMENTS),
+            OpSetting("operation", "str", "add", "How two values are combined.", tuple(_AGGREGATES)),
         ),
         tags=("reduction", "sum", "total"),
         acts=True,
