@@ -33,7 +33,7 @@ from engine.types import any_type
 
 @dataclass(frozen=True)
 class ChainStep:
-    """A library call of a chain: its block, and what feeds its inputs and parameters."""
+    """A library call of a chain: its block, and the sources of its inputs and parameters."""
 
     node: str
     block: Block
@@ -41,13 +41,13 @@ class ChainStep:
 
 
 class Chain(Parts):
-    """The calls of a patch of library calls in the order in which they are made, or what is wrong with them."""
+    """The calls of a patch of library calls in the order of execution, and the patch's faults."""
 
     def __init__(self, patch: InnerPatch) -> None:
         super().__init__(patch)
         self._named = dict(self._name_ends())
         self.steps = list(self._make_steps())
-        #: What gives an output, by the call's port; each output has a source of its own.
+        #: Outputs, by the port of the call that is their source; each output has its own source.
         self.given = self._find_given()
 
     def _name_ends(self) -> Iterator[tuple[str, str]]:
@@ -94,7 +94,7 @@ class Chain(Parts):
         return given
 
     def name_of(self, source: PortRef) -> str:
-        """Return the port or buffer of the chain's block that holds what a port inside gives."""
+        """Return the port or buffer of the chain's block that holds the output of a port inside."""
         if source.node in self._named:
             return self._named[source.node]
         return self.given.get(source) or f"{source.node}_{source.port}"
@@ -119,7 +119,7 @@ class Chain(Parts):
         return Interface(tuple(ports), tuple(parameters), self)
 
     def describe(self, build: BlockBuilder) -> None:
-        """Make all calls as one captured node; PatchError when a block does more than to call libraries.
+        """Describe all calls as one captured node; PatchError when a block does more than call libraries.
 
         Blocks that work in place work on a copy.
         """
@@ -131,7 +131,7 @@ class Chain(Parts):
                 source = PortRef(step.node, spec.name)
                 if source not in self.given:
                     inside[spec.name] = build.buffer(self.name_of(source), any_type, "captured")
-                if spec.inplace is not None:  # others may read what the call would change
+                if spec.inplace is not None:  # other calls may read the buffer that this call changes
                     before = BufferHandle(self.name_of(step.sources[spec.inplace]))
                     calls.append(blas.Copy().on(x=before, y=BufferHandle(self.name_of(source))))
             calls += [self._on(step, made, inside) for made in recorded.calls]
@@ -145,7 +145,7 @@ class Chain(Parts):
         return CallOn(made.call, buffers, numbers)
 
     def _buffer(self, step: ChainStep, handle: BufferHandle, inside: Mapping[str, BufferHandle]) -> BufferHandle | None:
-        """Return the port or buffer of the chain's block for one of a call's block; None for what is not connected."""
+        """Return the port or buffer of the chain's block for one of a call's block; None if it is not connected."""
         source = step.sources.get(handle.name)
         if source is not None:
             return BufferHandle(self.name_of(source))
@@ -179,22 +179,22 @@ class ChainPatch(InnerPatch):
 
     @cached_property
     def chain(self) -> Chain:
-        """The calls in order, as they are now."""
+        """The current calls, in order."""
         return Chain(self)
 
     @property
     def problems(self) -> Collection[Diagnostic]:
-        """What is wrong with the chain, each problem with its block and port."""
+        """The chain's faults, each with its block and port."""
         return self.chain.problems
 
     @property
     def live(self) -> Collection[str]:
-        """The blocks that outputs follow from, and all ends."""
+        """The blocks on which outputs depend, and all ends."""
         return self.feeding(node.id for node in self.nodes.values() if node.type in ENDS)
 
 
 class ChainBlock(InnerBlock, abstract=True):
-    """A block type whose nodes make the library calls of a chain, which the parameter `graph` holds as JSON."""
+    """A block type whose nodes run the library calls of the chain in the parameter `graph`, which is JSON."""
 
     inner_patch: ClassVar[type[InnerPatch]] = ChainPatch
 

@@ -22,49 +22,49 @@ from engine.types import any_type
 
 
 class ChainInput(Block, abstract=True):
-    """An input of the chain's block.
+    """An input of the chain, which becomes an input port of its block.
 
-    Its name is that of the port.
+    The port has the name of this input.
     """
 
-    value: Out[any_type] = port(dtype="given", shape="data", doc="What is connected to the port.")
-    name: str = param("", structural=True, doc="The port's name; empty for the name of this block.")
+    value: Out[any_type] = port(dtype="given", shape="data", doc="The buffer that is connected to the port.")
+    name: str = param("", structural=True, doc="Name of the port; empty for the name of this block.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """An end of a chain calls nothing."""
+        """Record nothing: an end calls no library."""
 
 
 class ChainOutput(Block, abstract=True):
-    """An output of the chain's block.
+    """An output of the chain, which becomes an output port of its block.
 
-    Its name is that of the port; its element type and shape are those of what is connected.
+    The port has the name of this output, and the element type and shape of the connected buffer.
     """
 
-    value: In[any_type] = port(strided=True, doc="What the port gives.")
-    name: str = param("", structural=True, doc="The port's name; empty for the name of this block.")
+    value: In[any_type] = port(strided=True, doc="The buffer to output.")
+    name: str = param("", structural=True, doc="Name of the port; empty for the name of this block.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """An end of a chain calls nothing."""
+        """Record nothing: an end calls no library."""
 
 
 class ChainNumber(ValueBlock, abstract=True):
-    """A live parameter of the chain's block.
+    """A number, which becomes a live parameter of the chain's block.
 
-    Connect it to parameters of calls, such as alpha. A change of its value captures nothing again.
+    Connect it to parameters of calls, such as alpha. A change of the value needs no new capture.
     """
 
-    value: Value[float] = value_port(doc="The parameter's value.")
-    name: str = param("", structural=True, doc="The parameter's name; empty for the name of this block.")
-    default: float = param(1.0, min=-1e9, max=1e9, structural=True, doc="Its value at first.")
-    minimum: float = param(-10.0, min=-1e9, max=1e9, structural=True, doc="The lower end of its slider.")
-    maximum: float = param(10.0, min=-1e9, max=1e9, structural=True, doc="The upper end of its slider.")
+    value: Value[float] = value_port(doc="Value of the parameter.")
+    name: str = param("", structural=True, doc="Name of the parameter; empty for the name of this block.")
+    default: float = param(1.0, min=-1e9, max=1e9, structural=True, doc="Default value.")
+    minimum: float = param(-10.0, min=-1e9, max=1e9, structural=True, doc="Lower end of the parameter's slider.")
+    maximum: float = param(10.0, min=-1e9, max=1e9, structural=True, doc="Upper end of the parameter's slider.")
 
     def update(self, now: Moment) -> None:
-        """A parameter is set from outside."""
+        """Compute nothing: the parameter is set from outside."""
 
 
 def _end(block_type: type[Block], type_id: str, title: str, *tags: str) -> type[Block]:
-    """Complete a block type that stands in no catalogue but that of chains."""
+    """Complete a block type that only the catalogue of chains has."""
     block_type.id, block_type.version, block_type.title = type_id, 1, title
     block_type.category, block_type.tags, block_type.regions = "chain", tags, ()
     block_type.summary = (block_type.__doc__ or "").splitlines()[0]
@@ -92,7 +92,7 @@ class Recorded:
 
 
 class _Recorder(BlockBuilder):
-    """A builder that notes library calls; everything else goes where a description would have it."""
+    """A builder that records library calls; other calls describe the block as usual."""
 
     def __init__(self, block: Block) -> None:
         sizes = {n: block.values[n] for n, s in block.parameters.items() if s.is_size}
@@ -101,18 +101,18 @@ class _Recorder(BlockBuilder):
         self.recorded = Recorded(buffers=self._buffers)
 
     def capture(self, *calls: CallOn) -> None:
-        """Note the calls."""
+        """Record the calls."""
         self.recorded.calls += calls
 
     @property
     def does_more(self) -> bool:
-        """True when the block launches kernels, moves memory or has buffers of a shape of their own."""
+        """Whether the block launches kernels, copies memory or has buffers with declared shapes."""
         others = (self._entries, self._contents.is_any, self._views, self._statuses, self._composition)
         return any(others) or any(buffer.shape != "captured" for buffer in self._buffers.values())
 
 
 def record(block: Block) -> Recorded:
-    """Return what a block calls; PatchError when it does anything else."""
+    """Return the library calls of a block; PatchError when it does anything else."""
     recorder = _Recorder(block)
     run_describe(block, recorder)
     if recorder.does_more:
@@ -120,12 +120,12 @@ def record(block: Block) -> Recorded:
     return recorder.recorded
 
 
-#: Whether a block type is a library call and nothing else, as its defaults describe it.
+#: Whether a block type with its default parameters only calls libraries.
 _calls: WeakKeyDictionary[type[Block], bool] = WeakKeyDictionary()
 
 
 def is_call(block_type: type[Block]) -> bool:
-    """True for a block type that is library calls and nothing else, so that a chain may have it."""
+    """Return whether a block type only calls libraries, so that a chain can contain it."""
     known = _calls.get(block_type)
     if known is None:
         try:
@@ -142,7 +142,7 @@ class ChainCatalogue(Catalogue):
     member = "a library call"
 
     def get(self, type_id: str) -> type[Block] | None:
-        """Return a block type, or None when there is none of this id. Blocks of single numbers are none."""
+        """Return the block type of an id; None for an unknown id and for value blocks."""
         found = ENDS.get(type_id) or super().get(type_id)
         return found if found is None or not found.is_value or type_id in ENDS else None
 
@@ -158,12 +158,12 @@ class ChainCatalogue(Catalogue):
         return [*ENDS.values(), *filter(is_call, super().all())]
 
     def search(self, text: str) -> list[type[Block]]:
-        """Return those that match every word of `text`, best first."""
+        """Return the block types that match every word of `text`, best first."""
         return search(self.all(), text)
 
 
 @cache
 def chain_catalogue() -> ChainCatalogue:
-    """Return the catalogue of what a chain may have."""
+    """Return the catalogue of block types that a chain can contain."""
     default_catalogue()  # which loads the library
     return ChainCatalogue()

@@ -1,4 +1,4 @@
-"""`InnerEditing`: the patch of one block, open as a patch of its own; it and the patch around it follow each other."""
+"""`InnerEditing`: keeps the patch inside a block, open in the editor, equal to the block's parameter."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from engine.patch.inner_patch import GRAPH, open_inner
 class InnerEditing:
     """Keeps `patch`, the patch inside a node, equal to the node's parameter in the patch around it.
 
-    An edit inside is one edit of the parameter, with its name and gesture. Only the patch around has an undo history
-    that counts: undo there takes the edit inside back as well. `when_lost` is called with a reason when there is no
-    patch inside to edit any more.
+    An edit inside is one edit of the parameter, with its name and gesture. Only the outer patch has an undo history:
+    undo there reverts the edit inside as well. `when_lost` is called with a reason when the inner patch no longer
+    exists.
     """
 
     def __init__(self, outer: Patch, node: str, when_lost: Callable[[str], None] = lambda reason: None) -> None:
@@ -37,7 +37,7 @@ class InnerEditing:
         self._ends = []
 
     def shelve(self, edit: Callable[[Patch], object]) -> None:
-        """Make an edit inside that only redo brings, see `Patch.shelve`: redo of the patch around."""
+        """Shelve an edit of the inner patch (see `Patch.shelve`), so that redo of the outer patch applies it."""
         trial = open_inner(self.outer, self.node)
         edit(trial)
         done = trial.history.last
@@ -49,7 +49,7 @@ class InnerEditing:
             self.outer.set(self.node, **{GRAPH: graph})
 
     def _pass_on(self) -> None:
-        """Give the patch inside, which a person has edited, to the node."""
+        """Store the inner patch, which a person has edited, in the node's parameter."""
         if self._is_following:
             return
         edit = self.patch.history.last
@@ -74,7 +74,7 @@ class InnerEditing:
                 self._is_lost = True
 
     def _follow(self) -> None:
-        """Show what the node holds now."""
+        """Update the inner patch from the node's parameter."""
         if self.node not in self.outer.nodes:
             self._lose(f"{self.node} is no longer in the patch")
             return

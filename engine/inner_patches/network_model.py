@@ -1,4 +1,4 @@
-"""`Model`: the network that a person has wired, as tensors, and everything that is wrong with it."""
+"""`Model`: the network that a person has wired, as tensors, and its faults."""
 
 from __future__ import annotations
 
@@ -22,19 +22,18 @@ from engine.tensor_ir.graph import Node, made_for
 from engine.tensor_ir.networks.builder import RESERVED, GraphBuilder, affine_names
 from engine.tensor_ir.types import TensorType
 
-#: What the inputs of a query are called.
+#: The names of a query's inputs.
 QUERY = "query_{}"
 #: The parameters of the block around a network: the network itself, and how it is trained.
 PARAMETERS = frozenset({"graph", *declarations(TrainSettings)})
-#: Ends that a query has too.
+#: Ends that exist in a query too.
 INPUTS = ("net.input", "net.sparse_input")
 
 
 class Model(Parts):
-    """The tensors of a patch of members, in a builder, or what is wrong with them.
+    """The tensors of a patch of members, in a builder, and the patch's faults.
 
-    `made` has what each node gives, for nodes that nothing is wrong with. The root of the builder is the sum of the
-    losses.
+    `made` has the result of each node without a fault. The root of the builder is the sum of the losses.
     """
 
     def __init__(self, patch: InnerPatch, seed: int = 0) -> None:
@@ -51,7 +50,7 @@ class Model(Parts):
         self._sum_losses()
 
     def flow(self, port: PortRef, *, is_input: bool) -> TensorType | None:
-        """Return what flows through a port, None where it is not known."""
+        """Return the type of a port's values; None where it is not known."""
         source = self._feeds[port.node].get(port.port) if is_input else port
         return self.made[source.node].type if source is not None and source.node in self.made else None
 
@@ -61,7 +60,7 @@ class Model(Parts):
         return [node for node in nodes if node.type in MEMBERS and MEMBERS[node.type].category == category]
 
     def _check_names(self) -> Iterator[str]:
-        """Give the nodes whose names can't be those of ports. What begins with "_" is the block's own."""
+        """Report the nodes whose names can't be port names. Names that begin with "_" are the block's own."""
         layers = [node.id for node in self._of(LAYERS)]
         for name in layers:
             if not name.isidentifier():
@@ -107,7 +106,7 @@ class Model(Parts):
             self._tell(node, problem.reason, remedy, next(reversed(inputs), None))
 
     def _settings(self, node: str, member: Member) -> Iterator[tuple[str, object]]:
-        """Give the settings of a node that are right."""
+        """Return the valid settings of a node."""
         said = self._patch.nodes[node].parameters
         for spec in member.settings:
             try:
@@ -128,6 +127,6 @@ class Model(Parts):
 
 
 def _is_port_name(name: str) -> bool:
-    """True for a name that a port can have and a rule for shapes can read, as it reads an expression of Python."""
+    """True for a valid port name that shape rules, which are Python expressions, can contain."""
     is_read = name.isidentifier() and not iskeyword(name) and name == normalize("NFKC", name)
     return is_read and not name.startswith("_") and not is_reserved(name)

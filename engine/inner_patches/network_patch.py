@@ -1,4 +1,4 @@
-"""`NetworkPatch`: a network that a person wires, with the shapes that flow in it, over a catalogue of members."""
+"""`NetworkPatch`: a network that a person wires, with the shape at each port, over a catalogue of members."""
 
 from __future__ import annotations
 
@@ -57,30 +57,30 @@ class NetworkPatch(InnerPatch):
 
     @cached_property
     def model(self) -> Model:
-        """The network as it is now."""
+        """The current network."""
         return Model(self)
 
     @property
     def problems(self) -> Collection[Diagnostic]:
-        """What is wrong with the network, each problem with its node and port."""
+        """The network's faults, each with its node and port."""
         return self.model.problems
 
     @property
     def live(self) -> Collection[str]:
-        """The nodes that a loss or an output follows from, and all ends."""
+        """The nodes on which a loss or an output depends, and all ends."""
         members = ((node.id, MEMBERS.get(node.type)) for node in self.nodes.values())
         return self.feeding(node for node, member in members if member and member.category in (ENDS, LOSSES))
 
     @property
     def types(self) -> Mapping[str, object]:
-        """The type of the tensor that each node gives."""
+        """The type of each node's tensor."""
         return {node: made.type for node, made in self.model.made.items()}
 
     def flow(self, port: PortRef, *, is_input: bool) -> TensorType | None:
-        """Return what flows through a port, None where it is not known."""
+        """Return the type of a port's values; None where it is not known."""
         return self.model.flow(port, is_input=is_input)
 
     def title(self, node_id: str) -> str:
-        """Return what the canvas calls a node: a layer with its units."""
+        """Return a node's title on the canvas: a layer with its units."""
         node, title = self._require(node_id), super().title(node_id)
         return f"{title} {self.value(node_id, 'units')}" if node.type == "net.dense" and not node.title else title

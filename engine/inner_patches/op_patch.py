@@ -1,4 +1,4 @@
-"""Op graphs: `OpPatch`, with the types that flow in it, over a catalogue of ops, and `GraphBlock`, which holds one."""
+"""Op graphs: `OpPatch`, with the type at each port, over a catalogue of ops, and `GraphBlock`, which holds one."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _input(port: OpInput) -> PortSpec:
 
 def _parameter(setting: OpSetting) -> ParameterSpec:
     kind = {"float": float, "int": int, "bool": bool, "str": str}[setting.type]
-    # Structural, so that the blocks that compute single numbers, which there are none of here, don't seem to fit.
+    # Structural, so that value blocks, which op graphs don't have, are not offered.
     return ParameterSpec(
         *(setting.name, setting.type, kind(setting.default), setting.doc, setting.minimum, setting.maximum),
         choices=setting.choices,
@@ -58,13 +58,13 @@ def _parameter(setting: OpSetting) -> ParameterSpec:
 
 @cache
 def op_catalogue() -> FixedCatalogue:
-    """Return the catalogue of ops, by category as the table orders them."""
+    """Return the catalogue of ops, by category, in the order of the table."""
     shown = sorted((op for op in OPS.values() if not op.is_internal), key=lambda op: CATEGORIES.index(op.category))
     return FixedCatalogue("an op", {op.id: _op_block(op) for op in OPS.values()}, [op.id for op in shown])
 
 
 class OpPatch(InnerPatch):
-    """An op graph that a person edits. Its nodes have the order of the graph, which is that of the kernel's ports."""
+    """An op graph that a person edits. Its nodes are in the order of the graph, which decides the order of ports."""
 
     kind: ClassVar[str] = "op graph"
     holds: ClassVar[str] = "ops of a kernel"
@@ -77,23 +77,23 @@ class OpPatch(InnerPatch):
         super().__init__(op_catalogue())
 
     def graph(self) -> OpGraph:
-        """Return the graph as the compiler takes it."""
+        """Return the graph as the compiler's input."""
         nodes = (OpNode(n.id, n.type, n.region, n.parameters) for n in self.nodes.values())
         return OpGraph(tuple(nodes), tuple(OpConnection(str(c.source), str(c.target)) for c in self.connections))
 
     @cached_property
     def analysis(self) -> Analysis:
-        """The graph with its types, as it is now."""
-        return OpGraphSource.of(self.graph()).analysis()  # which the block asks for too
+        """The current graph with its types."""
+        return OpGraphSource.of(self.graph()).analysis()  # the same call as the block's, so that it is cached
 
     @property
     def problems(self) -> list[Diagnostic]:
-        """What is wrong with the graph, each problem with its op and port."""
+        """The graph's faults, each with its op and port."""
         return [*self.analysis.diagnostics, *name_problems(self.analysis)]
 
     @property
     def live(self) -> Collection[str]:
-        """The ops that an output needs."""
+        """The ops on which an output depends."""
         return self.analysis.live
 
     @property
@@ -102,7 +102,7 @@ class OpPatch(InnerPatch):
         return self.analysis.signatures
 
     def flow(self, port: PortRef, *, is_input: bool) -> Type | None:
-        """Return what flows through a port: the type to which an input converts, or what an output gives.
+        """Return the type of a port: the type to which an input converts, or an output's.
 
         None where it is not known.
         """
@@ -115,7 +115,7 @@ class OpPatch(InnerPatch):
         return self.flow(source, is_input=False) if source is not None else None
 
     def title(self, node_id: str) -> str:
-        """Return what the canvas calls an op: a constant by its number."""
+        """Return an op's title on the canvas: a constant's number."""
         node = self._require(node_id)
         is_number = node.type == "op.constant" and not node.title
         return f"{self.value(node_id, 'value'):g}" if is_number else super().title(node_id)
@@ -123,8 +123,8 @@ class OpPatch(InnerPatch):
     def check_connection(self, source: PortRef, target: PortRef) -> Connection:
         """Return the connection that `connect` would make, or raise what it would raise.
 
-        Types that don't go together are no reason to refuse a connection, since a person may convert one of them; the
-        op shows the error. A buffer never is a value.
+        A connection of types that don't match is allowed, since a person may add a conversion; the op shows the error.
+        A connection between a buffer and a value is refused.
         """
         connection = super().check_connection(source, target)
         reason = self._misfit(connection)
@@ -141,7 +141,7 @@ class OpPatch(InnerPatch):
         return connection
 
     def fitting_ends(self, start: PortRef) -> set[PortRef]:
-        """Return every end that a connection with `start` at its other end may have; its types may yet differ."""
+        """Return every port that can be connected to `start`; types may still differ."""
         start = self.own(start)
         spec = self.find_end(start)
         is_target = spec is not None and getattr(spec, "is_input", True)
@@ -164,7 +164,7 @@ class OpPatch(InnerPatch):
 
 
 class GraphBlock(ComputeBlock, InnerBlock, abstract=True):
-    """A block type whose nodes run an op graph, which the parameter `graph` holds as JSON."""
+    """A block type whose nodes run the op graph in the parameter `graph`, which is JSON."""
 
     inner_patch: ClassVar[type[InnerPatch]] = OpPatch
 

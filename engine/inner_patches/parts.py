@@ -1,4 +1,4 @@
-"""`Parts`: the nodes of a patch inside a block, in the order of their connections, and everything that is wrong."""
+"""`Parts`: the nodes of a patch inside a block, in the order of their connections, and the patch's faults."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from engine.patch.inner_patch import InnerPatch
 
 
 class Parts:
-    """What follows from a patch inside a block; subclasses say what each node adds.
+    """The contents of a patch inside a block; subclasses define the part of each node.
 
-    `problems` is everything that is wrong, each problem with its node and port.
+    `problems` has the patch's faults, each with its node and port.
     """
 
     def __init__(self, patch: InnerPatch) -> None:
@@ -25,13 +25,13 @@ class Parts:
             self._feeds[connection.target.node][connection.target.port] = connection.source
 
     def ends(self, *types: str) -> Iterator[tuple[str, str]]:
-        """Give the ends of some types: node and name."""
+        """Yield the ends of some types: node and name."""
         for node in self._patch.nodes.values():
             if node.type in types:
                 yield node.id, self._patch.end_name(node)
 
     def _in_order(self, what: str) -> Iterator[Node]:
-        """Give the nodes, each after those that feed it; none when some of `what` they are wait for each other."""
+        """Yield the nodes, each after its sources; none when they form a circle, which is reported with `what`."""
         before = {node: {source.node for source in feeds.values()} for node, feeds in self._feeds.items()}
         try:
             order = list(TopologicalSorter(before).static_order())
@@ -41,7 +41,7 @@ class Parts:
         yield from (self._patch.nodes[node] for node in order)
 
     def _is_fed(self, node: str, inputs: Collection[str]) -> bool:
-        """Return whether all of these inputs are connected; tell of those that are not."""
+        """Return whether all of these inputs are connected; report the others."""
         missing = [name for name in inputs if name not in self._feeds[node]]
         for name in missing:
             self._tell(node, "input must be connected", "connect it", name, incomplete=True)

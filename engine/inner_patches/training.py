@@ -193,7 +193,7 @@ def _stored_numbers(names: Mapping[str, BufferHandle]) -> OpGraphSource:
 
 
 class TrainBlock(TrainSettings, InnerBlock, abstract=True):
-    """A block type whose nodes train the network that the parameter `graph` holds as JSON."""
+    """A block type whose nodes train the network in the parameter `graph`, which is JSON."""
 
     inner_patch: ClassVar[type[InnerPatch]] = NetworkPatch
 
