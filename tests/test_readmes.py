@@ -1,6 +1,7 @@
 """The READMEs of the rooms are true: their tables name every file of the folder, and no file that is gone."""
 
 import re
+import runpy
 import tomllib
 from pathlib import Path
 
@@ -90,3 +91,9 @@ def test_the_rooms_of_the_engine_stand_in_the_order_of_imports() -> None:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     (layers,) = [each["layers"] for each in contracts if each["name"] == "Inside the engine, imports run one way"]
     assert shown == [set(re.findall(r"engine\.(\w+)", layer)) for layer in reversed(layers)]
+
+
+def test_the_picture_of_the_rooms_is_what_the_code_imports() -> None:
+    """Run tools/make_rooms_picture.py to draw it again."""
+    names = runpy.run_path(str(ROOT / "tools" / "make_rooms_picture.py"))
+    assert (ROOT / "design" / "rooms.svg").read_text() == names["picture"]()

@@ -1,0 +1,108 @@
+"""`ARCHITECTURE.md` is true: what it names exists, and its four ways through the files are what happens."""
+
+import ast
+import re
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from engine.patch.document import Patch
+from engine.patch.files import EXAMPLES_FOLDER
+
+ROOT = Path(__file__).parents[3]
+TEXT = (ROOT / "ARCHITECTURE.md").read_text()
+_STEP = re.compile(r"\[([\w/]+\.py)\]\(([\w/]+\.py)\)\s+→\s+`([\w.]+)`")
+
+Call = tuple[str, str]
+
+
+def steps(title: str) -> list[Call]:
+    """Return the file and the function of each step of a section."""
+    (section,) = re.findall(rf"^## {title}\n(.*?)(?=^## |\Z)", TEXT, re.DOTALL | re.MULTILINE)
+    return [(file, function) for _, file, function in _STEP.findall(section)]
+
+
+def functions_of(path: Path) -> set[str]:
+    """Return the qualified names of the functions of a module and its classes."""
+
+    def names(body: list[ast.stmt], holder: str = "") -> Iterator[str]:
+        for item in body:
+            if isinstance(item, ast.FunctionDef):
+                yield holder + item.name
+            elif isinstance(item, ast.ClassDef):
+                yield from names(item.body, f"{holder}{item.name}.")
+
+    return set(names(ast.parse(path.read_text()).body))
+
+
+def test_every_file_and_function_it_names_exists() -> None:
+    """A step shows the path that it links to, and every path in the text is one of the repository."""
+    found = _STEP.findall(TEXT)
+    assert len(found) > 50
+    for shown, file, function in found:
+        assert shown == file and function in functions_of(ROOT / file), (file, function)
+    for path in re.findall(r"`((?:[\w.]+/)+[\w.]*|\w+\.(?:md|toml))`", TEXT):
+        assert (ROOT / path).exists(), path
+
+
+class Walk:
+    """Follows the steps of a section in the calls of all threads that begin later; other calls lie between them."""
+
+    def __init__(self) -> None:
+        self.left: deque[Call] = deque()
+        self._lock = threading.Lock()
+
+    def __call__(self, frame: FrameType, event: str, argument: object) -> None:
+        """Python calls this at each call and return."""
+        left = self.left
+        if event == "call" and left and left[0][1] == frame.f_code.co_qualname:
+            with self._lock:
+                if left and frame.f_code.co_filename == str(ROOT / left[0][0]):
+                    left.popleft()
+
+
+@pytest.fixture
+def walk() -> Iterator[Walk]:
+    """What is called in a test, also by threads that begin in it."""
+    walk = Walk()
+    threading.setprofile(walk)
+    sys.setprofile(walk)
+    yield walk
+    sys.setprofile(None)
+    threading.setprofile(None)
+
+
+def test_the_steps_are_taken_in_this_order(walk: Walk, real_window: Any, qtbot: QtBot) -> None:
+    """In the editor, with the engine in its process, on the host."""
+
+    def follow(title: str, act: Callable[[], object] = lambda: None) -> None:
+        """Act again and again until all steps of a section were taken."""
+        walk.left.extend(steps(title))
+
+        def taken() -> None:
+            act()
+            assert not walk.left
+
+        qtbot.waitUntil(taken)
+
+    walk.left.extend(steps("One picture"))  # which begins when the patch is opened
+    assert real_window.files.open_example(EXAMPLES_FOLDER / "particles.loom")
+    qtbot.waitUntil(lambda: not walk.left)
+    follow("One frame")
+    real_window.canvas.select(["forces"])
+    gravity = count(1.0, 0.01)
+    follow("One edit", lambda: real_window.inspector.rows["gravity"].editor.edited.emit(next(gravity)))
+    patch: Patch = real_window.session.patch
+    (connection,) = patch.connections_of("viewer")
+    viewer = patch.add(patch.nodes["viewer"].type)
+    walk.left.extend(steps("One compile"))
+    patch.connect(connection.source, viewer[connection.target.port])
+    qtbot.waitUntil(lambda: not walk.left)
