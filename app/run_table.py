@@ -9,7 +9,7 @@ from engine.figures import budget_text, format_time, plural
 from engine.profiling.critical_path import critical_path
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import Profile, SpanProfile
-from engine.profiling.rows import Row, RowTimes, row_times, rows
+from engine.profiling.rows import ProfileRow, RowTimes, row_times, rows
 from engine.protocol.messages import FrameReport, NodeReport
 
 _NO_PROFILE = ("node", "type", "state", "kernels")
@@ -45,7 +45,7 @@ def print_result(result: RunResult, last: FrameReport, budget_ns: int) -> None:
         console.print(line, soft_wrap=True)
 
 
-def _cells(row: Row, times: RowTimes, nodes: Mapping[str, NodeReport]) -> Iterator[str]:
+def _cells(row: ProfileRow, times: RowTimes, nodes: Mapping[str, NodeReport]) -> Iterator[str]:
     """Give the cells of a row of the profile."""
     node = nodes.get(row.node) if not row.name else None
     title = row.name or row.node.rpartition("/")[2] or "graph"

@@ -28,7 +28,7 @@ from engine.kernel_sources.sources import (
     PythonOptions,
 )
 from engine.libraries import blas, dnn, fft, images, lapack, sparse
-from engine.ops import GraphBuilder, OpGraph, OpPort, graph_from_json
+from engine.ops import OpGraph, OpGraphBuilder, OpPort, graph_from_json
 from engine.patch.composite import Composite
 from engine.patch.composite_builder import CompositeBuilder
 from engine.readings import read_bytes
@@ -49,6 +49,9 @@ from engine.types.scalars import *  # noqa: F403 - one name an element type
 from engine.types.vectors import *  # noqa: F403 - one name an element type
 from engine.values.midi import midi_name
 from engine.values.osc import osc_name
+
+#: The name of `OpGraphBuilder` in blocks that were written before it had its own.
+GraphBuilder = OpGraphBuilder
 
 __all__ = [
     "PICTURE_DEPTHS",
@@ -73,6 +76,7 @@ __all__ = [
     "KernelSource",
     "Moment",
     "OpGraph",
+    "OpGraphBuilder",
     "OpGraphSource",
     "OpPort",
     "Out",

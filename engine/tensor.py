@@ -13,7 +13,6 @@ from engine.tensor_ir.networks import (
     SGD,
     Accumulate,
     AdamW,
-    Instruction,
     RAdam,
     Ranger,
     Set,
@@ -21,8 +20,12 @@ from engine.tensor_ir.networks import (
     losses,
     schedules,
 )
+from engine.tensor_ir.networks import (
+    NetworkInstruction as Instruction,
+)
 from engine.tensor_runtime.lazy import Tensor, execute
-from engine.tensor_runtime.training import Graph, GraphBuilder
+from engine.tensor_runtime.training import GraphBuilder
+from engine.tensor_runtime.training import TrainingGraph as Graph
 
 __all__ = [
     "SGD",

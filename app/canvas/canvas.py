@@ -14,7 +14,7 @@ from app.canvas.graph_view import GraphView
 from app.canvas.heat_legend import HeatLegend
 from app.canvas.items.scene import GraphScene
 from app.canvas.mirror import Mirror
-from app.canvas.notice import EmptyHint, Notice
+from app.canvas.notice import CanvasNotice, EmptyHint
 from app.canvas.path_display import PathDisplay
 from app.canvas.report_display import ReportDisplay
 from app.canvas.selection_edits import SelectionEdits
@@ -76,7 +76,7 @@ class Canvas(QWidget):
         self._display = ReportDisplay(self.scene, self.view, legend)
         self.path = PathDisplay(self.scene, self)
         self._nudges = 0
-        self._notice = Notice(self)
+        self._notice = CanvasNotice(self)
         self._hint = EmptyHint()
         self.scene.filled.connect(self._show_hint)
         self.search = BlockSearch(self)

@@ -16,7 +16,7 @@ _WIDTH = 360
 _MOST_CHARACTERS = 600
 
 
-class Notice(QFrame):
+class CanvasNotice(QFrame):
     """A message that stays inside its parent; without buttons it lets clicks through."""
 
     def __init__(self, parent: QWidget) -> None:

@@ -22,7 +22,7 @@ _LINES_SHOWN = 10
 _FILTER = f"Patches (*{SUFFIX})"
 
 
-class Answer(Enum):
+class UnsavedChoice(Enum):
     """What to do with unsaved changes."""
 
     SAVE = "save"
@@ -31,7 +31,7 @@ class Answer(Enum):
     CANCEL = "cancel"
 
 
-def ask_about_changes(parent: QWidget, name: str) -> Answer:
+def ask_about_changes(parent: QWidget, name: str) -> UnsavedChoice:
     """Ask what to do with the unsaved changes of the patch called `name`."""
     box = _box(parent, "Unsaved changes", f"Save the changes to {name}?", icon("save"))
     box.setInformativeText("Without saving, they are lost.")
@@ -40,11 +40,11 @@ def ask_about_changes(parent: QWidget, name: str) -> Answer:
     for button in box.buttons():
         button.setIcon(QIcon())  # Qt's own pictures are of another style
     box.setDefaultButton(buttons.Save)
-    answers = {buttons.Save: Answer.SAVE, buttons.Discard: Answer.DISCARD}
-    return answers.get(buttons(box.exec()), Answer.CANCEL)
+    answers = {buttons.Save: UnsavedChoice.SAVE, buttons.Discard: UnsavedChoice.DISCARD}
+    return answers.get(buttons(box.exec()), UnsavedChoice.CANCEL)
 
 
-def ask_to_overwrite(parent: QWidget, text: str, lines: Sequence[str]) -> Answer:
+def ask_to_overwrite(parent: QWidget, text: str, lines: Sequence[str]) -> UnsavedChoice:
     """Ask whether to save over a file that another program has changed; `lines` say what differs."""
     box = _box(parent, "File changed", text, icon("warning", colours.current().warning))
     box.setInformativeText(
@@ -56,8 +56,8 @@ def ask_to_overwrite(parent: QWidget, text: str, lines: Sequence[str]) -> Answer
     box.setDefaultButton(elsewhere)
     box.setEscapeButton(cancel)
     box.exec()
-    answers = {overwrite: Answer.SAVE, elsewhere: Answer.SAVE_AS}
-    return next((answer for button, answer in answers.items() if box.clickedButton() is button), Answer.CANCEL)
+    answers = {overwrite: UnsavedChoice.SAVE, elsewhere: UnsavedChoice.SAVE_AS}
+    return next((answer for button, answer in answers.items() if box.clickedButton() is button), UnsavedChoice.CANCEL)
 
 
 def ask_to_recover(parent: QWidget, name: str, lines: Sequence[str]) -> bool:

@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
 from app.documents import dialogs
-from app.documents.dialogs import Answer, in_a_line
+from app.documents.dialogs import UnsavedChoice, in_a_line
 from app.documents.editor_state import UserState
 from app.documents.outside_changes import look_outside
 from app.documents.recovery import Recovered, RecoverySlot
@@ -218,8 +218,8 @@ class FileCommands(QObject):
         outside = look_outside(patch)
         if outside is not None and not outside.is_gone and (outside.lines or outside.patch is None):
             answer = dialogs.ask_to_overwrite(self._window, outside.text, outside.lines)
-            if answer is not Answer.SAVE:
-                return answer is Answer.SAVE_AS and self.save_as()
+            if answer is not UnsavedChoice.SAVE:
+                return answer is UnsavedChoice.SAVE_AS and self.save_as()
         return self._save_to(patch.path)
 
     def save_as(self) -> bool:
@@ -234,9 +234,9 @@ class FileCommands(QObject):
         if not self._session.is_modified:
             return True
         answer = dialogs.ask_about_changes(self._window, self.name)
-        if answer is Answer.SAVE:
+        if answer is UnsavedChoice.SAVE:
             return self.save()
-        return answer is Answer.DISCARD
+        return answer is UnsavedChoice.DISCARD
 
     def autosave(self) -> None:
         """Keep a copy of unsaved work, in case the editor does not end as it should."""

@@ -28,7 +28,7 @@ class PortKind(StrEnum):
     FLAG = "flag"
 
 
-class Shape(StrEnum):
+class PortShape(StrEnum):
     """Outline of a port."""
 
     CIRCLE = "circle"
@@ -47,7 +47,7 @@ class PortStyle:
 
     dark: str
     light: str
-    shape: Shape
+    shape: PortShape
     width: float
 
     def colour(self, theme: Colours) -> str:
@@ -56,15 +56,15 @@ class PortStyle:
 
 
 PORT_STYLES: dict[PortKind, PortStyle] = {
-    PortKind.FLOAT: PortStyle("#52bfc4", "#00767d", Shape.CIRCLE, 1.6),
-    PortKind.INTEGER: PortStyle("#cfc566", "#6f6500", Shape.SQUARE, 1.6),
-    PortKind.VECTOR: PortStyle("#a593f2", "#5d41bd", Shape.DIAMOND, 2.0),
-    PortKind.STRUCT: PortStyle("#e080c4", "#a32a80", Shape.HEXAGON, 2.4),
-    PortKind.IMAGE: PortStyle("#cccccc", "#3c3c3c", Shape.BAR, 3.0),
-    PortKind.ANY: PortStyle("#9a9a9a", "#6a6a6a", Shape.TRIANGLE, 1.6),
+    PortKind.FLOAT: PortStyle("#52bfc4", "#00767d", PortShape.CIRCLE, 1.6),
+    PortKind.INTEGER: PortStyle("#cfc566", "#6f6500", PortShape.SQUARE, 1.6),
+    PortKind.VECTOR: PortStyle("#a593f2", "#5d41bd", PortShape.DIAMOND, 2.0),
+    PortKind.STRUCT: PortStyle("#e080c4", "#a32a80", PortShape.HEXAGON, 2.4),
+    PortKind.IMAGE: PortStyle("#cccccc", "#3c3c3c", PortShape.BAR, 3.0),
+    PortKind.ANY: PortStyle("#9a9a9a", "#6a6a6a", PortShape.TRIANGLE, 1.6),
     # Values are thin beside buffers: one number flows, not a million.
-    PortKind.NUMBER: PortStyle("#e2a6ea", "#87309a", Shape.CHEVRON, 1.2),
-    PortKind.FLAG: PortStyle("#a9c8e8", "#3f6d94", Shape.PLUS, 1.2),
+    PortKind.NUMBER: PortStyle("#e2a6ea", "#87309a", PortShape.CHEVRON, 1.2),
+    PortKind.FLAG: PortStyle("#a9c8e8", "#3f6d94", PortShape.PLUS, 1.2),
 }
 
 

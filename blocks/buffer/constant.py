@@ -2,13 +2,13 @@ from functools import cache
 
 from blocks.buffer.element_types import NUMBERS, convert
 from blocks.buffer.shape_text import shape_rule
-from engine.api import Block, BlockBuilder, DType, GraphBuilder, OpGraphSource, Out, any_type, param, port
+from engine.api import Block, BlockBuilder, DType, OpGraphBuilder, OpGraphSource, Out, any_type, param, port
 
 
 @cache
 def constant(dtype: DType) -> OpGraphSource:
     """Return the kernel that makes elements of a type."""
-    graph = GraphBuilder()
+    graph = OpGraphBuilder()
     value = graph.add("op.parameter", "value", type="f64")
     graph.add("op.output", "out", value=convert(graph, value["out"], dtype), type=str(dtype))
     return OpGraphSource.of(graph.graph())

@@ -1,13 +1,13 @@
 from functools import cache
 
 from blocks.buffer.element_types import HELD, NUMBERS, convert
-from engine.api import Block, BlockBuilder, DType, GraphBuilder, In, OpGraphSource, Out, any_type, param, port
+from engine.api import Block, BlockBuilder, DType, In, OpGraphBuilder, OpGraphSource, Out, any_type, param, port
 
 
 @cache
 def conversion(dtype: DType) -> OpGraphSource:
     """Return the kernel that converts x, of any type, to elements of this one."""
-    graph = GraphBuilder()
+    graph = OpGraphBuilder()
     x = graph.add("op.input", "x", type="number")
     converted = convert(graph, x["value"], dtype)
     if dtype.kind == "integer":

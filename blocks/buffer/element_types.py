@@ -2,7 +2,7 @@
 
 from engine.api import (
     DType,
-    GraphBuilder,
+    OpGraphBuilder,
     OpPort,
     bf16,
     boolean,
@@ -33,7 +33,7 @@ ELEMENTS = NUMBERS | {str(dtype): dtype for dtype in (c64, c128, float2, float3,
 HELD: dict[DType, DType] = {u8: u32, u16: u32, s8: s32, s16: s32}
 
 
-def convert(graph: GraphBuilder, number: OpPort, dtype: DType) -> OpPort:
+def convert(graph: OpGraphBuilder, number: OpPort, dtype: DType) -> OpPort:
     """Return an f64 converted to a type, as it is stored.
 
     Floats are rounded once to the nearest. Whole numbers are truncated and clamped to the type's range, and NaN becomes
@@ -49,7 +49,7 @@ def convert(graph: GraphBuilder, number: OpPort, dtype: DType) -> OpPort:
     return graph.add("op.clamp", x=whole, low=low, high=high)["out"]
 
 
-def _to_odd(graph: GraphBuilder, number: OpPort) -> OpPort:
+def _to_odd(graph: OpGraphBuilder, number: OpPort) -> OpPort:
     """Return an f32 that rounds to a smaller type as the f64 does: truncated, with the last bit set if inexact.
 
     Where the nearest f32 was rounded up, it is one bit too large. Beyond the range of an f32 both round to infinity.

@@ -1,6 +1,6 @@
 from functools import cache
 
-from engine.api import Block, BlockBuilder, GraphBuilder, In, OpGraphSource, Out, any_type, boolean, param, port
+from engine.api import Block, BlockBuilder, In, OpGraphBuilder, OpGraphSource, Out, any_type, boolean, param, port
 
 #: The op of each comparison.
 OPERATIONS = {
@@ -16,7 +16,7 @@ OPERATIONS = {
 @cache
 def comparison(op: str) -> OpGraphSource:
     """Return the kernel that compares x with y, or with the value when there is no y."""
-    graph = GraphBuilder()
+    graph = OpGraphBuilder()
     x, y = (graph.add("op.input", name, type="number") for name in "xy")
     value = graph.add("op.parameter", "value", type="f64")
     right = graph.add("op.select", condition=y["is_connected"], a=y["value"], b=value["out"])

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from engine.api import BlockBuilder, GraphBuilder, In, OpGraphSource, Out, any_type, f32, f64, u32
+from engine.api import BlockBuilder, In, OpGraphBuilder, OpGraphSource, Out, any_type, f32, f64, u32
 
 #: Largest number of thread blocks, and the fewest elements for each of them.
 PARTS, LEAST = 1024, 4096
@@ -11,7 +11,7 @@ PARTS, LEAST = 1024, 4096
 @cache
 def reduction(operation: str, x: str, reads: str, out: str, dtype: str) -> OpGraphSource:
     """Return the kernel of thread blocks that each reduce their share of `x` to one element of `out`."""
-    graph = GraphBuilder()
+    graph = OpGraphBuilder()
     value = graph.add("op.input", x, type=reads)["value"]
     graph.add("op.aggregate", out, value=value, operation=operation, type=dtype)
     return OpGraphSource.of(graph.graph())

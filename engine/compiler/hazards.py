@@ -7,9 +7,9 @@ from engine.compiler.operations import (
     Access,
     AnyEntry,
     Operation,
+    OperationSchedule,
     Place,
     RegionEntry,
-    Schedule,
     Scope,
     Users,
     find_users,
@@ -82,8 +82,8 @@ def _covers(whole: Place, part: Place) -> bool:
 
 
 def make_schedule(
-    steps: Sequence[PendingOperation], scopes: Iterable[tuple[int, str, int]], previous: Schedule | None = None
-) -> Schedule:
+    steps: Sequence[PendingOperation], scopes: Iterable[tuple[int, str, int]], previous: OperationSchedule | None = None
+) -> OperationSchedule:
     """Return operations with what each waits for; `scopes` gives of each its region, its name and the scope around it.
 
     Operations that are as in the previous schedule are the same objects.
@@ -93,14 +93,14 @@ def make_schedule(
     members: list[list[int]] = [[] for _ in made]
     for index, operation in enumerate(operations):
         members[operation.scope].append(index)
-    return Schedule(
+    return OperationSchedule(
         operations,
         tuple([Scope(*scope, tuple(inside)) for scope, inside in zip(made, members, strict=True)]),
         users,
     )
 
 
-def part_of(schedule: Schedule, top: Collection[int]) -> Schedule:
+def part_of(schedule: OperationSchedule, top: Collection[int]) -> OperationSchedule:
     """Return some operations of the top scope, regions with all that is inside, as a schedule of their own."""
     steps: list[PendingOperation] = []
     scopes = [(-1, schedule.scopes[0].name, -1)]
@@ -118,7 +118,9 @@ def part_of(schedule: Schedule, top: Collection[int]) -> Schedule:
     return make_schedule(steps, scopes)
 
 
-def tie(steps: Sequence[PendingOperation], previous: Schedule | None = None) -> tuple[tuple[Operation, ...], Users]:
+def tie(
+    steps: Sequence[PendingOperation], previous: OperationSchedule | None = None
+) -> tuple[tuple[Operation, ...], Users]:
     """Return the operations, with what each waits for, and who uses each buffer.
 
     Operations that are as in the previous schedule are the same objects.
@@ -149,7 +151,7 @@ def tie(steps: Sequence[PendingOperation], previous: Schedule | None = None) -> 
 
 
 def _affected(
-    steps: Sequence[PendingOperation], previous: Schedule
+    steps: Sequence[PendingOperation], previous: OperationSchedule
 ) -> tuple[Users | None, Collection[int], Iterable[int]]:
     """Return who uses each buffer, the steps that may wait for others than before, and those that say for which.
 

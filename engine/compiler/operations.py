@@ -161,7 +161,7 @@ class Scope:
 Users = dict[PortRef, list[int]]
 
 
-class Schedule(NamedTuple):
+class OperationSchedule(NamedTuple):
     """All operations, each after what it depends on, the scopes, of which 0 is the top, and who uses each buffer."""
 
     operations: tuple[Operation, ...]

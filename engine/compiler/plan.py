@@ -16,7 +16,7 @@ from engine.compiler.description import GraphDescription, Nesting
 from engine.compiler.hazards import part_of
 from engine.compiler.inlining import Inlined
 from engine.compiler.memory.placement import Placement, place_buffers
-from engine.compiler.operations import STATUS, FusedEntry, Operation, Place, Schedule, Scope
+from engine.compiler.operations import STATUS, FusedEntry, Operation, OperationSchedule, Place, Scope
 from engine.compiler.ordering import Order
 from engine.descriptions.entries import CaptureEntry, KernelEntry, Status
 from engine.device.protocol import LaunchConfig
@@ -38,14 +38,14 @@ class Plan:
     checked: Checked
     order: Order
     buffers: BufferPlan
-    schedule: Schedule
+    schedule: OperationSchedule
     placement: Placement
     #: What is read when a frame is done: displays, and outputs that feed nothing.
     looked_at: frozenset[PortRef]
     #: By region, the buffers that are filled before it, since they are read outside.
     defaults: Mapping[str, tuple[PortRef, ...]]
     #: The schedule before operations were fused; the same object where none was.
-    unfused: Schedule
+    unfused: OperationSchedule
 
     @property
     def operations(self) -> tuple[Operation, ...]:

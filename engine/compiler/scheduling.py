@@ -24,8 +24,8 @@ from engine.compiler.operations import (
     AnyEntry,
     ClearStatus,
     DownloadStatus,
+    OperationSchedule,
     RegionEntry,
-    Schedule,
     UploadFrame,
 )
 from engine.compiler.ordering import Order
@@ -100,8 +100,8 @@ def schedule(
     order: Order,
     buffers: BufferPlan,
     defaults: Mapping[str, tuple[PortRef, ...]],
-    previous: Schedule | None = None,
-) -> Schedule:
+    previous: OperationSchedule | None = None,
+) -> OperationSchedule:
     """Return the operations, each after what it depends on; `defaults` are the buffers to fill before each region.
 
     Operations that are as they were in the `previous` schedule are the same objects.

@@ -33,13 +33,13 @@ from engine.descriptions.entries import (
     KernelEntry,
     ParameterArgument,
     Requirement,
+    ServedParts,
     Size,
     Status,
     StatusKind,
     Transform,
     ValueArgument,
     View,
-    Work,
 )
 from engine.descriptions.extents import Extent
 from engine.descriptions.graph_launches import graph_launch
@@ -90,7 +90,7 @@ class BlockBuilder(BlockNames):
         self._requirements: list[Requirement] = []
         self._control: Control | None = None
         self._defined: dict[str, PortSpec] = {}
-        self._work: list[tuple[int, Work]] = []
+        self._work: list[tuple[int, ServedParts]] = []
         self._appends = [spec for spec in ports.values() if spec.append]
         for spec in self._appends:
             self._begin_append(spec)
@@ -105,10 +105,10 @@ class BlockBuilder(BlockNames):
         """How many entries were written so far."""
         return len(self._entries)
 
-    def count_for(self, count: int, work: Work) -> None:
+    def count_for(self, count: int, work: ServedParts) -> None:
         """Say which parts of the block, such as layers of a network, the last entries are for."""
         whole = checks.whole(self._id, "number of entries", count, 1, len(self._entries))
-        checks.instance(self._id, "work", work, Work, "be a Work")
+        checks.instance(self._id, "work", work, ServedParts, "be a ServedParts")
         self._work += [(number, work) for number in range(len(self._entries) - whole, len(self._entries))]
 
     def launch(

@@ -26,10 +26,10 @@ from engine.descriptions.entries import (
     Kernel,
     KernelEntry,
     Requirement,
+    ServedParts,
     Status,
     StatusKind,
     View,
-    Work,
     buffer_arguments,
 )
 from engine.descriptions.ports import PortSpec
@@ -70,7 +70,7 @@ class BlockDescription:
     #: Parameters that are compiled into kernels, each with its value as text.
     constants: tuple[tuple[str, str], ...] = ()
     #: Which parts of the block entries work for, by their numbers.
-    work: tuple[tuple[int, Work], ...] = ()
+    work: tuple[tuple[int, ServedParts], ...] = ()
 
     def parts(self) -> Iterator[BlockDescription]:
         """Yield the description itself, or those of the blocks that a composite stands for, at any depth."""

@@ -100,7 +100,7 @@ Argument = (
 Size = Extent | int
 
 
-class Work(NamedTuple):
+class ServedParts(NamedTuple):
     """Parts of a block, such as layers of a network, that an entry works for.
 
     Its time counts for those in `told`, in equal shares; those in `done` are computed on the way.

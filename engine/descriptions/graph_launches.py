@@ -7,16 +7,16 @@ from engine.descriptions.entries import BufferArgument, ElementArgument, FrameAr
 from engine.descriptions.extents import Extent
 from engine.descriptions.handles import BufferHandle, ParameterHandle
 from engine.ops import (
-    Argument,
     ElementNumber,
     FramePointer,
     GraphNumbers,
     InputPointer,
     LiveParameter,
+    OpArgument,
+    OpExtent,
     OpKernel,
     OutputPointer,
 )
-from engine.ops import Extent as OpExtent
 
 #: The sizes that a kernel takes of a port.
 _SIZES = {"size": "{}.size", "width": "{}.last0", "height": "{}.last1", "depth": "{}.last2"}
@@ -52,7 +52,7 @@ def graph_launch(
     )
 
 
-def _passed(argument: Argument, over: BufferHandle, names: Mapping[str, str], numbers: bytes) -> object:
+def _passed(argument: OpArgument, over: BufferHandle, names: Mapping[str, str], numbers: bytes) -> object:
     match argument:
         case LiveParameter(name):
             return ParameterHandle(name)

@@ -11,7 +11,7 @@ Way = list[tuple[float, float, float]]
 
 
 @dataclass(frozen=True)
-class Box:
+class Rectangle:
     """A rectangle in pixels; `x` and `y` are its left upper corner."""
 
     x: float
@@ -19,16 +19,16 @@ class Box:
     width: float
     height: float
 
-    def moved(self, x: float, y: float) -> Box:
+    def moved(self, x: float, y: float) -> Rectangle:
         """Return the box at another place."""
-        return Box(self.x + x, self.y + y, self.width, self.height)
+        return Rectangle(self.x + x, self.y + y, self.width, self.height)
 
 
 @dataclass(frozen=True)
 class Layers:
     """A box for every node, and for every arrow, by its two nodes, the way that it takes."""
 
-    boxes: dict[int, Box]
+    boxes: dict[int, Rectangle]
     ways: dict[tuple[int, int], Way]
     width: float
     height: float
@@ -54,7 +54,7 @@ def arrange_layers(
     rows = _rows(arrows, depth)
     widths = [sum(_width(sizes, item) for item in row) + GAP_X * (len(row) - 1) for row in rows]
     width = max(widths, default=0.0)
-    boxes: dict[int, Box] = {}
+    boxes: dict[int, Rectangle] = {}
     ways: dict[tuple[int, int], Way] = {(earlier, index): [] for index, before in arrows.items() for earlier in before}
     y = 0.0
     for row, row_width in zip(rows, widths, strict=True):
@@ -63,7 +63,7 @@ def arrange_layers(
         for item in row:
             index, to = item
             if to == _NODE:
-                boxes[index] = Box(x, y, *sizes[index])
+                boxes[index] = Rectangle(x, y, *sizes[index])
             else:
                 ways[item].append((x + ARROW_WIDTH / 2, y, y + height))
             x += _width(sizes, item) + GAP_X

@@ -9,9 +9,9 @@ from typing import Any
 
 from engine.blocktypes.parameters import ParameterSpec
 from engine.tensor_ir.errors import TensorError
-from engine.tensor_ir.graph import Node
+from engine.tensor_ir.graph import TensorNode
 from engine.tensor_ir.networks import losses
-from engine.tensor_ir.networks.builder import GraphBuilder
+from engine.tensor_ir.networks.builder import NetworkBuilder
 from engine.tensor_ir.networks.initialisations import INITIALISATIONS
 
 #: The most numbers in an example, and in a layer's weights.
@@ -28,8 +28,8 @@ class Placed:
     """A placed member: the tensors at its inputs, by port, and its settings."""
 
     name: str
-    builder: GraphBuilder
-    inputs: Mapping[str, Node]
+    builder: NetworkBuilder
+    inputs: Mapping[str, TensorNode]
     settings: Mapping[str, Any]
 
 
@@ -45,7 +45,7 @@ class Member:
     title: str
     category: str
     doc: str
-    apply: Callable[[Placed], Node]
+    apply: Callable[[Placed], TensorNode]
     inputs: Mapping[str, str]
     settings: tuple[ParameterSpec, ...] = ()
     tags: tuple[str, ...] = ()
@@ -78,13 +78,13 @@ def shape_of(text: str) -> tuple[int, ...]:
     return (*sizes, 1) if len(sizes) == 1 else sizes
 
 
-def _column(node: Node) -> Node:
+def _column(node: TensorNode) -> TensorNode:
     """Return a tensor as a column, the input of layers."""
     size = node.type.size
     return node if node.type.nnz is not None or node.type.shape == (size, 1) else node.reshape((size, 1))
 
 
-def _dense(placed: Placed) -> Node:
+def _dense(placed: Placed) -> TensorNode:
     given, settings = _column(placed.inputs["x"]), placed.settings
     count, units = given.type.shape[0], settings["units"]
     if count * units > _MOST_WEIGHTS:
@@ -96,30 +96,30 @@ def _dense(placed: Placed) -> Node:
     return result if activation == "none" else result.elementwise(activation)
 
 
-def _input(placed: Placed) -> Node:
+def _input(placed: Placed) -> TensorNode:
     return placed.builder.dense_input(placed.settings["name"] or placed.name, shape_of(placed.settings["shape"]))
 
 
-def _sparse_input(placed: Placed) -> Node:
+def _sparse_input(placed: Placed) -> TensorNode:
     settings = placed.settings
     if settings["ones"] > settings["size"]:
         raise SettingError("ones", f"ones must be at most the size {settings['size']}, got {settings['ones']}")
     return placed.builder.sparse_input(settings["name"] or placed.name, (settings["size"], 1), settings["ones"])
 
 
-def _binary(name: str) -> Callable[[Placed], Node]:
+def _binary(name: str) -> Callable[[Placed], TensorNode]:
     return lambda placed: placed.inputs["x"].elementwise(name, placed.inputs["y"])
 
 
-def _unary(name: str) -> Callable[[Placed], Node]:
+def _unary(name: str) -> Callable[[Placed], TensorNode]:
     return lambda placed: placed.inputs["x"].elementwise(name)
 
 
-def _reshape(placed: Placed) -> Node:
+def _reshape(placed: Placed) -> TensorNode:
     return placed.inputs["x"].reshape(shape_of(placed.settings["shape"]))
 
 
-def _slice(placed: Placed) -> Node:
+def _slice(placed: Placed) -> TensorNode:
     start, stop = placed.settings["start"], placed.settings["stop"]
     rows, count = slice(start, stop or None), placed.inputs["x"].type.shape[0]
     if not range(*rows.indices(count)):
@@ -127,8 +127,8 @@ def _slice(placed: Placed) -> Node:
     return placed.inputs["x"][rows]
 
 
-def _loss(loss: Callable[..., Node], *numbers: str) -> Callable[[Placed], Node]:
-    def apply(placed: Placed) -> Node:
+def _loss(loss: Callable[..., TensorNode], *numbers: str) -> Callable[[Placed], TensorNode]:
+    def apply(placed: Placed) -> TensorNode:
         given = [placed.settings[name] for name in numbers]
         found = loss(placed.inputs["x"], placed.inputs["targets"], *given)
         weight = placed.settings["weight"]

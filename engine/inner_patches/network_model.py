@@ -14,12 +14,11 @@ from engine.diagnostics import PatchError, error
 from engine.inner_patches.network_members import ENDS, LAYERS, LOSSES, MEMBERS, Member, Placed, SettingError
 from engine.inner_patches.parts import Parts
 from engine.inner_patches.train_settings import TrainSettings
-from engine.patch.changes import Node as PatchNode
-from engine.patch.changes import PortRef
+from engine.patch.changes import Node, PortRef
 from engine.patch.inner_patch import InnerPatch
 from engine.tensor_ir.errors import TensorError
-from engine.tensor_ir.graph import Node, made_for
-from engine.tensor_ir.networks.builder import RESERVED, GraphBuilder, affine_names
+from engine.tensor_ir.graph import TensorNode, made_for
+from engine.tensor_ir.networks.builder import RESERVED, NetworkBuilder, affine_names
 from engine.tensor_ir.types import TensorType
 
 #: The names of a query's inputs.
@@ -38,8 +37,8 @@ class Model(Parts):
 
     def __init__(self, patch: InnerPatch, seed: int = 0) -> None:
         super().__init__(patch)
-        self.builder = GraphBuilder(seed=seed)
-        self.made: dict[str, Node] = {}
+        self.builder = NetworkBuilder(seed=seed)
+        self.made: dict[str, TensorNode] = {}
         self._misnamed = set(self._check_names())
         for node in self._in_order("nodes"):
             if node.type in MEMBERS:
@@ -54,7 +53,7 @@ class Model(Parts):
         source = self._feeds[port.node].get(port.port) if is_input else port
         return self.made[source.node].type if source is not None and source.node in self.made else None
 
-    def _of(self, category: str) -> list[PatchNode]:
+    def _of(self, category: str) -> list[Node]:
         """Return the nodes that are members of a category."""
         nodes = self._patch.nodes.values()
         return [node for node in nodes if node.type in MEMBERS and MEMBERS[node.type].category == category]

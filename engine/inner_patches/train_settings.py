@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from engine.blocktypes.adaptive import AdaptiveBlock
 from engine.blocktypes.declarations import param
-from engine.tensor_ir.graph import Node
+from engine.tensor_ir.graph import TensorNode
 from engine.tensor_ir.networks.optimisers import SGD, AdamW, Optimiser, RAdam, Ranger
 from engine.tensor_ir.networks.schedules import CONSTANT, Cosine, Exponential, Schedule, Steps
 
@@ -18,7 +18,7 @@ OPTIMISERS: Mapping[str, Optimiser] = {
     "SGD": SGD(momentum=0.9),
 }
 #: Schedules by the names that a person sees, made from live parameters: steps, and a factor.
-SCHEDULES: Mapping[str, Callable[[Node, Node], Schedule]] = {
+SCHEDULES: Mapping[str, Callable[[TensorNode, TensorNode], Schedule]] = {
     "constant": lambda steps, factor: CONSTANT,
     "warm-up": lambda steps, factor: CONSTANT,
     "steps": Steps,

@@ -20,12 +20,12 @@ from engine.inner_patches.network_model import INPUTS, QUERY, Model
 from engine.inner_patches.network_patch import NetworkPatch
 from engine.inner_patches.train_settings import OPTIMISERS, SCHEDULES, UNSCHEDULED, TrainSettings
 from engine.kernel_sources.sources import OpGraphSource
-from engine.ops import GraphBuilder
+from engine.ops import OpGraphBuilder
 from engine.patch.inner_patch import GRAPH, InnerBlock, InnerPatch
-from engine.tensor_ir.graph import Node
+from engine.tensor_ir.graph import TensorNode
 from engine.tensor_ir.lowering.program import Store, write_program
 from engine.tensor_ir.lowering.step import shape_rule
-from engine.tensor_ir.networks.functions import Function, Role, Variable
+from engine.tensor_ir.networks.functions import NetworkFunction, NetworkVariable, Role
 from engine.tensor_ir.networks.network import LOSS, STEP, Network, build_network
 from engine.tensor_ir.operations.leaves import Leaf
 from engine.tensor_ir.types import TensorType
@@ -127,7 +127,7 @@ class Training:
             first = QUERY.format(self._queried[0])
             self._write(build, self.network.functions["forward"], {**placed, **asked}, given, first)
 
-    def _tell_numbers(self, build: BlockBuilder, placed: dict[Node, BufferHandle]) -> None:
+    def _tell_numbers(self, build: BlockBuilder, placed: dict[TensorNode, BufferHandle]) -> None:
         """Describe the kernels that store the live parameters for the step, and compute the rate by the schedule."""
         leaf = self.network.leaf
         numbers = {node: name for name, node in _TOLD.items() if node in self.network.variables}
@@ -150,9 +150,9 @@ class Training:
     @staticmethod
     def _write(
         build: BlockBuilder,
-        function: Function,
-        placed: Mapping[Node, BufferHandle],
-        given: Mapping[Node, BufferHandle],
+        function: NetworkFunction,
+        placed: Mapping[TensorNode, BufferHandle],
+        given: Mapping[TensorNode, BufferHandle],
         first: str,
     ) -> None:
         """Describe a function whose variables are placed in buffers, with its further results."""
@@ -162,7 +162,7 @@ class Training:
 
 
 def _stores(
-    function: Function, placed: Mapping[Node, BufferHandle], given: Mapping[Node, BufferHandle]
+    function: NetworkFunction, placed: Mapping[TensorNode, BufferHandle], given: Mapping[TensorNode, BufferHandle]
 ) -> Iterator[Store]:
     for leaf, node in function.writes.items():
         yield Store(node, given[leaf]) if leaf in given else Store(node, placed[leaf], leaf)
@@ -176,7 +176,7 @@ def _input(name: str, type_: TensorType, rows: str) -> PortSpec:
     return PortSpec(name, "in", type_.stored_dtype, doc, shape_rule(type_, rows), rank=1 + len(shape))
 
 
-def _stored(item: Variable) -> np.ndarray[Any, Any]:
+def _stored(item: NetworkVariable) -> np.ndarray[Any, Any]:
     """Return the initial contents of a variable, in its memory layout."""
     type_, first = item.leaf.type, item.first()
     assert first is not None
@@ -185,7 +185,7 @@ def _stored(item: Variable) -> np.ndarray[Any, Any]:
 
 def _stored_numbers(names: Mapping[str, BufferHandle]) -> OpGraphSource:
     """Return the kernel that stores live parameters in buffers, f64[]."""
-    graph = GraphBuilder()
+    graph = OpGraphBuilder()
     for name, buffer in names.items():
         told = graph.add("op.parameter", name)["out"]
         graph.add("op.output", buffer.name, value=graph.add("op.convert", x=told, type="f64")["out"], type="f64")

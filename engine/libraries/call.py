@@ -96,7 +96,7 @@ class CallOn:
 
 
 @dataclass(frozen=True)
-class Operand:
+class OperandMemory:
     """Device memory with the layout of what lies at its start."""
 
     memory: Memory
@@ -111,7 +111,7 @@ class BoundCall:
     """
 
     call: LibraryCall
-    operands: Mapping[str, Operand]
+    operands: Mapping[str, OperandMemory]
     numbers: Mapping[str, float] | Mapping[str, Memory]
 
     @property

@@ -4,18 +4,26 @@ from engine.ops import library
 from engine.ops.analysis import check
 from engine.ops.compose import compose, with_constants, with_own_elements, with_types
 from engine.ops.emission import (
-    Argument,
     ElementNumber,
-    Extent,
     FramePointer,
     GraphNumbers,
     InputPointer,
     LiveParameter,
+    OpArgument,
+    OpExtent,
     OutputPointer,
 )
 from engine.ops.expression import ExpressionError, function_names, parse_expression
-from engine.ops.graph import GraphBuilder, OpConnection, OpError, OpGraph, OpNode, graph_from_json, graph_to_json
-from engine.ops.graph import Port as OpPort
+from engine.ops.graph import (
+    OpConnection,
+    OpError,
+    OpGraph,
+    OpGraphBuilder,
+    OpNode,
+    OpPort,
+    graph_from_json,
+    graph_to_json,
+)
 from engine.ops.interface import OpInputPort, OpInterface, OpOutputPort, OpParameter
 from engine.ops.lowering.kernel import OpKernel, compile_graph
 from engine.ops.table import CATEGORIES, OPS, OpInput, OpOutput, OpSetting, OpType
@@ -25,18 +33,18 @@ _ = library  # its import fills the table
 __all__ = [
     "CATEGORIES",
     "OPS",
-    "Argument",
     "ElementNumber",
     "ExpressionError",
-    "Extent",
     "FramePointer",
-    "GraphBuilder",
     "GraphNumbers",
     "InputPointer",
     "LiveParameter",
+    "OpArgument",
     "OpConnection",
     "OpError",
+    "OpExtent",
     "OpGraph",
+    "OpGraphBuilder",
     "OpInput",
     "OpInputPort",
     "OpInterface",

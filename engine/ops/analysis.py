@@ -10,7 +10,7 @@ import msgspec
 
 from engine.diagnostics import Diagnostic, Mend, Severity, error
 from engine.ops.graph import TOP, OpGraph, shown
-from engine.ops.table import Call, Misuse, Signature
+from engine.ops.table import Misuse, OpCall, Signature
 from engine.ops.types import F32, S32, Type, ValueType
 from engine.ops.uniformity import divergent_waits
 from engine.ops.wiring import PlacedOp, Wiring, wire
@@ -180,7 +180,7 @@ class _Inference:
                 self.problems[node_id] = msgspec.structs.replace(problem, mend=Mend.CONNECT)
                 return
         try:
-            known.signatures[node_id] = placed.op.rule(Call(placed.op, placed.node, inputs, placed.settings))
+            known.signatures[node_id] = placed.op.rule(OpCall(placed.op, placed.node, inputs, placed.settings))
         except Misuse as misuse:
             place = {"node": node_id, "port": misuse.port, "expected": misuse.expected, "found": misuse.found}
             self.problems[node_id] = error(misuse.message, **place, mend=misuse.mend)

@@ -55,7 +55,7 @@ class LiveParameter(msgspec.Struct, frozen=True, tag="parameter"):
     dtype: str
 
 
-class Extent(msgspec.Struct, frozen=True, tag="extent"):
+class OpExtent(msgspec.Struct, frozen=True, tag="extent"):
     """A size as an s32: "size" (elements), "width", "height" or "depth" of a port, or of what is computed (port "")."""
 
     kind: str
@@ -70,10 +70,10 @@ class GraphNumbers(msgspec.Struct, frozen=True, tag="numbers"):
     """The numbers of the graph that its kernel may be told, as a struct of floats."""
 
 
-Argument = InputPointer | ElementNumber | OutputPointer | LiveParameter | Extent | FramePointer | GraphNumbers
+OpArgument = InputPointer | ElementNumber | OutputPointer | LiveParameter | OpExtent | FramePointer | GraphNumbers
 
 
-class Value(NamedTuple):
+class OpValue(NamedTuple):
     """A value in registers, one LLVM value for each component; `number` is that of a constant, which has no parts."""
 
     type: ValueType
@@ -82,7 +82,7 @@ class Value(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Buffer:
+class OpBuffer:
     """A handle in a kernel: where the elements are, and how many, on each axis.
 
     `told` is the number of their type where that is known only at launch; `type` then is what they are read as.
@@ -98,7 +98,7 @@ class Buffer:
 class Aggregate:
     """An output with one element for each thread block: what its threads computed, combined."""
 
-    buffer: Buffer
+    buffer: OpBuffer
     #: The values' type, the value that changes nothing, and how two are combined.
     kind: ValueType
     none: ir.Value
@@ -125,7 +125,7 @@ class Emission:
     module: ir.Module
     function: ir.Function
     builder: ir.IRBuilder
-    arguments: list[Argument]
+    arguments: list[OpArgument]
     #: Threads count the elements along this many axes.
     rank: int
     #: True when all threads must go on to the end, since they wait for each other.
@@ -135,15 +135,15 @@ class Emission:
     index: Any = None
     inside: Any = None
     #: Elements that were loaded before, by their pointer's name; unless None, where results go instead of memory.
-    own: dict[str, Value] = field(default_factory=dict)
-    results: dict[str, Value] | None = None
+    own: dict[str, OpValue] = field(default_factory=dict)
+    results: dict[str, OpValue] | None = None
     #: What aggregates take of the present element, by their pointer's name.
-    aggregated: dict[str, Value] = field(default_factory=dict)
+    aggregated: dict[str, OpValue] = field(default_factory=dict)
     #: The debug information of loads and stores that no op emits, by their pointer's name.
     origins: dict[str, Any] = field(default_factory=dict)
-    _given: dict[Argument, ir.Value] = field(default_factory=dict)
+    _given: dict[OpArgument, ir.Value] = field(default_factory=dict)
 
-    def argument(self, argument: Argument, kind: ir.Type) -> ir.Value:
+    def argument(self, argument: OpArgument, kind: ir.Type) -> ir.Value:
         """Return a kernel argument; it is added to the signature when it is asked for the first time."""
         value = self._given.get(argument)
         if value is None:
@@ -162,7 +162,7 @@ class Emission:
             for axis in axes[1:]:
                 size = self.builder.mul(size, axis)
             return size
-        return self.argument(Extent(kind, port), I32)
+        return self.argument(OpExtent(kind, port), I32)
 
     def call(self, name: str, result: ir.Type, arguments: list[ir.Value]) -> ir.Value:
         """Call an intrinsic of LLVM by its full name."""
@@ -175,21 +175,21 @@ class Emission:
         """Return a special register, such as "tid.x", as an i32."""
         return self.call(f"llvm.nvvm.read.ptx.sreg.{name}", I32, [])
 
-    def parts(self, value: Value) -> tuple[ir.Value, ...]:
+    def parts(self, value: OpValue) -> tuple[ir.Value, ...]:
         """Return a value's components; a number written out becomes one."""
         if value.number is None:
             return value.parts
         return (constant(value.type.scalar, value.number),) * value.type.components
 
-    def convert(self, value: Value, to: ValueType) -> Value:
+    def convert(self, value: OpValue, to: ValueType) -> OpValue:
         """Return a value as another type; a scalar is repeated for each component."""
         to = to.strong()
         if value.number is not None:
-            return Value(to, (constant(to.scalar, value.number),) * to.components)
+            return OpValue(to, (constant(to.scalar, value.number),) * to.components)
         if value.type == to:
             return value
         parts = [self.scalar(part, value.type.scalar, to.scalar) for part in value.parts]
-        return Value(to, tuple(parts) if len(parts) == to.components else tuple(parts * to.components))
+        return OpValue(to, tuple(parts) if len(parts) == to.components else tuple(parts * to.components))
 
     def scalar(self, part: ir.Value, source: DType, to: DType) -> ir.Value:
         """Return a number as another scalar type.

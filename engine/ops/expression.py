@@ -14,7 +14,7 @@ from typing import Any, TypeGuard
 
 from engine.diagnostics import Severity, error
 from engine.ops.analysis import check
-from engine.ops.graph import GraphBuilder, OpError, OpGraph, Port, shown
+from engine.ops.graph import OpError, OpGraph, OpGraphBuilder, OpPort, shown
 from engine.ops.table import OPS
 
 _LONGEST = 10_000
@@ -80,7 +80,7 @@ _ALIASES = {
 _CONVERTED = {"float": "f32", "int": "s32", "bool": "boolean", "double": "f64", "uint": "u32"}
 _VECTORS = ("vec", "vec2", "vec3", "vec4", "float2", "float3", "float4")
 
-Found = Port | int | float
+Found = OpPort | int | float
 
 
 class ExpressionError(OpError):
@@ -124,7 +124,7 @@ def _is_callable(op_id: str) -> bool:
 class _Parser:
     def __init__(self, inputs: Mapping[str, str], parameters: Mapping[str, Mapping[str, Any]]) -> None:
         self._inputs, self._settings = inputs, parameters
-        self._graph = GraphBuilder()
+        self._graph = OpGraphBuilder()
         self._names: dict[str, Found] = {}
         self._shared: dict[str, str] = {}
         self._places: dict[str, ast.expr] = {}
@@ -207,16 +207,16 @@ class _Parser:
         self._places[node_id] = node
         return node_id
 
-    def _port(self, value: Found, node: ast.expr) -> Port:
+    def _port(self, value: Found, node: ast.expr) -> OpPort:
         """Return a value as an output of an op; a number becomes a constant."""
-        if isinstance(value, Port):
+        if isinstance(value, OpPort):
             return value
         kind = "float" if isinstance(value, float) else "number"
-        return Port(self._op("constant", node, value=value, type=kind), "out")
+        return OpPort(self._op("constant", node, value=value, type=kind), "out")
 
-    def _call_op(self, name: str, node: ast.expr, *operands: Found, **settings: Any) -> Port:
+    def _call_op(self, name: str, node: ast.expr, *operands: Found, **settings: Any) -> OpPort:
         ports = [port.name for port in OPS[f"op.{name}"].inputs] if f"op.{name}" in OPS else []
-        return Port(self._op(name, node, dict(zip(ports, operands, strict=False)), **settings), "out")
+        return OpPort(self._op(name, node, dict(zip(ports, operands, strict=False)), **settings), "out")
 
     def _once(self, op: str, node: ast.expr) -> str:
         """Return the id of an op that every use shares."""
@@ -241,20 +241,20 @@ class _Parser:
         if name in self._names:
             return self._names[name]
         if name in self._inputs:
-            return Port(name, "value")
+            return OpPort(name, "value")
         if name in self._settings:
-            return Port(name, "out")
+            return OpPort(name, "out")
         if name in _NAMES:
             op, port = _NAMES[name]
-            return Port(self._once(op, node), port)
+            return OpPort(self._once(op, node), port)
         if name in _NUMBERS:
             return _NUMBERS[name]
         if name in function_names():
             raise self._fail(f"{name} must be called, as in {name}(x)", node)
         self._parameter(name, {})
         self._places[name] = node
-        self._names[name] = Port(name, "out")
-        return Port(name, "out")
+        self._names[name] = OpPort(name, "out")
+        return OpPort(name, "out")
 
     def _parameter(self, name: str, settings: Mapping[str, Any]) -> None:
         self._graph.add("op.parameter", name, **{"default": 1.0, **settings})
@@ -311,7 +311,7 @@ class _Parser:
         """An element of an input elsewhere: ``x[i - 1]``, ``image[px + 1, py]``; beyond the edge it is the edge's."""
         if not isinstance(node.value, ast.Name) or node.value.id not in self._inputs:
             raise self._fail("only an input must be indexed", node)
-        buffer = Port(node.value.id, "buffer")
+        buffer = OpPort(node.value.id, "buffer")
         if isinstance(node.slice, ast.Tuple):
             if len(node.slice.elts) != 2:
                 raise self._fail(f"an input must have 1 or 2 indices, got {len(node.slice.elts)}", node)
@@ -352,7 +352,7 @@ class _Parser:
         image, *place = node.args
         if not isinstance(image, ast.Name) or image.id not in self._inputs:
             raise self._fail("the first argument of sample must be an input", node)
-        return self._call_op("sample", node, Port(image.id, "buffer"), *map(self._expression, place))
+        return self._call_op("sample", node, OpPort(image.id, "buffer"), *map(self._expression, place))
 
     def _expect(self, node: ast.Call, name: str, got: int, least: int, most: int) -> None:
         if not least <= got <= most:
@@ -361,7 +361,7 @@ class _Parser:
 
 
 def _is_number(value: Found) -> TypeGuard[int | float]:
-    return not isinstance(value, Port)
+    return not isinstance(value, OpPort)
 
 
 def _fold(kind: type[ast.operator], a: float, b: float) -> float | None:

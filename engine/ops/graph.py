@@ -50,33 +50,33 @@ class OpGraph(msgspec.Struct, frozen=True):
         return hashlib.blake2b(json.dumps(graph_to_json(self), sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
-class Port(msgspec.Struct, frozen=True):
+class OpPort(msgspec.Struct, frozen=True):
     """An output of a node of a graph that is being built."""
 
     node: str
     name: str
 
 
-class GraphBuilder:
+class OpGraphBuilder:
     """Builds an op graph in code: ``g.add("op.add", a=x["value"], b=2.0)["out"]``."""
 
     def __init__(self) -> None:
         self._nodes: list[OpNode] = []
         self._connections: list[OpConnection] = []
 
-    def add(self, type_id: str, node_id: str = "", *, region: str = TOP, **values: Port | Any) -> NodeHandle:
+    def add(self, type_id: str, node_id: str = "", *, region: str = TOP, **values: OpPort | Any) -> NodeHandle:
         """Place an op; each value is an output, which is connected, or a setting. The id is made from the type."""
         stem = type_id.rpartition(".")[2]
         node = node_id or f"{stem}{len(self._nodes) + 1}"
-        settings = {name: value for name, value in values.items() if not isinstance(value, Port)}
+        settings = {name: value for name, value in values.items() if not isinstance(value, OpPort)}
         self._nodes.append(OpNode(node, type_id, region, settings))
         handle = NodeHandle(self, node)
         for name, value in values.items():
-            if isinstance(value, Port):
+            if isinstance(value, OpPort):
                 handle.connect(name, value)
         return handle
 
-    def connect(self, source: Port, target: str, name: str) -> None:
+    def connect(self, source: OpPort, target: str, name: str) -> None:
         """Connect an output to an input of a node."""
         self._connections.append(OpConnection(f"{source.node}.{source.name}", f"{target}.{name}"))
 
@@ -88,13 +88,13 @@ class GraphBuilder:
 class NodeHandle:
     """A node of a graph that is being built; ``node["out"]`` is an output."""
 
-    def __init__(self, builder: GraphBuilder, node_id: str) -> None:
+    def __init__(self, builder: OpGraphBuilder, node_id: str) -> None:
         self._builder, self.id = builder, node_id
 
-    def __getitem__(self, name: str) -> Port:
-        return Port(self.id, name)
+    def __getitem__(self, name: str) -> OpPort:
+        return OpPort(self.id, name)
 
-    def connect(self, name: str, source: Port) -> None:
+    def connect(self, name: str, source: OpPort) -> None:
         """Connect an output to an input, such as one that takes what comes back from the node's region."""
         self._builder.connect(source, self.id, name)
 

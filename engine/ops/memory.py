@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
-from engine.ops.emission import I8, I16, I32, I64, LLVM, Buffer, Emission, Value, constant
+from engine.ops.emission import I8, I16, I32, I64, LLVM, Emission, OpBuffer, OpValue, constant
 from engine.ops.types import RANKS, WIDENED, BufferType, ValueType, read_as
 from engine.types import DType, bf16, boolean, f16, f32, s8, s16, u8, u16
 from engine.types.element_numbers import PARTS_AT, SIZE, element_number
@@ -32,17 +32,17 @@ def _layout(dtype: DType) -> tuple[DType, ir.Type]:
     return scalar, kind(stored(scalar), dtype.components)
 
 
-def _address(emission: Emission, layout: ir.Type, buffer: Buffer, index: ir.Value) -> ir.Value:
+def _address(emission: Emission, layout: ir.Type, buffer: OpBuffer, index: ir.Value) -> ir.Value:
     wide = emission.builder.sext(index, I64)
     return emission.builder.gep(buffer.pointer, [wide], source_etype=layout)
 
 
-def address(emission: Emission, buffer: Buffer, index: ir.Value) -> ir.Value:
+def address(emission: Emission, buffer: OpBuffer, index: ir.Value) -> ir.Value:
     """Return where the element at an index (i32) is."""
     return _address(emission, _layout(buffer.type.dtype)[1], buffer, index)
 
 
-def load(emission: Emission, buffer: Buffer, index: ir.Value) -> Value:
+def load(emission: Emission, buffer: OpBuffer, index: ir.Value) -> OpValue:
     """Return the element at an index (i32), which must be inside."""
     if buffer.told is not None:
         return load_each(emission, buffer, [index])[0]
@@ -57,10 +57,10 @@ def load(emission: Emission, buffer: Buffer, index: ir.Value) -> Value:
         parts = [builder.load(place, align=scalar.alignment, typ=stored(scalar)) for place in places]
     kind = read_as(dtype)
     assert kind is not None
-    return Value(kind, tuple(_widen(emission, scalar, part) for part in parts))
+    return OpValue(kind, tuple(_widen(emission, scalar, part) for part in parts))
 
 
-def store(emission: Emission, buffer: Buffer, index: ir.Value, parts: Sequence[ir.Value]) -> None:
+def store(emission: Emission, buffer: OpBuffer, index: ir.Value, parts: Sequence[ir.Value]) -> None:
     """Write the element at an index (i32), which must be inside; `parts` are of the type that elements are read as."""
     builder, dtype = emission.builder, buffer.type.dtype
     scalar, layout = _layout(dtype)
@@ -76,7 +76,7 @@ def store(emission: Emission, buffer: Buffer, index: ir.Value, parts: Sequence[i
         builder.store(part, _component(emission, address, scalar, at), align=scalar.alignment)
 
 
-def load_each(emission: Emission, buffer: Buffer, indices: Sequence[ir.Value]) -> list[Value]:
+def load_each(emission: Emission, buffer: OpBuffer, indices: Sequence[ir.Value]) -> list[OpValue]:
     """Return the elements at several indices (i32), which must be inside."""
     if buffer.told is None:
         return [load(emission, buffer, index) for index in indices]
@@ -89,7 +89,7 @@ def load_each(emission: Emission, buffer: Buffer, indices: Sequence[ir.Value]) -
         block = emission.block(str(dtype))
         choice.add_case(ir.Constant(I32, element_number(dtype)), block)
         builder.position_at_end(block)
-        typed = Buffer(BufferType(dtype), buffer.pointer, buffer.extent)
+        typed = OpBuffer(BufferType(dtype), buffer.pointer, buffer.extent)
         found = [emission.convert(load(emission, typed, index), kind).parts[0] for index in indices]
         ends.append((builder.block, found))
         builder.branch(after)
@@ -105,10 +105,10 @@ def load_each(emission: Emission, buffer: Buffer, indices: Sequence[ir.Value]) -
     for block, found in ends:
         for phi, value in zip(merged, found, strict=True):
             phi.add_incoming(value, block)
-    return [Value(kind, (phi,)) for phi in merged]
+    return [OpValue(kind, (phi,)) for phi in merged]
 
 
-def _is_not_zero(emission: Emission, buffer: Buffer, index: ir.Value, told: ir.Value) -> ir.Value:
+def _is_not_zero(emission: Emission, buffer: OpBuffer, index: ir.Value, told: ir.Value) -> ir.Value:
     """Return whether any byte of an element is not 0, but for the signs of floats that it is made of."""
     builder, one = emission.builder, ir.Constant(I32, 1)
     size = builder.and_(told, ir.Constant(I32, SIZE))
@@ -132,7 +132,7 @@ def _is_not_zero(emission: Emission, buffer: Buffer, index: ir.Value, told: ir.V
     return builder.icmp_unsigned("!=", both, ir.Constant(I8, 0))
 
 
-def wide_bytes(buffer: Buffer, count: int) -> int:
+def wide_bytes(buffer: OpBuffer, count: int) -> int:
     """Return how many bytes one load of `count` elements takes, at most 16; vectors are loaded one by one."""
     dtype = buffer.type.dtype
     if buffer.told is not None:
@@ -140,7 +140,7 @@ def wide_bytes(buffer: Buffer, count: int) -> int:
     return min(16, count * dtype.size_bytes) if dtype.components == 1 else dtype.alignment
 
 
-def load_many(emission: Emission, buffer: Buffer, first: ir.Value, count: int) -> list[Value]:
+def load_many(emission: Emission, buffer: OpBuffer, first: ir.Value, count: int) -> list[OpValue]:
     """Return elements next to each other; the buffer must be aligned to `wide_bytes`."""
     builder, dtype = emission.builder, buffer.type.dtype
     at_once = wide_bytes(buffer, count) // dtype.size_bytes
@@ -153,11 +153,11 @@ def load_many(emission: Emission, buffer: Buffer, first: ir.Value, count: int) -
         place = _address(emission, stored(dtype), buffer, builder.add(first, ir.Constant(I32, start)))
         whole = builder.load(place, align=at_once * dtype.size_bytes, typ=layout)
         parts = [builder.extract_element(whole, ir.Constant(I32, at)) for at in range(at_once)]
-        found += [Value(kind, (_widen(emission, dtype, part),)) for part in parts]
+        found += [OpValue(kind, (_widen(emission, dtype, part),)) for part in parts]
     return found
 
 
-def store_many(emission: Emission, buffer: Buffer, first: ir.Value, values: Sequence[Value]) -> None:
+def store_many(emission: Emission, buffer: OpBuffer, first: ir.Value, values: Sequence[OpValue]) -> None:
     """Write elements next to each other; the buffer must be aligned to `wide_bytes`."""
     builder, dtype = emission.builder, buffer.type.dtype
     at_once = wide_bytes(buffer, len(values)) // dtype.size_bytes
@@ -216,10 +216,10 @@ def _to_bf16(emission: Emission, part: ir.Value) -> ir.Value:
     return builder.trunc(builder.select(is_nan, quiet, near), I16)
 
 
-def through_memory(emission: Emission, dtype: DType, value: Value) -> Value:
+def through_memory(emission: Emission, dtype: DType, value: OpValue) -> OpValue:
     """Return what would be read back if a value, which has the type elements are read as, were stored."""
     scalar = dtype.of or dtype
-    return Value(value.type, tuple(_widen(emission, scalar, _narrow(emission, scalar, p)) for p in value.parts))
+    return OpValue(value.type, tuple(_widen(emission, scalar, _narrow(emission, scalar, p)) for p in value.parts))
 
 
 def is_inside(emission: Emission, index: ir.Value, size: ir.Value) -> ir.Value:

@@ -9,11 +9,11 @@ from math import copysign, isnan
 from llvmlite import ir
 
 from engine.diagnostics import Mend
-from engine.ops.emission import Emission, Value
+from engine.ops.emission import Emission, OpValue
 from engine.ops.table import (
-    Call,
     EmitOp,
     Misuse,
+    OpCall,
     OpCode,
     OpInput,
     OpOutput,
@@ -42,7 +42,7 @@ def pair(default: float = 0.0) -> tuple[OpInput, OpInput]:
     return take("a", "The first operand."), take("b", "The second operand.", default)
 
 
-def common(call: Call, names: Sequence[str]) -> ValueType:
+def common(call: OpCall, names: Sequence[str]) -> ValueType:
     """Return the type to which several inputs are promoted; Misuse when vectors among them differ in size."""
     found = call.value(names[0])
     for name in names[1:]:
@@ -55,61 +55,61 @@ def common(call: Call, names: Sequence[str]) -> ValueType:
     return found
 
 
-def names_of(call: Call) -> list[str]:
+def names_of(call: OpCall) -> list[str]:
     """Return the names of an op's inputs."""
     return [port.name for port in call.op.inputs]
 
 
-def _uniform(call: Call, kind: ValueType, out: ValueType | None = None) -> Signature:
+def _uniform(call: OpCall, kind: ValueType, out: ValueType | None = None) -> Signature:
     """Return the signature of an op whose operands all have one type, and its result that type or `out`."""
     kind = kind.strong()
     return Signature(dict.fromkeys(names_of(call), kind), {"out": out or kind})
 
 
-def numbers(call: Call) -> Signature:
+def numbers(call: OpCall) -> Signature:
     """Promote all operands; the result has their type, and booleans become s32."""
     kind = common(call, names_of(call))
     return _uniform(call, kind.of(S32.scalar) if kind.is_boolean else kind)
 
 
-def floats(call: Call) -> Signature:
+def floats(call: OpCall) -> Signature:
     """Promote all operands to f32 or f64; the result has their type."""
     kind = common(call, names_of(call))
     return _uniform(call, kind if kind.is_float else kind.of(F32.scalar))
 
 
-def whole(call: Call) -> Signature:
+def whole(call: OpCall) -> Signature:
     """Promote all operands, which must be whole numbers; the result has their type."""
     for name in names_of(call):
         _require_whole(call, name)
     return numbers(call)
 
 
-def whole_or_boolean(call: Call) -> Signature:
+def whole_or_boolean(call: OpCall) -> Signature:
     """As `whole`, but booleans stay booleans."""
     kind = common(call, names_of(call))
     return _uniform(call, kind) if kind.is_boolean else whole(call)
 
 
-def booleans(call: Call) -> Signature:
+def booleans(call: OpCall) -> Signature:
     """Convert all operands to booleans, as does the result; anything but 0 is true."""
     return _uniform(call, common(call, names_of(call)).of(BOOLEAN.scalar))
 
 
-def comparison(call: Call) -> Signature:
+def comparison(call: OpCall) -> Signature:
     """Promote all operands; the result is a boolean for each component."""
     kind = common(call, names_of(call))
     return _uniform(call, kind, kind.of(BOOLEAN.scalar))
 
 
-def _require_whole(call: Call, name: str) -> None:
+def _require_whole(call: OpCall, name: str) -> None:
     given = call.value(name)
     if given.is_float:
         message = f"{name} must be a whole number, got {given}; convert it to s32"
         raise Misuse(message, name, str(S32), str(given), Mend.CONVERT)
 
 
-def scalar(call: Call, name: str) -> ValueType:
+def scalar(call: OpCall, name: str) -> ValueType:
     """Return the type of an input that must be a single number; Misuse when it is a vector."""
     given = call.value(name)
     if given.components != 1:
@@ -117,7 +117,7 @@ def scalar(call: Call, name: str) -> ValueType:
     return given
 
 
-def integer(call: Call, name: str) -> ValueType:
+def integer(call: OpCall, name: str) -> ValueType:
     """Return s32 for an input that must be one whole number; Misuse when it is anything else."""
     scalar(call, name)
     _require_whole(call, name)
@@ -132,13 +132,13 @@ def fixed(**outputs: ValueType) -> TypeRule:
 def by_component(emit: Scalar) -> EmitOp:
     """Return an emitter that writes each component of the result `out` by itself."""
 
-    def each(emission: Emission, code: OpCode) -> dict[str, Value]:
+    def each(emission: Emission, code: OpCode) -> dict[str, OpValue]:
         operands = [emission.parts(code.value(name)) for name in code.signature.inputs]
         kind = code.signature.outputs["out"]
         assert isinstance(kind, ValueType)
         operand = next(iter(code.signature.inputs.values()))
         columns = zip(*operands, strict=True)
-        return {"out": Value(kind, tuple(emit(emission, operand.scalar, *column) for column in columns))}
+        return {"out": OpValue(kind, tuple(emit(emission, operand.scalar, *column) for column in columns))}
 
     return each
 

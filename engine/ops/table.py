@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from engine.diagnostics import Mend
-from engine.ops.emission import Buffer, Emission, Value
+from engine.ops.emission import Emission, OpBuffer, OpValue
 from engine.ops.graph import OpNode
 from engine.ops.types import BufferType, Type, ValueType
 
@@ -67,7 +67,7 @@ class Misuse(Exception):
 
 
 @dataclass(frozen=True)
-class Call:
+class OpCall:
     """What a type rule sees: the types that come in (None for an optional input without one), and the settings."""
 
     op: OpType
@@ -105,11 +105,11 @@ class Region:
     """What the emitter of an op with regions calls."""
 
     #: Give the outputs that the region reads.
-    begin: Callable[[Mapping[str, Value | Buffer]], None]
+    begin: Callable[[Mapping[str, OpValue | OpBuffer]], None]
     #: Emit the ops in a branch, at the present place.
     emit: Callable[[str], None]
     #: Return a delayed input, after its branch was emitted.
-    back: Callable[[str], Value | Buffer | None]
+    back: Callable[[str], OpValue | OpBuffer | None]
 
 
 @dataclass(frozen=True)
@@ -118,27 +118,27 @@ class OpCode:
 
     node: OpNode
     signature: Signature
-    inputs: Mapping[str, Value | Buffer | None]
+    inputs: Mapping[str, OpValue | OpBuffer | None]
     settings: Mapping[str, Any]
     #: The outputs that something reads.
     used: Collection[str]
     region: Region
 
-    def value(self, name: str) -> Value:
+    def value(self, name: str) -> OpValue:
         """Return an input that the type rule made a value."""
         given = self.inputs[name]
-        assert isinstance(given, Value)
+        assert isinstance(given, OpValue)
         return given
 
-    def buffer(self, name: str) -> Buffer:
+    def buffer(self, name: str) -> OpBuffer:
         """Return an input that the type rule made a buffer."""
         given = self.inputs[name]
-        assert isinstance(given, Buffer)
+        assert isinstance(given, OpBuffer)
         return given
 
 
-TypeRule = Callable[[Call], Signature]
-EmitOp = Callable[[Emission, OpCode], Mapping[str, "Value | Buffer"]]
+TypeRule = Callable[[OpCall], Signature]
+EmitOp = Callable[[Emission, OpCode], Mapping[str, "OpValue | OpBuffer"]]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import msgspec
 
 from engine.profiling.critical_path import critical_path
 from engine.profiling.profile import KernelFacts, Profile, SpanProfile
-from engine.profiling.rows import Row, RowKind, row_times, rows
+from engine.profiling.rows import ProfileRow, RowKind, row_times, rows
 
 _COLUMNS = (
     "key", "kind", "node", "name", "branch", "parent", "turns", "first_ns", "last_ns", "busy_ns", "mean_ns", "p99_ns",
@@ -66,7 +66,7 @@ def profile_object(profile: Profile) -> dict[str, Any]:
     }
 
 
-def _work(row: Row, spans: Sequence[SpanProfile]) -> dict[str, Any]:
+def _work(row: ProfileRow, spans: Sequence[SpanProfile]) -> dict[str, Any]:
     """Return what a row moved, and its kernel."""
     moved_bytes = None if any(span.is_region for span in spans) else sum(s.moved_bytes * s.turns for s in spans)
     busy_ns = sum(span.busy_ns for span in spans)

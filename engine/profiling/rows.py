@@ -21,7 +21,7 @@ class RowKind(StrEnum):
     GRAPH = "graph"  # what the graph does for itself
 
 
-class Row(msgspec.Struct, frozen=True):
+class ProfileRow(msgspec.Struct, frozen=True):
     """A row of the hierarchy, in which frames of the same graph and level don't differ.
 
     `key` belongs to this row only. `node` is the id of the block, region or composite, with those of the composites
@@ -76,7 +76,7 @@ class _Draft:
                 yield from each.counted()
 
 
-def rows(spans: Sequence[SpanProfile]) -> tuple[Row, ...]:
+def rows(spans: Sequence[SpanProfile]) -> tuple[ProfileRow, ...]:
     """Return the hierarchy of a profile's spans: each row after the one around it, in the order of the graph."""
     regions = {span.node for span in spans if span.is_region}
     homes = _homes(spans)
@@ -132,13 +132,13 @@ def _homes(spans: Sequence[SpanProfile]) -> dict[str, tuple[str, str]]:
     return homes
 
 
-def _listed(top: _Draft) -> list[Row]:
-    found: list[Row] = []
+def _listed(top: _Draft) -> list[ProfileRow]:
+    found: list[ProfileRow] = []
 
     def add(draft: _Draft, parent: int, depth: int) -> None:
         number = len(found)
         spans = tuple(draft.counted())
-        found.append(Row(draft.key, draft.kind, draft.node, draft.name, draft.branch, parent, depth, spans))
+        found.append(ProfileRow(draft.key, draft.kind, draft.node, draft.name, draft.branch, parent, depth, spans))
         for inner in draft.inside.values():
             add(inner, number, depth + 1)
 
@@ -147,7 +147,7 @@ def _listed(top: _Draft) -> list[Row]:
     return found
 
 
-def row_times(found: Sequence[Row], profile: Profile) -> list[RowTimes]:
+def row_times(found: Sequence[ProfileRow], profile: Profile) -> list[RowTimes]:
     """Return the times of each row of `rows`, from a profile of the same graph and level."""
     spans, sums, work_ns = profile.spans, profile.sums_p99_ns, profile.work_ns
     times = []

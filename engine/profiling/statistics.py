@@ -45,7 +45,7 @@ def percentile(values: Iterable[float], fraction: float) -> float:
     return ordered[int(index)]
 
 
-class History:
+class RecentRows:
     """The last `window` rows of whole numbers, `width` of them each."""
 
     def __init__(self, width: int, window: int = WINDOW) -> None:

@@ -9,14 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.tensor_ir.errors import ExecutionFailed, ShapeMismatch
-from engine.tensor_ir.graph import Node, Operation, reachable
+from engine.tensor_ir.graph import TensorNode, TensorOperation, reachable
 from engine.tensor_ir.operations.leaves import BatchSize, Leaf, Numbers
 from engine.types import DType, bf16, f16, from_bf16, s32, to_bf16
 
 Array = np.ndarray[Any, Any]
 
 
-def evaluate(wanted: Sequence[Node], values: Mapping[Node, npt.ArrayLike], batch: int | None = None) -> list[Array]:
+def evaluate(
+    wanted: Sequence[TensorNode], values: Mapping[TensorNode, npt.ArrayLike], batch: int | None = None
+) -> list[Array]:
     """Compute nodes from the values of others, such as leaves.
 
     Arrays have the node's shape, behind a batch axis for a batched node; bf16 is given and returned as f32. The batch
@@ -30,7 +32,7 @@ def evaluate(wanted: Sequence[Node], values: Mapping[Node, npt.ArrayLike], batch
     return [held[node] if node.type.batched else held[node][0] for node in wanted]
 
 
-def _given(node: Node, value: Array) -> Array:
+def _given(node: TensorNode, value: Array) -> Array:
     """Return the value of a node with a batch axis in front."""
     type_ = node.type
     shape = type_.shape if type_.nnz is None else type_.stored_shape
@@ -41,7 +43,7 @@ def _given(node: Node, value: Array) -> Array:
     return _rounded(array, type_.dtype if type_.nnz is None else s32)
 
 
-def _batch(batched: Sequence[tuple[Node, Array]], batch: int | None) -> int:
+def _batch(batched: Sequence[tuple[TensorNode, Array]], batch: int | None) -> int:
     """Return the number of examples, on which all batched values must agree."""
     for node, array in batched:
         if batch is not None and len(array) != batch:
@@ -50,7 +52,7 @@ def _batch(batched: Sequence[tuple[Node, Array]], batch: int | None) -> int:
     return 1 if batch is None else batch
 
 
-def _computed(node: Node, inputs: Sequence[Array], batch: int) -> Array:
+def _computed(node: TensorNode, inputs: Sequence[Array], batch: int) -> Array:
     if isinstance(node.operation, Leaf):
         raise ExecutionFailed(f"leaf must have a value, got none for {node!r}")
     with np.errstate(all="ignore"):
@@ -60,7 +62,7 @@ def _computed(node: Node, inputs: Sequence[Array], batch: int) -> Array:
     return _rounded(np.broadcast_to(found, (batch if type_.batched else 1, *shape)), dtype)
 
 
-def _told(operation: Operation, batch: int) -> Array:
+def _told(operation: TensorOperation, batch: int) -> Array:
     """Return the value of what has no inputs, which may depend on the number of examples."""
     match operation:
         case BatchSize():

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_ir.graph import Node, made_for, reachable
+from engine.tensor_ir.graph import TensorNode, made_for, reachable
 from engine.tensor_ir.operations.leaves import Constant
 from engine.tensor_ir.operations.reductions import sum_to
 from engine.tensor_ir.types import FLOATS, TensorType, broadcast_shapes
 
 
-def gradients(of: Node, wanted: Sequence[Node], seed: Node | None = None) -> Mapping[Node, Node]:
+def gradients(
+    of: TensorNode, wanted: Sequence[TensorNode], seed: TensorNode | None = None
+) -> Mapping[TensorNode, TensorNode]:
     """Return the gradient of `of` with respect to each wanted node; nodes that it doesn't depend on are left out.
 
     `seed` is what is known of the gradient of `of`, of its type. Without it, `of` must be one number that isn't
@@ -35,7 +37,7 @@ def gradients(of: Node, wanted: Sequence[Node], seed: Node | None = None) -> Map
         raise InvalidOperation(f"seed must have the type of what is differentiated, {of.type}, got {seed!r}")
     order = reachable([of])
     leading = _leading_to(order, set(wanted))
-    found: dict[Node, Node] = {of: seed}
+    found: dict[TensorNode, TensorNode] = {of: seed}
     for node in reversed(order):
         gradient = found.get(node)
         if gradient is None or node not in leading or not any(other in leading for other in node.inputs):
@@ -55,16 +57,16 @@ def gradients(of: Node, wanted: Sequence[Node], seed: Node | None = None) -> Map
     return {node: found[node] for node in wanted if node in found}
 
 
-def _leading_to(order: Sequence[Node], wanted: Collection[Node]) -> set[Node]:
+def _leading_to(order: Sequence[TensorNode], wanted: Collection[TensorNode]) -> set[TensorNode]:
     """Return the nodes through which a gradient passes on its way to a wanted node, and those."""
-    found: set[Node] = set()
+    found: set[TensorNode] = set()
     for node in order:
         if node in wanted or (node.requires_grad and any(other in found for other in node.inputs)):
             found.add(node)
     return found
 
 
-def _fitting(part: Node, other: Node, node: Node) -> Node:
+def _fitting(part: TensorNode, other: TensorNode, node: TensorNode) -> TensorNode:
     """Return the gradient of an input, summed to the input's type; InvalidOperation when it can't be."""
     given, wanted = part.type, other.type
     try:

@@ -1,4 +1,4 @@
-"""`Node` and `TensorGraph`: operations on tensors, and what they are applied to."""
+"""`TensorNode` and `TensorGraph`: operations on tensors, and what they are applied to."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Self, TypedDict, Unpack
 import numpy as np
 
 from engine.descriptions.checks import shown
-from engine.ops.graph import Port
+from engine.ops.graph import OpPort
 from engine.tensor_ir.arithmetic import Arithmetic, Number
 from engine.tensor_ir.errors import InvalidOperation, MergeFailed, ShapeMismatch, TensorError
 from engine.tensor_ir.types import FLOATS, TensorType
@@ -40,7 +40,7 @@ def no_grad() -> Iterator[None]:
 
 @contextmanager
 def made_for(parts: tuple[str, ...]) -> Iterator[None]:
-    """Make the nodes that are made inside, in this thread, count for these parts of a network; see `Node.parts`."""
+    """Make nodes that are made inside, in this thread, count for these parts of a network; see `TensorNode.parts`."""
     before = _parts.set(parts)
     try:
         yield
@@ -76,7 +76,7 @@ class Origin(NamedTuple):
         return f"{self.file}:{self.line}"
 
 
-class Operation:
+class TensorOperation:
     """What is computed of tensors. Subclasses are frozen dataclasses, so that equal operations are the same.
 
     One of your own has `result`, `evaluate`, `backward` if it can be differentiated, and `lower` or `element`; nothing
@@ -115,7 +115,7 @@ class Operation:
         """
         raise NotImplementedError
 
-    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+    def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
         """Return the gradient of each input, None for one that has none.
 
         `node` is an application of the operation. A gradient may have a shape to which its input is broadcast; it is
@@ -123,26 +123,26 @@ class Operation:
         """
         raise InvalidOperation(f"{self.label} must have a gradient rule to be differentiated")
 
-    def is_elementwise(self, node: Node) -> bool:
+    def is_elementwise(self, node: TensorNode) -> bool:
         """Return whether `element` writes it: each element follows from a few elements of the inputs."""
         return self.keeps_elements
 
-    def element(self, at: Any) -> Port:
+    def element(self, at: Any) -> OpPort:
         """Write how one element is computed into a kernel, which may compute other nodes too.
 
         `at` is a `lowering.elements.Element`.
         """
-        found: Port = at.input(0, at.place.reshaped(at.node.inputs[0].type.shape))
+        found: OpPort = at.input(0, at.place.reshaped(at.node.inputs[0].type.shape))
         return found
 
-    def takes_elements(self, node: Node) -> bool:
+    def takes_elements(self, node: TensorNode) -> bool:
         """Return whether `lower` writes what its inputs are computed from into a kernel of its own."""
         return False
 
     def lower(self, step: Any) -> None:
         """Write what computes it: kernels, library calls, fills and copies. It isn't called for elementwise nodes.
 
-        `step` is a `lowering.step.Step`.
+        `step` is a `lowering.step.LoweringStep`.
         """
         raise InvalidOperation(f"{self.label} must have a lowering to be computed on a device")
 
@@ -157,23 +157,23 @@ class NodeOptions(TypedDict, total=False):
 
 
 #: The operations that methods of tensors apply, by the names of their classes; `operations` enters its own.
-OPERATIONS: dict[str, Callable[..., Operation]] = {}
+OPERATIONS: dict[str, Callable[..., TensorOperation]] = {}
 
 
-class Operand(Arithmetic):
+class TensorOperand(Arithmetic):
     """What stands for a node in arithmetic: the node itself, or a lazy tensor."""
 
     __slots__ = ()
 
-    def _apply(self, operation: Operation, *inputs: Node) -> Self:
+    def _apply(self, operation: TensorOperation, *inputs: TensorNode) -> Self:
         """Apply an operation to nodes, and return what stands for the result."""
         raise NotImplementedError
 
-    def _node(self) -> Node:
+    def _node(self) -> TensorNode:
         """Return the node that this stands for."""
         raise NotImplementedError
 
-    def apply(self, operation: Operation, *others: Operand) -> Self:
+    def apply(self, operation: TensorOperation, *others: TensorOperand) -> Self:
         """Apply an operation, which may be one of your own, to this and others."""
         return self._apply(operation, self._node(), *(other._node() for other in others))
 
@@ -182,9 +182,9 @@ class Operand(Arithmetic):
         dtype = nodes[-1].type.dtype if nodes else self.type.dtype  # of two that are chosen from, not of the condition
         return self._apply(OPERATIONS[operation](**settings), *(self._operand(operand, dtype) for operand in operands))
 
-    def _operand(self, value: Arithmetic | Number, dtype: DType) -> Node:
+    def _operand(self, value: Arithmetic | Number, dtype: DType) -> TensorNode:
         """Return the node of an operand; a number becomes a constant of the element type."""
-        if isinstance(value, Operand):
+        if isinstance(value, TensorOperand):
             return value._node()
         if not isinstance(value, Real):
             raise InvalidOperation(f"operand must be a tensor or a number, got {type(value).__name__}")
@@ -194,7 +194,7 @@ class Operand(Arithmetic):
         return self._node().graph.add(constant)
 
 
-class Node(Operand):
+class TensorNode(TensorOperand):
     """An operation applied to nodes; a leaf, such as an input or a weight, is applied to none.
 
     `requires_grad` says whether it can have a gradient. Where nothing else is said, leaves of floats can, and so can
@@ -213,8 +213,8 @@ class Node(Operand):
     def __init__(
         self,
         graph: TensorGraph,
-        operation: Operation,
-        inputs: tuple[Node, ...],
+        operation: TensorOperation,
+        inputs: tuple[TensorNode, ...],
         type_: TensorType,
         *,
         name: str = "",
@@ -255,10 +255,10 @@ class Node(Operand):
     def __repr__(self) -> str:
         return f"{self.label}: {self.type}"
 
-    def _apply(self, operation: Operation, *inputs: Node) -> Node:
+    def _apply(self, operation: TensorOperation, *inputs: TensorNode) -> TensorNode:
         return self.graph.add(operation, inputs)
 
-    def _node(self) -> Node:
+    def _node(self) -> TensorNode:
         return self
 
 
@@ -269,7 +269,7 @@ class TensorGraph:
     needs_elements: ClassVar[bool] = False
 
     def __init__(self) -> None:
-        self._nodes: list[Node] = []
+        self._nodes: list[TensorNode] = []
         #: The graph that took over its nodes.
         self.merged_into: TensorGraph | None = None
 
@@ -284,24 +284,24 @@ class TensorGraph:
         return graph
 
     @property
-    def nodes(self) -> Sequence[Node]:
+    def nodes(self) -> Sequence[TensorNode]:
         """Its nodes, each after its inputs."""
         return self._nodes
 
     def add(
         self,
-        operation: Operation,
-        inputs: Sequence[Node] = (),
+        operation: TensorOperation,
+        inputs: Sequence[TensorNode] = (),
         *,
         name: str = "",
         requires_grad: bool | None = None,
         origin: Origin | None = None,
         parts: tuple[str, ...] | None = None,
-    ) -> Node:
+    ) -> TensorNode:
         """Apply an operation; ShapeMismatch or InvalidOperation, with the line of the user's code, when it can't be."""
         origin = origin or caller()
-        if not isinstance(operation, Operation):
-            raise InvalidOperation(f"operation must be an Operation, got {shown(operation)}")
+        if not isinstance(operation, TensorOperation):
+            raise InvalidOperation(f"operation must be a TensorOperation, got {shown(operation)}")
         try:
             type_ = operation.result(*(node.type for node in inputs))
             if self.needs_elements and type_.size == 0:
@@ -318,10 +318,14 @@ class TensorGraph:
             raise type(problem)(f"{operation.label}({given}): {problem}{where}", problem.reason) from None
 
     def enter(
-        self, operation: Operation, inputs: tuple[Node, ...], type_: TensorType, **options: Unpack[NodeOptions]
-    ) -> Node:
+        self,
+        operation: TensorOperation,
+        inputs: tuple[TensorNode, ...],
+        type_: TensorType,
+        **options: Unpack[NodeOptions],
+    ) -> TensorNode:
         """Make a node whose type is known, and whose inputs are nodes of this graph."""
-        made = Node(self, operation, inputs, type_, **options)
+        made = TensorNode(self, operation, inputs, type_, **options)
         self._nodes.append(made)
         return made
 
@@ -341,12 +345,12 @@ def caller() -> Origin | None:
     return None
 
 
-def reachable(wanted: Iterable[Node], known: Container[Node] = ()) -> list[Node]:
+def reachable(wanted: Iterable[TensorNode], known: Container[TensorNode] = ()) -> list[TensorNode]:
     """Return what the wanted nodes are computed from, themselves included, each after its inputs.
 
     Nodes that are `known` are left out, with what only they need.
     """
-    found: set[Node] = set()
+    found: set[TensorNode] = set()
     waiting = [node for node in wanted if node not in known]
     while waiting:
         node = waiting.pop()
@@ -356,9 +360,9 @@ def reachable(wanted: Iterable[Node], known: Container[Node] = ()) -> list[Node]
     return sorted(found, key=lambda node: node.number)
 
 
-def users(nodes: Iterable[Node]) -> dict[Node, list[Node]]:
+def users(nodes: Iterable[TensorNode]) -> dict[TensorNode, list[TensorNode]]:
     """Return, for each node, which of the nodes have it as an input."""
-    found: dict[Node, list[Node]] = {}
+    found: dict[TensorNode, list[TensorNode]] = {}
     for node in nodes:
         for other in dict.fromkeys(node.inputs):
             found.setdefault(other, []).append(node)

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar, cast
 
 from engine.tensor_ir.errors import TopologicalSortFailed
-from engine.tensor_ir.graph import Node
+from engine.tensor_ir.graph import TensorNode
 
 #: So many nodes of a cycle are named.
 NAMED = 6
 
-_N = TypeVar("_N", bound=Node)
+_N = TypeVar("_N", bound=TensorNode)
 
 
 def topological_order(wanted: Iterable[_N], is_known: Callable[[_N], bool] = lambda node: False) -> list[_N]:
@@ -43,7 +43,7 @@ def topological_order(wanted: Iterable[_N], is_known: Callable[[_N], bool] = lam
     return order
 
 
-def _cycle(path: Sequence[Node], first: Node) -> TopologicalSortFailed:
+def _cycle(path: Sequence[TensorNode], first: TensorNode) -> TopologicalSortFailed:
     members = path[path.index(first) :]
     origin = f" (made at {first.origin})" if first.origin else ""
     text = " of ".join(f"{node.label} {node.type}" for node in (*members[:NAMED], first))

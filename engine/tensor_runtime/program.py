@@ -28,7 +28,7 @@ from engine.profiling.levels import ProfilingLevel
 from engine.runtime.memory.graph_memory import GraphMemory, allocate
 from engine.runtime.model.module_cache import PlanKernels
 from engine.tensor_ir.errors import ExecutionFailed, ShapeMismatch
-from engine.tensor_ir.graph import Node
+from engine.tensor_ir.graph import TensorNode
 from engine.tensor_runtime.program_block import MEMORY, PROGRAM, ProgramBlock, Wanted
 from engine.tensor_runtime.tensors import TensorBuffer, Tensors
 from engine.types import DType
@@ -65,11 +65,11 @@ class Program:
     def __init__(
         self,
         tensors: Tensors,
-        inputs: Sequence[Node],
-        wanted: Sequence[Wanted | Node],
+        inputs: Sequence[TensorNode],
+        wanted: Sequence[Wanted | TensorNode],
         *,
         is_loop: bool = False,
-        names: Mapping[Node, str] | None = None,
+        names: Mapping[TensorNode, str] | None = None,
     ) -> None:
         """If it `is_loop`, one launch can run it several times, one after another. `names` are for `profile`."""
         stores = [item if isinstance(item, Wanted) else Wanted(item) for item in wanted]

@@ -16,7 +16,7 @@ from engine.device.external import ExternalArray
 from engine.patch.changes import Connection, PortRef
 from engine.patch.regions import TOP
 from engine.tensor_ir.errors import ShapeMismatch
-from engine.tensor_ir.graph import Node
+from engine.tensor_ir.graph import TensorNode
 from engine.tensor_ir.lowering.program import Store, write_program
 from engine.tensor_ir.types import TensorType
 from engine.types import u32
@@ -31,15 +31,15 @@ MEMORY, PROGRAM, _LOOP = "memory", "program", "loop"
 class Wanted(NamedTuple):
     """A node that a program computes; with `over`, its buffer is that of an input, which it replaces."""
 
-    node: Node
-    over: Node | None = None
+    node: TensorNode
+    over: TensorNode | None = None
 
 
 class ProgramBlock:
     """The description of a program's block, whose ports are `x0`, `x1` and so on; it holds for every batch size."""
 
     def __init__(
-        self, inputs: Sequence[Node], stores: Sequence[Wanted], names: Mapping[Node, str], *, is_loop: bool
+        self, inputs: Sequence[TensorNode], stores: Sequence[Wanted], names: Mapping[TensorNode, str], *, is_loop: bool
     ) -> None:
         self._loop = _loop() if is_loop else None
         ports: list[PortSpec] = []

@@ -17,7 +17,7 @@ TypeOf = Callable[[str], type[Block] | None]
 
 
 @dataclass
-class Wiring:
+class ValueWiring:
     """The value blocks, each after those that drive it, the connections that work, and problems with the others."""
 
     order: list[str]
@@ -25,14 +25,14 @@ class Wiring:
     problems: list[Diagnostic] = field(default_factory=list)
 
 
-def wire(nodes: Iterable[str], connections: Iterable[Connection], type_of: TypeOf) -> Wiring:
+def wire(nodes: Iterable[str], connections: Iterable[Connection], type_of: TypeOf) -> ValueWiring:
     """Return how value blocks work together.
 
     `connections` are value connections. A patch from a file may hold some that no edit would make: they are left out
     with a warning on the node. Connections at blocks of unknown types are left out silently: those nodes have errors
     already.
     """
-    found = Wiring([])
+    found = ValueWiring([])
     for connection in connections:
         source, target = type_of(connection.source.node), type_of(connection.target.node)
         if source is None or target is None:

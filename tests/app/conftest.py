@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.documents import dialogs
-from app.documents.dialogs import Answer
+from app.documents.dialogs import UnsavedChoice
 from app.documents.trust import Trust
 from engine.patch.document import Patch
 from engine.patch.files import save_patch
@@ -39,8 +39,8 @@ def deletes_widgets() -> Iterator[None]:
 class Asked:
     """Stands for the person before a dialog: the answers to give, and the texts that were shown."""
 
-    about_changes: Answer = Answer.DISCARD
-    overwrite: Answer = Answer.CANCEL
+    about_changes: UnsavedChoice = UnsavedChoice.DISCARD
+    overwrite: UnsavedChoice = UnsavedChoice.CANCEL
     recover: bool = True
     trust: Trust = Trust.NO
     path: Path | None = None
@@ -81,7 +81,7 @@ def window(qtbot: QtBot, tmp_path: Path, asked: Asked) -> Iterator[Any]:
     window = MainWindow(FakeEngine, tmp_path / "state")  # type: ignore[arg-type]  # it stands in for an Engine
     window.show()
     yield window
-    asked.about_changes = Answer.DISCARD
+    asked.about_changes = UnsavedChoice.DISCARD
     window.close()
     assert not window.bridge.is_polling, "the bridge's timer must end with the window"
     # The thread that starts workers for compilers is the program's, whatever window was the first to need one.

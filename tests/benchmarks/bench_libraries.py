@@ -16,7 +16,7 @@ from engine import Engine, Patch, ProfilingLevel, open_device
 from engine.device.device import Device
 from engine.libraries.backend import open_libraries
 from engine.libraries.blas import Gemm
-from engine.libraries.call import BoundCall, LibraryCall, Operand
+from engine.libraries.call import BoundCall, LibraryCall, OperandMemory
 from engine.libraries.fft import Fft
 from engine.patch.document import NodeRef
 from engine.types import dtype_of
@@ -41,9 +41,9 @@ def in_a_patch(device: Device, patch: Patch, batch: int) -> float:
 def alone(device: Device, call: LibraryCall, inputs: dict[str, Array], batch: int) -> float:
     """Return the time of a bare library call on a stream."""
     layouts = {slot: Layout(dtype_of(array), array.shape) for slot, array in inputs.items()}
-    operands = {slot: Operand(device.upload(array).memory, layouts[slot]) for slot, array in inputs.items()}
+    operands = {slot: OperandMemory(device.upload(array).memory, layouts[slot]) for slot, array in inputs.items()}
     for slot, layout in call.results(layouts).items():
-        operands[slot] = Operand(device.allocate(layout.size_bytes), layout)
+        operands[slot] = OperandMemory(device.allocate(layout.size_bytes), layout)
     with closing(open_libraries(device)) as libraries:
         bound = BoundCall(call, operands, dict(call.numbers))
         workspace = device.allocate(max(libraries.workspace_bytes(call, bound.layouts), 1))

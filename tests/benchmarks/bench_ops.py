@@ -21,7 +21,7 @@ import numpy as np
 from engine import Engine, Patch, ProfilingLevel, open_device
 from engine.api import Block, BlockBuilder, Out, f32, port
 from engine.device.device import Device
-from engine.ops import GraphBuilder, OpGraph, compile_graph, graph_from_json, graph_to_json
+from engine.ops import OpGraph, OpGraphBuilder, compile_graph, graph_from_json, graph_to_json
 
 OPS, CALLS, REPEATS = 50, 4, 9
 #: How long to wait after an edit: a person's next one comes later, and meanwhile the optimiser works.
@@ -43,7 +43,7 @@ def graph(function: str, change: float, edit: tuple[int, str] = (-1, "")) -> OpG
 
     `change` is in numbers; `edit` is the place of an op and its type.
     """
-    build = GraphBuilder()
+    build = OpGraphBuilder()
     value = build.add("op.input", "x", name="x")["value"]
     amount = build.add("op.parameter", "amount", name="amount", default=2.0)["out"]
     length = OPS - 3

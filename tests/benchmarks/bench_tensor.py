@@ -20,7 +20,7 @@ from engine.tensor import allow_tf32
 from engine.tensor_ir.networks.losses import softmax_cross_entropy
 from engine.tensor_ir.networks.optimisers import AdamW
 from engine.tensor_runtime.training.builder import GraphBuilder
-from engine.tensor_runtime.training.graph import Graph
+from engine.tensor_runtime.training.graph import TrainingGraph
 from tests.benchmarks.bench_fusion import milliseconds
 
 Array = np.ndarray[Any, Any]
@@ -57,7 +57,7 @@ class Case:
             y = random.random((batch, 1), np.float32)
         self.inputs = {"inputs": x, "targets": y}
 
-    def graph(self, device: Device) -> Graph:
+    def graph(self, device: Device) -> TrainingGraph:
         """Return the network on a device, with its inputs."""
         graph = self.builder.build(device, AdamW(), average=True)
         graph.set_inputs(self.inputs)

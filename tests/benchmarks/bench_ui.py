@@ -30,7 +30,7 @@ from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
 
 from app.documents import dialogs
-from app.documents.dialogs import Answer
+from app.documents.dialogs import UnsavedChoice
 from app.qt.faults import install_fault_handler
 from app.window.main_window import MainWindow
 from engine import Engine, Patch, ProfilingLevel
@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> None:
     else:
         tell_session(window, kernel, arguments)
     print(f"faults: {faults}" if faults else "no faults")
-    dialogs.ask_about_changes = lambda *_: Answer.DISCARD  # there is nobody to ask
+    dialogs.ask_about_changes = lambda *_: UnsavedChoice.DISCARD  # there is nobody to ask
     window.close()
     remove_handler()
     del app

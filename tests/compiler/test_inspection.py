@@ -14,7 +14,7 @@ from engine.compiler.operations import RegionEntry
 from engine.compiler.plan import Plan
 from engine.compiler.planning import make_plan
 from engine.descriptions.entries import RegionKind
-from engine.drawings.layers import Box
+from engine.drawings.layers import Rectangle
 from tests.compiler.support.descriptions import array, graph, i, node, o, ref
 from tests.compiler.support.schedules import Draft, random_draft
 
@@ -139,12 +139,12 @@ def test_an_empty_plan_can_be_shown() -> None:
 # Where things are drawn
 
 
-def overlap(a: Box, b: Box) -> bool:
+def overlap(a: Rectangle, b: Rectangle) -> bool:
     """Return whether two boxes have a point in common."""
     return a.x < b.x + b.width and b.x < a.x + a.width and a.y < b.y + b.height and b.y < a.y + a.height
 
 
-def inside(a: Box, b: Box) -> bool:
+def inside(a: Rectangle, b: Rectangle) -> bool:
     """Return whether a box lies in another one."""
     return a.x >= b.x and a.y >= b.y and a.x + a.width <= b.x + b.width and a.y + a.height <= b.y + b.height
 
@@ -155,7 +155,7 @@ def test_boxes_never_overlap_and_bodies_hold_what_runs_in_them(seed: int, count:
     draft = random_draft(Random(seed), count)
     operations, scopes = draft.operations, draft.finished_scopes()
     arranged = arrange(operations, scopes, [(90.0 + index % 40, 40.0) for index in range(len(operations))])
-    everything = Box(0, 0, arranged.width, arranged.height)
+    everything = Rectangle(0, 0, arranged.width, arranged.height)
     for index, operation in enumerate(operations):
         box = arranged.operations[index]
         assert inside(box, arranged.bodies[operation.scope] if operation.scope else everything)
@@ -168,7 +168,9 @@ def test_boxes_never_overlap_and_bodies_hold_what_runs_in_them(seed: int, count:
         for x, top, bottom in way:
             passed = scopes[operations[later].scope].members
             assert arranged.operations[earlier].y < top <= bottom < arranged.operations[later].y
-            assert not any(overlap(Box(x, top, 0.1, bottom - top), arranged.operations[other]) for other in passed)
+            assert not any(
+                overlap(Rectangle(x, top, 0.1, bottom - top), arranged.operations[other]) for other in passed
+            )
 
 
 def test_arrows_that_others_imply_are_left_out() -> None:

@@ -15,9 +15,9 @@ from engine.compiler.operations import (
     ClearStatus,
     DownloadStatus,
     Operation,
+    OperationSchedule,
     Place,
     RegionEntry,
-    Schedule,
     UploadFrame,
 )
 from engine.compiler.plan import Plan
@@ -262,7 +262,7 @@ def test_plans_are_verified_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """With WARPLOOM_VERIFY=1, a plan that breaks a rule is refused, with the rule."""
     description = sample().description
 
-    def without_order(*given: Any) -> Schedule:
+    def without_order(*given: Any) -> OperationSchedule:
         made = schedule(*given)
         return made._replace(operations=tuple(structs.replace(o, after=()) for o in made.operations))
 

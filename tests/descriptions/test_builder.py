@@ -24,7 +24,7 @@ from engine.descriptions.entries import (
 )
 from engine.descriptions.extents import Extent
 from engine.descriptions.handles import BufferHandle
-from engine.ops import GraphBuilder
+from engine.ops import OpGraphBuilder
 
 Describe = Callable[[Any, BlockBuilder], None]
 K = Kernel("k.cu", "k")
@@ -308,7 +308,7 @@ def test_a_port_or_buffer_is_seen_in_another_shape() -> None:
 
 def test_an_op_graph_runs_on_ports_and_buffers_of_other_names() -> None:
     """Blocks that compute the same with other names share a kernel."""
-    graph = GraphBuilder()
+    graph = OpGraphBuilder()
     value = graph.add("op.input", "a")["value"]
     graph.add("op.output", "b", value=graph.add("op.negate", x=value)["out"])
 

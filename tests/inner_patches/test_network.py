@@ -11,8 +11,7 @@ from engine import Engine, Patch
 from engine.inner_patches.network_members import ACTIVATIONS, ARITHMETIC, LOSSES, MEMBERS, SHAPES
 from engine.inner_patches.network_model import PARAMETERS, Model
 from engine.inner_patches.network_patch import NetworkPatch, network_catalogue
-from engine.patch.changes import Node as PatchNode
-from engine.patch.changes import NodeAdded, PortRef
+from engine.patch.changes import Node, NodeAdded, PortRef
 from engine.patch.document import NodeRef
 from engine.tensor_ir.evaluation import evaluate
 from tests.inner_patches.networks import Array, data, placed, small
@@ -252,7 +251,7 @@ def test_a_wrong_setting_of_a_file_is_told(setting: str, value: object, rule: st
 def test_what_is_no_network_is_told_in_a_line() -> None:
     """The network of a new block stands in, and the message doesn't spell it out."""
     patch = Patch()
-    patch.restore([NodeAdded(PatchNode(id="train", type="tensor.train", parameters={"graph": [1]}))])
+    patch.restore([NodeAdded(Node(id="train", type="tensor.train", parameters={"graph": [1]}))])
     with Engine(patch, device="host") as engine:
         found = engine.step().nodes["train"].message
     told = (

@@ -9,7 +9,7 @@ from engine.descriptions.ports import PortSpec
 from engine.diagnostics import PatchError
 from engine.inner_patches.op_patch import OpPatch, op_catalogue
 from engine.ops import CATEGORIES, OPS, graph_from_json
-from engine.ops.table import Call, Misuse
+from engine.ops.table import Misuse, OpCall
 from engine.ops.types import S32, BufferType
 from engine.patch.changes import PortRef
 from engine.patch.rules import ConnectionRefused, TypeMismatch
@@ -63,7 +63,7 @@ def test_an_input_takes_a_buffer_just_when_the_table_says_so(op: Any) -> None:
     for port in op.inputs:
         wrong = S32 if port.takes_buffer else BufferType(f32, writable=True)
         try:
-            used = op.rule(Call(op, _node(op.id), {**right, port.name: wrong}, settings)).inputs
+            used = op.rule(OpCall(op, _node(op.id), {**right, port.name: wrong}, settings)).inputs
         except Misuse as refused:
             assert refused.expected == ("buffer" if port.takes_buffer else "value")
         else:  # by its settings the op doesn't read this input

@@ -8,7 +8,7 @@ from engine.inner_patches.network_model import Model
 from engine.inner_patches.network_patch import NetworkPatch
 from engine.protocol.messages import NodeReport
 from engine.tensor_ir.graph import made_for, reachable
-from engine.tensor_ir.networks.builder import GraphBuilder
+from engine.tensor_ir.networks.builder import NetworkBuilder
 from engine.tensor_ir.networks.network import build_network
 from engine.tensor_ir.networks.optimisers import AdamW
 from engine.tensor_ir.operations.elementwise import Elementwise
@@ -49,7 +49,7 @@ def test_each_operation_knows_its_parts() -> None:
 
 def test_what_replaces_several_nodes_counts_for_their_parts_alone() -> None:
     """Parts that something else needs too are computed elsewhere."""
-    builder = GraphBuilder()
+    builder = NetworkBuilder()
     x = builder.dense_input("x", (3, 1))
     with made_for(("first",)):
         scaled, kept = x * 2.0, x * 3.0

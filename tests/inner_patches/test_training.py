@@ -13,7 +13,7 @@ from engine.device.device import Device
 from engine.inner_patches import training
 from engine.inner_patches.network_patch import NetworkPatch
 from engine.inner_patches.train_settings import OPTIMISERS
-from engine.tensor_ir.networks.builder import GraphBuilder
+from engine.tensor_ir.networks.builder import NetworkBuilder
 from engine.tensor_ir.networks.initialisations import FirstWeights
 from engine.tensor_ir.networks.losses import squared_error
 from engine.tensor_ir.networks.network import build_network
@@ -26,7 +26,7 @@ WEIGHTS = ("hiddenw", "hiddenb", "lastw", "lastb")
 
 def reference(optimiser: str, decay: float, seed: int = 3, clip_norm: float | None = None) -> Simulation:
     """Return the small network by hand."""
-    builder = GraphBuilder(seed=seed)
+    builder = NetworkBuilder(seed=seed)
     x, y = builder.dense_input("x", (64, 1)), builder.dense_input("y", (1, 1))
     hidden = builder.affine("hidden", 64, 64).forward(x).relu()
     result = builder.keep("result", builder.affine("last", 64, 1).forward(hidden))

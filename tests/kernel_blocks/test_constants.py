@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine import Engine, Patch, UpdateLevel
-from engine.api import GraphBuilder
+from engine.api import OpGraphBuilder
 from engine.compiler.inspection.text import plan_text
 from engine.device.device import Device
 from engine.diagnostics import PatchError
@@ -60,7 +60,7 @@ def scale(x: "*fp32", out: "*fp32", gain: "fp32", count: "i32", BLOCK: tl.conste
 
 def _graph() -> dict[str, object]:
     """Return gain * x as an op graph."""
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     x, gain = g.add("op.input", "x"), g.add("op.parameter", "gain", default=1.0)
     g.add("op.output", "out", value=g.add("op.multiply", a=x["value"], b=gain["out"])["out"])
     return graph_to_json(g.graph())

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from engine import Engine, Patch, UpdateLevel
-from engine.api import Block, BlockBuilder, GraphBuilder, In, OpGraph, Out, f32, param, port
+from engine.api import Block, BlockBuilder, In, OpGraph, OpGraphBuilder, Out, f32, param, port
 from engine.device import optimiser
 from engine.device.device import Device
 from engine.ops import graph_to_json
@@ -16,7 +16,7 @@ SIZES = (1, 7, 1023, 1027)
 
 def _scaled(factor: float = 2.0, *, beside: str = "op.add") -> OpGraph:
     """Return x * amplitude + y, and the sum of x and y, or what else `beside` makes of them, beside it."""
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     x, y = g.add("op.input", "x"), g.add("op.input", "y")
     amplitude = g.add("op.parameter", "amplitude", default=factor, minimum=-8.0, maximum=8.0)
     total = g.add("op.multiply_add", a=x["value"], b=amplitude["out"], c=y["value"])
@@ -27,7 +27,7 @@ def _scaled(factor: float = 2.0, *, beside: str = "op.add") -> OpGraph:
 
 def _ramp(first: float = 0.5) -> OpGraph:
     """Return the index of each element along x, counted from `first`, without an input."""
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     g.add("op.output", "out", value=g.add("op.add", a=g.add("op.index", "at")["index"], b=first)["out"])
     return g.graph()
 
@@ -137,7 +137,7 @@ def test_any_block_may_compute_a_graph(device: Device) -> None:
 
 def _waves(offset: float, name: str = "moved") -> OpGraph:
     """Return the sine of each index and an offset; `name` is that of an op."""
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     moved = g.add("op.add", name, a=g.add("op.index", "at")["index"], b=offset)
     g.add("op.output", "out", value=g.add("op.sin", x=moved["out"])["out"])
     return g.graph()

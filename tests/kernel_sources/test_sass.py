@@ -11,7 +11,7 @@ from engine.diagnostics import KernelError
 from engine.kernel_sources import sass
 from engine.kernel_sources.sass import disassemble, find_tool, graph_sass
 from engine.kernel_sources.sources import OpGraphSource
-from engine.ops import GraphBuilder
+from engine.ops import OpGraphBuilder
 
 #: What nvdisasm printed for a small kernel.
 PRINTED = """\t.target\tsm_90
@@ -58,7 +58,7 @@ def _is_installed() -> bool:
 
 def _source() -> OpGraphSource:
     """Return sqrt(x) * amount."""
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     x, amount = g.add("op.input", "x"), g.add("op.parameter", "amount", default=2.0)
     times = g.add("op.multiply", "times", a=g.add("op.sqrt", "root", x=x["value"])["out"], b=amount["out"])
     g.add("op.output", "out", value=times["out"])

@@ -7,7 +7,7 @@ import numpy as np
 
 from engine.device.device import Device
 from engine.libraries.backend import open_libraries
-from engine.libraries.call import BoundCall, LibraryCall, Operand
+from engine.libraries.call import BoundCall, LibraryCall, OperandMemory
 from engine.types import DType, bf16, dtype_of, from_bf16, to_bf16
 from engine.types.layout import Layout, strided_layout
 
@@ -66,7 +66,7 @@ class Caller:
                 memory[slot] = self.device.allocate(max(layout.size_bytes, 1))
                 self.device.fill(memory[slot], 0xEE)
         known = {name: float((numbers or {}).get(name, value)) for name, value in call.numbers.items()}
-        operands = {slot: Operand(memory[slot], layout) for slot, layout in {**layouts, **made}.items()}
+        operands = {slot: OperandMemory(memory[slot], layout) for slot, layout in {**layouts, **made}.items()}
         bound = BoundCall(call, operands, self._stored(operands, known) if on_device and known else known)
         size = self.libraries.workspace_bytes(call, bound.layouts)
         workspace = self.device.allocate(max(size, 1))
@@ -83,13 +83,13 @@ class Caller:
             held.free()
         return outputs
 
-    def _stored(self, operands: Mapping[str, Operand], known: Mapping[str, float]) -> dict[str, Any]:
+    def _stored(self, operands: Mapping[str, OperandMemory], known: Mapping[str, float]) -> dict[str, Any]:
         """Return numbers in device memory, in the type in which the call computes."""
         kinds = [operand.layout.dtype.numpy for operand in operands.values()]
         wide = next((name for name in ("complex128", "float64", "complex64") if np.dtype(name) in kinds), "float32")
         return {name: self.device.upload(np.array([value], wide)).memory for name, value in known.items()}
 
-    def _read(self, operand: Operand) -> Array:
+    def _read(self, operand: OperandMemory) -> Array:
         layout = operand.layout
         array = np.empty(layout.shape, layout.dtype.numpy)
         self.device.read(operand.memory, array)

@@ -6,8 +6,8 @@ import random
 from typing import Any
 
 from engine.diagnostics import Severity
-from engine.ops import OPS, GraphBuilder, OpConnection, OpGraph, OpNode, check
-from engine.ops.graph import Port
+from engine.ops import OPS, OpConnection, OpGraph, OpGraphBuilder, OpNode, check
+from engine.ops.graph import OpPort
 from tests.ops import reference_numbers
 
 #: The inputs of every random graph, and their element types.
@@ -75,18 +75,18 @@ def _without(graph: OpGraph, wrong: set[str | None]) -> OpGraph:
 
 class _Maker:
     def __init__(self, choose: random.Random) -> None:
-        self._choose, self._graph = choose, GraphBuilder()
+        self._choose, self._graph = choose, OpGraphBuilder()
         self._buffers = [self._graph.add("op.input", name, type=kind)["buffer"] for name, kind in INPUTS.items()]
 
     def make(self, steps: int) -> OpGraph:
-        pool = [Port(name, "value") for name in INPUTS]
+        pool = [OpPort(name, "value") for name in INPUTS]
         pool += [self._graph.add("op.index", "index")["index"], self._graph.add("op.position", "place")["u"]]
         made = self._ops(pool, steps, "", 0)
         for at, port in enumerate(made):
             self._graph.add("op.output", f"out{at}", value=port)
         return self._graph.graph()
 
-    def _ops(self, pool: list[Port], steps: int, region: str, depth: int) -> list[Port]:
+    def _ops(self, pool: list[OpPort], steps: int, region: str, depth: int) -> list[OpPort]:
         pool, made = list(pool), []
         for _ in range(steps):
             name = self._choose.choice(_EXACT)
@@ -98,7 +98,7 @@ class _Maker:
             made += ports
         return made
 
-    def _op(self, name: str, pool: list[Port], region: str) -> Port:
+    def _op(self, name: str, pool: list[OpPort], region: str) -> OpPort:
         op, values = OPS[f"op.{name}"], dict[str, Any]()
         for port in op.inputs:
             if port.takes_buffer:
@@ -119,7 +119,7 @@ class _Maker:
         node = self._graph.add(f"op.{name}", region=region, **values)
         return node[self._choose.choice("xy") if name == "split" else "out"]
 
-    def _region(self, name: str, pool: list[Port], region: str, depth: int) -> list[Port]:
+    def _region(self, name: str, pool: list[OpPort], region: str, depth: int) -> list[OpPort]:
         if name == "if":
             choice = self._graph.add("op.if", region=region, condition=self._choose.choice(pool))
             for branch, prefix in (("", "then"), ("else", "else")):

@@ -10,11 +10,11 @@ from engine.device.device import Device
 from engine.device.protocol import BestCode
 from engine.ops import (
     ElementNumber,
-    Extent,
     FramePointer,
     GraphNumbers,
     InputPointer,
     LiveParameter,
+    OpExtent,
     OpGraph,
     OpKernel,
     OutputPointer,
@@ -79,7 +79,7 @@ def run(
                 return kernel.numbers
             case FramePointer():
                 return pointers["frame"]
-            case Extent(kind, port):
+            case OpExtent(kind, port):
                 dims = held[port].shape[: -1 if element[port].components > 1 else None] if port else sizes
                 flipped = (*dims[::-1], 1, 1, 1)
                 number = np.prod(dims) if kind == "size" else flipped[("width", "height", "depth").index(kind)]

@@ -7,7 +7,7 @@ import pytest
 
 from engine.device.device import Device
 from engine.diagnostics import Severity
-from engine.ops import GraphBuilder, OpGraph, OpKernel, check, compile_graph, with_types
+from engine.ops import OpGraph, OpGraphBuilder, OpKernel, check, compile_graph, with_types
 from engine.types import NAMED
 from engine.types.arrays import to_bf16
 from tests.ops.running import run
@@ -19,7 +19,7 @@ SCALARS = ("boolean", "u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64", "f16
 
 def aggregating(reads: str, dtype: str, *operations: str) -> OpGraph:
     """Return a graph that aggregates its input in several ways."""
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     value = g.add("op.input", "x", type=reads)["value"]
     for operation in operations:
         g.add("op.aggregate", operation, value=value, operation=operation, type=dtype)
@@ -95,7 +95,7 @@ def test_a_nan_is_passed_on(device: Device, at: int) -> None:
 
 def test_what_is_aggregated_may_be_computed_and_stored(device: Device) -> None:
     """From the element's index and place, in branches, and as an output of its own."""
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     place = g.add("op.position", "place")
     x = g.add("op.input", "x", type="s32")["value"]
     choice = g.add("op.if", "choice", condition=g.add("op.greater", a=x, b=0.0)["out"])
@@ -142,7 +142,7 @@ def test_what_an_aggregate_takes_is_checked() -> None:
     for kind, dtype, text in (("float2", "f32", "must be one number"), ("f32", "s32", "must be a whole number")):
         (message,) = problems(aggregating(kind, dtype, "add"))
         assert text in message
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     loop = g.add("op.for", "loop", count=2.0)
     g.add("op.aggregate", "inside", region="loop", value=loop["index"])
     (message,) = problems(g.graph())
@@ -151,7 +151,7 @@ def test_what_an_aggregate_takes_is_checked() -> None:
 
 def test_threads_of_a_kernel_with_an_aggregate_do_not_wait() -> None:
     """Each has its own number of elements, so not all would come."""
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     x = g.add("op.input", "x")["value"]
     g.add("op.output", "out", value=g.add("op.reduce", "sum", value=x)["out"])
     g.add("op.aggregate", "all", value=x)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.device.device import Device
-from engine.ops import GraphBuilder, OpError, OpGraph, compile_graph, compose, parse_expression, with_types
+from engine.ops import OpError, OpGraph, OpGraphBuilder, compile_graph, compose, parse_expression, with_types
 from engine.types import NAMED
 from tests.ops.reference import assert_same
 from tests.ops.running import run
@@ -82,7 +82,7 @@ def test_what_can_not_be_fused_is_refused() -> None:
 
 def test_sizes_of_a_fused_input_are_those_of_what_is_computed(device: Device) -> None:
     """An input's width is the width of the image that is computed."""
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     x = g.add("op.input", "x")
     g.add("op.output", "out", value=g.add("op.multiply", a=x["width"], b=x["value"])["out"])
     fused = compose({"a": parse_expression("x + 1", inputs={"x": "f32"}), "b": g.graph()}, {"b.x": "a.out"})
@@ -94,7 +94,7 @@ def test_sizes_of_a_fused_input_are_those_of_what_is_computed(device: Device) ->
 @pytest.mark.parametrize("dtype", ["boolean", "u8", "s16", "u32", "s64", "u64", "f16", "f32", "f64"])
 def test_the_type_of_an_input_is_told_at_launch_or_part_of_the_graph(device: Device, dtype: str) -> None:
     """Both give the number as f64, as a whole number of 64 bits, and whether it is one."""
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     x = g.add("op.input", "x", type="number")
     for port in ("value", "whole", "is_whole", "is_connected"):
         g.add("op.output", f"out_{port}", value=x[port])
@@ -114,7 +114,7 @@ def test_the_type_of_an_input_is_told_at_launch_or_part_of_the_graph(device: Dev
 
 def test_an_input_without_a_buffer_is_known_not_to_be_there(device: Device) -> None:
     """Told at launch, or as a part of the graph."""
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     x, y = (g.add("op.input", name, type="number") for name in "xy")
     either = g.add("op.select", condition=y["is_connected"], a=y["value"], b=x["value"])
     g.add("op.output", "out", value=either["out"], type="f64")

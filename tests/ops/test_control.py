@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from engine.device.device import Device
-from engine.ops import GraphBuilder, OpGraph, check, compile_graph
-from engine.ops.graph import Port
+from engine.ops import OpGraph, OpGraphBuilder, check, compile_graph
+from engine.ops.graph import OpPort
 from tests.ops.reference import Reference, assert_same
 from tests.ops.running import run
 
@@ -19,7 +19,7 @@ def _compare(device: Device, graph: OpGraph, inputs: dict[str, np.ndarray], shap
 
 def test_an_if_gives_what_the_branch_that_ran_gave(device: Device) -> None:
     """Branches may give values of different types, values from outside, and nothing, which is 0."""
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     x = g.add("op.input", "x")["value"]
     i = g.add("op.index")["index"]
     choice = g.add("op.if", "choice", condition=g.add("op.greater", a=x, b=0.0)["out"])
@@ -39,7 +39,7 @@ def test_an_if_gives_what_the_branch_that_ran_gave(device: Device) -> None:
 
 def test_a_for_carries_values_from_turn_to_turn(device: Device) -> None:
     """Mandelbrot with a stop, and a loop in a loop whose number of turns differs from thread to thread."""
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     place = g.add("op.position")
     cx = g.add("op.remap", x=place["u"], new_low=-2.0, new_high=1.0)["out"]
     cy = g.add("op.remap", x=place["v"], new_low=-1.5, new_high=1.5)["out"]
@@ -64,7 +64,7 @@ def test_a_for_carries_values_from_turn_to_turn(device: Device) -> None:
 
 def test_a_value_leaves_a_region_only_through_its_op() -> None:
     """Each misuse is told at the op whose input it is."""
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     loop = g.add("op.for", "loop")
     inside = g.add("op.add", "inside", region="loop", a=loop["a"], b=1.0)
     g.add("op.output", "out", value=inside["out"])
@@ -106,21 +106,21 @@ def test_a_value_leaves_a_region_only_through_its_op() -> None:
 )
 def test_each_mistake_has_one_message_on_its_op(parts: list[tuple[str, str, str, dict] | str], message: str) -> None:
     """The message says what must hold and what was found."""
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     for part in parts:
         if isinstance(part, tuple):
             node_id, kind, region, settings = part
             g.add(kind, node_id, region=region, **settings)
         else:
             source, _, target = part.partition(">")
-            g.connect(Port(*source.split(".")), *target.split("."))
+            g.connect(OpPort(*source.split(".")), *target.split("."))
     first = next(problem for problem in check(g.graph()) if problem.message.startswith(message))
     assert first.node in {part[0] for part in parts if isinstance(part, tuple)}
 
 
 def _powers(turns: int | None) -> OpGraph:
     """Return x + x^2 + ... + x^n + 1 by Horner's rule; the number of turns is a parameter, or a constant."""
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     x, one = g.add("op.input", "x")["value"], g.add("op.constant", "one", value=1.0, type="f32")["out"]
     count = turns if turns is not None else g.add("op.parameter", "count", type="s32", default=5.0)["out"]
     loop = g.add("op.for", "loop", count=count, initial_a=one)

@@ -7,11 +7,11 @@ import pytest
 
 from engine.device.device import Device
 from engine.ops import (
-    Extent,
-    GraphBuilder,
     InputPointer,
     LiveParameter,
+    OpExtent,
     OpGraph,
+    OpGraphBuilder,
     OutputPointer,
     compile_graph,
     graph_from_json,
@@ -24,7 +24,7 @@ from tests.ops.running import run
 
 
 def _saxpy() -> OpGraph:
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     x = g.add("op.input", "x")
     y = g.add("op.input", "y", type="f16")
     a = g.add("op.parameter", "a", default=2.0)
@@ -41,7 +41,7 @@ def test_arguments_are_the_inputs_the_outputs_and_what_else_the_ops_need() -> No
         InputPointer("x", "f32"),
         InputPointer("y", "f16"),
         OutputPointer("result", "f32"),
-        Extent("size"),
+        OpExtent("size"),
         LiveParameter("a", "f32"),
     )
     assert kernel.is_elementwise
@@ -61,7 +61,7 @@ def test_a_kernel_computes_each_element_of_any_size(device: Device) -> None:
 @pytest.mark.parametrize("count", [2, 4])
 def test_several_elements_a_thread_give_the_same_bits(device: Device, count: Literal[2, 4]) -> None:
     """For elements of every size, at any number of elements, and in buffers that are not aligned."""
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     total = g.add("op.index", "index")["index"]
     inputs = {}
     random = np.random.default_rng(7)
@@ -91,7 +91,7 @@ def test_several_elements_a_thread_give_the_same_bits(device: Device, count: Lit
 
 def test_optimised_code_takes_the_arguments_of_the_code_before() -> None:
     """In the same order, also where element types and numbers are told at launch."""
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     x, y = (g.add("op.input", name, type="number") for name in "xy")
     scaled = g.add("op.multiply", a=x["value"], b=g.add("op.parameter", "k", type="f64")["out"])
     held = g.add("op.add", a=g.add("op.add", a=scaled["out"], b=0.3)["out"], b=y["size"])
@@ -108,7 +108,7 @@ def test_kernels_whose_threads_know_of_each_other_have_one_element_a_thread() ->
     for text, count in (("x[i + 1]", 4), ("x * u", 1)):
         kernel = compile_graph(parse_expression(text, inputs={"x": "f32"}), elements_per_thread=4)
         assert kernel.elements_per_thread == count
-    stored = GraphBuilder()
+    stored = OpGraphBuilder()
     value = stored.add("op.input", "x")["value"]
     out = stored.add("op.output", "y", value=value)["buffer"]
     stored.add("op.store", buffer=out, index=0.0, value=value)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from engine.device.device import Device
-from engine.ops import GraphBuilder
+from engine.ops import OpGraphBuilder
 from engine.ops.types import ELEMENTS
 from engine.types import NAMED
 from tests.ops.reference import Reference, assert_same
@@ -17,7 +17,7 @@ def test_elements_of_every_type_come_back_as_they_were(device: Device) -> None:
     """Loading widens and storing narrows; in between, adding 1 to a whole number wraps."""
     size = 33
     random = np.random.default_rng(3)
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     inputs = {}
     for name in ELEMENTS:
         dtype = NAMED[name]
@@ -45,7 +45,7 @@ def test_elements_of_every_type_come_back_as_they_were(device: Device) -> None:
 @pytest.mark.parametrize("size", [1, 7, 1023])
 def test_loads_beyond_the_edge_follow_the_boundary(device: Device, size: int) -> None:
     """Any distance away, as numpy's pad modes edge, wrap, symmetric and constant have it."""
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     x = g.add("op.input", "x", type="u16")
     offset = g.add("op.input", "offset", type="s32")
     for boundary in _BOUNDARIES:
@@ -66,7 +66,7 @@ def test_loads_beyond_the_edge_follow_the_boundary(device: Device, size: int) ->
 def test_images_and_volumes_are_counted_along_their_axes(device: Device) -> None:
     """Places, shares and extents along each axis; loads 2-D with each boundary."""
     for rank, shape in ((2, (13, 37)), (3, (3, 5, 17))):
-        g = GraphBuilder()
+        g = OpGraphBuilder()
         place = g.add("op.position" if rank == 2 else "op.position3", "place")
         for port in ("xyuv" if rank == 2 else "xyzuvw", ("index", "count", "width", "height", "depth")[: 2 + rank]):
             for name in port:
@@ -88,7 +88,7 @@ def test_images_and_volumes_are_counted_along_their_axes(device: Device) -> None
 def test_vectors_are_made_split_swizzled_and_measured(device: Device) -> None:
     """Against numpy, component by component; a zero vector stays zero when it is normalised."""
     size = 1027
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     a, b = (g.add("op.input", name, type="float3")["value"] for name in "ab")
     d = g.add("op.input", "d", type="double2")["value"]
     i = g.add("op.input", "i", type="uchar4")["value"]
@@ -123,7 +123,7 @@ def test_vectors_are_made_split_swizzled_and_measured(device: Device) -> None:
 def test_stores_scatter_and_leave_the_rest(device: Device) -> None:
     """A store beyond the edge does nothing, or wraps round."""
     size = 100
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     index = g.add("op.index")["index"]
     for boundary in ("skip", "wrap"):
         out = g.add("op.output", boundary, type="u8", shape="[64]")
@@ -148,7 +148,7 @@ def test_stores_scatter_and_leave_the_rest(device: Device) -> None:
 
 def test_parameters_and_the_frame_are_read_anew_by_each_launch(device: Device) -> None:
     """A parameter of each type, and the frame's uniforms."""
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     kinds = {"f32": 2.5, "s32": -7, "u32": 2**32 - 1, "f64": 0.1, "s64": -(2**40), "u64": 2**63, "boolean": 1}
     for kind in kinds:
         g.add("op.output", f"out_{kind}", value=g.add("op.parameter", kind, type=kind)["out"])

@@ -7,7 +7,7 @@ import pytest
 from scipy import ndimage
 
 from engine.device.device import Device
-from engine.ops import GraphBuilder
+from engine.ops import OpGraphBuilder
 from tests.ops.reference import assert_same
 from tests.ops.reference_numbers import Array
 from tests.ops.running import run
@@ -55,7 +55,7 @@ def _lattice_noise(kind: str, seed: int, place: list[Array]) -> Array:
 
 def test_hashes_and_random_numbers_depend_on_all_coordinates(device: Device) -> None:
     """As numpy computes them; random numbers are spread evenly over [0, 1)."""
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     i = g.add("op.index")["index"]
     other = g.add("op.negate", x=i)["out"]
     for name in ("hash", "random"):
@@ -78,7 +78,7 @@ def test_noise_is_what_its_formula_says(device: Device) -> None:
     place = {axis: (random.uniform(-40, 40, size)).astype(_F) for axis in "xyz"}
     place["x"][:100] = np.arange(-50, 50)
     place["y"][:100] = place["z"][:100] = 3
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     ports = {axis: g.add("op.input", axis)["value"] for axis in "xyz"}
     for kind, dimensions in itertools.product(("value", "gradient"), "123"):
         noise = g.add(f"op.{kind}_noise", **ports, seed=5.0, dimensions=dimensions)
@@ -98,7 +98,7 @@ def test_noise_is_what_its_formula_says(device: Device) -> None:
 def test_simplex_noise_is_smooth_bounded_and_even(device: Device, dimensions: str) -> None:
     """Its steps shrink with the distance, it stays within 1, and its mean is 0."""
     steps = 400
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     p = g.add("op.position")
     scale = g.add("op.parameter", "scale")["out"]
     ports = {axis: g.add("op.multiply", a=p[axis], b=scale)["out"] for axis in "xy"}
@@ -120,7 +120,7 @@ def test_samples_blend_neighbours(device: Device, dtype: str, channels: int) -> 
     image = random.integers(0, 256, shape).astype(np.float32 if channels == 1 else np.uint8)
     size = 1023
     inputs = {"image": image, "u": random.uniform(-2, 3, size).astype(_F), "v": random.uniform(-2, 3, size).astype(_F)}
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     source = g.add("op.input", "image", type=dtype)["buffer"]
     u, v = (g.add("op.input", name)["value"] for name in "uv")
     for boundary, (kind, filter_) in itertools.product(modes, (("unit", "linear"), ("elements", "nearest"))):
@@ -142,7 +142,7 @@ def test_samples_blend_neighbours(device: Device, dtype: str, channels: int) -> 
 
 def test_a_table_is_sampled_along_one_axis(device: Device) -> None:
     """Between the first and the last element's centre as np.interp has it, and the ends beyond."""
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     table = g.add("op.input", "table", type="double2")
     u = g.add("op.input", "u")["value"]
     g.add("op.output", "out", value=g.add("op.sample_1d", buffer=table["buffer"], u=u)["out"])

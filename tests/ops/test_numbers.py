@@ -7,7 +7,7 @@ import pytest
 from scipy import special
 
 from engine.device.device import Device
-from engine.ops import OPS, GraphBuilder, OpGraph, compile_graph
+from engine.ops import OPS, OpGraph, OpGraphBuilder, compile_graph
 from engine.ops.functions import FUNCTIONS
 from tests.ops import reference, reference_numbers
 from tests.ops.reference import Reference, assert_same
@@ -44,7 +44,7 @@ def _samples(kind: str, salt: str) -> Array:
 
 def _graph(names: list[str], kind: str) -> OpGraph:
     """Return a graph of one op each, all fed by the inputs a, b and c."""
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     inputs = [g.add("op.input", name, type=kind)["value"] for name in "abc"]
     for name in names:
         ports = [port.name for port in OPS[f"op.{name}"].inputs]
@@ -82,7 +82,7 @@ def test_ops_give_what_numpy_gives(device: Device, kind: str) -> None:
 
 def test_conversions_truncate_saturate_and_wrap(device: Device) -> None:
     """Every type to every other: floats saturate, whole numbers wrap."""
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     inputs = {}
     for kind in reference.NUMPY:
         inputs[kind] = _samples(kind, "a")
@@ -134,7 +134,7 @@ def _oracle(name: str, *operands: Array) -> Array:
 def test_functions_are_those_of_their_names(device: Device) -> None:
     """Within 3 units in the last place of numpy; `tests/ops/functions` measures each closely. Fast ones within 1e-4."""
     names = [name for name in FUNCTIONS if name not in ("mod", "fmod")]
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     for name in names:
         op = OPS[f"op.{name}"]
         kinds = {"f32": {}} if not op.settings else {"f32": {}, "fast": {"precision": "fast"}}

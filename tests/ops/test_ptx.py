@@ -9,9 +9,9 @@ from llvmlite import ir
 
 from engine.device.device import Device
 from engine.diagnostics import KernelFault, Severity
-from engine.ops import OPS, GraphBuilder, OpGraph, check, compile_graph
+from engine.ops import OPS, OpGraph, OpGraphBuilder, check, compile_graph
 from engine.ops.analysis import analyse
-from engine.ops.graph import Port
+from engine.ops.graph import OpPort
 from engine.ops.lowering.places import without_lines
 from engine.ops.lowering.ptx import SAFE, check_calls, data_layout
 from engine.ops.table import CATEGORIES, OpType
@@ -90,10 +90,10 @@ _KINDS = ("f32", "s32", "boolean", "float2", "float3")
 
 def _alone(op: OpType, kind: str) -> OpGraph:
     """Return a graph in which one op is fed by inputs of a type, and all its outputs go somewhere."""
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     value = g.add("op.input", "in", type=kind)["value"]
     memory = g.add("op.output", "memory", type="s32", shape="[4]")["buffer"]
-    settings: dict[str, Port | str] = {"pattern": "x"} if op.id == "op.swizzle" else {}
+    settings: dict[str, OpPort | str] = {"pattern": "x"} if op.id == "op.swizzle" else {}
     for port in op.inputs:
         if not port.delayed and port.default is None and not port.optional:
             settings[port.name] = memory if port.takes_buffer else value
@@ -127,7 +127,7 @@ def test_every_op_has_help_and_is_compiled(op: OpType) -> None:
 
 def test_a_fault_names_the_op(host_device: Device) -> None:
     """The line of a `.loc` directive is the op's place in the kernel."""
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     far = g.add("op.load", "far", buffer=g.add("op.input", "x")["buffer"], index=g.add("op.index", "index")["index"])
     g.add("op.output", "out", value=far["out"])
     kernel = compile_graph(g.graph())
@@ -144,7 +144,7 @@ def test_a_fault_names_the_op(host_device: Device) -> None:
 
 def test_code_without_lines_is_the_same_code(host_device: Device) -> None:
     """Only what tells the op of a line is gone."""
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     twice = g.add("op.multiply", a=g.add("op.input", "x")["value"], b=2.0)
     g.add("op.output", "out", value=g.add("op.sin", x=twice["out"])["out"])
     kernel = compile_graph(g.graph())

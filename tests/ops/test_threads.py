@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from engine.device.device import Device
-from engine.ops import GraphBuilder, check, compile_graph, compose, parse_expression
-from engine.ops.graph import Port
+from engine.ops import OpGraphBuilder, check, compile_graph, compose, parse_expression
+from engine.ops.graph import OpPort
 from tests.ops.reference import NUMPY, assert_same
 from tests.ops.reference_numbers import Array
 from tests.ops.running import run
@@ -61,7 +61,7 @@ _COLLECTIVES = [
 @pytest.mark.parametrize("kind", ["f32", "s32", "u64", "f64"])
 def test_reductions_and_scans_are_numpys(device: Device, kind: str) -> None:
     """Over thread blocks and warps, of sizes that fill none of them."""
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     x = g.add("op.input", "x", type=kind)["value"]
     for name in (*_COLLECTIVES, *([] if kind[0] == "f" else ["reduce_multiply_warp"])):
         how, operation, word = name.split("_")
@@ -93,7 +93,7 @@ def test_reductions_and_scans_are_numpys(device: Device, kind: str) -> None:
 def test_vectors_booleans_and_bits_are_reduced(device: Device) -> None:
     """Each component by itself; and, or and votes over booleans."""
     size = 1027
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     v = g.add("op.input", "v", type="float3")["value"]
     flag = g.add("op.input", "flag", type="boolean")["value"]
     word = g.add("op.input", "word", type="u32")["value"]
@@ -128,7 +128,7 @@ def test_vectors_booleans_and_bits_are_reduced(device: Device) -> None:
 def test_shuffles_give_what_other_lanes_have(device: Device) -> None:
     """Down, up, xor and index, of 32 and 64 bits, vectors and booleans; outside the warp a lane keeps its own."""
     size = 512
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     sources = {kind: g.add("op.input", kind, type=kind)["value"] for kind in ("f32", "double2", "boolean")}
     modes = {"down": 3, "up": 5, "xor": 6, "index": 9}
     for mode, lane in modes.items():
@@ -158,7 +158,7 @@ def test_shuffles_give_what_other_lanes_have(device: Device) -> None:
 def test_shared_memory_turns_a_thread_block_round(device: Device) -> None:
     """What a thread stores before a barrier, another loads after it; a loop of barriers adds a ladder of neighbours."""
     size = 1000
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     x = g.add("op.input", "x")["value"]
     thread = g.add("op.thread")["x"]
     shared = g.add("op.shared", count=_BLOCK)
@@ -189,16 +189,16 @@ def test_atomics_count_find_extremes_and_exchange(device: Device) -> None:
     size = 5000
     bins = np.random.default_rng(1).integers(-2, 18, size).astype(np.int32)
     x = np.random.default_rng(2).normal(size=size).astype(np.float32)
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     bin_, value = g.add("op.input", "bin", type="s32")["value"], g.add("op.input", "x")["value"]
     one = g.add("op.constant", value=1, type="u32")["out"]
     outputs: dict[str, Array] = {}
 
-    def output(name: str, kind: str, initial: Array) -> Port:
+    def output(name: str, kind: str, initial: Array) -> OpPort:
         outputs[name] = initial.astype(NUMPY[kind])
         return g.add("op.output", name, type=kind, shape=f"[{len(initial)}]", initial="zeros")["buffer"]
 
-    def converted(source: Port, kind: str) -> Port:
+    def converted(source: OpPort, kind: str) -> OpPort:
         return g.add("op.convert", x=source, type=kind)["out"]
 
     g.add("op.atomic", buffer=output("counts", "u32", np.zeros(16)), index=bin_)
@@ -242,7 +242,7 @@ def test_atomics_count_find_extremes_and_exchange(device: Device) -> None:
 def test_a_reduction_takes_its_producer_in(device: Device) -> None:
     """Fused with what feeds it, a reduction gives the same bits, also where threads have no element."""
     producer = parse_expression("exp(x) + 1", inputs={"x": "f32"})
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     total = g.add("op.reduce", value=g.add("op.input", "x")["value"])
     g.add("op.output", "out", value=total["out"])
     x = np.random.default_rng(5).normal(size=1027).astype(np.float32)
@@ -254,7 +254,7 @@ def test_a_reduction_takes_its_producer_in(device: Device) -> None:
 
 def test_ops_that_wait_must_be_reached_by_all_threads() -> None:
     """A barrier in a loop of a fixed number of turns is fine, one in a branch that depends on the element is not."""
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     x = g.add("op.input", "x", type="s32")["value"]
     fixed = g.add("op.for", "fixed", count=g.add("op.parameter", "turns", type="s32")["out"])
     fixed.connect("next_a", g.add("op.reduce", "fine", region="fixed", value=x)["out"])

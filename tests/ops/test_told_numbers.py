@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from engine.device.device import Device
 from engine.kernel_sources.sources import OpGraphSource
-from engine.ops import GraphBuilder, OpGraph, compile_graph, parse_expression
+from engine.ops import OpGraph, OpGraphBuilder, compile_graph, parse_expression
 from engine.ops.analysis import analyse
 from engine.ops.interface import ANY_NUMBER, ToldNumbers, without_numbers
 from engine.ops.lowering.kernel import lower
@@ -74,7 +74,7 @@ def test_whole_numbers_are_part_of_the_code() -> None:
 
 def _constant(number: float, *readers: str, **setting: str) -> OpGraph:
     """Return x with a constant added; `readers` are ops that take both too."""
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     x, c = g.add("op.input", "x")["value"], g.add("op.constant", "c", value=number, **setting)["out"]
     for name in ("add", *readers):
         g.add("op.output", f"out_{name}", value=g.add(f"op.{name}", a=x, b=c)["out"])
@@ -92,7 +92,7 @@ def test_a_constant_may_be_told_when_all_that_read_it_may_be() -> None:
 
 def test_a_number_is_told_in_each_type_that_it_takes_on(device: Device) -> None:
     """The struct is laid out as in C."""
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     c = g.add("op.constant", "c", value=0.1)["out"]
     sums = {}
     for name, dtype in (("a", "f32"), ("b", "f64"), ("d", "f32")):
@@ -110,7 +110,7 @@ def test_a_number_is_told_in_each_type_that_it_takes_on(device: Device) -> None:
 
 def test_a_loop_starts_with_what_the_code_knows() -> None:
     """What is carried and how often it turns decide types and code."""
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     loop = g.add("op.for", "loop", count=4, initial_a=0.5)
     loop.connect("next_a", g.add("op.multiply", "more", region="loop", a=loop["a"], b=1.5)["out"])
     g.add("op.output", "out", value=loop["a"])
@@ -134,7 +134,7 @@ def test_numbers_are_rounded_as_constants_are(device: Device, number: float, dty
     """To nearest, with the sign of zero."""
     numpy = np.dtype(np.float32 if dtype == "f32" else np.float64)
     x = np.array([1, -1, 0.5, -0.0], numpy)
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     value = g.add("op.input", "x", type=dtype)["value"]
     g.add("op.output", "out", value=g.add("op.multiply", a=value, b=number)["out"])
     for is_told in (False, True):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import Profile
-from engine.profiling.statistics import Average, History, percentile
+from engine.profiling.statistics import Average, RecentRows, percentile
 
 values = st.lists(st.integers(0, 10**9), min_size=1, max_size=60)
 
@@ -39,7 +39,7 @@ def test_percentile_of_nothing_is_zero() -> None:
 @given(st.lists(st.tuples(*[st.integers(0, 10**9)] * 3), max_size=12), st.integers(1, 12))
 def test_a_history_has_statistics_of_each_column(rows: list[tuple[int, int, int]], window: int) -> None:
     """Of the last rows only; zeros before the first row."""
-    history = History(3, window)
+    history = RecentRows(3, window)
     for row in rows:
         history.add(np.array(row))
     kept = np.array(rows[-window:] or [(0, 0, 0)])

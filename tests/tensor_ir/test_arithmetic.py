@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_ir.evaluation import evaluate
-from engine.tensor_ir.graph import Node, TensorGraph
+from engine.tensor_ir.graph import TensorGraph, TensorNode
 from engine.tensor_ir.operations.elementwise import Elementwise
 from engine.tensor_ir.operations.leaves import Constant, Leaf
 from engine.tensor_ir.types import TensorType
@@ -23,7 +23,7 @@ from tests.fuzzing import many
 Array = np.ndarray[Any, Any]
 
 
-def held(*arrays: Any) -> tuple[dict[Node, Array], list[Node]]:
+def held(*arrays: Any) -> tuple[dict[TensorNode, Array], list[TensorNode]]:
     """Return leaves with values."""
     graph = TensorGraph()
     nodes = [graph.add(Leaf(TensorType(np.shape(array), f64))) for array in arrays]
@@ -41,7 +41,7 @@ def test_operators_take_tensors_and_numbers_on_both_sides(apply: Callable[..., A
     """As with numpy."""
     values, (a, b) = held([1.0, 2.5, 4.0], [[0.5], [3.0]])
     for left, right in ((a, b), (a, 2), (2, a), (0.5, b), (b, -1.5)):
-        numbers = [values[each] if isinstance(each, Node) else each for each in (left, right)]
+        numbers = [values[each] if isinstance(each, TensorNode) else each for each in (left, right)]
         np.testing.assert_allclose(
             evaluate([apply(left, right)], values)[0],
             apply(

@@ -12,7 +12,7 @@ import pytest
 from engine.tensor_ir.errors import InvalidOperation
 from engine.tensor_ir.evaluation import evaluate
 from engine.tensor_ir.gradients import gradients
-from engine.tensor_ir.graph import Node, Operation, TensorGraph, allow_tf32, no_grad, reachable
+from engine.tensor_ir.graph import TensorGraph, TensorNode, TensorOperation, allow_tf32, no_grad, reachable
 from engine.tensor_ir.operations.fused import Affine
 from engine.tensor_ir.operations.leaves import Constant, Leaf
 from engine.tensor_ir.operations.matrices import MatMul
@@ -25,7 +25,7 @@ from engine.types import Shape, f16, f64, s32
 Array = np.ndarray[Any, Any]
 
 
-def leaf(graph: TensorGraph, shape: Shape, *, batched: bool = False, **options: Any) -> Node:
+def leaf(graph: TensorGraph, shape: Shape, *, batched: bool = False, **options: Any) -> TensorNode:
     """Return a new leaf of f64."""
     return graph.add(Leaf(TensorType(shape, f64, batched)), **options)
 
@@ -163,7 +163,7 @@ def test_a_bias_is_summed_over_examples_after_axes() -> None:
 
 
 @dataclass(frozen=True)
-class Doubled(Operation):
+class Doubled(TensorOperation):
     """Two numbers for each: a custom operation whose gradient has too many axes or none."""
 
     gradient: str
@@ -176,7 +176,7 @@ class Doubled(Operation):
         """Repeat each number."""
         return np.repeat(inputs[0][..., np.newaxis], 2, -1)
 
-    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+    def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
         """Return the sum of each pair, or something wrong."""
         return {"right": [gradient.sum(-1)], "none": [None], "shape": [gradient], "two": [gradient] * 2}[self.gradient]
 
@@ -207,7 +207,7 @@ def test_an_operation_without_a_rule_is_named() -> None:
     """One that only has a type and a value."""
 
     @dataclass(frozen=True)
-    class Plain(Operation):
+    class Plain(TensorOperation):
         def result(self, *inputs: TensorType) -> TensorType:
             return inputs[0]
 

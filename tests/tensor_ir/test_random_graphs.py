@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from engine.tensor_ir.errors import ShapeMismatch
 from engine.tensor_ir.evaluation import evaluate
 from engine.tensor_ir.gradients import gradients
-from engine.tensor_ir.graph import Node, TensorGraph
+from engine.tensor_ir.graph import TensorGraph, TensorNode
 from engine.tensor_ir.operations.leaves import Leaf
 from engine.tensor_ir.types import TensorType
 from engine.types import Shape, f64
@@ -42,7 +42,7 @@ _BINARY: Mapping[str, Callable[[Array, Array], Array]] = {
 class Value:
     """A node, and what it is: one array for each example, or one for all."""
 
-    node: Node
+    node: TensorNode
     examples: list[Array]
 
     def __post_init__(self) -> None:
@@ -53,18 +53,18 @@ class Value:
         return self.examples[number if self.node.type.batched else 0]
 
 
-def applied(compute: Callable[..., Any], node: Node, *given: Value) -> Value:
+def applied(compute: Callable[..., Any], node: TensorNode, *given: Value) -> Value:
     """Return a node with what `compute` gives for each example."""
     count = BATCH if any(each.node.type.batched for each in given) else 1
     return Value(node, [np.asarray(compute(*(each.example(n) for each in given))) for n in range(count)])
 
 
 @st.composite
-def programs(draw: st.DrawFn) -> tuple[dict[Node, Array], list[Value]]:
+def programs(draw: st.DrawFn) -> tuple[dict[TensorNode, Array], list[Value]]:
     """Return leaves with values, and all that was computed of them."""
     graph = TensorGraph()
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    values, made = dict[Node, Array](), list[Value]()
+    values, made = dict[TensorNode, Array](), list[Value]()
     for _ in range(draw(st.integers(1, 3))):
         shape = tuple(draw(st.lists(st.sampled_from([1, 2, 3]), max_size=3)))
         batched = draw(st.booleans())
@@ -128,7 +128,7 @@ def _is_tame(value: Value) -> bool:
 
 @settings(max_examples=many(120), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(programs())
-def test_random_graphs_are_those_of_numpy(program: tuple[dict[Node, Array], list[Value]]) -> None:
+def test_random_graphs_are_those_of_numpy(program: tuple[dict[TensorNode, Array], list[Value]]) -> None:
     """Every node, whether batched or broadcast, has the type and value that numpy gives."""
     leaves, made = program
     tame = [value for value in made if _is_tame(value)]
@@ -140,14 +140,14 @@ def test_random_graphs_are_those_of_numpy(program: tuple[dict[Node, Array], list
 
 @settings(max_examples=many(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(programs())
-def test_gradients_of_random_graphs(program: tuple[dict[Node, Array], list[Value]]) -> None:
+def test_gradients_of_random_graphs(program: tuple[dict[TensorNode, Array], list[Value]]) -> None:
     """They are those of central differences. Graphs whose values tie in a maximum are left out, and large values."""
     leaves, made = program
     assume(not any(node.operation.label == "ReduceMax" for node in made[0].node.graph.nodes))
     target = [value.node for value in made if _is_tame(value)][-1]
     given = [Given(leaf.type, value) for leaf, value in leaves.items()]
 
-    def build(*others: Node) -> Node:
+    def build(*others: TensorNode) -> TensorNode:
         """Copy what the target is computed of."""
         copies = dict(zip(leaves, others, strict=True))
         for node in target.graph.nodes:

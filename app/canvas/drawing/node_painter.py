@@ -19,7 +19,7 @@ from app.canvas.drawing.node_layout import (
 from app.canvas.drawing.shapes import CIRCLE_RADIUS, OUTLINES, on_screen, paint_text, qcolor
 from app.theme.colours import Colours, category_tint, heat_colour, mix
 from app.theme.fonts import BODY, FAR, SMALL, ui_font
-from app.theme.port_style import PORT_STYLES, PortKind, Shape
+from app.theme.port_style import PORT_STYLES, PortKind, PortShape
 from app.view_models.node_view_model import NodeViewModel, PortViewModel, SliderViewModel
 from app.view_models.profile.heat import DEGREES
 from engine.protocol.messages import NodeState
@@ -299,7 +299,7 @@ def _paint_port(
     if port.dangling:
         painter.drawLine(QPointF(-3.5, -3.5), QPointF(3.5, 3.5))
         painter.drawLine(QPointF(-3.5, 3.5), QPointF(3.5, -3.5))
-    elif style.shape is Shape.CIRCLE:
+    elif style.shape is PortShape.CIRCLE:
         painter.drawEllipse(QPointF(0, 0), CIRCLE_RADIUS, CIRCLE_RADIUS)
     else:
         painter.drawPolygon(OUTLINES[style.shape])

@@ -6,7 +6,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen, QPolygonF
 
 from app.theme.fonts import ui_font
-from app.theme.port_style import Shape
+from app.theme.port_style import PortShape
 
 _SHORTEST, _LONGEST = 24.0, 160.0
 CIRCLE_RADIUS = 4.0
@@ -34,14 +34,14 @@ def _polygon(*points: tuple[float, float]) -> QPolygonF:
 
 
 #: Port outlines around the origin, of about the same area; a circle is not a polygon and is drawn as an ellipse.
-OUTLINES: dict[Shape, QPolygonF] = {
-    Shape.SQUARE: _polygon((-3.5, -3.5), (3.5, -3.5), (3.5, 3.5), (-3.5, 3.5)),
-    Shape.DIAMOND: _polygon((0, -5), (5, 0), (0, 5), (-5, 0)),
-    Shape.HEXAGON: _polygon((-4.6, 0), (-2.3, -4), (2.3, -4), (4.6, 0), (2.3, 4), (-2.3, 4)),
-    Shape.BAR: _polygon((-3, -5.5), (3, -5.5), (3, 5.5), (-3, 5.5)),
-    Shape.TRIANGLE: _polygon((-3.5, -4.5), (4.5, 0), (-3.5, 4.5)),
-    Shape.CHEVRON: _polygon((-4.5, -4.8), (0, -4.8), (4.8, 0), (0, 4.8), (-4.5, 4.8), (-1, 0)),
-    Shape.PLUS: _polygon(
+OUTLINES: dict[PortShape, QPolygonF] = {
+    PortShape.SQUARE: _polygon((-3.5, -3.5), (3.5, -3.5), (3.5, 3.5), (-3.5, 3.5)),
+    PortShape.DIAMOND: _polygon((0, -5), (5, 0), (0, 5), (-5, 0)),
+    PortShape.HEXAGON: _polygon((-4.6, 0), (-2.3, -4), (2.3, -4), (4.6, 0), (2.3, 4), (-2.3, 4)),
+    PortShape.BAR: _polygon((-3, -5.5), (3, -5.5), (3, 5.5), (-3, 5.5)),
+    PortShape.TRIANGLE: _polygon((-3.5, -4.5), (4.5, 0), (-3.5, 4.5)),
+    PortShape.CHEVRON: _polygon((-4.5, -4.8), (0, -4.8), (4.8, 0), (0, 4.8), (-4.5, 4.8), (-1, 0)),
+    PortShape.PLUS: _polygon(
         *((-1.7, -4.6), (1.7, -4.6), (1.7, -1.7), (4.6, -1.7), (4.6, 1.7), (1.7, 1.7)),
         *((1.7, 4.6), (-1.7, 4.6), (-1.7, 1.7), (-4.6, 1.7), (-4.6, -1.7), (-1.7, -1.7)),
     ),

@@ -8,7 +8,7 @@ from engine.figures import format_time
 from engine.patch.document import Patch
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import Profile, SpanProfile
-from engine.profiling.rows import Row, RowKind, RowTimes, row_times, rows
+from engine.profiling.rows import ProfileRow, RowKind, RowTimes, row_times, rows
 from engine.protocol.messages import FrameReport
 
 #: What stands for a time when nothing ran.
@@ -42,7 +42,7 @@ class ProfileTable:
     def __init__(self, patch: Patch | None = None) -> None:
         self._patch = patch
         self._mark: list[tuple[object, ...]] = []
-        self.rows: tuple[Row, ...] = ()
+        self.rows: tuple[ProfileRow, ...] = ()
         self.times: list[RowTimes] = []
         #: The rows inside of each row, in the order of the graph; -1 is the top.
         self.children: dict[int, list[int]] = {-1: []}

@@ -33,7 +33,7 @@ from engine.device.device import Device
 from engine.device.graph import Graph
 from engine.device.protocol import Capture, Condition, GraphNode, LaunchConfig, Memory, MemoryPart, part_of
 from engine.diagnostics import DeviceError, GraphValidationError, Source, error
-from engine.libraries.call import BoundCall, LibraryError, Operand
+from engine.libraries.call import BoundCall, LibraryError, OperandMemory
 from engine.patch.changes import PortRef
 
 _NOT_ADDED = GraphNode(-1)
@@ -193,7 +193,7 @@ class NodeMaker:
         calls = []
         for made in entry.calls:
             operands = {
-                slot: Operand(self._place(operation, given)[0], layouts[given.name])
+                slot: OperandMemory(self._place(operation, given)[0], layouts[given.name])
                 for slot, given in made.operands
                 if given.name in layouts
             }

@@ -11,16 +11,14 @@ import msgspec
 
 from engine.compiler.buffers import BufferPlan, Lifetime
 from engine.compiler.description import GraphDescription
-from engine.compiler.fusion.groups import Group, find_groups
+from engine.compiler.fusion.groups import FusedGroup, find_groups
 from engine.compiler.fusion.stages import Stage, extent, find_stage, thread_counts
 from engine.compiler.hazards import PendingOperation, make_schedule
 from engine.compiler.memory.placement import sharable
-from engine.compiler.operations import Access, FusedEntry, Operation, RegionEntry, Schedule
+from engine.compiler.operations import Access, FusedEntry, Operation, OperationSchedule, RegionEntry
 from engine.descriptions.entries import THREAD_BLOCKS, Argument, FrameArgument, Kernel, KernelEntry, ValueArgument
 from engine.kernel_sources.sources import OpGraphSource
-from engine.ops import Argument as OpArgument
-from engine.ops import Extent as OpExtent
-from engine.ops import FramePointer, GraphNumbers, OpKernel, compose
+from engine.ops import FramePointer, GraphNumbers, OpArgument, OpExtent, OpKernel, compose
 from engine.patch.changes import PortRef
 from engine.types import Shape
 
@@ -29,11 +27,11 @@ _log = logging.getLogger(__name__)
 
 def fuse(
     description: GraphDescription,
-    schedule: Schedule,
+    schedule: OperationSchedule,
     buffers: BufferPlan,
     pinned: frozenset[PortRef],
-    previous: Schedule | None = None,
-) -> tuple[Schedule, BufferPlan]:
+    previous: OperationSchedule | None = None,
+) -> tuple[OperationSchedule, BufferPlan]:
     """Return the schedule with fused operations, and the buffers of which some are stored no more.
 
     `pinned` buffers are read after the frame. Where nothing can be fused, the schedule itself is returned; operations
@@ -56,7 +54,9 @@ def fuse(
     return _rewrite(schedule, made, inner, previous), BufferPlan(allocations, buffers.blocks, buffers.swaps)
 
 
-def _made(groups: Sequence[Group], entries: Sequence[FusedEntry | None]) -> dict[int, tuple[Group, FusedEntry]]:
+def _made(
+    groups: Sequence[FusedGroup], entries: Sequence[FusedEntry | None]
+) -> dict[int, tuple[FusedGroup, FusedEntry]]:
     """Return the groups that have a kernel by their places.
 
     A buffer must be stored for a group without one, so the others that compute it again have none either.
@@ -90,7 +90,7 @@ def _find_stages(
     return found
 
 
-def _entry(group: Group, operations: Sequence[Operation], stages: Mapping[int, Stage]) -> FusedEntry | None:
+def _entry(group: FusedGroup, operations: Sequence[Operation], stages: Mapping[int, Stage]) -> FusedEntry | None:
     """Return the launch of a group's kernel; None when there is no such kernel."""
     parts = [stages[index] for index in group.members]
     source = _composed(tuple([part.source for part in parts]), tuple(_links(group, parts).items()))
@@ -130,7 +130,7 @@ def _passed(
     return nodes[number], parts[number].arguments[name]
 
 
-def _links(group: Group, parts: Sequence[Stage]) -> dict[str, str]:
+def _links(group: FusedGroup, parts: Sequence[Stage]) -> dict[str, str]:
     """Return what the inputs of the parts read: what another part computes, or a buffer that an earlier input reads."""
     links: dict[str, str] = {}
     known: dict[Hashable, str] = {}
@@ -180,11 +180,11 @@ def _composed(parts: tuple[OpGraphSource, ...], links: tuple[tuple[str, str], ..
 
 
 def _rewrite(
-    schedule: Schedule,
-    made: Mapping[int, tuple[Group, FusedEntry]],
+    schedule: OperationSchedule,
+    made: Mapping[int, tuple[FusedGroup, FusedEntry]],
     inner: AbstractSet[PortRef],
-    previous: Schedule | None,
-) -> Schedule:
+    previous: OperationSchedule | None,
+) -> OperationSchedule:
     """Return the schedule with groups, each as its last operation; `inner` buffers are touched no more."""
     operations = schedule.operations
     gone = {index for group, _ in made.values() for index in group.members} - made.keys()

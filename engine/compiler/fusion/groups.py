@@ -20,14 +20,14 @@ import msgspec
 
 from engine.compiler.fusion.repeating import is_worth_repeating
 from engine.compiler.fusion.stages import Stage
-from engine.compiler.operations import Schedule
+from engine.compiler.operations import OperationSchedule
 from engine.patch.changes import PortRef
 
 #: The most operations in a group: the time to compile a kernel grows with them.
 MOST_STAGES = 32
 
 
-class Group(msgspec.Struct, frozen=True, gc=False):
+class FusedGroup(msgspec.Struct, frozen=True, gc=False):
     """Operations that become one kernel, in order, and the buffers between them, which are stored no more.
 
     `place` is the operation at whose place the kernel stands. An operation that is computed again is in several groups.
@@ -39,8 +39,11 @@ class Group(msgspec.Struct, frozen=True, gc=False):
 
 
 def find_groups(
-    schedule: Schedule, stages: Mapping[int, Stage], unneeded: AbstractSet[PortRef], child_graphs: Mapping[str, str]
-) -> list[Group]:
+    schedule: OperationSchedule,
+    stages: Mapping[int, Stage],
+    unneeded: AbstractSet[PortRef],
+    child_graphs: Mapping[str, str],
+) -> list[FusedGroup]:
     """Return the groups; `stages` are the operations that may be fused, by index.
 
     `unneeded` are the buffers that need not be stored if nothing else reads them. `child_graphs` names for each block
@@ -50,7 +53,9 @@ def find_groups(
     for root in sorted(stages, reverse=True):
         search.grow(root)
     search.repeat()
-    return [Group(tuple(sorted(it.members)), tuple(it.inner), it.place) for it in search.groups if len(it.members) > 1]
+    return [
+        FusedGroup(tuple(sorted(it.members)), tuple(it.inner), it.place) for it in search.groups if len(it.members) > 1
+    ]
 
 
 class _Growing:
@@ -70,7 +75,7 @@ class _Growing:
 class _Search:
     def __init__(
         self,
-        schedule: Schedule,
+        schedule: OperationSchedule,
         stages: Mapping[int, Stage],
         unneeded: AbstractSet[PortRef],
         child_graphs: Mapping[str, str],

@@ -26,12 +26,12 @@ from engine.ops import (
     FramePointer,
     GraphNumbers,
     InputPointer,
+    OpExtent,
     OpKernel,
     OutputPointer,
     with_own_elements,
     with_types,
 )
-from engine.ops import Extent as OpExtent
 from engine.ops.types import ELEMENTS, TOLD
 from engine.patch.changes import PortRef
 from engine.types import DType, Shape

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
-from engine.compiler.memory.reuse_order import Group, ReuseOrder
+from engine.compiler.memory.reuse_order import ReuseOrder, SharingGroup
 
 #: The most cells that are searched for the best gap, in all and for every buffer; after that a good one is enough.
 _BUDGET, _BUDGET_A_BUFFER = 10_000, 30
@@ -116,7 +116,7 @@ class Packing:
     size_bytes: int
 
 
-def pack(sizes: Sequence[int], reuse: ReuseOrder, groups: Sequence[Group]) -> Packing:
+def pack(sizes: Sequence[int], reuse: ReuseOrder, groups: Sequence[SharingGroup]) -> Packing:
     """Return offsets for buffers of these sizes; each group gets memory of its own."""
     offsets = [0] * len(sizes)
     top = 0
@@ -129,7 +129,7 @@ def pack(sizes: Sequence[int], reuse: ReuseOrder, groups: Sequence[Group]) -> Pa
     return Packing(offsets, top)
 
 
-def _pack_group(sizes: Sequence[int], reuse: ReuseOrder, group: Group, offsets: list[int]) -> int:
+def _pack_group(sizes: Sequence[int], reuse: ReuseOrder, group: SharingGroup, offsets: list[int]) -> int:
     members, least = group.members, group.peak_bytes
     if len(members) == 1:
         return sizes[members[0]]
@@ -167,7 +167,7 @@ class Arena:
 
 
 def repack(
-    sizes: Sequence[int], reuse: ReuseOrder, groups: Sequence[Group], arena: Arena, enough: float
+    sizes: Sequence[int], reuse: ReuseOrder, groups: Sequence[SharingGroup], arena: Arena, enough: float
 ) -> Packing | None:
     """Return offsets in an earlier arena, where buffers stay as far as that is right; None to place all anew.
 

@@ -13,7 +13,7 @@ from engine.compiler.memory.packing import BESIDE, Arena, pack, repack
 from engine.compiler.memory.recomputation import once_only
 from engine.compiler.memory.reuse_order import reuse_order, sharing_groups
 from engine.compiler.memory.uses import buffer_uses, may_miss_a_turn, spans
-from engine.compiler.operations import Schedule
+from engine.compiler.operations import OperationSchedule
 from engine.patch.changes import PortRef
 from engine.types.layout import ALLOCATION_ALIGNMENT
 
@@ -72,7 +72,7 @@ class Placement:
 
 
 def place_buffers(
-    schedule: Schedule,
+    schedule: OperationSchedule,
     buffers: BufferPlan,
     pinned: frozenset[PortRef],
     keep: Placement | None = None,
@@ -120,7 +120,7 @@ def place_buffers(
 
 
 def sharable(
-    schedule: Schedule, buffers: BufferPlan, pinned: frozenset[PortRef]
+    schedule: OperationSchedule, buffers: BufferPlan, pinned: frozenset[PortRef]
 ) -> tuple[list[PortRef], dict[PortRef, list[int]], set[PortRef]]:
     """Return the buffers that may share memory in the order of first writers, all users, and the lasting buffers."""
     allocations = buffers.allocations

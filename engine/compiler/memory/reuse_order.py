@@ -30,20 +30,20 @@ class ReuseOrder:
 
 
 @dataclass(frozen=True)
-class Group:
+class SharingGroup:
     """Buffers that share memory with none outside the group, in order, and what they need at least, in bytes."""
 
     members: list[int]
     peak_bytes: int
 
 
-def sharing_groups(order: ReuseOrder, sizes: Sequence[int], spans: Sequence[tuple[int, int]]) -> list[Group]:
+def sharing_groups(order: ReuseOrder, sizes: Sequence[int], spans: Sequence[tuple[int, int]]) -> list[SharingGroup]:
     """Return the groups of buffers that share with each other, directly or through others.
 
     `spans` are the first and the last operation of each buffer in the operations' order. Buffers in use during one
     operation, when one runs after the other in that order, can share in no other order either: that gives the peak.
     """
-    groups: list[Group] = []
+    groups: list[SharingGroup] = []
     seen = 0
     after, before = order.after, order.before
     sharing = reduce(or_, before, reduce(or_, after, 0))
@@ -55,7 +55,7 @@ def sharing_groups(order: ReuseOrder, sizes: Sequence[int], spans: Sequence[tupl
             continue
         group = waiting = 1 << first
         if not sharing & group:
-            groups.append(Group([first], sizes[first]))
+            groups.append(SharingGroup([first], sizes[first]))
             continue
         searched = False
         # The first few buffers usually reach nearly all others; the rest is then tested from its own side.
@@ -73,7 +73,7 @@ def sharing_groups(order: ReuseOrder, sizes: Sequence[int], spans: Sequence[tupl
             waiting = waiting ^ 1 << buffer | more
         seen |= group
         members = _members(group, first)
-        groups.append(Group(members, _peak(members, sizes, spans)))
+        groups.append(SharingGroup(members, _peak(members, sizes, spans)))
     return groups
 
 

@@ -7,12 +7,12 @@ reads in the next one, so the buffer is in use until the region is left.
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
-from engine.compiler.operations import Operation, RegionEntry, Schedule, Scope
+from engine.compiler.operations import Operation, OperationSchedule, RegionEntry, Scope
 from engine.patch.changes import PortRef
 
 
 @dataclass(frozen=True)
-class Uses:
+class BufferUses:
     """The operations that touch each buffer, by owner.
 
     `users` are operations of the buffer's home scope, in order; a region stands for the users inside it. `fresh`
@@ -24,7 +24,7 @@ class Uses:
     fresh: set[PortRef]
 
 
-def buffer_uses(schedule: Schedule, owners: Container[PortRef]) -> Uses:
+def buffer_uses(schedule: OperationSchedule, owners: Container[PortRef]) -> BufferUses:
     """Return the uses of those `owners` that any operation touches."""
     operations, scopes, _ = schedule
     users = {owner: found for owner, found in schedule.users.items() if owner in owners}
@@ -40,7 +40,7 @@ def buffer_uses(schedule: Schedule, owners: Container[PortRef]) -> Uses:
             users[owner], first_is_home = _lift(found, operations, scopes)
             if not first_is_home:
                 fresh.discard(owner)
-    return Uses(users, fresh)
+    return BufferUses(users, fresh)
 
 
 def _lift(found: list[int], operations: Sequence[Operation], scopes: Sequence[Scope]) -> tuple[list[int], bool]:

@@ -17,8 +17,8 @@ from engine.libraries.cuda.plan import (
     DATA_TYPES,
     Addresses,
     Handles,
-    Numbers,
     PlanMaker,
+    ScalarAddresses,
     recommended_bytes,
 )
 from engine.libraries.matrices import flat_of, matrix_of, vectors_of
@@ -53,8 +53,8 @@ class _BlasPlan:
     def _handle(self, stream: int, at: Addresses, *, on_device: bool | None = None) -> int:
         return blas_handle(self._handles, stream, at, on_device=on_device)
 
-    def _numbers(self, at: Addresses) -> Numbers:
-        return Numbers(at, self._dtype)
+    def _numbers(self, at: Addresses) -> ScalarAddresses:
+        return ScalarAddresses(at, self._dtype)
 
     def _without_beta(self, at: Addresses) -> Addresses:
         """Return the same with a beta of 0, which says that what it would multiply is not read."""

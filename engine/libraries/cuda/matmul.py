@@ -10,7 +10,7 @@ import numpy as np
 from nvmath.bindings import cublas, cublasLt
 
 from engine.libraries.blas import Gemm
-from engine.libraries.cuda.plan import DATA_TYPES, Addresses, Handles, Numbers, recommended_bytes
+from engine.libraries.cuda.plan import DATA_TYPES, Addresses, Handles, ScalarAddresses, recommended_bytes
 from engine.libraries.matrices import FULL, Matrix, matrix_of
 from engine.types import DType, c64, c128, f32, f64
 from engine.types.layout import Layout
@@ -48,7 +48,7 @@ class GemmPlan:
         of, out = at.operands, at.operands["out"]
         if "c" not in of:
             at = replace(at, numbers={**at.numbers, "beta": self._handles.zero if at.numbers_on_device else 0.0})
-        numbers = Numbers(at, self._dtype)
+        numbers = ScalarAddresses(at, self._dtype)
         mode = cublasLt.PointerMode
         self._set(_Attribute.POINTER_MODE, mode.DEVICE if at.numbers_on_device else mode.HOST)
         if "bias" in of:

@@ -166,7 +166,7 @@ def recommended_bytes(handles: Handles) -> int:
 PlanMaker = Callable[[Any, Mapping[str, Layout], Handles], LibraryPlan]
 
 
-class Numbers:
+class ScalarAddresses:
     """Addresses of the numbers that scale elements of a type: in device memory, or of host scalars that this keeps."""
 
     def __init__(self, at: Addresses, scaled: DType) -> None:

@@ -11,7 +11,7 @@ from nvmath.bindings import cusparse
 
 from engine.device.cuda.errors import check
 from engine.libraries.call import LibraryCall
-from engine.libraries.cuda.plan import DATA_TYPES, Addresses, Handles, Numbers, PlanMaker
+from engine.libraries.cuda.plan import DATA_TYPES, Addresses, Handles, PlanMaker, ScalarAddresses
 from engine.libraries.sparse import SparseProduct
 from engine.types.layout import Layout
 
@@ -59,7 +59,7 @@ class SparsePlan:
 
     def issue(self, stream: int, at: Addresses) -> None:
         """Multiply."""
-        handle, numbers = self._handle(), Numbers(at, self._dtype)
+        handle, numbers = self._handle(), ScalarAddresses(at, self._dtype)
         nothing = np.zeros(1, self._dtype.numpy)
         cusparse.set_stream(handle, stream)
         cusparse.set_pointer_mode(handle, _DEVICE if at.numbers_on_device else _HOST)

@@ -10,7 +10,7 @@ import numpy as np
 
 from engine.device.host.memory import bytes_of
 from engine.device.protocol import Issue, Memory, Stream
-from engine.libraries.call import BoundCall, LibraryCall, LibraryError, Operand, number_type
+from engine.libraries.call import BoundCall, LibraryCall, LibraryError, OperandMemory, number_type
 from engine.types import bf16, from_bf16, to_bf16
 from engine.types.layout import Layout
 
@@ -71,7 +71,7 @@ def _bind(bound: BoundCall) -> Callable[[], None]:
     return run
 
 
-def _array(operand: Operand) -> np.ndarray[Any, Any]:
+def _array(operand: OperandMemory) -> np.ndarray[Any, Any]:
     """Return the elements of an operand where they lie; vectors have one more axis."""
     layout, dtype = operand.layout, operand.layout.dtype
     data = bytes_of(operand.memory, layout.span_bytes, "operand of a library call")

@@ -1,14 +1,14 @@
 """The error function and its complement."""
 
 from engine.ops.functions.exponential import exponential
-from engine.ops.functions.value import Value, polynomial, scaled, select, two_product, two_sum
+from engine.ops.functions.value import ScalarValue, polynomial, scaled, select, two_product, two_sum
 
 
-def _near(x: Value) -> Value:
+def _near(x: ScalarValue) -> ScalarValue:
     return x.fma(polynomial(x * x, "ERF"), x)
 
 
-def _complement(size: Value) -> Value:
+def _complement(size: ScalarValue) -> ScalarValue:
     """Return erfc of size >= 1/2, as exp(-size^2) p(t) / (1 + 2 size) with t = (size - 4) / (size + 4)."""
     last = 10.15 if size.format.fraction == 23 else 27.3
     size = select(size > last, last, size)
@@ -24,14 +24,14 @@ def _complement(size: Value) -> Value:
     return scaled(ratio + ratio.fma(less_one, low.fma(less_one, low)), exponent)
 
 
-def erf(x: Value) -> Value:
+def erf(x: ScalarValue) -> ScalarValue:
     """The error function."""
     size = abs(x)
     far = (1.0 - _complement(size)).with_sign_of(x)
     return select(size < 1.0, _near(x), far)
 
 
-def erfc(x: Value) -> Value:
+def erfc(x: ScalarValue) -> ScalarValue:
     """1 - erf(x), exact for large x too."""
     size = abs(x)
     far = _complement(size)

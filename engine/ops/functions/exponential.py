@@ -2,10 +2,10 @@
 
 import math
 
-from engine.ops.functions.value import Value, clamped, nearest, polynomial, power_of_two, scaled, select
+from engine.ops.functions.value import ScalarValue, clamped, nearest, polynomial, power_of_two, scaled, select
 
 
-def exponential(x: Value, low: Value | None = None) -> tuple[Value, Value]:
+def exponential(x: ScalarValue, low: ScalarValue | None = None) -> tuple[ScalarValue, ScalarValue]:
     """Return e^r - 1 and an integer n so that e^(x + low) = e^r 2^n; |x| is below 2^(fraction - 2)."""
     first, second = x.parts("LN2", 2)
     whole, exponent = nearest(x * x.parts("LOG2_E", 1)[0])
@@ -15,19 +15,19 @@ def exponential(x: Value, low: Value | None = None) -> tuple[Value, Value]:
     return (r * r).fma(polynomial(r, "EXP"), r), exponent
 
 
-def _within_range(x: Value, unit: float) -> Value:
+def _within_range(x: ScalarValue, unit: float) -> ScalarValue:
     """Limit an exponent of 2^(1 / unit) to where the power is neither 0 nor infinite, and a little more."""
     format = x.format
     return clamped(x, -(format.bias + format.fraction + 2) * unit, (format.bias + 3) * unit)
 
 
-def exp(x: Value) -> Value:
+def exp(x: ScalarValue) -> ScalarValue:
     """e to the power x."""
     less_one, exponent = exponential(_within_range(x, math.log(2)))
     return scaled(less_one + 1.0, exponent)
 
 
-def exp2(x: Value) -> Value:
+def exp2(x: ScalarValue) -> ScalarValue:
     """2 to the power x."""
     x = _within_range(x, 1.0)
     whole, exponent = nearest(x)
@@ -35,7 +35,7 @@ def exp2(x: Value) -> Value:
     return scaled(polynomial(r, "EXP2").fma(r, 1.0), exponent)
 
 
-def exp10(x: Value) -> Value:
+def exp10(x: ScalarValue) -> ScalarValue:
     """10 to the power x."""
     x = _within_range(x, math.log10(2))
     first, second = x.parts("LOG10_2", 2)
@@ -44,7 +44,7 @@ def exp10(x: Value) -> Value:
     return scaled(polynomial(r, "EXP10").fma(r, 1.0), exponent)
 
 
-def expm1(x: Value) -> Value:
+def expm1(x: ScalarValue) -> ScalarValue:
     """e to the power x, less 1, exact for small x too."""
     limited = _within_range(x, math.log(2))
     limited = select(limited < -2.0 * (x.format.fraction + 1), -2.0 * (x.format.fraction + 1), limited)
@@ -56,31 +56,31 @@ def expm1(x: Value) -> Value:
     return select(x.is_equal(0.0), x, result)
 
 
-def _half_power(size: Value) -> Value:
+def _half_power(size: ScalarValue) -> ScalarValue:
     """Return e^size / 2, which is finite somewhat longer than e^size."""
     less_one, exponent = exponential(_within_range(size, math.log(2)))
     return scaled(less_one + 1.0, exponent - 1)
 
 
-def _series(size: Value, name: str) -> Value:
+def _series(size: ScalarValue, name: str) -> ScalarValue:
     square = size * size
     return (size * square).fma(polynomial(square, name), size)
 
 
-def sinh(x: Value) -> Value:
+def sinh(x: ScalarValue) -> ScalarValue:
     """The hyperbolic sine."""
     size = abs(x)
     power = _half_power(size)
     return select(size < 1.0, _series(size, "SINH"), power - 0.25 / power).with_sign_of(x)
 
 
-def cosh(x: Value) -> Value:
+def cosh(x: ScalarValue) -> ScalarValue:
     """The hyperbolic cosine."""
     power = _half_power(abs(x))
     return power + 0.25 / power
 
 
-def tanh(x: Value) -> Value:
+def tanh(x: ScalarValue) -> ScalarValue:
     """The hyperbolic tangent."""
     size = abs(x)
     limited = select(size > float(x.format.fraction), float(x.format.fraction), size)

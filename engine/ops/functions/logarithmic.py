@@ -1,12 +1,12 @@
 """Logarithms and the inverse hyperbolic functions."""
 
-from engine.ops.functions.value import Value, polynomial, power_of_two, select, two_product, two_sum
+from engine.ops.functions.value import ScalarValue, polynomial, power_of_two, select, two_product, two_sum
 
 _ROOT_HALF = 0.5**0.5
 _INFINITY = float("inf")
 
 
-def split(x: Value) -> tuple[Value, Value]:
+def split(x: ScalarValue) -> tuple[ScalarValue, ScalarValue]:
     """Return an integer n and m in [sqrt(1/2), sqrt(2)) with x = m 2^n, for finite x above 0."""
     format = x.format
     is_subnormal = x < format.least_normal
@@ -16,14 +16,16 @@ def split(x: Value) -> tuple[Value, Value]:
     return exponent - select(is_subnormal, bits.like(format.fraction + 1), bits.like(0)), m
 
 
-def _add_exponent(exponent: Value, first: float, second: float, large: Value, small: Value) -> Value:
+def _add_exponent(
+    exponent: ScalarValue, first: float, second: float, large: ScalarValue, small: ScalarValue
+) -> ScalarValue:
     """Return exponent * (first + second) + large + small, where `large` is below `first`."""
     high = exponent.fma(first, large)
     error = exponent.fma(first, -high) + large
     return high + (error + exponent.fma(second, small))
 
 
-def _sum(f: Value, exponent: Value, added: Value | None = None) -> Value:
+def _sum(f: ScalarValue, exponent: ScalarValue, added: ScalarValue | None = None) -> ScalarValue:
     """Return log(1 + f) + exponent * log(2) + added."""
     square, series = f * f, polynomial(f, "LOG")
     tail = square * series if added is None else square.fma(series, added)
@@ -31,20 +33,20 @@ def _sum(f: Value, exponent: Value, added: Value | None = None) -> Value:
     return _add_exponent(exponent, first, second, f, tail)
 
 
-def _outside(x: Value, result: Value) -> Value:
+def _outside(x: ScalarValue, result: ScalarValue) -> ScalarValue:
     """Return the result for x that is finite and above 0, and the logarithm's limits and NaN for others."""
     result = select(x < _INFINITY, result, x)
     result = select(x < 0.0, float("nan"), result)
     return select(x.is_equal(0.0), -_INFINITY, result)
 
 
-def log(x: Value) -> Value:
+def log(x: ScalarValue) -> ScalarValue:
     """The natural logarithm."""
     exponent, m = split(x)
     return _outside(x, _sum(m - 1.0, exponent.to_float()))
 
 
-def _of_base(x: Value, scale: str) -> tuple[Value, Value, Value]:
+def _of_base(x: ScalarValue, scale: str) -> tuple[ScalarValue, ScalarValue, ScalarValue]:
     """Return n, and a large and a small part of log(m) * scale, for x = m 2^n."""
     first, second = x.parts(scale, 2)
     exponent, m = split(x)
@@ -54,20 +56,20 @@ def _of_base(x: Value, scale: str) -> tuple[Value, Value, Value]:
     return exponent.to_float(), large, small
 
 
-def log2(x: Value) -> Value:
+def log2(x: ScalarValue) -> ScalarValue:
     """The logarithm to base 2."""
     exponent, large, small = _of_base(x, "LOG2_E")
     return _outside(x, (exponent + large) + small)
 
 
-def log10(x: Value) -> Value:
+def log10(x: ScalarValue) -> ScalarValue:
     """The logarithm to base 10."""
     exponent, large, small = _of_base(x, "LOG10_E")
     first, second = x.parts("LOG10_2", 2)
     return _outside(x, _add_exponent(exponent, first, second, large, small))
 
 
-def _log1p(x: Value, low: Value | None = None, doublings: Value | None = None) -> Value:
+def _log1p(x: ScalarValue, low: ScalarValue | None = None, doublings: ScalarValue | None = None) -> ScalarValue:
     """Return log((1 + x + low) 2^doublings) for finite x above -1."""
     exponent, _ = split(x + 1.0)
     half = exponent >> 1
@@ -79,18 +81,18 @@ def _log1p(x: Value, low: Value | None = None, doublings: Value | None = None) -
     return _sum(f, count, None if low is None else low * factor)
 
 
-def log1p(x: Value) -> Value:
+def log1p(x: ScalarValue) -> ScalarValue:
     """The natural logarithm of 1 + x, exact for small x too."""
     return select(x.is_equal(0.0), x, _outside(x + 1.0, _log1p(x)))
 
 
-def _of_large(x: Value) -> tuple[Value, Value]:
+def _of_large(x: ScalarValue) -> tuple[ScalarValue, ScalarValue]:
     """Return whether 2 x is as good as x + sqrt(x^2 +- 1), and 1.0 if so, else 0.0."""
     is_large = x > 2.0 ** (x.format.fraction + 3)
     return is_large, select(is_large, 1.0, 0.0)
 
 
-def asinh(x: Value) -> Value:
+def asinh(x: ScalarValue) -> ScalarValue:
     """The inverse hyperbolic sine."""
     size = abs(x)
     is_large, doublings = _of_large(size)
@@ -100,7 +102,7 @@ def asinh(x: Value) -> Value:
     return select(size < _INFINITY, result, size).with_sign_of(x)
 
 
-def acosh(x: Value) -> Value:
+def acosh(x: ScalarValue) -> ScalarValue:
     """The inverse hyperbolic cosine; NaN below 1."""
     is_large, doublings = _of_large(x)
     above = x - 1.0
@@ -114,7 +116,7 @@ def acosh(x: Value) -> Value:
     return select(x < 1.0, float("nan"), result)
 
 
-def atanh(x: Value) -> Value:
+def atanh(x: ScalarValue) -> ScalarValue:
     """The inverse hyperbolic tangent; infinite at 1 and -1, NaN beyond."""
     size = abs(x)
     less = 1.0 - size

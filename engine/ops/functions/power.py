@@ -2,7 +2,7 @@
 
 from engine.ops.functions.logarithmic import split
 from engine.ops.functions.value import (
-    Value,
+    ScalarValue,
     nearest,
     polynomial,
     scaled,
@@ -15,7 +15,7 @@ from engine.ops.functions.value import (
 _INFINITY = float("inf")
 
 
-def _log2(x: Value) -> tuple[Value, Value]:
+def _log2(x: ScalarValue) -> tuple[ScalarValue, ScalarValue]:
     """Return the logarithm to base 2 in two parts, to half again the precision of x, for finite x above 0.
 
     log(m) = 2 s + 2/3 s^3 + ... with s = (m - 1) / (m + 1); all but the last terms are in two parts.
@@ -42,7 +42,7 @@ def _log2(x: Value) -> tuple[Value, Value]:
     return two_sum(high, low + part_low)
 
 
-def pow(x: Value, y: Value) -> Value:
+def pow(x: ScalarValue, y: ScalarValue) -> ScalarValue:
     """x to the power y, with the special cases of IEEE 754."""
     format = x.format
     size = abs(x)
@@ -72,17 +72,17 @@ def pow(x: Value, y: Value) -> Value:
     return select(is_one, 1.0, power)
 
 
-def sqrt(x: Value) -> Value:
+def sqrt(x: ScalarValue) -> ScalarValue:
     """The square root, rounded to nearest; NaN below 0."""
     return x.root()
 
 
-def rsqrt(x: Value) -> Value:
+def rsqrt(x: ScalarValue) -> ScalarValue:
     """1 / sqrt(x); infinite at 0, NaN below."""
     return 1.0 / x.root()
 
 
-def cbrt(x: Value) -> Value:
+def cbrt(x: ScalarValue) -> ScalarValue:
     """The cube root, also of numbers below 0."""
     format = x.format
     size = abs(x)
@@ -103,7 +103,7 @@ def cbrt(x: Value) -> Value:
     return select((size > 0.0) & (size < _INFINITY), root.with_sign_of(x), x)
 
 
-def hypot(x: Value, y: Value) -> Value:
+def hypot(x: ScalarValue, y: ScalarValue) -> ScalarValue:
     """sqrt(x^2 + y^2) without overflow between; infinite if one is, also beside NaN."""
     a, b = abs(x), abs(y)
     large, small = select(a > b, a, b), select(a > b, b, a)

@@ -1,46 +1,46 @@
 """Rounding to integers, and remainders."""
 
 from engine.ops.functions.logarithmic import split
-from engine.ops.functions.value import Value, scaled, select, unless
+from engine.ops.functions.value import ScalarValue, scaled, select, unless
 
 _INFINITY = float("inf")
 
 
-def floor(x: Value) -> Value:
+def floor(x: ScalarValue) -> ScalarValue:
     """The integer at or below x."""
     return x.floor()
 
 
-def ceil(x: Value) -> Value:
+def ceil(x: ScalarValue) -> ScalarValue:
     """The integer at or above x."""
     return x.ceil()
 
 
-def trunc(x: Value) -> Value:
+def trunc(x: ScalarValue) -> ScalarValue:
     """x without its fraction."""
     return x.truncate()
 
 
-def round_half_even(x: Value) -> Value:
+def round_half_even(x: ScalarValue) -> ScalarValue:
     """The nearest integer; of two, the even one."""
     return x.round_to_even()
 
 
-def round_half_away(x: Value) -> Value:
+def round_half_away(x: ScalarValue) -> ScalarValue:
     """The nearest integer; of two, the one further from 0."""
     size = abs(x)
     whole = size.truncate()
     return (whole + select(size - whole >= 0.5, 1.0, 0.0)).with_sign_of(x)
 
 
-def fract(x: Value) -> Value:
+def fract(x: ScalarValue) -> ScalarValue:
     """x - floor(x), but below 1."""
     result = x - x.floor()
     largest = 1.0 - 2.0 ** -(x.format.fraction + 1)
     return select(result > largest, largest, result)
 
 
-def fmod(x: Value, y: Value) -> Value:
+def fmod(x: ScalarValue, y: ScalarValue) -> ScalarValue:
     """The exact remainder of a division that is rounded towards 0; it has the sign of x, as in C."""
     a, b = abs(x), abs(y)
     quotient = (a / b).truncate()
@@ -52,7 +52,7 @@ def fmod(x: Value, y: Value) -> Value:
     return select(b.is_equal(_INFINITY) & (a < _INFINITY), a, rest).with_sign_of(x)
 
 
-def _long_division(a: Value, b: Value) -> Value:
+def _long_division(a: ScalarValue, b: ScalarValue) -> ScalarValue:
     """Return what is left of a finite a when multiples of 0 < b < a are taken, some bits of the quotient at a time."""
     format, builder = a.format, a.builder
     exponents = split(a)[0] - split(b)[0]
@@ -61,7 +61,7 @@ def _long_division(a: Value, b: Value) -> Value:
     builder.branch(loop)
     builder.position_at_end(loop)
     rest_phi, shift_phi = builder.phi(format.type), builder.phi(format.word)
-    rest, shift = Value(builder, format, rest_phi), Value(builder, format, shift_phi)
+    rest, shift = ScalarValue(builder, format, rest_phi), ScalarValue(builder, format, shift_phi)
     multiple = scaled(b, shift)
     left = (-(rest / multiple).truncate()).fma(multiple, rest)
     left = select(left < 0.0, left + multiple, left)
@@ -75,7 +75,7 @@ def _long_division(a: Value, b: Value) -> Value:
     return left
 
 
-def mod(x: Value, y: Value) -> Value:
+def mod(x: ScalarValue, y: ScalarValue) -> ScalarValue:
     """The remainder of a division that is rounded down; it has the sign of y, as in Python."""
     rest = fmod(x, y)
     differs = (rest.bits() ^ y.bits()) < 0

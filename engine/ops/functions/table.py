@@ -8,9 +8,9 @@ from functools import cache
 from llvmlite import ir
 
 from engine.ops.functions import error_function, exponential, fast, logarithmic, power, rounding, trigonometric
-from engine.ops.functions.value import F32, F64, Format, Value
+from engine.ops.functions.value import F32, F64, Format, ScalarValue
 
-FunctionBody = Callable[..., Value]
+FunctionBody = Callable[..., ScalarValue]
 _PREFIX = "warploom_"
 _DECLARED = re.compile(rf'^declare \w+ @"({_PREFIX}\w+)"', re.MULTILINE)
 
@@ -74,7 +74,7 @@ def _format(arguments: Sequence[ir.Value]) -> Format:
 
 def _in_place(body: FunctionBody, builder: ir.IRBuilder, arguments: Sequence[ir.Value]) -> ir.Value:
     format = _format(arguments)
-    return body(*(Value(builder, format, argument) for argument in arguments)).raw
+    return body(*(ScalarValue(builder, format, argument) for argument in arguments)).raw
 
 
 @dataclass(frozen=True)

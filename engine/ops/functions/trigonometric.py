@@ -5,7 +5,7 @@ import math
 from engine.ops.functions.coefficients import TWO_OVER_PI_BITS
 from engine.ops.functions.value import (
     F32,
-    Value,
+    ScalarValue,
     any_sum,
     nearest,
     polynomial,
@@ -19,7 +19,7 @@ from engine.ops.functions.value import (
 # -- reduction by multiples of pi / 2 ----------------------------------------------------------------------------------
 
 
-def _reduced(x: Value) -> tuple[Value, Value, Value]:
+def _reduced(x: ScalarValue) -> tuple[ScalarValue, ScalarValue, ScalarValue]:
     """Return the quadrant, an integer that counts modulo 4, and what is left of x in [-pi/4, pi/4] in two parts."""
     if x.format is F32:
         quadrant, high, low = unless(abs(x) < 2.0**16, _subtracted(x), lambda: _multiplied_f32(x))
@@ -28,7 +28,7 @@ def _reduced(x: Value) -> tuple[Value, Value, Value]:
     return quadrant, high, low
 
 
-def _subtracted(x: Value) -> tuple[Value, Value, Value]:
+def _subtracted(x: ScalarValue) -> tuple[ScalarValue, ScalarValue, ScalarValue]:
     """Subtract a multiple of pi / 2 in three parts; the first difference is exact."""
     first, second, third = x.parts("HALF_PI", 3)
     whole, quadrant = nearest(x * x.parts("TWO_OVER_PI", 1)[0])
@@ -41,12 +41,12 @@ def _subtracted(x: Value) -> tuple[Value, Value, Value]:
 # M. Payne and R. Hanek, Radian reduction for trigonometric functions, 1983.
 
 
-def _multiplied_f32(x: Value) -> tuple[Value, Value, Value]:
+def _multiplied_f32(x: ScalarValue) -> tuple[ScalarValue, ScalarValue, ScalarValue]:
     """Multiply in f64 by four of the parts, of 29 bits each, that 2 / pi is cut into: these products are exact."""
     width = 29
     wide, size = x.to_f64(), abs(x)
 
-    def part(k: int) -> Value:
+    def part(k: int) -> ScalarValue:
         """The first part ends 27 bits after the point: its bits above that are zeros."""
         end = 27 + width * k
         return wide.constant(math.ldexp((TWO_OVER_PI_BITS >> (1280 - end)) % 2**width, -end))
@@ -65,7 +65,7 @@ def _multiplied_f32(x: Value) -> tuple[Value, Value, Value]:
     return nearest(whole.to_f32())[1], high, (angle - high.to_f64()).to_f32()
 
 
-def _multiplied_f64(x: Value) -> tuple[Value, Value, Value]:
+def _multiplied_f64(x: ScalarValue) -> tuple[ScalarValue, ScalarValue, ScalarValue]:
     """Multiply the integer m by three words of 2 / pi; of the product two are kept, quadrant and fraction."""
     format, width = x.format, x.format.width
     bits = x.bits()
@@ -98,12 +98,12 @@ def _multiplied_f64(x: Value) -> tuple[Value, Value, Value]:
     )
 
 
-def _bits_of_two_over_pi(first: Value) -> list[Value]:
+def _bits_of_two_over_pi(first: ScalarValue) -> list[ScalarValue]:
     """Return three words of the bits of 2 / pi, with a word of zeros before them, from a variable place on."""
     width = first.format.width
     last = (first.format.bias - first.format.fraction - 2 + width) // width
     places = range(1280 - width, 1280 - width * (last + 4), -width)
-    words: list[Value] = [first.like(0), *(first.like((TWO_OVER_PI_BITS >> at) % (1 << width)) for at in places)]
+    words: list[ScalarValue] = [first.like(0), *(first.like((TWO_OVER_PI_BITS >> at) % (1 << width)) for at in places)]
     index = first.shifted_right(width.bit_length() - 1)
     for step in (16, 8, 4, 2, 1):
         if step <= last:
@@ -117,15 +117,15 @@ def _bits_of_two_over_pi(first: Value) -> list[Value]:
 # -- functions ---------------------------------------------------------------------------------------------------------
 
 
-def _sine(high: Value, low: Value, square: Value) -> Value:
+def _sine(high: ScalarValue, low: ScalarValue, square: ScalarValue) -> ScalarValue:
     return high + (high * square).fma(polynomial(square, "SIN"), low)
 
 
-def _cosine(high: Value, low: Value, square: Value) -> Value:
+def _cosine(high: ScalarValue, low: ScalarValue, square: ScalarValue) -> ScalarValue:
     return square.fma(-0.5, 1.0) + (square * square).fma(polynomial(square, "COS"), -(high * low))
 
 
-def _of_quadrant(quadrant: Value, high: Value, low: Value) -> Value:
+def _of_quadrant(quadrant: ScalarValue, high: ScalarValue, low: ScalarValue) -> ScalarValue:
     """Return the sine of high + low + quadrant * pi / 2."""
     square = high * high
     is_odd = (quadrant & 1).is_unequal(0)
@@ -134,18 +134,18 @@ def _of_quadrant(quadrant: Value, high: Value, low: Value) -> Value:
     return (value.bits() ^ sign).from_bits()
 
 
-def sin(x: Value) -> Value:
+def sin(x: ScalarValue) -> ScalarValue:
     """The sine of an angle in radians."""
     return select(x.is_equal(0.0), x, _of_quadrant(*_reduced(x)))
 
 
-def cos(x: Value) -> Value:
+def cos(x: ScalarValue) -> ScalarValue:
     """The cosine of an angle in radians."""
     quadrant, high, low = _reduced(x)
     return _of_quadrant(quadrant + 1, high, low)
 
 
-def tan(x: Value) -> Value:
+def tan(x: ScalarValue) -> ScalarValue:
     """The tangent of an angle in radians."""
     quadrant, high, low = _reduced(x)
     square = high * high
@@ -158,7 +158,7 @@ def tan(x: Value) -> Value:
     return select(x.is_equal(0.0), x, result)
 
 
-def asin(x: Value) -> Value:
+def asin(x: ScalarValue) -> ScalarValue:
     """The angle in [-pi/2, pi/2] with this sine; NaN outside [-1, 1]."""
     size = abs(x)
     is_small = size <= 0.5
@@ -172,7 +172,7 @@ def asin(x: Value) -> Value:
     return select(is_small, base + cubic, far).with_sign_of(x)
 
 
-def acos(x: Value) -> Value:
+def acos(x: ScalarValue) -> ScalarValue:
     """The angle in [0, pi] with this cosine; NaN outside [-1, 1]."""
     size = abs(x)
     is_small = size <= 0.5
@@ -186,12 +186,12 @@ def acos(x: Value) -> Value:
     return select(is_small, near, far)
 
 
-def _small_atan(t: Value) -> Value:
+def _small_atan(t: ScalarValue) -> ScalarValue:
     square = t * t
     return (t * square).fma(polynomial(square, "ATAN"), t)
 
 
-def atan(x: Value) -> Value:
+def atan(x: ScalarValue) -> ScalarValue:
     """The angle in [-pi/2, pi/2] with this tangent."""
     size = abs(x)
     is_far = size > 1.0
@@ -200,7 +200,7 @@ def atan(x: Value) -> Value:
     return select(is_far, half - (angle - rest), angle).with_sign_of(x)
 
 
-def atan2(y: Value, x: Value) -> Value:
+def atan2(y: ScalarValue, x: ScalarValue) -> ScalarValue:
     """The angle in [-pi, pi] of the point (x, y)."""
     tall, wide = abs(y), abs(x)
     is_steep = tall > wide

@@ -19,7 +19,7 @@ from engine.ops.rules import (
     whole,
     whole_or_boolean,
 )
-from engine.ops.table import Call, Misuse, Signature
+from engine.ops.table import Misuse, OpCall, Signature
 from engine.ops.types import S32
 from engine.types import DType, s32, s64
 
@@ -31,7 +31,7 @@ def _builder(method: str) -> Scalar:
     return lambda emission, kind, *operands: getattr(emission.builder, method)(*operands)
 
 
-def _shift_type(call: Call) -> Signature:
+def _shift_type(call: OpCall) -> Signature:
     """The result has the type of the shifted operand."""
     both = common(call, names_of(call))
     for name in names_of(call):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from llvmlite import ir
 
 from engine.ops import memory
-from engine.ops.emission import Buffer, Emission, Value
+from engine.ops.emission import Emission, OpBuffer, OpValue
 from engine.ops.library.interface import fits
 from engine.ops.rules import OUT, integer, take
-from engine.ops.table import Call, Misuse, OpCode, OpInput, OpOutput, OpSetting, OpType, Signature, register
+from engine.ops.table import Misuse, OpCall, OpCode, OpInput, OpOutput, OpSetting, OpType, Signature, register
 from engine.ops.types import ValueType, read_as
 
 _CATEGORY = "Buffers"
@@ -36,18 +36,18 @@ def _indices(is_2d: bool) -> tuple[OpInput, ...]:
     return (take("index", "The index of the element, counted from 0.", 0.0),)
 
 
-def _index_types(call: Call) -> dict[str, ValueType]:
+def _index_types(call: OpCall) -> dict[str, ValueType]:
     return {name: integer(call, name) for name in ("x", "y", "index") if call.op.input(name)}
 
 
-def _load_type(call: Call) -> Signature:
+def _load_type(call: OpCall) -> Signature:
     kind = read_as(call.buffer("buffer").dtype)
     assert kind is not None
     return Signature(_index_types(call), {"out": kind})
 
 
 def place(
-    emission: Emission, buffer: Buffer, indices: list[ir.Value], boundary: str
+    emission: Emission, buffer: OpBuffer, indices: list[ir.Value], boundary: str
 ) -> tuple[ir.Value, ir.Value | None]:
     """Return an element's index within bounds, and for "zero" and "skip" whether the given index is inside."""
     builder = emission.builder
@@ -63,7 +63,7 @@ def place(
     return builder.add(builder.mul(bounded[1], extents[0]), bounded[0]), inside
 
 
-def load_at(emission: Emission, buffer: Buffer, indices: list[ir.Value], boundary: str) -> Value:
+def load_at(emission: Emission, buffer: OpBuffer, indices: list[ir.Value], boundary: str) -> OpValue:
     """Return the element at indices (i32), which may be out of bounds."""
     index, inside = place(emission, buffer, indices, boundary)
     if inside is None:
@@ -71,18 +71,18 @@ def load_at(emission: Emission, buffer: Buffer, indices: list[ir.Value], boundar
     kind = read_as(buffer.type.dtype)
     assert kind is not None
     parts = emission.when(inside, lambda: list(memory.load(emission, buffer, index).parts), memory.zeros(kind))
-    return Value(kind, tuple(parts))
+    return OpValue(kind, tuple(parts))
 
 
 def _parts(code: OpCode) -> list[ir.Value]:
     return [code.value(name).parts[0] for name in ("index", "x", "y") if name in code.inputs]
 
 
-def _load(emission: Emission, code: OpCode) -> dict[str, Value]:
+def _load(emission: Emission, code: OpCode) -> dict[str, OpValue]:
     return {"out": load_at(emission, code.buffer("buffer"), _parts(code), code.settings["boundary"])}
 
 
-def _store_type(call: Call) -> Signature:
+def _store_type(call: OpCall) -> Signature:
     buffer = call.buffer("buffer")
     if not buffer.writable:
         raise Misuse(
@@ -93,12 +93,12 @@ def _store_type(call: Call) -> Signature:
     )
 
 
-def may_act(emission: Emission, buffer: Buffer) -> ir.Value | None:
+def may_act(emission: Emission, buffer: OpBuffer) -> ir.Value | None:
     """Return whether this thread may write to a buffer: threads without an element must not write to global memory."""
     return emission.inside if buffer.type.space == "global" else None
 
 
-def _store(emission: Emission, code: OpCode) -> dict[str, Buffer]:
+def _store(emission: Emission, code: OpCode) -> dict[str, OpBuffer]:
     buffer = code.buffer("buffer")
     index, inside = place(emission, buffer, _parts(code), code.settings["boundary"])
     acts = may_act(emission, buffer)

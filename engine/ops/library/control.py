@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from engine.ops.emission import I32, LLVM, Buffer, Emission, Value
+from engine.ops.emission import I32, LLVM, Emission, OpBuffer, OpValue
 from engine.ops.lowering.ptx import LOOP
 from engine.ops.rules import integer, take
-from engine.ops.table import Call, Misuse, OpCode, OpInput, OpOutput, OpType, Signature, register
+from engine.ops.table import Misuse, OpCall, OpCode, OpInput, OpOutput, OpType, Signature, register
 from engine.ops.types import BOOLEAN, S32, ValueType, promote
 
 _CATEGORY = "Control"
@@ -16,7 +16,7 @@ _SLOTS = "abcd"
 _ELSE = "else"
 
 
-def _both(call: Call, names: tuple[str, str]) -> ValueType | None:
+def _both(call: OpCall, names: tuple[str, str]) -> ValueType | None:
     """Return the common type of two inputs; an input of unknown type is ignored."""
     given = [(name, call.value(name)) for name in names if call.inputs[name] is not None]
     if not given:
@@ -31,7 +31,7 @@ def _both(call: Call, names: tuple[str, str]) -> ValueType | None:
     return both.strong()
 
 
-def _if_type(call: Call) -> Signature:
+def _if_type(call: OpCall) -> Signature:
     condition = call.value("condition")
     if condition.components != 1:
         raise Misuse(f"condition must be one value, got {condition}; use Any or All", "condition", "boolean")
@@ -45,7 +45,7 @@ def _if_type(call: Call) -> Signature:
     return Signature(inputs, outputs)
 
 
-def _if(emission: Emission, code: OpCode) -> dict[str, Value | Buffer]:
+def _if(emission: Emission, code: OpCode) -> dict[str, OpValue | OpBuffer]:
     builder = emission.builder
     then, otherwise, after = (emission.block(name) for name in ("if.then", "if.else", "if.after"))
     builder.cbranch(code.value("condition").parts[0], then, otherwise)
@@ -57,17 +57,17 @@ def _if(emission: Emission, code: OpCode) -> dict[str, Value | Buffer]:
         values = {}
         for slot, kind in slots.items():
             given = code.region.back(prefix + slot)
-            values[slot] = emission.parts(given if isinstance(given, Value) else Value(kind, (), 0))
+            values[slot] = emission.parts(given if isinstance(given, OpValue) else OpValue(kind, (), 0))
         ends.append((builder.block, values))
         builder.branch(after)
     builder.position_at_end(after)
-    made: dict[str, Value | Buffer] = {}
+    made: dict[str, OpValue | OpBuffer] = {}
     for slot, kind in slots.items():
         phis = [builder.phi(LLVM[kind.scalar]) for _ in range(kind.components)]
         for end, values in ends:
             for phi, part in zip(phis, values[slot], strict=True):
                 phi.add_incoming(part, end)
-        made[slot] = Value(kind, tuple(phis))
+        made[slot] = OpValue(kind, tuple(phis))
     return made
 
 
@@ -95,7 +95,7 @@ register(
 )
 
 
-def _for_type(call: Call) -> Signature:
+def _for_type(call: OpCall) -> Signature:
     inputs, outputs = {"count": integer(call, "count")}, {"index": S32}
     if call.inputs["stop"] is not None:
         stop = call.value("stop")
@@ -111,7 +111,7 @@ def _for_type(call: Call) -> Signature:
     return Signature(inputs, outputs)
 
 
-def _for(emission: Emission, code: OpCode) -> dict[str, Value | Buffer]:
+def _for(emission: Emission, code: OpCode) -> dict[str, OpValue | OpBuffer]:
     builder = emission.builder
     slots = {slot: code.value(f"initial_{slot}") for slot in _SLOTS if slot in code.used}
     count = code.value("count").parts[0]
@@ -130,12 +130,12 @@ def _for(emission: Emission, code: OpCode) -> dict[str, Value | Buffer]:
     following = [builder.add(phis[0], ir.Constant(I32, 1))]
     for slot in slots:
         given = code.region.back(f"next_{slot}")
-        following += given.parts if isinstance(given, Value) else _named(slots, phis)[slot].parts
+        following += given.parts if isinstance(given, OpValue) else _named(slots, phis)[slot].parts
     stop = code.region.back("stop")
     end = builder.block
     for phi, part in zip(phis, following, strict=True):
         phi.add_incoming(part, end)
-    if not isinstance(stop, Value):
+    if not isinstance(stop, OpValue):
         builder.branch(header)
         builder.position_at_end(after)
         return dict(_named(slots, phis))
@@ -148,12 +148,12 @@ def _for(emission: Emission, code: OpCode) -> dict[str, Value | Buffer]:
     return dict(_named(slots, last))
 
 
-def _named(slots: dict[str, Value], parts: list[ir.Value]) -> dict[str, Value]:
+def _named(slots: dict[str, OpValue], parts: list[ir.Value]) -> dict[str, OpValue]:
     """Return the index and the carried values, whose components are concatenated in `parts`."""
-    made, at = {"index": Value(S32, (parts[0],))}, 1
+    made, at = {"index": OpValue(S32, (parts[0],))}, 1
     for slot, value in slots.items():
         count = value.type.components
-        made[slot] = Value(value.type, tuple(parts[at : at + count]))
+        made[slot] = OpValue(value.type, tuple(parts[at : at + count]))
         at += count
     return made
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from engine.ops.emission import LLVM, Emission, Value
+from engine.ops.emission import LLVM, Emission, OpValue
 from engine.ops.rules import OUT, take
-from engine.ops.table import Call, Misuse, OpCode, OpSetting, OpType, Signature, register
+from engine.ops.table import Misuse, OpCall, OpCode, OpSetting, OpType, Signature, register
 from engine.ops.types import NUMBERS, ValueType
 from engine.types import NAMED, DType, f32, f64, s32, s64, u32, u64
 
@@ -13,12 +13,12 @@ _X = (take("x", "The operand."),)
 _BITS: dict[DType, DType] = {f32: u32, u32: f32, s32: f32, f64: u64, u64: f64, s64: f64}
 
 
-def _convert_type(call: Call) -> Signature:
+def _convert_type(call: OpCall) -> Signature:
     kind = call.value("x").of(NAMED[call.settings["type"]])
     return Signature({"x": kind if call.value("x").weak else call.value("x")}, {"out": kind})
 
 
-def _convert(emission: Emission, code: OpCode) -> dict[str, Value]:
+def _convert(emission: Emission, code: OpCode) -> dict[str, OpValue]:
     kind = code.signature.outputs["out"]
     assert isinstance(kind, ValueType)
     return {"out": emission.convert(code.value("x"), kind)}
@@ -41,18 +41,18 @@ register(
 )
 
 
-def _bits_type(call: Call) -> Signature:
+def _bits_type(call: OpCall) -> Signature:
     kind = call.value("x").strong()
     if kind.is_boolean:
         raise Misuse(f"x must be a number of 32 or 64 bits, got {kind}", "x", "number", str(kind))
     return Signature({"x": kind}, {"out": kind.of(_BITS[kind.scalar])})
 
 
-def _bits(emission: Emission, code: OpCode) -> dict[str, Value]:
+def _bits(emission: Emission, code: OpCode) -> dict[str, OpValue]:
     kind = code.signature.outputs["out"]
     assert isinstance(kind, ValueType)
     parts = (emission.builder.bitcast(part, LLVM[kind.scalar]) for part in code.value("x").parts)
-    return {"out": Value(kind, tuple(parts))}
+    return {"out": OpValue(kind, tuple(parts))}
 
 
 register(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from engine.ops.emission import Emission, Value
+from engine.ops.emission import Emission, OpValue
 from engine.ops.functions import FUNCTIONS, MathFunction
 from engine.ops.rules import OUT, by_component, floats, numbers, take
 from engine.ops.table import OpCode, OpSetting, OpType, register
@@ -62,7 +62,7 @@ _PRECISION = OpSetting(
 def _register(function: MathFunction) -> None:
     names = function.body.__code__.co_varnames[: function.arity]
 
-    def emit(emission: Emission, code: OpCode) -> dict[str, Value]:
+    def emit(emission: Emission, code: OpCode) -> dict[str, OpValue]:
         write = function.emit_fast if code.settings.get("precision") == "fast" else function.emit
 
         def one(emission: Emission, kind: DType, *operands: ir.Value) -> ir.Value:

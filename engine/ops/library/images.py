@@ -7,10 +7,10 @@ from functools import partial
 from llvmlite import ir
 
 from engine.ops import memory
-from engine.ops.emission import Buffer, Emission, Value, constant
+from engine.ops.emission import Emission, OpBuffer, OpValue, constant
 from engine.ops.library.buffers import load_at
 from engine.ops.rules import OUT, scalar, take
-from engine.ops.table import Call, OpCode, OpInput, OpSetting, OpType, Signature, register
+from engine.ops.table import OpCall, OpCode, OpInput, OpSetting, OpType, Signature, register
 from engine.ops.types import F32, ValueType, read_as
 from engine.types import f32, s32
 
@@ -30,7 +30,7 @@ _SETTINGS = (
 )
 
 
-def _sample_type(call: Call, axes: str) -> Signature:
+def _sample_type(call: OpCall, axes: str) -> Signature:
     kind = read_as(call.buffer("buffer").dtype)
     assert kind is not None
     for axis in axes:
@@ -38,7 +38,7 @@ def _sample_type(call: Call, axes: str) -> Signature:
     return Signature(dict.fromkeys(axes, F32), {"out": kind if kind.is_float else kind.of(f32)})
 
 
-def _sample(emission: Emission, code: OpCode, axes: str) -> dict[str, Value]:
+def _sample(emission: Emission, code: OpCode, axes: str) -> dict[str, OpValue]:
     buffer, builder = code.buffer("buffer"), emission.builder
     kind = code.signature.outputs["out"]
     assert isinstance(kind, ValueType)
@@ -64,14 +64,14 @@ def _sample(emission: Emission, code: OpCode, axes: str) -> dict[str, Value]:
         values.append(_at(emission, code, buffer, corner, kind).parts)
     for share in shares:
         values = [_blend(emission, kind, a, b, share) for a, b in zip(values[::2], values[1::2], strict=True)]
-    return {"out": Value(kind, values[0])}
+    return {"out": OpValue(kind, values[0])}
 
 
 def _floor(emission: Emission, place: ir.Value) -> ir.Value:
     return emission.call("llvm.floor.f32", place.type, [place])
 
 
-def _at(emission: Emission, code: OpCode, buffer: Buffer, place: list[ir.Value], kind: ValueType) -> Value:
+def _at(emission: Emission, code: OpCode, buffer: OpBuffer, place: list[ir.Value], kind: ValueType) -> OpValue:
     """Return an element as a float; the position is a whole number in f32, clamped to the range of s32."""
     indices = [emission.scalar(p, f32, s32) for p in place]
     return emission.convert(load_at(emission, buffer, indices, code.settings["boundary"]), kind)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engine.ops.emission import Emission, Value, constant
+from engine.ops.emission import Emission, OpValue, constant
 from engine.ops.rules import fixed
 from engine.ops.table import OpCode, OpOutput, OpType, register
 from engine.ops.types import F32, S32
@@ -14,22 +14,22 @@ _CATEGORY = "Indices"
 _EXTENTS = ("width", "height", "depth")
 
 
-def _element(emission: Emission, code: OpCode) -> dict[str, Value]:
+def _element(emission: Emission, code: OpCode) -> dict[str, OpValue]:
     """Return only outputs that are used: a size that no op uses does not become an argument."""
-    made: dict[str, Value] = {}
+    made: dict[str, OpValue] = {}
     for at, (axis, share, extent) in enumerate(zip("xyz", "uvw", _EXTENTS, strict=True)):
         if axis in code.used:
-            made[axis] = Value(S32, (emission.place[at],))
+            made[axis] = OpValue(S32, (emission.place[at],))
         if extent in code.used:
-            made[extent] = Value(S32, (emission.extent(extent),))
+            made[extent] = OpValue(S32, (emission.extent(extent),))
         if share in code.used:
             builder = emission.builder
             centre = builder.fadd(emission.scalar(emission.place[at], s32, f32), constant(f32, 0.5))
-            made[share] = Value(F32, (builder.fdiv(centre, emission.scalar(emission.extent(extent), s32, f32)),))
+            made[share] = OpValue(F32, (builder.fdiv(centre, emission.scalar(emission.extent(extent), s32, f32)),))
     if "index" in code.used:
-        made["index"] = Value(S32, (emission.index,))
+        made["index"] = OpValue(S32, (emission.index,))
     if "count" in code.used:
-        made["count"] = Value(S32, (emission.extent("size"),))
+        made["count"] = OpValue(S32, (emission.extent("size"),))
     return made
 
 
@@ -89,9 +89,9 @@ for _rank, _id, _title, _doc in (
     )
 
 
-def _registers(names: dict[str, str]) -> Callable[[Emission, OpCode], dict[str, Value]]:
-    def emit(emission: Emission, code: OpCode) -> dict[str, Value]:
-        return {port: Value(S32, (emission.special(name),)) for port, name in names.items() if port in code.used}
+def _registers(names: dict[str, str]) -> Callable[[Emission, OpCode], dict[str, OpValue]]:
+    def emit(emission: Emission, code: OpCode) -> dict[str, OpValue]:
+        return {port: OpValue(S32, (emission.special(name),)) for port, name in names.items() if port in code.used}
 
     return emit
 

@@ -15,18 +15,18 @@ from engine.ops.emission import (
     I32,
     I64,
     LLVM,
-    Buffer,
     ElementNumber,
     Emission,
     FramePointer,
     InputPointer,
     LiveParameter,
+    OpBuffer,
+    OpValue,
     OutputPointer,
-    Value,
     constant,
 )
 from engine.ops.rules import OUT, take
-from engine.ops.table import Call, Misuse, OpCode, OpOutput, OpSetting, OpType, Signature, register
+from engine.ops.table import Misuse, OpCall, OpCode, OpOutput, OpSetting, OpType, Signature, register
 from engine.ops.types import (
     ELEMENTS,
     F32,
@@ -50,7 +50,7 @@ _NAME = OpSetting("name", "str", "", "Name at the block; the op's id when empty.
 _DOC = OpSetting("doc", "str", "", "Help of the port or parameter.")
 
 
-def _constant_type(call: Call) -> Signature:
+def _constant_type(call: OpCall) -> Signature:
     kind = call.settings["type"]
     if kind == "number":
         has_fraction = not float(call.settings["value"]).is_integer()
@@ -58,12 +58,12 @@ def _constant_type(call: Call) -> Signature:
     return Signature({}, {"out": _WEAK.get(kind) or ValueType(NAMED[kind])})
 
 
-def _constant(emission: Emission, code: OpCode) -> dict[str, Value]:
+def _constant(emission: Emission, code: OpCode) -> dict[str, OpValue]:
     kind = code.signature.outputs["out"]
     assert isinstance(kind, ValueType)
     if kind.weak:
-        return {"out": Value(kind, (), code.settings["value"])}
-    return {"out": Value(kind, (constant(kind.scalar, code.settings["value"]),))}
+        return {"out": OpValue(kind, (), code.settings["value"])}
+    return {"out": OpValue(kind, (constant(kind.scalar, code.settings["value"]),))}
 
 
 register(
@@ -92,7 +92,7 @@ register(
 )
 
 
-def _input_type(call: Call) -> Signature:
+def _input_type(call: OpCall) -> Signature:
     name, sizes = call.settings["type"], dict.fromkeys(_SIZES, S32)
     if name in TOLD:
         return Signature({}, {"value": ValueType(TOLD[name]), **TOLD_PORTS, **sizes})
@@ -101,20 +101,20 @@ def _input_type(call: Call) -> Signature:
     return Signature({}, {"value": value, "buffer": BufferType(NAMED[name]), **sizes})
 
 
-def input_buffer(emission: Emission, name: str, kind: str) -> Buffer:
+def input_buffer(emission: Emission, name: str, kind: str) -> OpBuffer:
     """Return the buffer of an input with elements of this type."""
     pointer, extent = emission.argument(InputPointer(name, kind), GLOBAL), partial(emission.extent, port=name)
     if kind in TOLD:
-        return Buffer(BufferType(TOLD[kind]), pointer, extent, emission.argument(ElementNumber(name), I32))
-    return Buffer(BufferType(NAMED[kind]), pointer, extent)
+        return OpBuffer(BufferType(TOLD[kind]), pointer, extent, emission.argument(ElementNumber(name), I32))
+    return OpBuffer(BufferType(NAMED[kind]), pointer, extent)
 
 
-def _input(emission: Emission, code: OpCode) -> dict[str, Value | Buffer]:
+def _input(emission: Emission, code: OpCode) -> dict[str, OpValue | OpBuffer]:
     buffer = input_buffer(emission, code.settings["name"], code.settings["type"])
-    made: dict[str, Value | Buffer] = {"buffer": buffer}
+    made: dict[str, OpValue | OpBuffer] = {"buffer": buffer}
     for size in _SIZES:
         if size in code.used:
-            made[size] = Value(S32, (buffer.extent(size),))
+            made[size] = OpValue(S32, (buffer.extent(size),))
     if "value" in code.used:
         made["value"] = own_element(emission, buffer)
     if buffer.told is not None:
@@ -122,20 +122,20 @@ def _input(emission: Emission, code: OpCode) -> dict[str, Value | Buffer]:
     return made
 
 
-def _told(emission: Emission, code: OpCode, buffer: Buffer, number: ir.Value) -> dict[str, Value]:
+def _told(emission: Emission, code: OpCode, buffer: OpBuffer, number: ir.Value) -> dict[str, OpValue]:
     """Return the value of an input whose element type is passed at launch, as the type's number."""
-    made, zero = dict[str, Value](), ir.Constant(I32, 0)
+    made, zero = dict[str, OpValue](), ir.Constant(I32, 0)
     if "whole" in code.used:
         made["whole"] = own_element(emission, replace(buffer, type=BufferType(s64)))
     if "is_whole" in code.used:
         fraction = emission.builder.and_(number, ir.Constant(I32, FLOAT | BOOLEAN))
-        made["is_whole"] = Value(ValueType(boolean), (emission.builder.icmp_unsigned("==", fraction, zero),))
+        made["is_whole"] = OpValue(ValueType(boolean), (emission.builder.icmp_unsigned("==", fraction, zero),))
     if "is_connected" in code.used:
-        made["is_connected"] = Value(ValueType(boolean), (emission.builder.icmp_unsigned("!=", number, zero),))
+        made["is_connected"] = OpValue(ValueType(boolean), (emission.builder.icmp_unsigned("!=", number, zero),))
     return made
 
 
-def own_element(emission: Emission, buffer: Buffer) -> Value:
+def own_element(emission: Emission, buffer: OpBuffer) -> OpValue:
     """Return the element at this thread's own index; zeros if the thread has no element."""
     kind = read_as(buffer.type.dtype)
     assert kind is not None
@@ -147,7 +147,7 @@ def own_element(emission: Emission, buffer: Buffer) -> Value:
     parts = emission.when(
         emission.inside, lambda: list(memory.load(emission, buffer, emission.index).parts), memory.zeros(kind)
     )
-    return Value(kind, tuple(parts))
+    return OpValue(kind, tuple(parts))
 
 
 register(
@@ -185,18 +185,18 @@ register(
 )
 
 
-def _element_type(call: Call) -> Signature:
+def _element_type(call: OpCall) -> Signature:
     kind = fits(call.value("given"), NAMED[call.settings["type"]], "given")
     return Signature({"given": kind}, {"value": kind, **dict.fromkeys(_SIZES, S32)})
 
 
-def _element(emission: Emission, code: OpCode) -> dict[str, Value]:
-    made = {size: Value(S32, (emission.extent(size),)) for size in _SIZES if size in code.used}
+def _element(emission: Emission, code: OpCode) -> dict[str, OpValue]:
+    made = {size: OpValue(S32, (emission.extent(size),)) for size in _SIZES if size in code.used}
     value = memory.through_memory(emission, NAMED[code.settings["type"]], code.value("given"))
     if emission.inside is not None:
         zeros = memory.zeros(value.type)
         parts = (emission.builder.select(emission.inside, p, z) for p, z in zip(value.parts, zeros, strict=True))
-        value = Value(value.type, tuple(parts))
+        value = OpValue(value.type, tuple(parts))
     return {"value": value, **made}
 
 
@@ -222,7 +222,7 @@ register(
 )
 
 
-def _output_type(call: Call) -> Signature:
+def _output_type(call: OpCall) -> Signature:
     name = call.settings["type"]
     given = None if call.inputs["value"] is None else call.value("value").strong()
     if name == "same":
@@ -257,14 +257,14 @@ def fits(given: ValueType, dtype: DType, port: str) -> ValueType:
     return kind
 
 
-def _output(emission: Emission, code: OpCode) -> dict[str, Value | Buffer]:
+def _output(emission: Emission, code: OpCode) -> dict[str, OpValue | OpBuffer]:
     name = code.settings["name"]
     kind = code.signature.outputs["buffer"]
     assert isinstance(kind, BufferType)
     pointer = emission.argument(OutputPointer(name, str(kind.dtype)), GLOBAL)
-    buffer = Buffer(kind, pointer, partial(emission.extent, port=name))
+    buffer = OpBuffer(kind, pointer, partial(emission.extent, port=name))
     value = code.inputs.get("value")
-    if isinstance(value, Value):
+    if isinstance(value, OpValue):
         parts = value.parts
         if emission.results is not None:
             emission.results[pointer.name] = value
@@ -306,7 +306,7 @@ register(
 )
 
 
-def _parameter_type(call: Call) -> Signature:
+def _parameter_type(call: OpCall) -> Signature:
     dtype = NAMED[call.settings["type"]]
     for name in ("default", "minimum", "maximum") if call.settings["bounded"] else ("default",):
         number = call.settings[name]
@@ -316,13 +316,13 @@ def _parameter_type(call: Call) -> Signature:
     return Signature({}, {"out": ValueType(dtype)})
 
 
-def _parameter(emission: Emission, code: OpCode) -> dict[str, Value]:
+def _parameter(emission: Emission, code: OpCode) -> dict[str, OpValue]:
     dtype = NAMED[code.settings["type"]]
     given = LiveParameter(code.settings["name"], str(dtype))
     if dtype is boolean:
         is_set = emission.builder.icmp_unsigned("!=", emission.argument(given, I8), ir.Constant(I8, 0))
-        return {"out": Value(ValueType(dtype), (is_set,))}
-    return {"out": Value(ValueType(dtype), (emission.argument(given, LLVM[dtype]),))}
+        return {"out": OpValue(ValueType(dtype), (is_set,))}
+    return {"out": OpValue(ValueType(dtype), (emission.argument(given, LLVM[dtype]),))}
 
 
 register(
@@ -350,13 +350,13 @@ register(
 )
 
 
-def _frame(emission: Emission, code: OpCode) -> dict[str, Value]:
+def _frame(emission: Emission, code: OpCode) -> dict[str, OpValue]:
     pointer = emission.argument(FramePointer(), GLOBAL)
     made = {}
     for at, (name, kind) in enumerate((("index", U32), ("time", F32), ("time_step", F32))):
         if name in code.used:
             place = emission.builder.gep(pointer, [ir.Constant(I64, at)], source_etype=I32)
-            made[name] = Value(kind, (emission.builder.load(place, align=4, typ=LLVM[kind.scalar]),))
+            made[name] = OpValue(kind, (emission.builder.load(place, align=4, typ=LLVM[kind.scalar]),))
     return made
 
 

@@ -6,9 +6,9 @@ from functools import partial, reduce
 
 from llvmlite import ir
 
-from engine.ops.emission import Emission, Value, constant
+from engine.ops.emission import Emission, OpValue, constant
 from engine.ops.rules import OUT, Scalar, booleans, common, comparison, define_by_component, names_of, pair, take
-from engine.ops.table import Call, Misuse, OpCode, OpType, Signature, register
+from engine.ops.table import Misuse, OpCall, OpCode, OpType, Signature, register
 from engine.ops.types import BOOLEAN
 from engine.types import DType, boolean, s32, s64
 
@@ -55,7 +55,7 @@ _define(
 )
 
 
-def _class_type(call: Call) -> Signature:
+def _class_type(call: OpCall) -> Signature:
     kind = call.value("x").strong()
     return Signature({"x": kind}, {"out": kind.of(boolean)})
 
@@ -81,14 +81,14 @@ _define(
 )
 
 
-def _reduced_type(call: Call) -> Signature:
+def _reduced_type(call: OpCall) -> Signature:
     return Signature({"x": call.value("x").of(boolean)}, {"out": BOOLEAN})
 
 
 def _register_reduced(name: str, title: str, doc: str, method: str) -> None:
-    def emit(emission: Emission, code: OpCode) -> dict[str, Value]:
+    def emit(emission: Emission, code: OpCode) -> dict[str, OpValue]:
         combine = getattr(emission.builder, method)
-        return {"out": Value(BOOLEAN, (reduce(combine, code.value("x").parts),))}
+        return {"out": OpValue(BOOLEAN, (reduce(combine, code.value("x").parts),))}
 
     register(OpType(f"op.{name}", title, "Logic", doc, _X, OUT, _reduced_type, emit, tags=("vector",)))
 
@@ -97,7 +97,7 @@ _register_reduced("any", "Any", "Whether any component of a vector is not 0.", "
 _register_reduced("all", "All", "Whether no component of a vector is 0.", "and_")
 
 
-def _select_type(call: Call) -> Signature:
+def _select_type(call: OpCall) -> Signature:
     kind = common(call, ("a", "b")).strong()
     condition = call.value("condition").of(boolean)
     components = max(kind.components, condition.components)

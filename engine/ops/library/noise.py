@@ -6,12 +6,11 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial, reduce
 
-from engine.ops.emission import Emission
-from engine.ops.emission import Value as OpValue
+from engine.ops.emission import Emission, OpValue
 from engine.ops.functions.value import F32 as FORMAT
-from engine.ops.functions.value import Value, select
+from engine.ops.functions.value import ScalarValue, select
 from engine.ops.rules import OUT, integer, scalar, take
-from engine.ops.table import Call, OpCode, OpSetting, OpType, Signature, register
+from engine.ops.table import OpCall, OpCode, OpSetting, OpType, Signature, register
 from engine.ops.types import F32, U32
 from engine.types import f32, s32
 
@@ -20,28 +19,28 @@ _AXES = "xyz"
 _SEED = take("seed", "Start of the random sequence; another seed gives other numbers.", 0.0)
 
 
-def _mixed(h: Value) -> Value:
+def _mixed(h: ScalarValue) -> ScalarValue:
     """Return a hash that depends on every bit of a word: lowbias32 of Wellons' hash prospector."""
     h = (h ^ h.shifted_right(16)) * 0x7FEB352D
     h = (h ^ h.shifted_right(15)) * -0x7B935975
     return h ^ h.shifted_right(16)
 
 
-def _hash(seed: Value, place: Sequence[Value]) -> Value:
+def _hash(seed: ScalarValue, place: Sequence[ScalarValue]) -> ScalarValue:
     """Return the hash of a position: of the seed plus the golden ratio's bits, then of each coordinate, last first."""
     return reduce(lambda h, coordinate: _mixed(h + coordinate), reversed(place), _mixed(seed + -0x61C88647))
 
 
-def _share(h: Value) -> Value:
+def _share(h: ScalarValue) -> ScalarValue:
     """Return the upper 24 bits of a hash as a number from 0 to below 1."""
     return h.shifted_right(8).to_float() * 2.0**-24
 
 
-def _places(emission: Emission, code: OpCode, names: Sequence[str]) -> list[Value]:
-    return [Value(emission.builder, FORMAT, code.value(name).parts[0]) for name in names]
+def _places(emission: Emission, code: OpCode, names: Sequence[str]) -> list[ScalarValue]:
+    return [ScalarValue(emission.builder, FORMAT, code.value(name).parts[0]) for name in names]
 
 
-def _hash_type(call: Call, *, is_random: bool) -> Signature:
+def _hash_type(call: OpCall, *, is_random: bool) -> Signature:
     kinds = {name: integer(call, name) for name in (*_AXES, "seed")}
     return Signature(kinds, {"out": F32 if is_random else U32})
 
@@ -71,22 +70,24 @@ for _name, _title, _doc, _random in (
         )
     )
 
-_Noise = Callable[[Emission, Value, list[Value]], Value]
+_Noise = Callable[[Emission, ScalarValue, list[ScalarValue]], ScalarValue]
 
 
-def _cell(emission: Emission, x: Value) -> tuple[Value, Value]:
+def _cell(emission: Emission, x: ScalarValue) -> tuple[ScalarValue, ScalarValue]:
     """Return floor(x) and the fraction x - floor(x)."""
     below = x.floor()
-    return Value(x.builder, x.format, emission.scalar(below.raw, f32, s32)), x - below
+    return ScalarValue(x.builder, x.format, emission.scalar(below.raw, f32, s32)), x - below
 
 
-def _gradient(h: Value, offsets: Sequence[Value]) -> Value:
+def _gradient(h: ScalarValue, offsets: Sequence[ScalarValue]) -> ScalarValue:
     """Return the product of an offset with a gradient, whose components are 10 bits of the hash each, from -1 to 1."""
     parts = [((h.shifted_right(10 * at) & 1023).to_float() * (2 / 1023) - 1.0) * o for at, o in enumerate(offsets)]
     return reduce(lambda a, b: a + b, parts)
 
 
-def _lattice(emission: Emission, seed: Value, place: list[Value], corner: Callable[..., Value]) -> Value:
+def _lattice(
+    emission: Emission, seed: ScalarValue, place: list[ScalarValue], corner: Callable[..., ScalarValue]
+) -> ScalarValue:
     """Return the blend of the corners of a position's cell by 6 t^5 - 15 t^4 + 10 t^3 along each axis, x first."""
     cells, offsets = zip(*(_cell(emission, x) for x in place), strict=True)
     blends = [t * t * t * (t * (t * 6.0 - 15.0) + 10.0) for t in offsets]
@@ -101,29 +102,29 @@ def _lattice(emission: Emission, seed: Value, place: list[Value], corner: Callab
     return values[0]
 
 
-def _value_noise(emission: Emission, seed: Value, place: list[Value]) -> Value:
+def _value_noise(emission: Emission, seed: ScalarValue, place: list[ScalarValue]) -> ScalarValue:
     return _lattice(emission, seed, place, lambda h, _offsets: _share(h))
 
 
-def _gradient_noise(emission: Emission, seed: Value, place: list[Value]) -> Value:
+def _gradient_noise(emission: Emission, seed: ScalarValue, place: list[ScalarValue]) -> ScalarValue:
     return _lattice(emission, seed, place, _gradient)
 
 
-def _simplex_noise(emission: Emission, seed: Value, place: list[Value]) -> Value:
+def _simplex_noise(emission: Emission, seed: ScalarValue, place: list[ScalarValue]) -> ScalarValue:
     """Return the sum over the corners of a position's simplex; Perlin, "Noise hardware", 2001."""
     count = len(place)
     skew, unskew = (math.sqrt(count + 1) - 1) / count, (1 - 1 / math.sqrt(count + 1)) / count
     shift = reduce(lambda a, b: a + b, place) * skew
     floors = [(x + shift).floor() for x in place]
-    cells = [Value(x.builder, x.format, emission.scalar(x.raw, f32, s32)) for x in floors]
+    cells = [ScalarValue(x.builder, x.format, emission.scalar(x.raw, f32, s32)) for x in floors]
     back = reduce(lambda a, b: a + b, floors) * unskew
     offsets = [x - (below - back) for x, below in zip(place, floors, strict=True)]
     ranks = _ranks(offsets)
-    total: Value | None = None
+    total: ScalarValue | None = None
     for corner in range(count + 1):
         # The corners are reached one axis after the other, along the longest offset first.
         steps = [select(rank < corner, 1.0, offsets[0].like(0.0)) for rank in ranks]
-        whole = [Value(step.builder, step.format, emission.scalar(step.raw, f32, s32)) for step in steps]
+        whole = [ScalarValue(step.builder, step.format, emission.scalar(step.raw, f32, s32)) for step in steps]
         offset = [o - step + corner * unskew for o, step in zip(offsets, steps, strict=True)]
         squares = reduce(lambda a, b: a + b, [o * o for o in offset])
         rest = 0.5 - squares
@@ -136,7 +137,7 @@ def _simplex_noise(emission: Emission, seed: Value, place: list[Value]) -> Value
     return total * (70.0 if count == 2 else 62.0)
 
 
-def _ranks(offsets: list[Value]) -> list[Value]:
+def _ranks(offsets: list[ScalarValue]) -> list[ScalarValue]:
     """Return for each offset the number of larger ones; of equal offsets the first counts as larger."""
     ranks = []
     for at, own in enumerate(offsets):
@@ -149,7 +150,7 @@ def _ranks(offsets: list[Value]) -> list[Value]:
     return ranks
 
 
-def _noise_type(call: Call) -> Signature:
+def _noise_type(call: OpCall) -> Signature:
     names = _AXES[: int(call.settings["dimensions"])]
     for name in names:
         scalar(call, name)

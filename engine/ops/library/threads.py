@@ -5,11 +5,11 @@ from __future__ import annotations
 from llvmlite import ir
 
 from engine.ops import memory
-from engine.ops.emission import I8, I32, LLVM, SHARED, VOID, Buffer, Emission, Value
+from engine.ops.emission import I8, I32, LLVM, SHARED, VOID, Emission, OpBuffer, OpValue
 from engine.ops.library.buffers import STORE_BOUNDARY, may_act, place
 from engine.ops.library.interface import fits
 from engine.ops.rules import integer, take
-from engine.ops.table import Call, Misuse, OpCode, OpInput, OpOutput, OpSetting, OpType, Signature, register
+from engine.ops.table import Misuse, OpCall, OpCode, OpInput, OpOutput, OpSetting, OpType, Signature, register
 from engine.ops.types import ELEMENTS, BufferType, read_as
 from engine.types import NAMED
 
@@ -18,7 +18,7 @@ _CATEGORY = "Threads"
 _SHARED_BYTES = 48 * 1024
 
 
-def _shared_type(call: Call) -> Signature:
+def _shared_type(call: OpCall) -> Signature:
     dtype, count = NAMED[call.settings["type"]], call.settings["count"]
     if dtype.size_bytes * count > _SHARED_BYTES:
         message = f"shared memory must have at most {_SHARED_BYTES} bytes, got {dtype.size_bytes * count}"
@@ -36,12 +36,12 @@ def shared_array(emission: Emission, name: str, size_bytes: int) -> ir.Value:
     return variable
 
 
-def _shared(emission: Emission, code: OpCode) -> dict[str, Buffer]:
+def _shared(emission: Emission, code: OpCode) -> dict[str, OpBuffer]:
     kind, count = code.signature.outputs["buffer"], code.settings["count"]
     assert isinstance(kind, BufferType)
     pointer = shared_array(emission, "shared", kind.dtype.size_bytes * count)
     sizes = {"size": count, "width": count}
-    return {"buffer": Buffer(kind, pointer, lambda extent: ir.Constant(I32, sizes.get(extent, 1)))}
+    return {"buffer": OpBuffer(kind, pointer, lambda extent: ir.Constant(I32, sizes.get(extent, 1)))}
 
 
 register(
@@ -70,14 +70,14 @@ def barrier(emission: Emission) -> None:
     emission.call("llvm.nvvm.barrier.cta.sync.aligned.all", VOID, [ir.Constant(I32, 0)])
 
 
-def _barrier_type(call: Call) -> Signature:
+def _barrier_type(call: OpCall) -> Signature:
     outputs = {"after": call.buffer("buffer")}
     if call.inputs["other"] is not None:
         outputs["other_after"] = call.buffer("other")
     return Signature({}, outputs)
 
 
-def _barrier(emission: Emission, code: OpCode) -> dict[str, Buffer]:
+def _barrier(emission: Emission, code: OpCode) -> dict[str, OpBuffer]:
     barrier(emission)
     made = {"after": code.buffer("buffer")}
     if "other_after" in code.signature.outputs:
@@ -120,7 +120,7 @@ _ATOMICS = {
 }
 
 
-def _atomic_type(call: Call) -> Signature:
+def _atomic_type(call: OpCall) -> Signature:
     buffer = call.buffer("buffer")
     kind = read_as(buffer.dtype)
     if not buffer.writable:
@@ -134,7 +134,7 @@ def _atomic_type(call: Call) -> Signature:
     return Signature({"index": integer(call, "index"), **values}, {"old": kind, "after": buffer})
 
 
-def _atomic(emission: Emission, code: OpCode) -> dict[str, Value | Buffer]:
+def _atomic(emission: Emission, code: OpCode) -> dict[str, OpValue | OpBuffer]:
     buffer, builder = code.buffer("buffer"), emission.builder
     kind = read_as(buffer.type.dtype)
     assert kind is not None
@@ -157,9 +157,9 @@ def _atomic(emission: Emission, code: OpCode) -> dict[str, Value | Buffer]:
 
     conditions = [condition for condition in (inside, may_act(emission, buffer)) if condition is not None]
     if not conditions:
-        return {"old": Value(kind, tuple(change())), "after": buffer}
+        return {"old": OpValue(kind, tuple(change())), "after": buffer}
     both = conditions[0] if len(conditions) == 1 else builder.and_(*conditions)
-    return {"old": Value(kind, tuple(emission.when(both, change, memory.zeros(kind)))), "after": buffer}
+    return {"old": OpValue(kind, tuple(emission.when(both, change, memory.zeros(kind)))), "after": buffer}
 
 
 def _register_atomic(name: str, title: str, doc: str, inputs: tuple[OpInput, ...], *settings: OpSetting) -> None:

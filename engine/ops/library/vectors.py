@@ -8,9 +8,9 @@ from functools import partial
 
 from llvmlite import ir
 
-from engine.ops.emission import Emission, Value, constant
+from engine.ops.emission import Emission, OpValue, constant
 from engine.ops.rules import OUT, common, names_of, pair, take
-from engine.ops.table import Call, Misuse, OpCode, OpInput, OpOutput, OpSetting, OpType, Signature, TypeRule, register
+from engine.ops.table import Misuse, OpCall, OpCode, OpInput, OpOutput, OpSetting, OpType, Signature, TypeRule, register
 from engine.ops.types import F32, ValueType
 
 _CATEGORY = "Vectors"
@@ -19,7 +19,7 @@ _PATTERN = re.compile("[xyzw]{1,4}|[rgba]{1,4}")
 _X = (take("x", "The vector."),)
 
 
-def _vector_type(call: Call) -> Signature:
+def _vector_type(call: OpCall) -> Signature:
     names = names_of(call)
     for name in names:
         given = call.value(name)
@@ -31,10 +31,10 @@ def _vector_type(call: Call) -> Signature:
     return Signature(dict.fromkeys(names, kind.strong()), {"out": ValueType(kind.scalar, len(names))})
 
 
-def _vector(emission: Emission, code: OpCode) -> dict[str, Value]:
+def _vector(emission: Emission, code: OpCode) -> dict[str, OpValue]:
     kind = code.signature.outputs["out"]
     assert isinstance(kind, ValueType)
-    return {"out": Value(kind, tuple(code.value(name).parts[0] for name in code.signature.inputs))}
+    return {"out": OpValue(kind, tuple(code.value(name).parts[0] for name in code.signature.inputs))}
 
 
 for _count in (2, 3, 4):
@@ -53,16 +53,16 @@ for _count in (2, 3, 4):
     )
 
 
-def _split_type(call: Call) -> Signature:
+def _split_type(call: OpCall) -> Signature:
     kind = call.value("vector").strong()
     one = ValueType(kind.scalar)
     return Signature({"vector": kind}, dict.fromkeys(_LETTERS[: kind.components], one))
 
 
-def _split(emission: Emission, code: OpCode) -> dict[str, Value]:
+def _split(emission: Emission, code: OpCode) -> dict[str, OpValue]:
     value = code.value("vector")
     one = ValueType(value.type.scalar)
-    return {letter: Value(one, (part,)) for letter, part in zip(_LETTERS, value.parts, strict=False)}
+    return {letter: OpValue(one, (part,)) for letter, part in zip(_LETTERS, value.parts, strict=False)}
 
 
 register(
@@ -80,12 +80,12 @@ register(
 )
 
 
-def _places(call: Call | OpCode) -> list[int]:
+def _places(call: OpCall | OpCode) -> list[int]:
     letters = "rgba" if set(call.settings["pattern"]) & set("rgba") else _LETTERS
     return [letters.index(letter) for letter in call.settings["pattern"]]
 
 
-def _swizzle_type(call: Call) -> Signature:
+def _swizzle_type(call: OpCall) -> Signature:
     kind, pattern = call.value("x").strong(), call.settings["pattern"]
     if not _PATTERN.fullmatch(pattern):
         raise Misuse(f"pattern must be 1 to 4 of the letters xyzw or rgba, got {pattern!r}", "pattern")
@@ -94,10 +94,10 @@ def _swizzle_type(call: Call) -> Signature:
     return Signature({"x": kind}, {"out": ValueType(kind.scalar, len(pattern))})
 
 
-def _swizzle(emission: Emission, code: OpCode) -> dict[str, Value]:
+def _swizzle(emission: Emission, code: OpCode) -> dict[str, OpValue]:
     kind = code.signature.outputs["out"]
     assert isinstance(kind, ValueType)
-    return {"out": Value(kind, tuple(code.value("x").parts[at] for at in _places(code)))}
+    return {"out": OpValue(kind, tuple(code.value("x").parts[at] for at in _places(code)))}
 
 
 register(
@@ -157,7 +157,7 @@ def _reflect(emission: Emission, kind: ValueType, x: _Vector, normal: _Vector) -
     return tuple(builder.fsub(part, builder.fmul(twice, n)) for part, n in zip(x, normal, strict=True))
 
 
-def _float_type(call: Call, components: int = 0, *, one: bool) -> Signature:
+def _float_type(call: OpCall, components: int = 0, *, one: bool) -> Signature:
     """Convert all operands to a vector of floats; the result is a vector of floats or one number."""
     kind = common(call, names_of(call)).strong()
     if not kind.is_float:
@@ -177,11 +177,11 @@ def _define(
     emit: Callable[..., _Vector],
     tags: str = "",
 ) -> None:
-    def write(emission: Emission, code: OpCode) -> dict[str, Value]:
+    def write(emission: Emission, code: OpCode) -> dict[str, OpValue]:
         operands = [code.value(port.name) for port in inputs]
         kind = code.signature.outputs["out"]
         assert isinstance(kind, ValueType)
-        return {"out": Value(kind, emit(emission, operands[0].type, *(operand.parts for operand in operands)))}
+        return {"out": OpValue(kind, emit(emission, operands[0].type, *(operand.parts for operand in operands)))}
 
     register(OpType(f"op.{name}", title, _CATEGORY, doc, inputs, OUT, rule, write, tags=tuple(tags.split())))
 

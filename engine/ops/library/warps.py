@@ -7,12 +7,24 @@ from collections.abc import Callable
 from llvmlite import ir
 
 from engine.ops import memory
-from engine.ops.emission import GLOBAL, I1, I32, I64, LLVM, Aggregate, Buffer, Emission, OutputPointer, Value, constant
+from engine.ops.emission import (
+    GLOBAL,
+    I1,
+    I32,
+    I64,
+    LLVM,
+    Aggregate,
+    Emission,
+    OpBuffer,
+    OpValue,
+    OutputPointer,
+    constant,
+)
 from engine.ops.library.arithmetic import larger, smaller
 from engine.ops.library.interface import fits
 from engine.ops.library.threads import barrier, shared_array
 from engine.ops.rules import OUT, Scalar, by_kind, integer, take
-from engine.ops.table import Call, Misuse, OpCode, OpOutput, OpSetting, OpType, Signature, register
+from engine.ops.table import Misuse, OpCall, OpCode, OpOutput, OpSetting, OpType, Signature, register
 from engine.ops.types import BOOLEAN, ELEMENTS, U32, BufferType, ValueType
 from engine.types import NAMED, DType, f32, f64, s32
 
@@ -48,14 +60,14 @@ def shuffled(emission: Emission, mode: str, part: ir.Value, lane: ir.Value) -> i
     return _words(emission, part, change)
 
 
-def _shuffle_type(call: Call) -> Signature:
+def _shuffle_type(call: OpCall) -> Signature:
     kind = call.value("value").strong()
     return Signature({"value": kind, "lane": integer(call, "lane")}, {"out": kind})
 
 
-def _shuffle(emission: Emission, code: OpCode) -> dict[str, Value]:
+def _shuffle(emission: Emission, code: OpCode) -> dict[str, OpValue]:
     value, lane = code.value("value"), code.value("lane").parts[0]
-    return {"out": Value(value.type, tuple(shuffled(emission, code.settings["mode"], p, lane) for p in value.parts))}
+    return {"out": OpValue(value.type, tuple(shuffled(emission, code.settings["mode"], p, lane) for p in value.parts))}
 
 
 register(
@@ -85,23 +97,23 @@ register(
 )
 
 
-def _vote_type(call: Call) -> Signature:
+def _vote_type(call: OpCall) -> Signature:
     kind = call.value("value")
     if kind.components != 1:
         raise Misuse(f"value must be one value, got {kind}; use Any or All", "value", "boolean", str(kind))
     return Signature({"value": BOOLEAN}, {"any": BOOLEAN, "all": BOOLEAN, "lanes": U32})
 
 
-def _vote(emission: Emission, code: OpCode) -> dict[str, Value]:
+def _vote(emission: Emission, code: OpCode) -> dict[str, OpValue]:
     """Threads without an element have no vote."""
     builder, (holds,) = emission.builder, code.value("value").parts
     inside = emission.inside if emission.inside is not None else constant(BOOLEAN.scalar, 1)
     arguments = [_EVERY_LANE, builder.and_(holds, inside)]
     every = [_EVERY_LANE, builder.or_(holds, builder.xor(inside, constant(BOOLEAN.scalar, 1)))]
     return {
-        "any": Value(BOOLEAN, (emission.call("llvm.nvvm.vote.any.sync", I1, arguments),)),
-        "all": Value(BOOLEAN, (emission.call("llvm.nvvm.vote.all.sync", I1, every),)),
-        "lanes": Value(U32, (emission.call("llvm.nvvm.vote.ballot.sync", I32, arguments),)),
+        "any": OpValue(BOOLEAN, (emission.call("llvm.nvvm.vote.any.sync", I1, arguments),)),
+        "all": OpValue(BOOLEAN, (emission.call("llvm.nvvm.vote.all.sync", I1, every),)),
+        "lanes": OpValue(U32, (emission.call("llvm.nvvm.vote.ballot.sync", I32, arguments),)),
     }
 
 
@@ -148,7 +160,7 @@ def _identity(operation: str, kind: DType) -> ir.Constant:
     return constant(kind, {"add": 0, "multiply": 1, "and": -1, "or": 0}[operation])
 
 
-def _collective_type(call: Call) -> Signature:
+def _collective_type(call: OpCall) -> Signature:
     kind, operation = call.value("value").strong(), call.settings["operation"]
     if kind.is_boolean and operation not in ("and", "or"):
         kind = kind.of(s32)
@@ -202,7 +214,7 @@ def _of_warps(emission: Emission, code: OpCode, parts: list[ir.Value], is_writer
     dtype = kind.element()
     assert dtype is not None
     layout = BufferType(dtype, "shared", writable=True)
-    held = Buffer(
+    held = OpBuffer(
         layout, shared_array(emission, "warps", dtype.size_bytes * _WARP), lambda _extent: ir.Constant(I32, _WARP)
     )
     with builder.if_then(is_writer):
@@ -215,7 +227,7 @@ def _of_warps(emission: Emission, code: OpCode, parts: list[ir.Value], is_writer
     return [builder.select(is_warp, part, none) for part in found]
 
 
-def _reduce(emission: Emission, code: OpCode) -> dict[str, Value]:
+def _reduce(emission: Emission, code: OpCode) -> dict[str, OpValue]:
     kind, combine = code.value("value").type, _COMBINE[code.settings["operation"]]
     parts = [_over_warp(emission, combine, kind.scalar, part) for part in _own(emission, code)]
     if code.settings["scope"] == "thread block":
@@ -223,10 +235,10 @@ def _reduce(emission: Emission, code: OpCode) -> dict[str, Value]:
         is_first = emission.builder.icmp_unsigned("==", lane, ir.Constant(I32, 0))
         warps = _of_warps(emission, code, parts, is_first)
         parts = [_over_warp(emission, combine, kind.scalar, part) for part in warps]
-    return {"out": Value(kind, tuple(parts))}
+    return {"out": OpValue(kind, tuple(parts))}
 
 
-def _scan(emission: Emission, code: OpCode) -> dict[str, Value]:
+def _scan(emission: Emission, code: OpCode) -> dict[str, OpValue]:
     builder, kind = emission.builder, code.value("value").type
     operation = code.settings["operation"]
     combine, none = _COMBINE[operation], _identity(operation, kind.scalar)
@@ -249,7 +261,7 @@ def _scan(emission: Emission, code: OpCode) -> dict[str, Value]:
         is_start = builder.icmp_unsigned("==", lane, zero)
         own = [builder.select(is_start, none, part) for part in shifted]
     made = [combine(emission, kind.scalar, a, b) for a, b in zip(before, own, strict=True)]
-    return {"out": Value(kind, tuple(made)), "total": Value(kind, tuple(totals))}
+    return {"out": OpValue(kind, tuple(made)), "total": OpValue(kind, tuple(totals))}
 
 
 _OPERATION = OpSetting("operation", "str", "add", "How two values are combined.", tuple(_COMBINE))
@@ -307,7 +319,7 @@ register(
 _AGGREGATES = {name: _COMBINE[name] for name in ("add", "minimum", "maximum")}
 
 
-def _aggregate_type(call: Call) -> Signature:
+def _aggregate_type(call: OpCall) -> Signature:
     kind = call.value("value").strong()
     if kind.is_boolean:
         kind = kind.of(U32.scalar)
@@ -319,13 +331,13 @@ def _aggregate_type(call: Call) -> Signature:
     return Signature({"value": kind})
 
 
-def _aggregate(emission: Emission, code: OpCode) -> dict[str, Value]:
+def _aggregate(emission: Emission, code: OpCode) -> dict[str, OpValue]:
     pointer = emission.argument(OutputPointer(code.settings["name"], code.settings["type"]), GLOBAL)
     emission.aggregated[pointer.name] = code.value("value")
     return {}
 
 
-def aggregate(emission: Emission, buffer: Buffer, kind: ValueType, operation: str) -> Aggregate:
+def aggregate(emission: Emission, buffer: OpBuffer, kind: ValueType, operation: str) -> Aggregate:
     """Return how the values of an aggregate are combined."""
     combine, none = _AGGREGATES[operation], _identity(operation, kind.scalar)
     return Aggregate(buffer, kind, none, lambda a, b: combine(emission, kind.scalar, a, b))

@@ -16,21 +16,21 @@ from engine.ops.emission import (
     LLVM,
     VOID,
     Aggregate,
-    Argument,
-    Buffer,
     ElementNumber,
     Emission,
     GraphNumbers,
     InputPointer,
+    OpArgument,
+    OpBuffer,
+    OpValue,
     OutputPointer,
-    Value,
 )
 from engine.ops.graph import TOP, OpGraph
 from engine.ops.interface import OpInterface, OpOutputPort, ToldNumbers, interface_of, named
 from engine.ops.library.interface import input_buffer
 from engine.ops.library.warps import aggregate
 from engine.ops.lowering.lanes import emit_lanes, emit_shares
-from engine.ops.lowering.places import FIRST, NOWHERE, PROGRAM, Place, llvm_lines, places_text, ptx_lines
+from engine.ops.lowering.places import FIRST, NOWHERE, PROGRAM, MetadataRef, llvm_lines, places_text, ptx_lines
 from engine.ops.lowering.ptx import TRIPLE, check_calls, data_layout, functions_ptx, inlined, to_ptx
 from engine.ops.table import OpCode, Region
 from engine.ops.types import TOLD, BufferType, ValueType
@@ -50,7 +50,7 @@ class OpKernel(OpInterface, frozen=True, kw_only=True, dict=True, weakref=True):
 
     entry: str
     llvm_ir: str
-    arguments: tuple[Argument, ...]
+    arguments: tuple[OpArgument, ...]
     numbers: bytes
     elements_per_thread: int
     ops: tuple[str, ...]
@@ -122,7 +122,7 @@ class _Lowering:
         self._numbers, self._is_told = ToldNumbers(analysis), is_told
         self._entry = entry
         self._live = [analysis.ops[node_id] for node_id in analysis.ops if node_id in analysis.live]
-        self._values: dict[tuple[str, str], Value | Buffer] = {}
+        self._values: dict[tuple[str, str], OpValue | OpBuffer] = {}
         self._used: dict[str, set[str]] = {placed.node.id: set() for placed in self._live}
         for placed in self._live:
             for source, port in placed.sources.values():
@@ -139,8 +139,8 @@ class _Lowering:
             self._interface.rank,
             any(placed.op.waits for placed in self._live),
         )
-        function.set_metadata("dbg", Place(PROGRAM))
-        self._places = {placed.node.id: Place(FIRST + at) for at, placed in enumerate(self._live)}
+        function.set_metadata("dbg", MetadataRef(PROGRAM))
+        self._places = {placed.node.id: MetadataRef(FIRST + at) for at, placed in enumerate(self._live)}
 
     def kernel(self, elements_per_thread: int) -> OpKernel:
         """Emit everything."""
@@ -179,9 +179,9 @@ class _Lowering:
         """Emit all ops for the present element."""
         self._values.clear()
         self._scope(TOP)
-        self._emission.builder.debug_metadata = Place(NOWHERE)
+        self._emission.builder.debug_metadata = MetadataRef(NOWHERE)
 
-    def _own_inputs(self) -> list[Buffer]:
+    def _own_inputs(self) -> list[OpBuffer]:
         """Return the inputs of which each thread reads its own elements."""
         return [
             input_buffer(self._emission, name, placed.settings["type"])
@@ -189,12 +189,12 @@ class _Lowering:
             if "value" in self._used.get(placed.node.id, ())
         ]
 
-    def _own_outputs(self) -> list[Buffer]:
+    def _own_outputs(self) -> list[OpBuffer]:
         return [self._output_buffer(port) for port in self._interface.outputs]
 
-    def _output_buffer(self, port: OpOutputPort) -> Buffer:
+    def _output_buffer(self, port: OpOutputPort) -> OpBuffer:
         pointer = self._emission.argument(OutputPointer(port.name, port.dtype), GLOBAL)
-        return Buffer(BufferType(NAMED[port.dtype], writable=True), pointer, self._emission.extent)
+        return OpBuffer(BufferType(NAMED[port.dtype], writable=True), pointer, self._emission.extent)
 
     def _aggregates(self) -> list[Aggregate]:
         ports = {port.name: port for port in self._interface.outputs}
@@ -250,33 +250,33 @@ class _Lowering:
         code = OpCode(placed.node, signature, inputs, settings, self._used[node_id], region)
         self._keep(node_id, op.emit(emission, code))
 
-    def _keep(self, node_id: str, made: Mapping[str, Value | Buffer]) -> None:
+    def _keep(self, node_id: str, made: Mapping[str, OpValue | OpBuffer]) -> None:
         for port, value in made.items():
             self._values[node_id, port] = value
 
-    def _back(self, placed: PlacedOp, name: str) -> Value | Buffer | None:
+    def _back(self, placed: PlacedOp, name: str) -> OpValue | OpBuffer | None:
         """Return what a delayed input gets, at the end of the region that computes it."""
         value = self._input(placed, name)
         self._emission.builder.debug_metadata = self._places[placed.node.id]
         return value
 
-    def _input(self, placed: PlacedOp, name: str) -> Value | Buffer | None:
+    def _input(self, placed: PlacedOp, name: str) -> OpValue | OpBuffer | None:
         source = placed.sources.get(name)
         told = self._numbers.at.get((placed.node.id, name)) if self._is_told else None
         if told is not None:
             number_read = self._emission.builder.extract_value(self._told, told)
-            value: Value | Buffer = Value(ValueType(self._numbers.kinds[told]), (number_read,))
+            value: OpValue | OpBuffer = OpValue(ValueType(self._numbers.kinds[told]), (number_read,))
         elif source is not None:
             value = self._values[source]
         else:
             number = placed.settings.get(name)
             if number is None:
                 return None
-            value = Value(number_type(number), (), number)
+            value = OpValue(number_type(number), (), number)
         to = self._analysis.signatures[placed.node.id].inputs.get(name)
-        return self._emission.convert(value, to) if isinstance(value, Value) and to is not None else value
+        return self._emission.convert(value, to) if isinstance(value, OpValue) and to is not None else value
 
-    def _pointers(self) -> list[Argument]:
+    def _pointers(self) -> list[OpArgument]:
         """Return the arguments that come first: all inputs, then all outputs."""
         inputs = [InputPointer(port.name, port.dtype) for port in self._interface.inputs]
         outputs = [OutputPointer(port.name, port.dtype) for port in self._interface.outputs]

@@ -17,10 +17,10 @@ from itertools import chain
 from llvmlite import ir
 
 from engine.ops import memory
-from engine.ops.emission import I32, I64, Aggregate, Buffer, Emission, Value
+from engine.ops.emission import I32, I64, Aggregate, Emission, OpBuffer, OpValue
 from engine.ops.interface import SHARE_THREADS
 from engine.ops.library.threads import barrier, shared_array
-from engine.ops.lowering.places import NOWHERE, Place
+from engine.ops.lowering.places import NOWHERE, MetadataRef
 from engine.ops.types import BufferType, read_as
 
 #: How many elements each thread of a kernel with aggregates computes at once.
@@ -30,8 +30,8 @@ SHARE_LANES = 4
 def emit_lanes(
     emission: Emission,
     count: int,
-    inputs: Sequence[Buffer],
-    outputs: Sequence[Buffer],
+    inputs: Sequence[OpBuffer],
+    outputs: Sequence[OpBuffer],
     body: Callable[[], None],
 ) -> None:
     """Write a kernel whose threads compute `count` elements each: `body` writes the code for the present element.
@@ -79,7 +79,7 @@ def _place(emission: Emission, index: ir.Value) -> None:
     emission.index, emission.place = index, [*place, rest]
 
 
-def _are_aligned(emission: Emission, count: int, buffers: Sequence[Buffer]) -> ir.Value:
+def _are_aligned(emission: Emission, count: int, buffers: Sequence[OpBuffer]) -> ir.Value:
     """Return whether every buffer starts where loads of several elements may."""
     builder = emission.builder
     low: ir.Value = ir.Constant(I64, 0)
@@ -92,8 +92,8 @@ def _are_aligned(emission: Emission, count: int, buffers: Sequence[Buffer]) -> i
 def _wide(
     emission: Emission,
     count: int,
-    inputs: Sequence[Buffer],
-    outputs: Sequence[Buffer],
+    inputs: Sequence[OpBuffer],
+    outputs: Sequence[OpBuffer],
     first: ir.Value,
     body: Callable[[], None],
 ) -> None:
@@ -102,7 +102,7 @@ def _wide(
     for buffer in inputs:
         emission.builder.debug_metadata = emission.origins[buffer.pointer.name]
         loaded[buffer.pointer.name] = memory.load_many(emission, buffer, first, count)
-    results: list[dict[str, Value]] = []
+    results: list[dict[str, OpValue]] = []
     for lane in range(count):
         _place(emission, emission.builder.add(first, ir.Constant(I32, lane)))
         emission.own = {name: values[lane] for name, values in loaded.items()}
@@ -113,7 +113,7 @@ def _wide(
     for buffer in outputs:
         emission.builder.debug_metadata = emission.origins[buffer.pointer.name]
         memory.store_many(emission, buffer, first, [found[buffer.pointer.name] for found in results])
-    emission.builder.debug_metadata = Place(NOWHERE)
+    emission.builder.debug_metadata = MetadataRef(NOWHERE)
 
 
 #: What each lane of a thread has combined so far, by aggregate.
@@ -121,7 +121,7 @@ _Held = list[list[ir.Value]]
 
 
 def emit_shares(
-    emission: Emission, inputs: Sequence[Buffer], aggregates: Sequence[Aggregate], body: Callable[[], None]
+    emission: Emission, inputs: Sequence[OpBuffer], aggregates: Sequence[Aggregate], body: Callable[[], None]
 ) -> None:
     """Write a kernel whose thread blocks each have a share of the elements; `body` is as for `emit_lanes`."""
     builder, one, width = emission.builder, ir.Constant(I32, 1), ir.Constant(I32, SHARE_THREADS)
@@ -218,7 +218,7 @@ def _store_totals(
         assert dtype is not None
         pointer = shared_array(emission, f"held{number}", dtype.size_bytes * SHARE_THREADS)
         shared = BufferType(dtype, "shared", writable=True)
-        buffers.append(Buffer(shared, pointer, lambda _: ir.Constant(I32, SHARE_THREADS)))
+        buffers.append(OpBuffer(shared, pointer, lambda _: ir.Constant(I32, SHARE_THREADS)))
         memory.store(emission, buffers[-1], thread, [value])
     half = SHARE_THREADS // 2
     while half:

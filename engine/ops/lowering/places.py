@@ -28,7 +28,7 @@ _DEBUG = re.compile(r"^  .*!dbg !(\d+)")
 
 
 @dataclass(frozen=True)
-class Place:
+class MetadataRef:
     """A piece of metadata, as llvmlite prints it behind an instruction."""
 
     number: int

@@ -31,7 +31,7 @@ from engine.protocol.outbox import Outbox
 from engine.protocol.pacing import Pacing
 from engine.runtime.frame.clock import Clock
 from engine.runtime.frame.launcher import Kept, Launcher
-from engine.runtime.frame.profiler import Profiler
+from engine.runtime.frame.profiler import FrameProfiler
 from engine.runtime.frame.recorder import FlightRecorder
 from engine.runtime.frame.reporter import Reporter
 from engine.runtime.model.context import CudaContext
@@ -75,7 +75,7 @@ class CudaEngine:
         self.updates = Updater(self.context, self._tell, self._let_go)
         services = self.context.services
         #: Measures some of the launches.
-        self.profiler = Profiler(
+        self.profiler = FrameProfiler(
             device, services.uniforms, services.times, profiling, self.updates.found.follow_measuring
         )
         self.previews = Previews(services, self.outbox, self.updates.found.follow_pictures)

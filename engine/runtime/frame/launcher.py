@@ -13,7 +13,7 @@ from engine.compiler.frame import LONGEST_BURST, MOST_BURSTS, FrameUniforms
 from engine.device.device import Device
 from engine.device.protocol import Event, Memory
 from engine.runtime.frame.clock import Clock
-from engine.runtime.frame.profiler import Profiler
+from engine.runtime.frame.profiler import FrameProfiler
 from engine.runtime.preview.previews import Previews
 
 #: Memory on the device, and what it held.
@@ -34,7 +34,7 @@ class Launcher:
     """
 
     def __init__(
-        self, device: Device, uniforms: FrameUniforms, clock: Clock, profiler: Profiler, previews: Previews
+        self, device: Device, uniforms: FrameUniforms, clock: Clock, profiler: FrameProfiler, previews: Previews
     ) -> None:
         self._device, self._uniforms, self._clock = device, uniforms, clock
         self._profiler, self._previews = profiler, previews

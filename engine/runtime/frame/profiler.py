@@ -32,7 +32,7 @@ from engine.profiling.profile import BufferStatistics, KernelFacts, Profile, Spa
 from engine.profiling.rows import rows
 from engine.profiling.sampling import Sampler
 from engine.profiling.side_work import SideTimes
-from engine.profiling.statistics import WINDOW, Average, History
+from engine.profiling.statistics import WINDOW, Average, RecentRows
 from engine.runtime.frame.instrumented_graph import InstrumentedGraph
 from engine.runtime.frame.kernel_facts import LaunchFacts, moved_bytes
 
@@ -57,7 +57,7 @@ class _Sample:
     is_waited: bool = False
 
 
-class Profiler:
+class FrameProfiler:
     """Launches graphs for the engine's thread; `level` says how much is measured."""
 
     def __init__(
@@ -107,9 +107,9 @@ class Profiler:
         #: The graph that was measured last, until it changes; and what is known of its kernels, by operation.
         self._measured: CompiledGraph | None = None
         self._launch_facts, self._kernels = LaunchFacts(), dict[int, KernelFacts]()
-        self._history = History(0)
+        self._history = RecentRows(0)
         #: What `work_ns` returned last, and after how many samples of which history: most frames ask again.
-        self._worked: tuple[tuple[History, int], int | None] = (self._history, 0), None
+        self._worked: tuple[tuple[RecentRows, int], int | None] = (self._history, 0), None
         #: The frames whose spans are in the history.
         self._frames = deque[int](maxlen=WINDOW)
         self._last = np.zeros(0, SPAN_TIME)
@@ -319,7 +319,7 @@ class Profiler:
             self.launch_ns.add(launch_ns)
         else:
             if self._copies < 2:
-                self.measured_ns, self._history = Average(), History(len(self._spans))
+                self.measured_ns, self._history = Average(), RecentRows(len(self._spans))
                 self._frames.clear()
             self._copies += 1
             self.measured_ns.add(launch_ns)
@@ -370,7 +370,7 @@ class Profiler:
         self._told = _told(self._plan, self._spans) if self._plan and self.level >= ProfilingLevel.PER_KERNEL else {}
         self._facts = None
         self._launch_facts, self._kernels = LaunchFacts(), {}
-        self._history, self._last = History(len(self._spans)), np.zeros(len(self._spans), SPAN_TIME)
+        self._history, self._last = RecentRows(len(self._spans)), np.zeros(len(self._spans), SPAN_TIME)
         self._frames.clear()
         self._copies = self._plain = 0
         self._surveyed = (), np.zeros(0)

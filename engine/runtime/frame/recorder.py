@@ -12,7 +12,7 @@ from engine.profiling.recorder import LATEST_FRAMES, Stamps, frame_rows
 from engine.profiling.side_work import SideKind, SideWork
 from engine.protocol.flight_record import BUDGET_NS, FlightRecord, RecordedUpdate, SlowFrame, Spent, SpentOn
 from engine.protocol.messages import UpdateLevel, UpdateRecord
-from engine.runtime.frame.profiler import Profiler
+from engine.runtime.frame.profiler import FrameProfiler
 from engine.runtime.update.updater import Updater
 
 _UPDATES, _SLOW_FRAMES, _COLLECTIONS = 200, 600, 32
@@ -23,7 +23,7 @@ _LEAST_SHARE = 0.05
 class FlightRecorder:
     """Written by the engine's thread, without a lock; any thread may call `record`."""
 
-    def __init__(self, updates: Updater, profiler: Profiler, *, is_asynchronous: bool) -> None:
+    def __init__(self, updates: Updater, profiler: FrameProfiler, *, is_asynchronous: bool) -> None:
         self._updates, self._profiler = updates, profiler
         self._is_asynchronous = is_asynchronous  # else the launch is the device's work
         self._frames: deque[tuple[int, ...]] = deque(maxlen=LATEST_FRAMES)

@@ -12,7 +12,7 @@ from engine.figures import plural
 from engine.patch.changes import PortRef
 from engine.profiling.profile import Profile
 from engine.protocol.messages import EngineStatistics, FrameReport, UpdateLevel, UpdateRecord
-from engine.runtime.frame.profiler import Profiler
+from engine.runtime.frame.profiler import FrameProfiler
 from engine.runtime.model.context import CudaContext
 from engine.runtime.report.diagnostics_store import REPORT_INTERVAL_NS
 from engine.runtime.report.node_reports import NodeReports, append_counts
@@ -31,7 +31,7 @@ FrameFacts = tuple[int, float, UpdateLevel, tuple[UpdateRecord, ...], bool, int,
 class Reporter:
     """Makes reports: `prepare` may be called while the device works, and then `renew` when it is done."""
 
-    def __init__(self, context: CudaContext, updates: Updater, profiler: Profiler) -> None:
+    def __init__(self, context: CudaContext, updates: Updater, profiler: FrameProfiler) -> None:
         self._context, self._updates, self._profiler = context, updates, profiler
         self._nodes = NodeReports(context)
         self.statistics = EngineStatistics(context.device.info.name)

@@ -8,7 +8,7 @@ from engine.compiler.buffers import BlockBuffers, Lifetime
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.inlining import owner
 from engine.compiler.plan import Plan
-from engine.descriptions.entries import StatusKind, Work
+from engine.descriptions.entries import ServedParts, StatusKind
 from engine.device.protocol import Memory
 from engine.diagnostics import Diagnostic, Severity
 from engine.patch.changes import Connection, PortRef
@@ -52,7 +52,7 @@ def node_kernels(compiled: CompiledGraph) -> dict[str, Kernels]:
     return kernels
 
 
-def _parts(work: Iterable[tuple[int, Work]]) -> Iterator[tuple[str, int, tuple[str, ...]]]:
+def _parts(work: Iterable[tuple[int, ServedParts]]) -> Iterator[tuple[str, int, tuple[str, ...]]]:
     """Give each part of a node, how many entries tell its time, and the parts whose entries do some of its work."""
     told: Counter[str] = Counter()
     others: dict[str, dict[str, None]] = {}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from engine.drawings.layers import Layers, arrange_layers
 from engine.drawings.svg import arrow, document, rectangle, text, text_width
 from engine.tensor_ir.errors import InvalidOperation
-from engine.tensor_ir.graph import Node
+from engine.tensor_ir.graph import TensorNode
 from engine.tensor_ir.inspection.dot import FILL_OF, box_lines
 from engine.tensor_ir.inspection.info import Remark, no_remark, role_of
 from engine.tensor_ir.inspection.text import node_text
@@ -18,7 +18,7 @@ _LINE_HEIGHT, _PADDING, _MARGIN = 16.0, 8.0, 20.0
 LARGEST = 2000
 
 
-def graph_svg(wanted: Iterable[Node], remark: Remark = no_remark) -> str:
+def graph_svg(wanted: Iterable[TensorNode], remark: Remark = no_remark) -> str:
     """Return what the wanted nodes are computed from, from top to bottom; a pointer over a node shows all of it.
 
     InvalidOperation for more than 2,000 nodes.
@@ -42,7 +42,9 @@ def _height(lines: Sequence[str]) -> float:
     return _LINE_HEIGHT * len(lines) + 2 * _PADDING
 
 
-def _parts(order: Sequence[Node], layers: Layers, lines: Mapping[int, list[str]], remark: Remark) -> Iterator[str]:
+def _parts(
+    order: Sequence[TensorNode], layers: Layers, lines: Mapping[int, list[str]], remark: Remark
+) -> Iterator[str]:
     boxes = {number: box.moved(_MARGIN, _MARGIN) for number, box in layers.boxes.items()}
     for (earlier, later), way in layers.ways.items():
         source, target = boxes[earlier], boxes[later]

@@ -7,20 +7,20 @@ from enum import Enum
 
 import msgspec
 
-from engine.tensor_ir.graph import Node, Operation, Origin
+from engine.tensor_ir.graph import Origin, TensorNode, TensorOperation
 from engine.tensor_ir.operations.leaves import Constant
 from engine.tensor_ir.types import TensorType
 
 #: Says of a node what only its owner knows, such as "computed"; "" for nothing.
-Remark = Callable[[Node], str]
+Remark = Callable[[TensorNode], str]
 
 
-def no_remark(node: Node) -> str:
+def no_remark(node: TensorNode) -> str:
     """Say nothing."""
     return ""
 
 
-class Role(Enum):
+class NodeRole(Enum):
     """What a node is in its graph."""
 
     INPUT = "input"
@@ -34,15 +34,15 @@ class NodeInfo(msgspec.Struct, frozen=True):
 
     number: int
     label: str
-    operation: Operation
-    role: Role
+    operation: TensorOperation
+    role: NodeRole
     type: TensorType
     inputs: tuple[str, ...]
     requires_grad: bool
     origin: Origin | None
 
 
-def node_info(node: Node) -> NodeInfo:
+def node_info(node: TensorNode) -> NodeInfo:
     """Return what is known of a node."""
     return NodeInfo(
         node.number,
@@ -56,10 +56,10 @@ def node_info(node: Node) -> NodeInfo:
     )
 
 
-def role_of(node: Node) -> Role:
+def role_of(node: TensorNode) -> NodeRole:
     """Return what a node is in its graph."""
     if node.inputs:
-        return Role.OPERATION
+        return NodeRole.OPERATION
     if isinstance(node.operation, Constant):
-        return Role.CONSTANT
-    return Role.WEIGHT if node.requires_grad else Role.INPUT
+        return NodeRole.CONSTANT
+    return NodeRole.WEIGHT if node.requires_grad else NodeRole.INPUT

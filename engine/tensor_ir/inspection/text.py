@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 
 from engine.figures import plural
-from engine.tensor_ir.graph import Node
+from engine.tensor_ir.graph import TensorNode
 from engine.tensor_ir.inspection.info import Remark, no_remark
 from engine.tensor_ir.operations.leaves import Constant
 from engine.tensor_ir.ordering import topological_order
 
 
-def graph_text(wanted: Iterable[Node], remark: Remark = no_remark) -> str:
+def graph_text(wanted: Iterable[TensorNode], remark: Remark = no_remark) -> str:
     """Return what the wanted nodes are computed from, each after its inputs; TopologicalSortFailed for a cycle."""
     order = topological_order(wanted)
     leaves = sum(not node.inputs for node in order)
@@ -17,7 +17,7 @@ def graph_text(wanted: Iterable[Node], remark: Remark = no_remark) -> str:
     return "\n".join([head, *(f"  {node_text(node, remark)}" for node in order)]) + "\n"
 
 
-def node_text(node: Node, remark: Remark = no_remark) -> str:
+def node_text(node: TensorNode, remark: Remark = no_remark) -> str:
     """Return a node, its type, its inputs by slot, and where it was made: "Add7: f32[3, 4] of a, b; main.py:12"."""
     parts = [f"{node.label}: {node.type}"]
     if node.inputs:

@@ -1,8 +1,9 @@
 """Clusters: which nodes are stored, and which of those one kernel computes, with everything between them.
 
-A node that is computed element by element (`Operation.is_elementwise`) needs no memory unless something else reads it.
-Such nodes are written into the kernels of what reads them, more than once where that is cheap. What remains are steps,
-each of which writes one node in its own way, and clusters of stored nodes of one type, which one kernel computes.
+A node that is computed element by element (`TensorOperation.is_elementwise`) needs no memory unless something else
+reads it. Such nodes are written into the kernels of what reads them, more than once where that is cheap. What remains
+are steps, each of which writes one node in its own way, and clusters of stored nodes of one type, which one kernel
+computes.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from engine.tensor_ir.graph import Node
+from engine.tensor_ir.graph import TensorNode
 from engine.types import Shape
 
 #: The most nodes of a kernel: compiling takes longer the more there are, and nodes are written recursively.
@@ -25,15 +26,17 @@ MOST_REPEATED = 4
 class Cluster:
     """Stored nodes that one kernel computes, element by element; or one node that is a step of its own."""
 
-    nodes: list[Node]
+    nodes: list[TensorNode]
     level: int
     is_elementwise: bool
     #: Stored nodes that it reads, and whether other elements of them than its own.
-    reads: dict[Node, bool] = field(default_factory=dict)
+    reads: dict[TensorNode, bool] = field(default_factory=dict)
     size: int = 0
 
 
-def find_clusters(order: Sequence[Node], placed: Collection[Node], wanted: Collection[Node]) -> list[Cluster]:
+def find_clusters(
+    order: Sequence[TensorNode], placed: Collection[TensorNode], wanted: Collection[TensorNode]
+) -> list[Cluster]:
     """Return what computes the wanted nodes, each cluster after those that it reads.
 
     `order` are the nodes to compute, each after its inputs, and `placed` those that have been stored before.
@@ -44,7 +47,7 @@ def find_clusters(order: Sequence[Node], placed: Collection[Node], wanted: Colle
     return clustering.run()
 
 
-def stored_source(node: Node) -> Node:
+def stored_source(node: TensorNode) -> TensorNode:
     """Return the node whose buffer holds a node's elements too: reshaping and copying nodes move none."""
     while node.operation.keeps_elements:
         node = node.inputs[0]
@@ -52,14 +55,14 @@ def stored_source(node: Node) -> Node:
 
 
 class _Clustering:
-    def __init__(self, order: Sequence[Node], placed: Collection[Node]) -> None:
+    def __init__(self, order: Sequence[TensorNode], placed: Collection[TensorNode]) -> None:
         self._order, self._placed = order, placed
-        self._stored: set[Node] = set()
+        self._stored: set[TensorNode] = set()
         #: For each node that is not stored, those that its kernel computes for it: itself, and what it is made of.
-        self._inside: dict[Node, frozenset[Node]] = {}
-        self._sources: dict[Node, dict[Node, bool]] = {}
+        self._inside: dict[TensorNode, frozenset[TensorNode]] = {}
+        self._sources: dict[TensorNode, dict[TensorNode, bool]] = {}
 
-    def store(self, node: Node) -> None:
+    def store(self, node: TensorNode) -> None:
         """Have a node stored, or what its elements are those of."""
         node = stored_source(node)
         if node not in self._placed:
@@ -82,9 +85,9 @@ class _Clustering:
             clusters = self._group()
         return clusters
 
-    def _look_inside(self, node: Node) -> None:
+    def _look_inside(self, node: TensorNode) -> None:
         """Find what is computed in a kernel together with a node; store inputs where that would be too much."""
-        inside: set[Node] = {node}
+        inside: set[TensorNode] = {node}
         for other in dict.fromkeys(node.inputs):
             if self._is_stored(other):
                 continue
@@ -104,11 +107,11 @@ class _Clustering:
             inside = {node}.union(*(self._inside[other] for other in node.inputs if not self._is_stored(other)))
         self._inside[node] = frozenset(inside)
 
-    def _is_stored(self, node: Node) -> bool:
+    def _is_stored(self, node: TensorNode) -> bool:
         return node in self._stored or node in self._placed
 
     def _group(self) -> list[Cluster]:
-        level: dict[Node, int] = dict.fromkeys(self._placed, 0)
+        level: dict[TensorNode, int] = dict.fromkeys(self._placed, 0)
         clusters: list[Cluster] = []
         open_: dict[tuple[int, Shape, bool], Cluster] = {}
         for node in self._order:
@@ -138,16 +141,16 @@ class _Clustering:
         # A step of a level comes before the kernels of the same level, which may read it.
         return sorted(clusters, key=lambda cluster: (cluster.level, cluster.is_elementwise))
 
-    def _after(self, node: Node, other: Node, level: int, moved: bool) -> int:
+    def _after(self, node: TensorNode, other: TensorNode, level: int, moved: bool) -> int:
         """Return the level at which a kernel can compute a node that needs another stored node."""
         if other in self._placed or not other.operation.is_elementwise(other):
             return level
         same = (other.type.shape, other.type.batched) == (node.type.shape, node.type.batched)
         return level if same and not moved else level + 1
 
-    def _reads(self, node: Node) -> dict[Node, bool]:
+    def _reads(self, node: TensorNode) -> dict[TensorNode, bool]:
         """Return the stored nodes that a node is computed from, and whether other elements than its own are read."""
-        found: dict[Node, bool] = {}
+        found: dict[TensorNode, bool] = {}
         waiting = [(node, False)]
         seen = set(waiting)
         while waiting:
@@ -165,7 +168,7 @@ class _Clustering:
 
     def _store_repeated(self, clusters: Sequence[Cluster]) -> bool:
         """Store nodes that take long and that several kernels would compute; return whether there are any."""
-        kernels: dict[Node, set[int]] = {}
+        kernels: dict[TensorNode, set[int]] = {}
         for number, cluster in enumerate(clusters):
             for node in cluster.nodes:
                 for other in self._inside[node]:
@@ -188,7 +191,7 @@ class _Clustering:
         return bool(repeated)
 
 
-def is_cheap(nodes: Collection[Node]) -> bool:
+def is_cheap(nodes: Collection[TensorNode]) -> bool:
     """True for a few nodes that a kernel computes in less time than it takes to read what they give."""
     counted = [node for node in nodes if node.inputs]
     return len(counted) <= MOST_REPEATED and all(node.operation.is_quick for node in counted)

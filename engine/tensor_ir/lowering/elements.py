@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.descriptions.handles import BufferHandle
-from engine.ops import GraphBuilder, OpGraph
-from engine.ops.graph import NodeHandle, Port
-from engine.tensor_ir.graph import Node
-from engine.tensor_ir.lowering.places import Arithmetic, Place, Whole
+from engine.ops import OpGraph, OpGraphBuilder
+from engine.ops.graph import NodeHandle, OpPort
+from engine.tensor_ir.graph import TensorNode
+from engine.tensor_ir.lowering.places import ElementPlace, IndexArithmetic, Whole
 from engine.tensor_ir.types import TensorType
 from engine.types import DType, bf16, f16, s8, s16, u8, u16
 
@@ -25,34 +25,36 @@ class ElementKernel:
     outputs have names of their own, `i0` and `o0` and so on, so that kernels that compute the same are the same.
     """
 
-    def __init__(self, type_: TensorType, stored: Mapping[Node, BufferHandle], written: Collection[Node] = ()) -> None:
-        self.graph = GraphBuilder()
-        self.whole = Arithmetic(self.graph)
+    def __init__(
+        self, type_: TensorType, stored: Mapping[TensorNode, BufferHandle], written: Collection[TensorNode] = ()
+    ) -> None:
+        self.graph = OpGraphBuilder()
+        self.whole = IndexArithmetic(self.graph)
         self._stored, self._written = stored, frozenset(written)
-        self._values: dict[tuple[Node, int], Port] = {}
+        self._values: dict[tuple[TensorNode, int], OpPort] = {}
         self._inputs: dict[str, NodeHandle] = {}
         #: The buffer of each name in the graph.
         self.buffers: dict[str, BufferHandle] = {}
         #: Nodes whose buffers are read.
-        self.read: dict[Node, BufferHandle] = {}
-        self._places: list[Place] = []
+        self.read: dict[TensorNode, BufferHandle] = {}
+        self._places: list[ElementPlace] = []
         number: Whole = 0
         if type_.size > 1 or type_.batched:
             index = self.graph.add("op.index")["index"]
             number = self.graph.add("op.convert", x=index, type="u32")["out"]
         #: The place of the element that a thread computes.
-        self.own = Place(self.whole, type_.shape, batched=type_.batched, number=number, is_own=True)
+        self.own = ElementPlace(self.whole, type_.shape, batched=type_.batched, number=number, is_own=True)
 
-    def write(self, node: Node, out: BufferHandle) -> None:
+    def write(self, node: TensorNode, out: BufferHandle) -> None:
         """Write the elements of a node, which has the kernel's type, to a buffer."""
         self.write_value(self.value(node, self.own), out, node.type.dtype)
 
-    def aggregate(self, value: Port, out: BufferHandle, operation: str, dtype: DType) -> None:
+    def aggregate(self, value: OpPort, out: BufferHandle, operation: str, dtype: DType) -> None:
         """Combine what was computed for all elements to one for each thread block."""
         self.buffers["o0"] = out
         self.graph.add("op.aggregate", "o0", name="o0", value=value, type=str(dtype), operation=operation)
 
-    def value(self, node: Node, place: Place) -> Port:
+    def value(self, node: TensorNode, place: ElementPlace) -> OpPort:
         """Return the element of a node at a place in a tensor to which the node is broadcast."""
         place = place.narrowed(node.type)
         key = (node, id(place))
@@ -69,15 +71,15 @@ class ElementKernel:
             self._values[key] = made
         return made
 
-    def read_stored(self, node: Node, type_: TensorType, place: Place) -> Port:
+    def read_stored(self, node: TensorNode, type_: TensorType, place: ElementPlace) -> OpPort:
         """Return an element of a node's buffer, which is seen as another type, at a place in a tensor like that."""
         return self.read_buffer(self._stored[node], type_, place)
 
-    def read_buffer(self, handle: BufferHandle, type_: TensorType, place: Place) -> Port:
+    def read_buffer(self, handle: BufferHandle, type_: TensorType, place: ElementPlace) -> OpPort:
         """Return the element of a buffer at a place in a tensor to which that is broadcast."""
         return self._read(handle, type_, place.narrowed(type_))
 
-    def write_value(self, value: Port, out: BufferHandle, dtype: DType) -> None:
+    def write_value(self, value: OpPort, out: BufferHandle, dtype: DType) -> None:
         """Write what was computed for a thread's own element."""
         name = f"o{len(self.buffers)}"
         self.buffers[name] = out
@@ -87,12 +89,12 @@ class ElementKernel:
         """Return the op graph."""
         return self.graph.graph()
 
-    def _load(self, node: Node, place: Place) -> Port:
+    def _load(self, node: TensorNode, place: ElementPlace) -> OpPort:
         handle = self._stored[node]
         self.read[node] = handle
         return self._read(handle, node.type, place)
 
-    def _read(self, handle: BufferHandle, type_: TensorType, place: Place) -> Port:
+    def _read(self, handle: BufferHandle, type_: TensorType, place: ElementPlace) -> OpPort:
         known = self._inputs.get(handle.name)
         if known is None:
             name = f"i{len(self._inputs)}"
@@ -109,45 +111,45 @@ class Element:
     """What an operation gets to write how an element of one of its nodes follows from elements of the inputs."""
 
     kernel: ElementKernel
-    node: Node
-    place: Place
+    node: TensorNode
+    place: ElementPlace
 
     @property
-    def graph(self) -> GraphBuilder:
+    def graph(self) -> OpGraphBuilder:
         """The op graph that is written."""
         return self.kernel.graph
 
     @property
-    def whole(self) -> Arithmetic:
+    def whole(self) -> IndexArithmetic:
         """What computes places."""
         return self.kernel.whole
 
-    def input(self, index: int, place: Place | None = None) -> Port:
+    def input(self, index: int, place: ElementPlace | None = None) -> OpPort:
         """Return the element of an input that is broadcast to the node, or its element at another place."""
         return self.kernel.value(self.node.inputs[index], place or self.place)
 
-    def rows(self, index: int) -> Port:
+    def rows(self, index: int) -> OpPort:
         """Return a row number of an input that is a sparse column; the node's elements are these."""
         node = self.node.inputs[index]
         stored = TensorType(node.type.stored_shape, node.type.stored_dtype, node.type.batched)
         return self.kernel.read_stored(node, stored, self.place.reshaped(stored.shape))
 
-    def op(self, name: str, **operands: Any) -> Port:
+    def op(self, name: str, **operands: Any) -> OpPort:
         """Add an op, such as "add", and return its output."""
         return self.graph.add(f"op.{name}", **operands)["out"]
 
-    def at_least(self, position: Whole, least: int) -> Port:
+    def at_least(self, position: Whole, least: int) -> OpPort:
         """Return whether a position is as large as a number or larger."""
         if isinstance(position, int):
             return self.graph.add("op.constant", value=float(position >= least), type="boolean")["out"]
         return self.op("greater_equal", a=position, b=float(least))
 
-    def constant(self, value: float, dtype: DType) -> Port:
+    def constant(self, value: float, dtype: DType) -> OpPort:
         """Return a number of a type."""
         return constant(self.graph, value, dtype)
 
 
-def constant(graph: GraphBuilder, value: float, dtype: DType) -> Port:
+def constant(graph: OpGraphBuilder, value: float, dtype: DType) -> OpPort:
     """Return a number as elements of a type are read."""
     name = str(dtype)
     kind = {"f16": "f32", "bf16": "f32", "u8": "u32", "u16": "u32", "s8": "s32", "s16": "s32"}.get(name, name)

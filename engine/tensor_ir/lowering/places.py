@@ -1,25 +1,25 @@
-"""`Place`: where an element of a tensor is, as whole numbers that a kernel computes."""
+"""`ElementPlace`: where an element of a tensor is, as whole numbers that a kernel computes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
 
-from engine.ops import GraphBuilder
-from engine.ops.graph import Port
+from engine.ops import OpGraphBuilder
+from engine.ops.graph import OpPort
 from engine.tensor_ir.types import TensorType
 from engine.types import Shape
 
 #: A whole number: known now, or computed by the kernel.
-Whole = int | Port
+Whole = int | OpPort
 
 
-class Arithmetic:
+class IndexArithmetic:
     """Whole numbers that are not negative; what is known now is computed now."""
 
-    def __init__(self, graph: GraphBuilder) -> None:
+    def __init__(self, graph: OpGraphBuilder) -> None:
         self._graph = graph
-        self._made: dict[tuple[str, Whole, Whole], Port] = {}
+        self._made: dict[tuple[str, Whole, Whole], OpPort] = {}
 
     def add(self, a: Whole, b: Whole) -> Whole:
         """Return a + b."""
@@ -55,7 +55,7 @@ class Arithmetic:
             return a % by
         return 0 if by == 1 else self._op("remainder", a, by)
 
-    def _op(self, name: str, a: Whole, b: Whole) -> Port:
+    def _op(self, name: str, a: Whole, b: Whole) -> OpPort:
         key = (name, a, b)
         made = self._made.get(key)
         if made is None:
@@ -65,7 +65,7 @@ class Arithmetic:
         return made
 
 
-class Place:
+class ElementPlace:
     """An element's place in a tensor of a shape, which may be batched: by its number, or by its position on each axis.
 
     With `is_own`, it is the element that the thread computes: the same number in the buffer that is written.
@@ -73,7 +73,7 @@ class Place:
 
     def __init__(
         self,
-        arithmetic: Arithmetic,
+        arithmetic: IndexArithmetic,
         shape: Shape,
         *,
         batched: bool,
@@ -85,7 +85,7 @@ class Place:
         self.shape, self.batched, self.is_own = shape, batched, is_own
         self._arithmetic, self._size = arithmetic, prod(shape)
         self._number, self._batch, self._axes = number, batch, axes
-        self._seen: dict[tuple[Shape, bool], Place] = {(shape, batched): self}
+        self._seen: dict[tuple[Shape, bool], ElementPlace] = {(shape, batched): self}
 
     @property
     def number(self) -> Whole:
@@ -123,19 +123,19 @@ class Place:
         """The position on each axis."""
         return [self.axis(axis) for axis in range(len(self.shape))]
 
-    def at(self, shape: Shape, axes: Sequence[Whole]) -> Place:
+    def at(self, shape: Shape, axes: Sequence[Whole]) -> ElementPlace:
         """Return another place of the same example, in a tensor of another shape."""
-        return Place(self._arithmetic, shape, batched=self.batched, batch=self.batch, axes=tuple(axes))
+        return ElementPlace(self._arithmetic, shape, batched=self.batched, batch=self.batch, axes=tuple(axes))
 
-    def reshaped(self, shape: Shape) -> Place:
+    def reshaped(self, shape: Shape) -> ElementPlace:
         """Return the place of the element with the same number in a tensor of another shape and the same size."""
         found = self._seen.get((shape, self.batched))
         if found is None:
-            found = Place(self._arithmetic, shape, batched=self.batched, number=self.number, is_own=self.is_own)
+            found = ElementPlace(self._arithmetic, shape, batched=self.batched, number=self.number, is_own=self.is_own)
             self._seen[shape, self.batched] = found
         return found
 
-    def narrowed(self, to: TensorType) -> Place:
+    def narrowed(self, to: TensorType) -> ElementPlace:
         """Return the place of the element of a tensor that is broadcast to this one."""
         key = (to.shape, to.batched)
         found = self._seen.get(key)
@@ -143,14 +143,14 @@ class Place:
             found = self._seen[key] = self._narrowed(to)
         return found
 
-    def _narrowed(self, to: TensorType) -> Place:
+    def _narrowed(self, to: TensorType) -> ElementPlace:
         whole, batched = self._arithmetic, to.batched and self.batched
         if to.size == 1:
-            return Place(whole, to.shape, batched=batched, number=self.batch if batched else 0)
+            return ElementPlace(whole, to.shape, batched=batched, number=self.batch if batched else 0)
         if to.size == self._size and (batched == self.batched or self._number is not None):
             if batched == self.batched:  # axes of size 1 are left out or added
-                return Place(whole, to.shape, batched=batched, number=self.number, is_own=self.is_own)
-            return Place(whole, to.shape, batched=False, number=whole.modulo(self.number, to.size))
+                return ElementPlace(whole, to.shape, batched=batched, number=self.number, is_own=self.is_own)
+            return ElementPlace(whole, to.shape, batched=False, number=whole.modulo(self.number, to.size))
         skipped = len(self.shape) - len(to.shape)
         axes = [0 if size == 1 else self.axis(skipped + axis) for axis, size in enumerate(to.shape)]
-        return Place(whole, to.shape, batched=batched, batch=self.batch if batched else 0, axes=axes)
+        return ElementPlace(whole, to.shape, batched=batched, batch=self.batch if batched else 0, axes=axes)

@@ -8,7 +8,7 @@ from engine.descriptions.handles import BufferHandle
 from engine.libraries import blas
 from engine.tensor_ir.lowering.activations import write_activation
 from engine.tensor_ir.lowering.reducing import Axis, product, write_axes
-from engine.tensor_ir.lowering.step import Step
+from engine.tensor_ir.lowering.step import LoweringStep
 from engine.tensor_ir.types import TensorType, broadcast_shapes
 from engine.types import Shape, f32, f64
 
@@ -44,7 +44,7 @@ class Factor:
         return self.type.shape[:-2]
 
 
-def write_product(step: Step, gemm: blas.Gemm, *, sum_batch: bool) -> None:
+def write_product(step: LoweringStep, gemm: blas.Gemm, *, sum_batch: bool) -> None:
     """Write the product of a node's two inputs: one call of BLAS where that is possible.
 
     The calls have the options of `gemm`, and matrices transposed as they need them.
@@ -56,7 +56,7 @@ def write_product(step: Step, gemm: blas.Gemm, *, sum_batch: bool) -> None:
         _write(step, gemm, a, b, step.out)
 
 
-def write_affine(step: Step, gemm: blas.Gemm, *, activation: str | None) -> None:
+def write_affine(step: LoweringStep, gemm: blas.Gemm, *, activation: str | None) -> None:
     """Write the product of the first two inputs with a bias, the third if there is one, and an activation."""
     a, b = _factors(step, gemm)
     bias = 2 if len(step.node.inputs) > 2 else None
@@ -84,7 +84,7 @@ def write_affine(step: Step, gemm: blas.Gemm, *, activation: str | None) -> None
     write_activation(step, out, type_, bias, activation)
 
 
-def _factors(step: Step, gemm: blas.Gemm) -> tuple[Factor, Factor]:
+def _factors(step: LoweringStep, gemm: blas.Gemm) -> tuple[Factor, Factor]:
     a, b = (node.type for node in step.node.inputs[:2])
     return Factor(step.input(0), a, gemm.transpose_a), Factor(step.input(1), b, gemm.transpose_b)
 
@@ -95,12 +95,12 @@ def _call(
     return blas.Gemm(transpose_a, transpose_b, activation, gemm.allow_tf32)
 
 
-def _write(step: Step, gemm: blas.Gemm, a: Factor, b: Factor, out: BufferHandle) -> None:
+def _write(step: LoweringStep, gemm: blas.Gemm, a: Factor, b: Factor, out: BufferHandle) -> None:
     if (a.leading or b.leading) or not _write_rows(step, gemm, a, b, out):
         _write_stack(step, gemm, a, b, out, batched=a.type.batched or b.type.batched)
 
 
-def _write_rows(step: Step, gemm: blas.Gemm, a: Factor, b: Factor, out: BufferHandle) -> bool:
+def _write_rows(step: LoweringStep, gemm: blas.Gemm, a: Factor, b: Factor, out: BufferHandle) -> bool:
     """Write a product in which the examples of one operand are rows of one matrix; False where they can't be."""
     batch: Size = step.batch if a.type.batched or b.type.batched else 1
     if not b.type.batched and (a.is_vector or not a.is_transposed):
@@ -115,7 +115,7 @@ def _write_rows(step: Step, gemm: blas.Gemm, a: Factor, b: Factor, out: BufferHa
 
 
 def _multiply(
-    step: Step, gemm: blas.Gemm, rows: BufferHandle, b: Factor, target: BufferHandle, shape: tuple[Size, Size]
+    step: LoweringStep, gemm: blas.Gemm, rows: BufferHandle, b: Factor, target: BufferHandle, shape: tuple[Size, Size]
 ) -> None:
     """Multiply a matrix of rows by one that isn't batched."""
     height, width = shape
@@ -133,7 +133,7 @@ def _multiply(
     step.build.capture(_call(gemm, transpose_b=b.is_transposed).on(a=rows, b=matrix, out=out))
 
 
-def _write_summed(step: Step, gemm: blas.Gemm, a: Factor, b: Factor) -> None:
+def _write_summed(step: LoweringStep, gemm: blas.Gemm, a: Factor, b: Factor) -> None:
     """Write the sum over the examples: one product whose inner axis has those of all examples, one after another."""
     both = a.type.batched and b.type.batched and not (a.leading or b.leading)
     if not (both and (a.is_transposed or a.is_vector) and (not b.is_transposed or b.is_vector)):
@@ -154,7 +154,9 @@ def _write_summed(step: Step, gemm: blas.Gemm, a: Factor, b: Factor) -> None:
     step.build.capture(_call(gemm, transpose_a=True).on(a=left, b=right, out=out))
 
 
-def _write_stack(step: Step, gemm: blas.Gemm, a: Factor, b: Factor, out: BufferHandle, *, batched: bool) -> None:
+def _write_stack(
+    step: LoweringStep, gemm: blas.Gemm, a: Factor, b: Factor, out: BufferHandle, *, batched: bool
+) -> None:
     """Write products that are repeated over the batch and the leading axes; operands that differ there are repeated."""
     leading = broadcast_shapes(a.leading, b.leading)
     count = product([step.batch if batched else 1, *leading])
@@ -175,7 +177,7 @@ def _write_stack(step: Step, gemm: blas.Gemm, a: Factor, b: Factor, out: BufferH
     step.build.capture(call.on(a=operands[0], b=operands[1], out=target))
 
 
-def _repeated(step: Step, number: int, to: TensorType) -> BufferHandle:
+def _repeated(step: LoweringStep, number: int, to: TensorType) -> BufferHandle:
     """Return an operand repeated along leading axes and the batch."""
     kernel = step.kernel(to)
     out = step.temporary(f"operand{number}_", to.dtype, step.count(to))
@@ -184,7 +186,7 @@ def _repeated(step: Step, number: int, to: TensorType) -> BufferHandle:
     return out
 
 
-def _matrix(step: Step, handle: BufferHandle, rows: Size, columns: Size) -> BufferHandle:
+def _matrix(step: LoweringStep, handle: BufferHandle, rows: Size, columns: Size) -> BufferHandle:
     return step.seen_as(handle, rows, columns)
 
 

@@ -7,32 +7,32 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from engine.descriptions.builder import BlockBuilder
-from engine.descriptions.entries import Work
+from engine.descriptions.entries import ServedParts
 from engine.descriptions.handles import BufferHandle
 from engine.tensor_ir.errors import ExecutionFailed
-from engine.tensor_ir.graph import Node, reachable
+from engine.tensor_ir.graph import TensorNode, reachable
 from engine.tensor_ir.lowering.clusters import Cluster, find_clusters, stored_source
 from engine.tensor_ir.lowering.elements import ElementKernel
-from engine.tensor_ir.lowering.step import Step, shape_rule
+from engine.tensor_ir.lowering.step import LoweringStep, shape_rule
 
 
 class Store(NamedTuple):
     """A node that is wanted in a buffer. With `over`, the buffer holds that node, which it replaces."""
 
-    node: Node
+    node: TensorNode
     target: BufferHandle
-    over: Node | None = None
+    over: TensorNode | None = None
 
 
 def write_program(
-    build: BlockBuilder, stores: Sequence[Store], placed: Mapping[Node, BufferHandle], batch: str = "1"
-) -> list[Sequence[Node]]:
+    build: BlockBuilder, stores: Sequence[Store], placed: Mapping[TensorNode, BufferHandle], batch: str = "1"
+) -> list[Sequence[TensorNode]]:
     """Write what computes nodes from those that are `placed` in buffers, and stores them.
 
     Buffers of batched nodes have the batch as their first axis, and after it the type's `stored_shape`; `batch` is the
     number of examples as an expression of shape rules. A buffer that is stored over is read before that. Returns which
     nodes each entry that it has written computes. An entry counts for the main parts of the nodes that it stores, and
-    works for the parts of all (`Work`).
+    works for the parts of all (`ServedParts`).
     """
     program = _Program(build, stores, placed, batch)
     program.write()
@@ -46,14 +46,14 @@ class _Order:
         self._clusters = clusters
         self.number_of = {node: number for number, cluster in enumerate(clusters) for node in cluster.nodes}
         self._after: list[set[int]] = [set() for _ in clusters]
-        self._readers: dict[Node, list[int]] = {}
+        self._readers: dict[TensorNode, list[int]] = {}
         for number, cluster in enumerate(clusters):
             for node in cluster.reads:
                 self._readers.setdefault(node, []).append(number)
                 if node in self.number_of:
                     self._after[self.number_of[node]].add(number)
 
-    def overwrite(self, over: Node, node: Node) -> bool:
+    def overwrite(self, over: TensorNode, node: TensorNode) -> bool:
         """Let a node be written over another one; False, and no change, when that is still needed afterwards."""
         number = self.number_of[node]
         cluster = self._clusters[number]
@@ -97,13 +97,13 @@ class _Order:
 
 class _Program:
     def __init__(
-        self, build: BlockBuilder, stores: Sequence[Store], placed: Mapping[Node, BufferHandle], batch: str
+        self, build: BlockBuilder, stores: Sequence[Store], placed: Mapping[TensorNode, BufferHandle], batch: str
     ) -> None:
         self._build, self._stores, self._batch = build, stores, batch
-        self._stored: dict[Node, BufferHandle] = dict(placed)
+        self._stored: dict[TensorNode, BufferHandle] = dict(placed)
         self._first = build.entry_count
         #: The nodes that each entry computes; none for a copy.
-        self.written: list[Sequence[Node]] = []
+        self.written: list[Sequence[TensorNode]] = []
 
     def write(self) -> None:
         wanted = [store.node for store in self._stores]
@@ -124,13 +124,13 @@ class _Program:
             else:
                 (node,) = cluster.nodes
                 out = self._stored[node]
-                node.operation.lower(Step(self._build, node, out, self._batch, self._next(), self._stored))
+                node.operation.lower(LoweringStep(self._build, node, out, self._batch, self._next(), self._stored))
             self._note(cluster.nodes)
         for target, source in copies:
             self._build.copy(target, source)
         self._note([])
 
-    def _note(self, stored: Sequence[Node]) -> None:
+    def _note(self, stored: Sequence[TensorNode]) -> None:
         """Say what the entries since the last call compute: nodes that they store, and what is computed on the way."""
         count = self._build.entry_count - self._first - len(self.written)
         if count:
@@ -139,7 +139,7 @@ class _Program:
             told = dict.fromkeys(node.parts[0] for node in stored if node.parts)
             done = dict.fromkeys(part for node in (*stored, *inside) for part in node.parts if part not in told)
             if told:
-                self._build.count_for(count, Work(tuple(told), tuple(done)))
+                self._build.count_for(count, ServedParts(tuple(told), tuple(done)))
 
     def _assign(self, sequence: _Order) -> list[tuple[BufferHandle, BufferHandle]]:
         """Give nodes the buffers that they are wanted in; return what is to be copied to the rest in the end."""
@@ -168,7 +168,7 @@ class _Program:
             kernel.write(node, self._stored[node])
         self._build.compute(kernel.made(), over=self._stored[cluster.nodes[0]], buffers=kernel.buffers)
 
-    def _buffer(self, node: Node) -> BufferHandle:
+    def _buffer(self, node: TensorNode) -> BufferHandle:
         return self._build.buffer(f"_t{self._next()}", node.type.stored_dtype, shape_rule(node.type, self._batch))
 
     def _next(self) -> int:

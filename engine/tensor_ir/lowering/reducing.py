@@ -11,9 +11,9 @@ from engine.descriptions.entries import Kernel
 from engine.descriptions.extents import Extent
 from engine.descriptions.handles import BufferHandle
 from engine.ops.types import read_as
-from engine.tensor_ir.graph import Node
+from engine.tensor_ir.graph import TensorNode
 from engine.tensor_ir.lowering.cuda import element_kernel, extent, number_type
-from engine.tensor_ir.lowering.step import Step, reads, writes
+from engine.tensor_ir.lowering.step import LoweringStep, reads, writes
 from engine.tensor_ir.types import TensorType
 from engine.types import DType, u8
 
@@ -35,12 +35,12 @@ class Axis:
     is_reduced: bool
 
 
-def is_whole(node: Node) -> bool:
+def is_whole(node: TensorNode) -> bool:
     """True for a reduction of all elements, of all examples too, to one number."""
     return node.type.size == 1 and not node.type.batched
 
 
-def write_whole(step: Step, operation: str) -> None:
+def write_whole(step: LoweringStep, operation: str) -> None:
     """Reduce a node's input to one number; what computes the input element by element is part of the kernel."""
     given = step.node.inputs[0]
     dtype = sum_type(given.type.dtype)
@@ -71,7 +71,7 @@ def sum_type(dtype: DType) -> DType:
     return kind.scalar
 
 
-def memory_axes(step: Step, type_: TensorType, reduced: Sequence[bool], *, batch: bool) -> list[Axis]:
+def memory_axes(step: LoweringStep, type_: TensorType, reduced: Sequence[bool], *, batch: bool) -> list[Axis]:
     """Return a tensor's axes in memory, neighbours of a kind as one; `batch` says whether the batch is reduced."""
     axes = [Axis(size, is_reduced) for size, is_reduced in zip(type_.shape, reduced, strict=True) if size > 1]
     if type_.batched:
@@ -91,7 +91,7 @@ def product(sizes: Sequence[int | str]) -> int | str:
     return " * ".join([*others, *([str(known)] if known != 1 else [])])
 
 
-def write_axes(step: Step, source: BufferHandle, axes: Sequence[Axis], operation: str, dtype: DType) -> None:
+def write_axes(step: LoweringStep, source: BufferHandle, axes: Sequence[Axis], operation: str, dtype: DType) -> None:
     """Reduce the axes of a buffer to the step's output, the last ones first."""
     left = list(axes)
     places = [at for at, axis in enumerate(left) if axis.is_reduced]
@@ -108,7 +108,7 @@ def write_axes(step: Step, source: BufferHandle, axes: Sequence[Axis], operation
 
 
 def reduce_axis(
-    step: Step,
+    step: LoweringStep,
     source: BufferHandle,
     out: BufferHandle,
     shape: tuple[int | str, int | str, int | str],
@@ -141,7 +141,7 @@ def reduce_axis(
     step.build.launch(kernel("reduce_shares"), num_threads=tiles, args=second)
 
 
-def write_softmax(step: Step, axis: int, *, logarithm: bool) -> None:
+def write_softmax(step: LoweringStep, axis: int, *, logarithm: bool) -> None:
     """Write softmax, or its logarithm, of a step's input along an axis."""
     type_ = step.node.type
     size, inner = type_.shape[axis], prod(type_.shape[axis + 1 :])

@@ -11,7 +11,7 @@ from engine.descriptions.handles import BufferHandle
 from engine.tensor_ir.lowering.activations import IN_KERNELS, write_activation
 from engine.tensor_ir.lowering.cuda import element_kernel, extent, number_type
 from engine.tensor_ir.lowering.reducing import Axis, product, reduce_axis
-from engine.tensor_ir.lowering.step import Step, reads, writes
+from engine.tensor_ir.lowering.step import LoweringStep, reads, writes
 from engine.tensor_ir.types import TensorType
 from engine.types import DType, s32
 
@@ -21,7 +21,12 @@ SHARE, PIECE = 2048, 128
 
 
 def write_sparse_product(
-    step: Step, columns: Sequence[int], *, transpose_a: bool, bias: int | None = None, activation: str | None = None
+    step: LoweringStep,
+    columns: Sequence[int],
+    *,
+    transpose_a: bool,
+    bias: int | None = None,
+    activation: str | None = None,
 ) -> None:
     """Write the weights, the first input, times sparse columns, whose results lie one above the other.
 
@@ -57,7 +62,7 @@ def write_sparse_product(
         write_activation(step, out, step.node.type, None if fits else bias, activation)
 
 
-def _transposed(step: Step, matrix: BufferHandle, type_: TensorType) -> BufferHandle:
+def _transposed(step: LoweringStep, matrix: BufferHandle, type_: TensorType) -> BufferHandle:
     rows, columns = type_.shape
     turned = TensorType((columns, rows), type_.dtype)
     kernel, out = step.kernel(turned), step.temporary("turned", type_.dtype, columns, rows)
@@ -67,7 +72,7 @@ def _transposed(step: Step, matrix: BufferHandle, type_: TensorType) -> BufferHa
     return out
 
 
-def _repeated(step: Step, rows: BufferHandle, type_: TensorType, number: int) -> BufferHandle:
+def _repeated(step: LoweringStep, rows: BufferHandle, type_: TensorType, number: int) -> BufferHandle:
     """Return the rows of a column that all examples share, for each of them."""
     whole = TensorType(type_.stored_shape, s32, True)
     kernel, out = step.kernel(whole), step.temporary(f"rows{number}_", s32, step.count(whole))
@@ -76,7 +81,7 @@ def _repeated(step: Step, rows: BufferHandle, type_: TensorType, number: int) ->
     return out
 
 
-def write_sparse_outer(step: Step, *, transpose_a: bool) -> None:
+def write_sparse_outer(step: LoweringStep, *, transpose_a: bool) -> None:
     """Write the gradient of the weights of a sparse product: for each row that columns name, the sum of gradients."""
     dense, column = (node.type for node in step.node.inputs)
     vectors, height, size = step.input(0), dense.shape[0], column.shape[0]
@@ -94,7 +99,7 @@ def write_sparse_outer(step: Step, *, transpose_a: bool) -> None:
     )
 
 
-def write_scatter(step: Step, axis: int, size: int, *, sum_batch: bool) -> None:
+def write_scatter(step: LoweringStep, axis: int, size: int, *, sum_batch: bool) -> None:
     """Write sums of slices of the second input by the indices in the first."""
     indices, updates = (node.type for node in step.node.inputs)
     rest = updates.shape[axis + len(indices.shape) :]
@@ -124,7 +129,7 @@ def write_scatter(step: Step, axis: int, size: int, *, sum_batch: bool) -> None:
     )
 
 
-def _summed(step: Step, vectors: BufferHandle, size: int, dtype: DType) -> BufferHandle:
+def _summed(step: LoweringStep, vectors: BufferHandle, size: int, dtype: DType) -> BufferHandle:
     """Return the sum of vectors over the batch."""
     out = step.temporary("summed", dtype, size)
     axes = [Axis(step.batch, True), Axis(size, False)]
@@ -161,7 +166,9 @@ class SummedVectors:
     per: int
 
 
-def write_sums(step: Step, entries: Entries, vectors: SummedVectors, out_steps: tuple[int, int, int, int]) -> None:
+def write_sums(
+    step: LoweringStep, entries: Entries, vectors: SummedVectors, out_steps: tuple[int, int, int, int]
+) -> None:
     """Write the sums of the vectors of each key, which lie in the output at distances by group, front, key and column.
 
     Entries are sorted by their keys, and added up in their order, so the sums are the same each time.

@@ -1,4 +1,4 @@
-"""`Step`: what an operation gets to write what computes one node."""
+"""`LoweringStep`: what an operation gets to write what computes one node."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from engine.descriptions.builder import BlockBuilder
 from engine.descriptions.entries import BufferArgument
 from engine.descriptions.handles import BufferHandle
-from engine.tensor_ir.graph import Node
+from engine.tensor_ir.graph import TensorNode
 from engine.tensor_ir.lowering.clusters import stored_source
 from engine.tensor_ir.lowering.elements import ElementKernel
 from engine.tensor_ir.types import TensorType
@@ -16,7 +16,7 @@ from engine.types import DType
 
 
 @dataclass(frozen=True)
-class Step:
+class LoweringStep:
     """One node of a program that is being written.
 
     Buffers of batched nodes have the batch as their first axis, and after it the type's `stored_shape`. `batch` is the
@@ -24,13 +24,13 @@ class Step:
     """
 
     build: BlockBuilder
-    node: Node
+    node: TensorNode
     out: BufferHandle
     batch: str
     #: Its number in the program, for names.
     number: int
     #: The buffers of the nodes that are stored.
-    stored: Mapping[Node, BufferHandle]
+    stored: Mapping[TensorNode, BufferHandle]
 
     def input(self, index: int) -> BufferHandle:
         """Return the buffer with the elements of an input; its shape may be another of the same size."""

@@ -1,7 +1,15 @@
 """Networks as tensor graphs: built layer by layer, with losses, optimisers and functions; nothing is on a device."""
 
-from engine.tensor_ir.networks.builder import Affine, GraphBuilder
-from engine.tensor_ir.networks.functions import Accumulate, Function, Instruction, Role, Set, Variable, Write
+from engine.tensor_ir.networks.builder import AffineLayer, NetworkBuilder
+from engine.tensor_ir.networks.functions import (
+    Accumulate,
+    NetworkFunction,
+    NetworkInstruction,
+    NetworkVariable,
+    Role,
+    Set,
+    Write,
+)
 from engine.tensor_ir.networks.initialisations import INITIALISATIONS
 from engine.tensor_ir.networks.instructions import function_code
 from engine.tensor_ir.networks.network import Network, build_network
@@ -13,13 +21,14 @@ __all__ = [
     "SGD",
     "Accumulate",
     "AdamW",
-    "Affine",
+    "AffineLayer",
     "Cosine",
     "Exponential",
-    "Function",
-    "GraphBuilder",
-    "Instruction",
     "Network",
+    "NetworkBuilder",
+    "NetworkFunction",
+    "NetworkInstruction",
+    "NetworkVariable",
     "Optimiser",
     "RAdam",
     "Ranger",
@@ -27,7 +36,6 @@ __all__ = [
     "Schedule",
     "Set",
     "Steps",
-    "Variable",
     "Warmup",
     "Write",
     "build_network",

@@ -1,4 +1,4 @@
-"""`GraphBuilder`: a network with its inputs and weights, written down layer by layer."""
+"""`NetworkBuilder`: a network with its inputs and weights, written down layer by layer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from engine.descriptions.checks import shown
 from engine.tensor_ir.errors import InvalidOperation
-from engine.tensor_ir.graph import Node, Operation, TensorGraph
+from engine.tensor_ir.graph import TensorGraph, TensorNode, TensorOperation
 from engine.tensor_ir.networks.initialisations import FirstWeights, Initialisation
 from engine.tensor_ir.operations.leaves import Leaf
 from engine.tensor_ir.passes.verification import verify
@@ -22,13 +22,13 @@ RESERVED = frozenset({"loss", "step", "rate", "clip_norm", "batches", "order", "
 
 
 @dataclass(frozen=True)
-class Affine:
+class AffineLayer:
     """A layer: weights [outputs, inputs] times a column, plus a bias [outputs, 1]."""
 
-    weights: Node
-    bias: Node
+    weights: TensorNode
+    bias: TensorNode
 
-    def forward(self, inputs: Node) -> Node:
+    def forward(self, inputs: TensorNode) -> TensorNode:
         """Apply it to a column [inputs, 1], dense or sparse; the result is [outputs, 1]."""
         return self.weights @ inputs + self.bias
 
@@ -44,7 +44,7 @@ class _Graph(TensorGraph):
     needs_elements = True
 
 
-class GraphBuilder:
+class NetworkBuilder:
     """Collects a network: what comes in, what is learned, and what is computed.
 
     The node made last is the root, the loss that training makes small, unless `root` is set. All tensors have the
@@ -60,19 +60,19 @@ class GraphBuilder:
         self.dtype = dtype
         self._seed = seed
         self._graph = _Graph()
-        self._inputs: dict[str, Node] = {}
-        self._weights: dict[str, Node] = {}
+        self._inputs: dict[str, TensorNode] = {}
+        self._weights: dict[str, TensorNode] = {}
         self._initial: dict[str, FirstWeights] = {}
-        self._kept: dict[str, Node] = {}
-        self._root: Node | None = None
+        self._kept: dict[str, TensorNode] = {}
+        self._root: TensorNode | None = None
 
     @property
-    def inputs(self) -> Mapping[str, Node]:
+    def inputs(self) -> Mapping[str, TensorNode]:
         """The inputs by name."""
         return MappingProxyType(self._inputs)
 
     @property
-    def trained(self) -> Mapping[str, Node]:
+    def trained(self) -> Mapping[str, TensorNode]:
         """The weights by name, frozen ones included."""
         return MappingProxyType(self._weights)
 
@@ -82,15 +82,15 @@ class GraphBuilder:
         return MappingProxyType(self._initial)
 
     @property
-    def kept(self) -> Mapping[str, Node]:
+    def kept(self) -> Mapping[str, TensorNode]:
         """Nodes that can be read after training steps, by name."""
         return MappingProxyType(self._kept)
 
-    def dense_input(self, name: str, shape: Sequence[int], *, batched: bool = True) -> Node:
+    def dense_input(self, name: str, shape: Sequence[int], *, batched: bool = True) -> TensorNode:
         """Add an input of this shape, one for each example; with `batched=False` one for all."""
         return self._input(name, TensorType(self._shape(name, shape), self.dtype, batched))
 
-    def sparse_input(self, name: str, shape: Sequence[int], nnz: int) -> Node:
+    def sparse_input(self, name: str, shape: Sequence[int], nnz: int) -> TensorNode:
         """Add an input column [n, 1] of zeros and at most `nnz` ones, given as their row numbers s32[nnz], or -1."""
         shape = self._shape(name, shape)
         if len(shape) != 2 or shape[1] != 1:
@@ -102,7 +102,7 @@ class GraphBuilder:
 
     def weights(
         self, name: str, shape: Sequence[int], init: Initialisation = "he_normal", *, frozen: bool = False
-    ) -> Node:
+    ) -> TensorNode:
         """Add weights, which training changes unless they are `frozen`; `init` is what they hold at first.
 
         It is a name of `INITIALISATIONS`, a number, or an array.
@@ -122,17 +122,17 @@ class GraphBuilder:
         bias: Initialisation = "zeros",
         *,
         frozen: bool = False,
-    ) -> Affine:
+    ) -> AffineLayer:
         """Add the weights of an affine layer: NAMEw [outputs, inputs] and NAMEb [outputs, 1]."""
         weights_name, bias_name = affine_names(name)
         weights = self.weights(weights_name, (outputs, inputs), init, frozen=frozen)
-        return Affine(weights, self.weights(bias_name, (outputs, 1), bias, frozen=frozen))
+        return AffineLayer(weights, self.weights(bias_name, (outputs, 1), bias, frozen=frozen))
 
-    def apply(self, operation: Operation, *inputs: Node) -> Node:
-        """Apply an operation, which may be one of your own; see `Operation`."""
+    def apply(self, operation: TensorOperation, *inputs: TensorNode) -> TensorNode:
+        """Apply an operation, which may be one of your own; see `TensorOperation`."""
         return self._graph.add(operation, inputs)
 
-    def keep(self, name: str, node: Node) -> Node:
+    def keep(self, name: str, node: TensorNode) -> TensorNode:
         """Give a node a name by which its values can be read after each step, whatever it is fused with; return it."""
         self._check_new(name)
         self._check_node("what is kept", node)
@@ -140,7 +140,7 @@ class GraphBuilder:
         return node
 
     @property
-    def root(self) -> Node:
+    def root(self) -> TensorNode:
         """What training makes small; InvalidOperation when nothing is computed."""
         if self._root is not None:
             return self._root
@@ -150,11 +150,11 @@ class GraphBuilder:
         raise InvalidOperation("network must compute something, got inputs and weights alone")
 
     @root.setter
-    def root(self, node: Node) -> None:
+    def root(self, node: TensorNode) -> None:
         self._check_node("root", node)
         self._root = node
 
-    def checked_root(self) -> Node:
+    def checked_root(self) -> TensorNode:
         """Verify the network, and return its root; InvalidOperation, with the node's name, unless it is one number."""
         root = self.root
         verify([root, *self._kept.values()], "building")
@@ -163,7 +163,7 @@ class GraphBuilder:
             raise InvalidOperation(f"root must be one number, got {root!r}{where}; reduce it with sum() or mean()")
         return root
 
-    def _input(self, name: str, type_: TensorType) -> Node:
+    def _input(self, name: str, type_: TensorType) -> TensorNode:
         node = self._inputs[name] = self._graph.add(Leaf(type_), name=name, requires_grad=False)
         return node
 
@@ -180,7 +180,7 @@ class GraphBuilder:
         return sizes
 
     def _check_node(self, subject: str, node: object) -> None:
-        if not isinstance(node, Node) or node.graph is not self._graph:
+        if not isinstance(node, TensorNode) or node.graph is not self._graph:
             raise InvalidOperation(f"{subject} must be a node of this builder, got {shown(node)}")
 
     def _check_new(self, name: str) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.tensor_ir.errors import InvalidOperation
-from engine.tensor_ir.graph import Node
-from engine.tensor_ir.networks.functions import Function, Role, Variable
+from engine.tensor_ir.graph import TensorNode
+from engine.tensor_ir.networks.functions import NetworkFunction, NetworkVariable, Role
 from engine.tensor_ir.networks.network import LOSS, STEP, Network
 from engine.tensor_ir.operations.leaves import BatchSize, Leaf, Numbers
 from engine.tensor_ir.operations.reductions import broadcast_to
@@ -54,16 +54,16 @@ def with_data(network: Network, count: int, kept: int) -> Network:
     values[taken] = taken + 1.0
     variables = {
         **network.variables,
-        BATCHES: Variable(BATCHES, taken, Role.STATE),
-        ORDER: Variable(ORDER, order, Role.DATA, None),
-        LOSSES: Variable(LOSSES, losses, Role.STATE),
-        **{leaf.name: Variable(leaf.name, leaf, Role.DATA, None) for leaf in data.values()},
+        BATCHES: NetworkVariable(BATCHES, taken, Role.STATE),
+        ORDER: NetworkVariable(ORDER, order, Role.DATA, None),
+        LOSSES: NetworkVariable(LOSSES, losses, Role.STATE),
+        **{leaf.name: NetworkVariable(leaf.name, leaf, Role.DATA, None) for leaf in data.values()},
     }
-    functions = {**network.functions, TRAIN: Function(TRAIN, values).optimised()}
+    functions = {**network.functions, TRAIN: NetworkFunction(TRAIN, values).optimised()}
     return replace(network, variables=variables, functions=functions)
 
 
-def _leaf(beside: Node, name: str, type_: TensorType) -> Node:
+def _leaf(beside: TensorNode, name: str, type_: TensorType) -> TensorNode:
     return beside.graph.add(Leaf(type_), name=name, requires_grad=False)
 
 
@@ -74,12 +74,12 @@ def _together(type_: TensorType, count: int) -> TensorType:
     return TensorType((count, *type_.shape), type_.dtype)
 
 
-def _wrapped(number: Node, size: int) -> Node:
+def _wrapped(number: TensorNode, size: int) -> TensorNode:
     """Return a number modulo a size; both are whole, in f64."""
     return number - (number / size).elementwise("floor") * size
 
 
-def _taken(data: Node, rows: Node, type_: TensorType) -> Node:
+def _taken(data: TensorNode, rows: TensorNode, type_: TensorType) -> TensorNode:
     """Return a batch of examples."""
     found = data.gather(rows)
     return found if type_.nnz is None else found._apply(SparseColumn(type_.shape[0], type_.dtype), found)

@@ -1,4 +1,4 @@
-"""`Function`: what a network does at once, as new contents for some of its variables."""
+"""`NetworkFunction`: what a network does at once, as new contents for some of its variables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from engine.descriptions.checks import shown
 from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_ir.graph import Node, reachable
+from engine.tensor_ir.graph import TensorNode, reachable
 from engine.tensor_ir.networks.initialisations import FirstWeights
 from engine.tensor_ir.operations.leaves import Constant, Leaf
 from engine.tensor_ir.passes.pipeline import optimise
@@ -36,7 +36,7 @@ class Role(Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class Variable:
+class NetworkVariable:
     """A tensor that keeps its contents between functions: a buffer on a device.
 
     `leaf` stands for the contents at the start of a function. `initial` is what it holds at first, None for what it
@@ -44,7 +44,7 @@ class Variable:
     """
 
     name: str
-    leaf: Node
+    leaf: TensorNode
     role: Role
     initial: Initial = 0.0
     trained: bool = False
@@ -56,56 +56,56 @@ class Variable:
         return None if self.initial is None else np.asarray(self.initial)
 
 
-class Instruction:
+class NetworkInstruction:
     """One step of a function. An instruction of your own has this method, and may use operations of your own."""
 
-    def writes(self) -> Mapping[Node, Node]:
+    def writes(self) -> Mapping[TensorNode, TensorNode]:
         """Return the new contents of variables, by their leaves, computed from leaves."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
-class Write(Instruction):
+class Write(NetworkInstruction):
     """A variable is set to what a node computes."""
 
-    target: Node
-    value: Node
+    target: TensorNode
+    value: TensorNode
 
-    def writes(self) -> Mapping[Node, Node]:
+    def writes(self) -> Mapping[TensorNode, TensorNode]:
         """Return the new contents."""
         return {self.target: self.value}
 
 
 @dataclass(frozen=True, eq=False)
-class Accumulate(Instruction):
+class Accumulate(NetworkInstruction):
     """What a node computes is added to a variable."""
 
-    target: Node
-    value: Node
+    target: TensorNode
+    value: TensorNode
 
-    def writes(self) -> Mapping[Node, Node]:
+    def writes(self) -> Mapping[TensorNode, TensorNode]:
         """Return the new contents."""
         return {self.target: self.target + self.value}
 
 
 @dataclass(frozen=True, eq=False)
-class Set(Instruction):
+class Set(NetworkInstruction):
     """All elements of a variable are set to a number."""
 
-    target: Node
+    target: TensorNode
     value: float
 
-    def writes(self) -> Mapping[Node, Node]:
+    def writes(self) -> Mapping[TensorNode, TensorNode]:
         """Return the new contents."""
         return {self.target: self.target.graph.add(Constant(self.value, self.target.type))}
 
 
 @dataclass(frozen=True)
-class Function:
+class NetworkFunction:
     """New contents of variables, by their leaves; all are computed from the contents at the start."""
 
     name: str
-    writes: Mapping[Node, Node] = field(default_factory=lambda: MappingProxyType({}))
+    writes: Mapping[TensorNode, TensorNode] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
         for target, value in self.writes.items():
@@ -116,37 +116,37 @@ class Function:
                 raise ShapeMismatch(text)
 
     @staticmethod
-    def of(name: str, instructions: Iterable[Instruction]) -> Function:
+    def of(name: str, instructions: Iterable[NetworkInstruction]) -> NetworkFunction:
         """Return the function that does these one after another."""
         if not isinstance(name, str) or not name.isidentifier():
             raise InvalidOperation(f"name of a function must be an identifier, got {shown(name)}")
         if not isinstance(instructions, Iterable):
             raise InvalidOperation(f"function {name!r} must have a list of instructions, got {shown(instructions)}")
-        made = Function(name)
+        made = NetworkFunction(name)
         for instruction in instructions:
-            if not isinstance(instruction, Instruction):
+            if not isinstance(instruction, NetworkInstruction):
                 rule = "instructions such as Write(target, value)"
                 raise InvalidOperation(f"function {name!r} must have {rule}, got {shown(instruction)}")
-            made = made.then(Function(name, instruction.writes()), name)
+            made = made.then(NetworkFunction(name, instruction.writes()), name)
         return made
 
-    def then(self, other: Function, name: str) -> Function:
+    def then(self, other: NetworkFunction, name: str) -> NetworkFunction:
         """Return the function that does this and then the other, which sees what this has written."""
         later = substitute(list(other.writes.values()), self.writes)
-        return Function(name, {**self.writes, **dict(zip(other.writes, later, strict=True))})
+        return NetworkFunction(name, {**self.writes, **dict(zip(other.writes, later, strict=True))})
 
-    def only(self, targets: Iterable[Node]) -> Function:
+    def only(self, targets: Iterable[TensorNode]) -> NetworkFunction:
         """Return the function without what it writes to other variables."""
         wanted = set(targets)
-        return Function(self.name, {leaf: node for leaf, node in self.writes.items() if leaf in wanted})
+        return NetworkFunction(self.name, {leaf: node for leaf, node in self.writes.items() if leaf in wanted})
 
-    def optimised(self) -> Function:
+    def optimised(self) -> NetworkFunction:
         """Return the function after all passes, without writes that leave a variable as it is."""
         values = optimise(list(self.writes.values()), FUNCTION_PASSES)
         kept = {leaf: node for leaf, node in zip(self.writes, values, strict=True) if node is not leaf}
-        return Function(self.name, kept)
+        return NetworkFunction(self.name, kept)
 
     @property
-    def reads(self) -> Sequence[Node]:
+    def reads(self) -> Sequence[TensorNode]:
         """The leaves whose contents it needs."""
         return [node for node in reachable(self.writes.values()) if isinstance(node.operation, Leaf)]

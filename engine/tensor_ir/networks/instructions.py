@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from itertools import count
 
-from engine.tensor_ir.graph import Node, Operation, reachable
-from engine.tensor_ir.networks.functions import Function
+from engine.tensor_ir.graph import TensorNode, TensorOperation, reachable
+from engine.tensor_ir.networks.functions import NetworkFunction
 from engine.tensor_ir.operations.elementwise import Elementwise
 from engine.tensor_ir.operations.leaves import Constant, Leaf
 from engine.tensor_ir.operations.matrices import MatMul
@@ -17,7 +17,7 @@ from engine.tensor_ir.operations.matrices import MatMul
 _SUMS = ("add", "sub", "linear_combination")
 
 
-def function_code(function: Function) -> str:
+def function_code(function: NetworkFunction) -> str:
     """Return the instructions of a function in the order in which they run.
 
     MaybeUpdateBatchSize stands before what has one result for each example: its buffers grow if the batch is larger
@@ -26,7 +26,7 @@ def function_code(function: Function) -> str:
     return "\n".join(instructions(function)) + "\n"
 
 
-def instructions(function: Function) -> Iterator[str]:
+def instructions(function: NetworkFunction) -> Iterator[str]:
     """Return each instruction, as "Matmul { a: l1w, b: relu1, out: add1 }"."""
     names = node_names(function)
     nodes = _computed(function)
@@ -42,7 +42,7 @@ def instructions(function: Function) -> Iterator[str]:
             yield f"Copy {{ from: {names[node]}, to: {leaf.label} }}"
 
 
-def node_names(function: Function) -> Mapping[Node, str]:
+def node_names(function: NetworkFunction) -> Mapping[TensorNode, str]:
     """Return what instructions call the nodes of a function: the variable that each is written to, or a new name."""
     needed = reachable(function.writes.values())
     names = {node: node.label for node in needed if isinstance(node.operation, Leaf)}
@@ -57,11 +57,11 @@ def node_names(function: Function) -> Mapping[Node, str]:
     return {**names, **{product: names[total] for product, total in sums.items()}}  # the bias is added in place
 
 
-def _computed(function: Function) -> list[Node]:
+def _computed(function: NetworkFunction) -> list[TensorNode]:
     return [node for node in reachable(function.writes.values()) if not isinstance(node.operation, Leaf | Constant)]
 
 
-def products_with_bias(nodes: Iterable[Node], wanted: Iterable[Node]) -> Mapping[Node, Node]:
+def products_with_bias(nodes: Iterable[TensorNode], wanted: Iterable[TensorNode]) -> Mapping[TensorNode, TensorNode]:
     """Return the sums of a product of matrices and a bias, by the products, of which nothing else is computed."""
     nodes = list(nodes)
     uses = Counter(wanted)
@@ -70,7 +70,7 @@ def products_with_bias(nodes: Iterable[Node], wanted: Iterable[Node]) -> Mapping
     return {node.inputs[0]: node for node in nodes if _adds_bias(node) and uses[node.inputs[0]] == 1}
 
 
-def _adds_bias(node: Node) -> bool:
+def _adds_bias(node: TensorNode) -> bool:
     if node.operation != Elementwise("add"):
         return False
     product, bias = node.inputs
@@ -82,7 +82,7 @@ def new_name(label: str, taken: Collection[str]) -> str:
     return next(name for number in count(1) if (name := f"{label.lower()}{number}") not in taken)
 
 
-def _instruction(node: Node, names: Mapping[Node, str]) -> str:
+def _instruction(node: TensorNode, names: Mapping[TensorNode, str]) -> str:
     operation = node.operation
     operands = [_operand(other, names) for other in node.inputs]
     slots = ("input",) if len(operands) == 1 else "abcdefgh"
@@ -99,18 +99,18 @@ def _instruction(node: Node, names: Mapping[Node, str]) -> str:
     return f"{name} {{ {', '.join(f'{key}: {text}' for key, text in parts.items())} }}"
 
 
-def _is_splat(node: Node) -> bool:
+def _is_splat(node: TensorNode) -> bool:
     """Whether one operand has a value for each example, and another is the same for all."""
     return node.type.batched and not all(other.type.batched for other in node.inputs)
 
 
-def _operand(node: Node, names: Mapping[Node, str]) -> str:
+def _operand(node: TensorNode, names: Mapping[TensorNode, str]) -> str:
     if isinstance(node.operation, Constant):
         return f"{node.operation.value:g}"
     return names.get(node, node.label)
 
 
-def _settings(operation: Operation) -> dict[str, object]:
+def _settings(operation: TensorOperation) -> dict[str, object]:
     """Return the fields of an operation that don't have their default."""
     if not is_dataclass(operation) or isinstance(operation, type):
         return {}

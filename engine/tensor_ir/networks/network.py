@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from engine.descriptions.checks import shown
 from engine.tensor_ir.errors import InvalidOperation
 from engine.tensor_ir.gradients import gradients
-from engine.tensor_ir.graph import Node, TensorGraph, made_for, reachable
-from engine.tensor_ir.networks.builder import GraphBuilder
+from engine.tensor_ir.graph import TensorGraph, TensorNode, made_for, reachable
+from engine.tensor_ir.networks.builder import NetworkBuilder
 from engine.tensor_ir.networks.functions import (
     Accumulate,
-    Function,
     Initial,
-    Instruction,
+    NetworkFunction,
+    NetworkInstruction,
+    NetworkVariable,
     Role,
     Set,
-    Variable,
     Write,
 )
 from engine.tensor_ir.networks.instructions import new_name, products_with_bias
@@ -42,23 +42,23 @@ class Network:
     zero_gradients; with an optimiser also update, and step, which is all of them as one.
     """
 
-    built: Node
-    optimised: Node
-    variables: Mapping[str, Variable]
-    functions: Mapping[str, Function]
+    built: TensorNode
+    optimised: TensorNode
+    variables: Mapping[str, NetworkVariable]
+    functions: Mapping[str, NetworkFunction]
 
-    def leaf(self, name: str) -> Node:
+    def leaf(self, name: str) -> TensorNode:
         """Return what stands for a variable's contents in functions; InvalidOperation when there is none."""
         if name not in self.variables:
             raise InvalidOperation(f"variable must be one of {', '.join(self.variables)}, got {name!r}")
         return self.variables[name].leaf
 
-    def of_role(self, role: Role) -> Mapping[str, Variable]:
+    def of_role(self, role: Role) -> Mapping[str, NetworkVariable]:
         """Return the variables of a role, by name."""
         return {name: item for name, item in self.variables.items() if item.role is role}
 
 
-def build_network(builder: GraphBuilder, optimiser: Optimiser | None = None, *, average: bool = False) -> Network:
+def build_network(builder: NetworkBuilder, optimiser: Optimiser | None = None, *, average: bool = False) -> Network:
     """Verify a network, simplify it and write its functions; TensorError when it is wrong.
 
     The loss is the sum over the batch, or with `average` the mean. Weights that aren't frozen are trained by the
@@ -85,9 +85,15 @@ def build_network(builder: GraphBuilder, optimiser: Optimiser | None = None, *, 
 class _FunctionWriter:
     """Writes the functions of a network in a graph of their own, of whose nodes no gradient is wanted any more."""
 
-    def __init__(self, builder: GraphBuilder, loss: Node, kept: Mapping[str, Node], found: Mapping[Node, Node]) -> None:
-        self.variables: dict[str, Variable] = {}
-        self.functions: dict[str, Function] = {}
+    def __init__(
+        self,
+        builder: NetworkBuilder,
+        loss: TensorNode,
+        kept: Mapping[str, TensorNode],
+        found: Mapping[TensorNode, TensorNode],
+    ) -> None:
+        self.variables: dict[str, NetworkVariable] = {}
+        self.functions: dict[str, NetworkFunction] = {}
         self._graph = TensorGraph()
         self._seen = [LOSS, *kept]
         forward = reachable([loss, *kept.values()])
@@ -106,11 +112,11 @@ class _FunctionWriter:
                 name = new_name(node.operation.label, self.variables)
                 values[self.add_variable(name, node.type, Role.VALUES)] = node
         computed = {leaf: node for leaf, node in values.items() if not isinstance(node.operation, Constant)}
-        self.functions["forward"] = Function("forward", computed)
+        self.functions["forward"] = NetworkFunction("forward", computed)
         stored = {node: leaf for leaf, node in values.items() if not isinstance(node.operation, Leaf | Constant)}
         self._differentiate({copies[node]: copies[part] for node, part in found.items()}, stored)
 
-    def _leaves(self, builder: GraphBuilder, used: Mapping[str, Node]) -> None:
+    def _leaves(self, builder: NetworkBuilder, used: Mapping[str, TensorNode]) -> None:
         """Make variables of inputs and weights, those that aren't used too."""
         for name, node in {**builder.inputs, **builder.trained}.items():
             role = Role.INPUT if name in builder.inputs else Role.WEIGHTS
@@ -119,14 +125,14 @@ class _FunctionWriter:
                 if name in used
                 else self._graph.add(Leaf(node.type), name=name, requires_grad=False, parts=node.parts)
             )
-            self.variables[name] = Variable(name, leaf, role, builder.initial.get(name), node.requires_grad)
+            self.variables[name] = NetworkVariable(name, leaf, role, builder.initial.get(name), node.requires_grad)
 
-    def _differentiate(self, found: Mapping[Node, Node], stored: Mapping[Node, Node]) -> None:
+    def _differentiate(self, found: Mapping[TensorNode, TensorNode], stored: Mapping[TensorNode, TensorNode]) -> None:
         """Define backward and zero_gradients. Gradients with one result for each example belong to one batch."""
         names = {item.leaf: name for name, item in self.variables.items()}
         parts = dict(zip(found, substitute(list(found.values()), stored), strict=True))
-        backward: list[Instruction] = []
-        zeros: list[Instruction] = []
+        backward: list[NetworkInstruction] = []
+        zeros: list[NetworkInstruction] = []
         for node, part in parts.items():
             leaf = stored.get(node, node)
             if leaf not in names:
@@ -139,8 +145,8 @@ class _FunctionWriter:
             else:
                 backward.append(Accumulate(target, part))
                 zeros.append(Set(target, 0.0))
-        self.functions["backward"] = Function.of("backward", backward).optimised()
-        self.functions["zero_gradients"] = Function.of("zero_gradients", zeros)
+        self.functions["backward"] = NetworkFunction.of("backward", backward).optimised()
+        self.functions["zero_gradients"] = NetworkFunction.of("zero_gradients", zeros)
 
     def train(self, optimiser: Optimiser) -> None:
         """Define update and step."""
@@ -154,7 +160,7 @@ class _FunctionWriter:
         ]
         updated = optimiser.step([leaf for leaf, _ in pairs], [gradient for _, gradient in pairs], memory)
         writes = {leaf: node for (leaf, _), node in zip(pairs, updated, strict=True)}
-        update = Function("update", {**writes, **memory.writes, memory.step: memory.step + 1.0})
+        update = NetworkFunction("update", {**writes, **memory.writes, memory.step: memory.step + 1.0})
         whole = self.functions["zero_gradients"]
         for part in (self.functions["forward"], self.functions["backward"], update):
             whole = whole.then(part, "step")
@@ -162,12 +168,12 @@ class _FunctionWriter:
         self.functions["update"] = update.optimised()
         self.functions["step"] = whole.only(wanted).optimised()
 
-    def add_variable(self, name: str, type_: TensorType, role: Role, initial: Initial = 0.0) -> Node:
+    def add_variable(self, name: str, type_: TensorType, role: Role, initial: Initial = 0.0) -> TensorNode:
         """Return the leaf of a new variable; InvalidOperation when there is one of the name."""
         if name in self.variables:
             raise InvalidOperation(f"name of a variable must be new, got {name!r} again")
         leaf = self._graph.add(Leaf(type_), name=name, requires_grad=False)
-        self.variables[name] = Variable(name, leaf, role, initial)
+        self.variables[name] = NetworkVariable(name, leaf, role, initial)
         return leaf
 
 
@@ -177,16 +183,16 @@ class _Memory:
     def __init__(self, writer: _FunctionWriter) -> None:
         self._writer = writer
         self.step = writer.variables[STEP].leaf
-        self.writes: dict[Node, Node] = {}
+        self.writes: dict[TensorNode, TensorNode] = {}
 
-    def number(self, name: str, value: float) -> Node:
+    def number(self, name: str, value: float) -> TensorNode:
         """Return a number that can be set."""
         return self._writer.add_variable(name, TensorType((), f64), Role.NUMBER, value)
 
-    def state(self, name: str, weights: Node) -> Node:
+    def state(self, name: str, weights: TensorNode) -> TensorNode:
         """Return a tensor that is kept for weights."""
         return self._writer.add_variable(f"{weights.label}.{name}", weights.type, Role.STATE)
 
-    def write(self, target: Node, value: Node) -> None:
+    def write(self, target: TensorNode, value: TensorNode) -> None:
         """Say what a state holds in the next step."""
         self.writes[target] = value

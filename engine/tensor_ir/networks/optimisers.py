@@ -15,25 +15,25 @@ from typing import Protocol
 
 from engine.descriptions.checks import shown
 from engine.tensor_ir.errors import InvalidOperation
-from engine.tensor_ir.graph import Node, made_for
+from engine.tensor_ir.graph import TensorNode, made_for
 from engine.tensor_ir.networks.schedules import CONSTANT, Schedule, require_schedule, require_steps
 from engine.tensor_ir.shapes import real_number
 from engine.types import f64
 
 
-class Memory(Protocol):
+class OptimiserState(Protocol):
     """What an optimiser keeps from step to step."""
 
     #: f64[]: how many steps were made before this one.
-    step: Node
+    step: TensorNode
 
-    def number(self, name: str, value: float) -> Node:
+    def number(self, name: str, value: float) -> TensorNode:
         """Return a number, f64[], which can be set between steps."""
 
-    def state(self, name: str, weights: Node) -> Node:
+    def state(self, name: str, weights: TensorNode) -> TensorNode:
         """Return a tensor kept for weights, of their type, which is 0 at first."""
 
-    def write(self, target: Node, value: Node) -> None:
+    def write(self, target: TensorNode, value: TensorNode) -> None:
         """Say what a state holds in the next step."""
 
 
@@ -64,7 +64,9 @@ class Optimiser:
                 raise InvalidOperation(f"{item.name} must be True or False, got {shown(value)}")
         require_schedule("schedule", self.schedule)
 
-    def step(self, weights: Sequence[Node], gradients: Sequence[Node], memory: Memory) -> list[Node]:
+    def step(
+        self, weights: Sequence[TensorNode], gradients: Sequence[TensorNode], memory: OptimiserState
+    ) -> list[TensorNode]:
         """Return the weights after a step, in the order given."""
         rate = memory.number("rate", self.rate) * self.schedule.factor(memory.step)
         gradients = self._clipped(gradients, memory)
@@ -75,11 +77,11 @@ class Optimiser:
                 found.append(updated if self.weight_limit is None else clamp(updated, self.weight_limit))
         return found
 
-    def update(self, weights: Node, gradient: Node, rate: Node, memory: Memory) -> Node:
+    def update(self, weights: TensorNode, gradient: TensorNode, rate: TensorNode, memory: OptimiserState) -> TensorNode:
         """Return one tensor of weights after a step at this rate, f64[]."""
         raise NotImplementedError
 
-    def _clipped(self, gradients: Sequence[Node], memory: Memory) -> Sequence[Node]:
+    def _clipped(self, gradients: Sequence[TensorNode], memory: OptimiserState) -> Sequence[TensorNode]:
         if self.clip_value is not None:
             limit = self.clip_value
             gradients = _each(gradients, lambda gradient: clamp(gradient, limit))
@@ -102,7 +104,7 @@ class SGD(Optimiser):
         if self.nesterov and not self.momentum:
             raise InvalidOperation("momentum must be above 0 with nesterov, got 0")
 
-    def update(self, weights: Node, gradient: Node, rate: Node, memory: Memory) -> Node:
+    def update(self, weights: TensorNode, gradient: TensorNode, rate: TensorNode, memory: OptimiserState) -> TensorNode:
         """Return the weights after a step."""
         if self.decay:
             gradient = gradient + weights * self.decay
@@ -122,7 +124,9 @@ class Adam(Optimiser):
     beta2: float = 0.999
     epsilon: float = 1e-8
 
-    def _means(self, weights: Node, gradient: Node, memory: Memory) -> tuple[Node, Node]:
+    def _means(
+        self, weights: TensorNode, gradient: TensorNode, memory: OptimiserState
+    ) -> tuple[TensorNode, TensorNode]:
         first, second = memory.state("first_moment", weights), memory.state("second_moment", weights)
         mean = first * self.beta1 + gradient * (1 - self.beta1)
         square = second * self.beta2 + gradient.square() * (1 - self.beta2)
@@ -130,7 +134,7 @@ class Adam(Optimiser):
         memory.write(second, square)
         return mean, square
 
-    def _decayed(self, weights: Node, rate: Node) -> Node:
+    def _decayed(self, weights: TensorNode, rate: TensorNode) -> TensorNode:
         return weights * like(1.0 - rate * self.decay, weights) if self.decay else weights
 
 
@@ -140,7 +144,7 @@ class AdamW(Adam):
 
     decay: float = 0.01
 
-    def update(self, weights: Node, gradient: Node, rate: Node, memory: Memory) -> Node:
+    def update(self, weights: TensorNode, gradient: TensorNode, rate: TensorNode, memory: OptimiserState) -> TensorNode:
         """Return the weights after a step."""
         mean, square = self._means(weights, gradient, memory)
         count = memory.step + 1.0
@@ -156,7 +160,7 @@ class RAdam(Adam):
     and beyond" (2020).
     """
 
-    def update(self, weights: Node, gradient: Node, rate: Node, memory: Memory) -> Node:
+    def update(self, weights: TensorNode, gradient: TensorNode, rate: TensorNode, memory: OptimiserState) -> TensorNode:
         """Return the weights after a step."""
         mean, square = self._means(weights, gradient, memory)
         count = memory.step + 1.0
@@ -181,7 +185,7 @@ class Ranger(RAdam):
         super().__post_init__()
         require_steps("every", self.every)
 
-    def update(self, weights: Node, gradient: Node, rate: Node, memory: Memory) -> Node:
+    def update(self, weights: TensorNode, gradient: TensorNode, rate: TensorNode, memory: OptimiserState) -> TensorNode:
         """Return the weights after a step."""
         fast = super().update(weights, gradient, rate, memory)
         kept = memory.state("slow", weights)
@@ -207,12 +211,12 @@ def require_setting(name: str, value: object) -> float:
     return number
 
 
-def like(number: Node, tensor: Node) -> Node:
+def like(number: TensorNode, tensor: TensorNode) -> TensorNode:
     """Return a number as an element type that fits a tensor's arithmetic."""
     return number.cast(tensor.type.dtype)
 
 
-def _each(nodes: Sequence[Node], change: Callable[[Node], Node]) -> list[Node]:
+def _each(nodes: Sequence[TensorNode], change: Callable[[TensorNode], TensorNode]) -> list[TensorNode]:
     """Return what is made of each node, for its parts."""
     made = []
     for node in nodes:
@@ -221,11 +225,11 @@ def _each(nodes: Sequence[Node], change: Callable[[Node], Node]) -> list[Node]:
     return made
 
 
-def clamp(tensor: Node, limit: float) -> Node:
+def clamp(tensor: TensorNode, limit: float) -> TensorNode:
     """Return the elements within [-limit, limit]."""
     return tensor.minimum(limit).maximum(-limit)
 
 
-def _missing(beta: float, count: Node) -> Node:
+def _missing(beta: float, count: TensorNode) -> TensorNode:
     """Return 1 - beta ** count, without cancellation: how far a running mean from 0 falls short."""
     return -(count * log(beta)).elementwise("expm1")

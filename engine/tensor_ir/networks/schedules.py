@@ -10,7 +10,7 @@ from math import pi
 
 from engine.descriptions.checks import shown
 from engine.tensor_ir.errors import InvalidOperation
-from engine.tensor_ir.graph import Node
+from engine.tensor_ir.graph import TensorNode
 from engine.tensor_ir.shapes import real_number, whole_number
 
 
@@ -18,7 +18,7 @@ from engine.tensor_ir.shapes import real_number, whole_number
 class Schedule:
     """A rate that stays as it is."""
 
-    def factor(self, step: Node) -> Node | float:
+    def factor(self, step: TensorNode) -> TensorNode | float:
         """Return the factor of a step, of which `step`, f64[], is the number from 0 on."""
         return 1.0
 
@@ -27,14 +27,14 @@ class Schedule:
 class Steps(Schedule):
     """The rate is multiplied by `factor_of_each` after every so many steps."""
 
-    every: int | Node
-    factor_of_each: float | Node = 0.1
+    every: int | TensorNode
+    factor_of_each: float | TensorNode = 0.1
 
     def __post_init__(self) -> None:
         require_steps("every", self.every)
         _require_number("factor_of_each", self.factor_of_each)
 
-    def factor(self, step: Node) -> Node | float:
+    def factor(self, step: TensorNode) -> TensorNode | float:
         """Return the factor of a step."""
         return self.factor_of_each ** (step / self.every).elementwise("floor")
 
@@ -43,12 +43,12 @@ class Steps(Schedule):
 class Exponential(Schedule):
     """The rate is multiplied by `factor_of_each` after every step."""
 
-    factor_of_each: float | Node
+    factor_of_each: float | TensorNode
 
     def __post_init__(self) -> None:
         _require_number("factor_of_each", self.factor_of_each)
 
-    def factor(self, step: Node) -> Node | float:
+    def factor(self, step: TensorNode) -> TensorNode | float:
         """Return the factor of a step."""
         return self.factor_of_each**step
 
@@ -57,14 +57,14 @@ class Exponential(Schedule):
 class Cosine(Schedule):
     """The rate falls along half a period of the cosine, from 1 to `final` within so many steps, and stays there."""
 
-    steps: int | Node
-    final: float | Node = 0.0
+    steps: int | TensorNode
+    final: float | TensorNode = 0.0
 
     def __post_init__(self) -> None:
         require_steps("steps", self.steps)
         _require_number("final", self.final)
 
-    def factor(self, step: Node) -> Node | float:
+    def factor(self, step: TensorNode) -> TensorNode | float:
         """Return the factor of a step."""
         done = (step / self.steps).minimum(1.0) * pi
         return (done.cos() + 1.0) * ((1.0 - self.final) / 2) + self.final
@@ -74,25 +74,25 @@ class Cosine(Schedule):
 class Warmup(Schedule):
     """The rate rises along a line from `first` to 1 within so many steps; then another schedule begins."""
 
-    steps: int | Node
+    steps: int | TensorNode
     then: Schedule = Schedule()
-    first: float | Node = 0.0
+    first: float | TensorNode = 0.0
 
     def __post_init__(self) -> None:
         require_steps("steps", self.steps)
         require_schedule("then", self.then)
         _require_number("first", self.first)
 
-    def factor(self, step: Node) -> Node | float:
+    def factor(self, step: TensorNode) -> TensorNode | float:
         """Return the factor of a step."""
         rising = step * ((1.0 - self.first) / self.steps) + self.first
         after = self.then.factor((step - self.steps).maximum(0.0))
         return rising.minimum(1.0) * after
 
 
-def require_steps(name: str, count: int | Node) -> None:
+def require_steps(name: str, count: int | TensorNode) -> None:
     """InvalidOperation, with the setting's name, unless it is a node or a whole number of steps, 1 or more."""
-    if not isinstance(count, Node) and whole_number(name, count) < 1:
+    if not isinstance(count, TensorNode) and whole_number(name, count) < 1:
         raise InvalidOperation(f"{name} must be 1 or more, got {count}")
 
 
@@ -103,7 +103,7 @@ def require_schedule(name: str, schedule: object) -> None:
 
 
 def _require_number(name: str, value: object) -> None:
-    if not isinstance(value, Node) and real_number(name, value) < 0:
+    if not isinstance(value, TensorNode) and real_number(name, value) < 0:
         raise InvalidOperation(f"{name} must be 0 or more, got {value}")
 
 

@@ -1,6 +1,6 @@
 """The operations of tensor graphs. Importing the room enters them in the table in which tensors' methods find them."""
 
-from engine.tensor_ir.graph import OPERATIONS, Operation
+from engine.tensor_ir.graph import OPERATIONS, TensorOperation
 from engine.tensor_ir.operations.elementwise import Cast, Copy, Elementwise, StopGradient
 from engine.tensor_ir.operations.indexing import Gather, ScatterAdd
 from engine.tensor_ir.operations.leaves import BatchSize, Constant
@@ -10,7 +10,7 @@ from engine.tensor_ir.operations.shaping import Concat, Pad, Reshape, Slice, Tra
 from engine.tensor_ir.operations.softmax import LogSoftmax, Softmax
 from engine.tensor_ir.operations.sparse import SparseMatMul, SparseRows
 
-_CALLED: tuple[type[Operation], ...] = (
+_CALLED: tuple[type[TensorOperation], ...] = (
     *(BatchSize, BroadcastTo, Cast, Concat, Constant, Copy, Elementwise, Gather, LogSoftmax, Pad, Reduce),
     *(ReduceAcrossBatch, Reshape, ScatterAdd, Slice, Softmax, SparseMatMul, SparseRows, StopGradient, Transpose),
 )

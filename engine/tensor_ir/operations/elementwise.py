@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engine.ops import GraphBuilder
-from engine.ops.graph import Port
+from engine.ops import OpGraphBuilder
+from engine.ops.graph import OpPort
 from engine.ops.types import read_as
 from engine.tensor_ir.errors import InvalidOperation
-from engine.tensor_ir.graph import Node, Operation
+from engine.tensor_ir.graph import TensorNode, TensorOperation
 from engine.tensor_ir.operations.alignment import aligned
-from engine.tensor_ir.operations.rules import RULES, Rule, Value
+from engine.tensor_ir.operations.rules import RULES, GraphValue, Rule
 from engine.tensor_ir.operations.rules.functions import FUNCTIONS
 from engine.tensor_ir.types import FLOATS, TensorType, broadcast_shapes, require_dense
 from engine.types import DType, boolean
@@ -33,21 +33,21 @@ _SLOW = frozenset(
 }
 
 
-class ElementwiseOperation(Operation):
+class ElementwiseOperation(TensorOperation):
     """What computes each element of its result from one element of each operand.
 
     Operands are broadcast. Connected operations of this kind become one kernel; `emit` writes each into it.
     """
 
-    def emit(self, graph: GraphBuilder, *operands: Port) -> Port:
+    def emit(self, graph: OpGraphBuilder, *operands: OpPort) -> OpPort:
         """Write it into an op graph that has these operands, and return the result."""
         raise NotImplementedError
 
-    def is_elementwise(self, node: Node) -> bool:
+    def is_elementwise(self, node: TensorNode) -> bool:
         """Return True."""
         return True
 
-    def element(self, at: Element) -> Port:
+    def element(self, at: Element) -> OpPort:
         """Write it for the operands' elements at the same place."""
         return self.emit(at.graph, *(at.input(index) for index in range(len(at.node.inputs))))
 
@@ -114,15 +114,15 @@ class Elementwise(ElementwiseOperation):
             raise InvalidOperation(f"operands must be numbers, got {dtype}; cast them")
         return boolean if kind == "comparison" else dtype
 
-    def emit(self, graph: GraphBuilder, *operands: Port) -> Port:
+    def emit(self, graph: OpGraphBuilder, *operands: OpPort) -> OpPort:
         """Write it as the table says."""
-        return self.rule.emit(*(Value(graph, operand) for operand in operands), *self.numbers).port
+        return self.rule.emit(*(GraphValue(graph, operand) for operand in operands), *self.numbers).port
 
     def evaluate(self, *inputs: Array) -> Array:
         """Compute it with numpy."""
         return self.rule.evaluate(*aligned(inputs), *self.numbers)
 
-    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+    def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
         """Return the gradients that the table says."""
         return [None if rule is None else rule(gradient, node, *self.numbers) for rule in self.rule.gradients]
 
@@ -140,9 +140,9 @@ class Cast(ElementwiseOperation):
         _ = self._wide  # refuses vectors and the like
         return TensorType(given.shape, self.dtype, given.batched)
 
-    def emit(self, graph: GraphBuilder, *operands: Port) -> Port:
+    def emit(self, graph: OpGraphBuilder, *operands: OpPort) -> OpPort:
         """Write a conversion to the type in which such elements are computed; storing them narrows it."""
-        return Value(graph, operands[0]).call("convert", type=str(self._wide)).port
+        return GraphValue(graph, operands[0]).call("convert", type=str(self._wide)).port
 
     def evaluate(self, *inputs: Array) -> Array:
         """Compute it with numpy. What is out of range becomes the nearest number, NaN 0; narrower numbers wrap."""
@@ -164,7 +164,7 @@ class Cast(ElementwiseOperation):
             raise InvalidOperation(f"element type must be one of numbers such as f32, got {self.dtype!r}")
         return kind.scalar
 
-    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+    def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
         """Cast the gradient back; none passes to whole numbers."""
         given = node.inputs[0].type.dtype
         return [gradient.cast(given) if given in FLOATS else None]
@@ -180,7 +180,7 @@ class Copy(ElementwiseOperation):
         """Return the operand's type."""
         return inputs[0]
 
-    def emit(self, graph: GraphBuilder, *operands: Port) -> Port:
+    def emit(self, graph: OpGraphBuilder, *operands: OpPort) -> OpPort:
         """Return the operand."""
         return operands[0]
 
@@ -188,7 +188,7 @@ class Copy(ElementwiseOperation):
         """Return the operand."""
         return inputs[0]
 
-    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+    def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
         """Return the gradient."""
         return [gradient]
 

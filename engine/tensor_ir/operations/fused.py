@@ -14,10 +14,10 @@ import numpy as np
 
 from engine.libraries.blas import Gemm
 from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_ir.graph import Node, Operation
+from engine.tensor_ir.graph import TensorNode, TensorOperation
 from engine.tensor_ir.lowering.products import write_affine
 from engine.tensor_ir.lowering.sparse import write_sparse_product
-from engine.tensor_ir.lowering.step import Step
+from engine.tensor_ir.lowering.step import LoweringStep
 from engine.tensor_ir.operations.alignment import aligned
 from engine.tensor_ir.operations.matrices import MatMul, product_gradients
 from engine.tensor_ir.operations.rules import RULES
@@ -32,7 +32,7 @@ FUSIBLE = frozenset(name for name, rule in RULES.items() if rule.from_output is 
 
 
 @dataclass(frozen=True)
-class Activated(Operation):
+class Activated(TensorOperation):
     """What fused operations have in common: a product, to which a bias may be added, and an activation at the end."""
 
     activation: str | None = None
@@ -47,7 +47,7 @@ class Activated(Operation):
             product = np.add(*aligned([product, each]))
         return product if self.activation is None else RULES[self.activation].evaluate(product)
 
-    def _before(self, node: Node, gradient: Node) -> Node:
+    def _before(self, node: TensorNode, gradient: TensorNode) -> TensorNode:
         """Return the gradient of what the activation is applied to."""
         rule = None if self.activation is None else RULES[self.activation].from_output
         return gradient if rule is None else rule(gradient, node)
@@ -73,13 +73,13 @@ class Affine(Activated):
         """Compute it with numpy."""
         return self._activated(self._product.evaluate(*inputs[:2]), inputs[2:])
 
-    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+    def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
         """Return the product's gradients, and the bias's."""
         before = self._before(node, gradient)
         a, b, *bias = node.inputs
         return [*product_gradients(self._product, a, b, before), *(before for _ in bias)]
 
-    def lower(self, step: Step) -> None:
+    def lower(self, step: LoweringStep) -> None:
         """One call of BLAS, and a kernel for what that doesn't do."""
         call = Gemm(self.transpose_a, self.transpose_b, allow_tf32=self.allow_tf32)
         write_affine(step, call, activation=self.activation)
@@ -99,14 +99,14 @@ class SparseAffineActivate(Activated):
         """Compute it with numpy."""
         return self._activated(SparseMatMul(self.transpose_a).evaluate(*inputs[:2]), inputs[2:])
 
-    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+    def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
         """Return the gradients of the weights and of the bias; the column has none."""
         before = self._before(node, gradient)
         _, column, *bias = node.inputs
         outer = SparseOuter(column.type.shape[0], self.transpose_a)
         return [before._apply(outer, before, column), None, *(before for _ in bias)]
 
-    def lower(self, step: Step) -> None:
+    def lower(self, step: LoweringStep) -> None:
         """One kernel, and one before it that turns weights that aren't transposed."""
         bias = 2 if len(step.node.inputs) > 2 else None
         write_sparse_product(step, (1,), transpose_a=self.transpose_a, bias=bias, activation=self.activation)
@@ -134,7 +134,7 @@ class DualSparseAffineActivate(Activated):
         (batch,) = np.broadcast_shapes(*(half.shape[:1] for half in halves))
         return np.concatenate([np.broadcast_to(half, (batch, *half.shape[1:])) for half in halves], axis=1)
 
-    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+    def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
         """Return the gradients of the weights and of the bias, to which both halves add; the columns have none."""
         before = self._before(node, gradient)
         _, first, second, *bias = node.inputs
@@ -144,7 +144,7 @@ class DualSparseAffineActivate(Activated):
         weights = above._apply(outer, above, first) + below._apply(outer, below, second)
         return [weights, None, None, *(above + below for _ in bias)]
 
-    def lower(self, step: Step) -> None:
+    def lower(self, step: LoweringStep) -> None:
         """One kernel for each column, and one before them that turns weights that aren't transposed."""
         bias = 3 if len(step.node.inputs) > 3 else None
         write_sparse_product(step, (1, 2), transpose_a=self.transpose_a, bias=bias, activation=self.activation)

@@ -12,22 +12,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_ir.graph import Node, Operation
+from engine.tensor_ir.graph import TensorNode, TensorOperation
 from engine.tensor_ir.lowering.sparse import write_scatter
-from engine.tensor_ir.lowering.step import Step
+from engine.tensor_ir.lowering.step import LoweringStep
 from engine.tensor_ir.operations.reductions import for_each_example
 from engine.tensor_ir.types import TensorType, require_dense
 from engine.types import s32, s64
 
 if TYPE_CHECKING:
-    from engine.ops.graph import Port
+    from engine.ops.graph import OpPort
     from engine.tensor_ir.lowering.elements import Element
 
 Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
-class Gather(Operation):
+class Gather(TensorOperation):
     """Elements, or slices, of the first operand along an axis, by the indices in the second.
 
     The axes of the indices take the place of the axis. Either may be batched: indices that aren't are the same for
@@ -61,18 +61,18 @@ class Gather(Operation):
         found = found.reshape(batch, *indices.shape[1:], *rows.shape[2:])
         return _moved(found, indices.ndim - 1, self.axis)
 
-    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+    def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
         """Add the gradient up where the elements came from."""
         given, indices = node.inputs
         summed = node.type.batched and not given.type.batched
         add = ScatterAdd(self.axis, given.type.shape[self.axis], sum_batch=summed)
         return gradient._apply(add, indices, gradient), None
 
-    def is_elementwise(self, node: Node) -> bool:
+    def is_elementwise(self, node: TensorNode) -> bool:
         """Return True."""
         return True
 
-    def element(self, at: Element) -> Port:
+    def element(self, at: Element) -> OpPort:
         """Read the element that the index names."""
         given, indices = (node.type for node in at.node.inputs)
         axes, end = at.place.axes, self.axis + len(indices.shape)
@@ -85,7 +85,7 @@ class Gather(Operation):
 
 
 @dataclass(frozen=True)
-class ScatterAdd(Operation):
+class ScatterAdd(TensorOperation):
     """Zeros, of `size` along an axis, to which slices of the second operand are added, by the indices in the first.
 
     The axes of the indices are those of the updates from `axis` on. With `sum_batch`, the results of all examples are
@@ -127,13 +127,13 @@ class ScatterAdd(Operation):
         total = np.moveaxis(total[:, : self.size], 1, self.axis + 1)
         return total.sum(axis=0, keepdims=True, dtype=total.dtype) if self.sum_batch else total
 
-    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+    def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
         """Return the gradient of each place to which something was added."""
         indices, updates = node.inputs
         found = gradient._apply(Gather(self.axis), gradient, indices)
         return None, for_each_example(found, updates.type)
 
-    def lower(self, step: Step) -> None:
+    def lower(self, step: LoweringStep) -> None:
         """Sort the indices, and add up what belongs to each."""
         write_scatter(step, self.axis, self.size, sum_batch=self.sum_batch)
 

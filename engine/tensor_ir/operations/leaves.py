@@ -9,19 +9,19 @@ import numpy as np
 
 from engine.ops.types import read_as
 from engine.tensor_ir.errors import ExecutionFailed
-from engine.tensor_ir.graph import Node, Operation
+from engine.tensor_ir.graph import TensorNode, TensorOperation
 from engine.tensor_ir.lowering.cuda import element_kernel, extent
-from engine.tensor_ir.lowering.step import Step, writes
+from engine.tensor_ir.lowering.step import LoweringStep, writes
 from engine.tensor_ir.types import TensorType
 from engine.types import DType
 
 if TYPE_CHECKING:
-    from engine.ops.graph import Port
+    from engine.ops.graph import OpPort
     from engine.tensor_ir.lowering.elements import Element
 
 
 @dataclass(frozen=True)
-class Leaf(Operation):
+class Leaf(TensorOperation):
     """A tensor that comes from outside, such as an input or a weight."""
 
     type: TensorType
@@ -30,12 +30,12 @@ class Leaf(Operation):
         """Return its type."""
         return self.type
 
-    def lower(self, step: Step) -> None:
+    def lower(self, step: LoweringStep) -> None:
         """Raise ExecutionFailed: it must be in a buffer already."""
         raise ExecutionFailed(f"leaf must have a buffer, got none for {step.node!r}")
 
 
-class KnownTensor(Operation):
+class KnownTensor(TensorOperation):
     """A tensor whose elements are known without a buffer; no gradient passes to it."""
 
     type: TensorType
@@ -49,7 +49,7 @@ class KnownTensor(Operation):
         """Return its type."""
         return self.type
 
-    def is_elementwise(self, node: Node) -> bool:
+    def is_elementwise(self, node: TensorNode) -> bool:
         """Return True."""
         return True
 
@@ -65,13 +65,13 @@ class Constant(KnownTensor):
         """Return the tensor; it is broadcast along the batch."""
         return np.full((1, *self.type.shape), self.value)
 
-    def element(self, at: Element) -> Port:
+    def element(self, at: Element) -> OpPort:
         """Write the number."""
         return at.constant(self.value, self.type.dtype)
 
 
 @dataclass(frozen=True)
-class BatchSize(Operation):
+class BatchSize(TensorOperation):
     """The number of examples, as one number; it is told when the graph is run, as leaves are."""
 
     dtype: DType
@@ -85,7 +85,7 @@ class BatchSize(Operation):
         """Return the type of one number."""
         return TensorType((), self.dtype)
 
-    def lower(self, step: Step) -> None:
+    def lower(self, step: LoweringStep) -> None:
         """Write the number."""
         kernel = element_kernel("tensor_numbers.cu", "store_size", self.dtype)
         step.build.launch(kernel, num_threads=1, thread_block=1, args=(writes(step.out), extent(step.batch)))
@@ -97,7 +97,7 @@ class Numbers(KnownTensor):
 
     type: TensorType
 
-    def element(self, at: Element) -> Port:
+    def element(self, at: Element) -> OpPort:
         """Write the element's own number."""
         number = at.place.number
         if isinstance(number, int):

@@ -10,22 +10,22 @@ import numpy as np
 
 from engine.libraries.blas import Gemm
 from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_ir.graph import Node, Operation, is_tf32_allowed
+from engine.tensor_ir.graph import TensorNode, TensorOperation, is_tf32_allowed
 from engine.tensor_ir.lowering.products import write_product
-from engine.tensor_ir.lowering.step import Step
+from engine.tensor_ir.lowering.step import LoweringStep
 from engine.tensor_ir.operations.alignment import aligned
 from engine.tensor_ir.operations.reductions import for_each_example
 from engine.tensor_ir.types import TensorType, broadcast_shapes, require_floats
 
 if TYPE_CHECKING:
-    from engine.ops.graph import Port
+    from engine.ops.graph import OpPort
     from engine.tensor_ir.lowering.elements import Element
 
 Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
-class MatMul(Operation):
+class MatMul(TensorOperation):
     """a [..., m, k] times b [..., k, n], each transposed first if asked for; leading axes are broadcast.
 
     With `sum_batch`, the products of all examples are added up, and the result is not batched. For `allow_tf32` see the
@@ -66,17 +66,17 @@ class MatMul(Operation):
         )
         return product.sum(axis=0, keepdims=True, dtype=product.dtype) if self.sum_batch else product
 
-    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+    def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
         """Return the products of the gradient with the other operand, over the batch as one for a weight."""
         a, b = node.inputs
         return product_gradients(self, a, b, gradient)
 
-    def is_elementwise(self, node: Node) -> bool:
+    def is_elementwise(self, node: TensorNode) -> bool:
         """Return whether each element is a product of two numbers."""
         a = node.inputs[0].type.shape
         return not self.sum_batch and a[-2 if self.transpose_a else -1] == 1
 
-    def element(self, at: Element) -> Port:
+    def element(self, at: Element) -> OpPort:
         """Multiply an element of the column by one of the row."""
         *leading, row, column = at.place.axes
         front, (m, n) = at.node.type.shape[:-2], at.node.type.shape[-2:]
@@ -88,7 +88,7 @@ class MatMul(Operation):
             b=at.input(1, b or at.place.at((*front, 1, n), (*leading, 0, column))),
         )
 
-    def lower(self, step: Step) -> None:
+    def lower(self, step: LoweringStep) -> None:
         """One call of BLAS. A batch of columns times one matrix is one product of two matrices."""
         call = Gemm(self.transpose_a, self.transpose_b, allow_tf32=self.allow_tf32)
         write_product(step, call, sum_batch=self.sum_batch)
@@ -99,7 +99,9 @@ def matrix_product() -> MatMul:
     return MatMul(allow_tf32=is_tf32_allowed())
 
 
-def product_gradients(product: MatMul, a: Node, b: Node, gradient: Node) -> tuple[Node, Node]:
+def product_gradients(
+    product: MatMul, a: TensorNode, b: TensorNode, gradient: TensorNode
+) -> tuple[TensorNode, TensorNode]:
     """Return the gradients of the operands of a product from that of its result."""
     turned_a, turned_b = product.transpose_a, product.transpose_b
     for_a = (b, gradient, turned_b, True) if turned_a else (gradient, b, False, not turned_b)
@@ -107,7 +109,9 @@ def product_gradients(product: MatMul, a: Node, b: Node, gradient: Node) -> tupl
     return _product(product, a.type, *for_a), _product(product, b.type, *for_b)
 
 
-def _product(forward: MatMul, to: TensorType, a: Node, b: Node, transpose_a: bool, transpose_b: bool) -> Node:
+def _product(
+    forward: MatMul, to: TensorType, a: TensorNode, b: TensorNode, transpose_a: bool, transpose_b: bool
+) -> TensorNode:
     """Return the product that is the gradient of an operand of type `to`, summed over the batch if that isn't batched.
 
     Sums over leading axes along which the operand was broadcast are left to the caller.

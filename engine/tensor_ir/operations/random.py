@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.tensor_ir.errors import InvalidOperation
-from engine.tensor_ir.graph import Node, Operation
+from engine.tensor_ir.graph import TensorNode, TensorOperation
 from engine.tensor_ir.types import TensorType, require_floats
 from engine.types import f64, u32
 
 if TYPE_CHECKING:
-    from engine.ops.graph import Port
+    from engine.ops.graph import OpPort
     from engine.tensor_ir.lowering.elements import Element
 
 
@@ -24,7 +24,7 @@ SEED = TensorType((), u32)
 
 
 @dataclass(frozen=True)
-class Random(Operation):
+class Random(TensorOperation):
     """Numbers from 0 to below 1, multiples of 2**-24; each is a hash of its place and the seed, which is a u32."""
 
     type: TensorType
@@ -50,16 +50,16 @@ class Random(Operation):
             hashed = _mixed(hashed + coordinate)
         return ((hashed >> np.uint32(8)) * 2.0**-24).reshape(1, *self.type.shape)
 
-    def is_elementwise(self, node: Node) -> bool:
+    def is_elementwise(self, node: TensorNode) -> bool:
         """Return True."""
         return True
 
-    def element(self, at: Element) -> Port:
+    def element(self, at: Element) -> OpPort:
         """Write the hash of the element's number."""
         made = at.op("random", x=at.place.number, seed=at.input(0))
         return at.op("convert", x=made, type="f64") if self.type.dtype == f64 else made
 
-    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+    def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
         """Return nothing for the seed."""
         return [None]
 

@@ -10,15 +10,15 @@ import msgspec
 import numpy as np
 
 from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_ir.graph import Node, Operation
+from engine.tensor_ir.graph import TensorNode, TensorOperation
 from engine.tensor_ir.lowering.reducing import is_whole, memory_axes, write_axes, write_whole
-from engine.tensor_ir.lowering.step import Step
+from engine.tensor_ir.lowering.step import LoweringStep
 from engine.tensor_ir.operations.alignment import with_axes
 from engine.tensor_ir.operations.shaping import Reshape
 from engine.tensor_ir.types import TensorType, broadcast_shapes
 
 if TYPE_CHECKING:
-    from engine.ops.graph import Port
+    from engine.ops.graph import OpPort
     from engine.tensor_ir.lowering.elements import Element
 
 Array = np.ndarray[Any, Any]
@@ -32,7 +32,7 @@ _NUMPY: Mapping[Reduction, Callable[..., Array]] = {
 
 
 @dataclass(frozen=True)
-class Reduce(Operation):
+class Reduce(TensorOperation):
     """The sum, the largest or the smallest over some axes of an example, which stay with size 1.
 
     The gradient of a largest or smallest is shared equally by the elements that are.
@@ -60,7 +60,7 @@ class Reduce(Operation):
         axes = tuple(axis + 1 for axis in self.axes)
         return _NUMPY[self.operation](inputs[0], axis=axes, keepdims=True, dtype=inputs[0].dtype)
 
-    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+    def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
         """Repeat the gradient along the axes."""
         (given,) = node.inputs
         if self.operation == "sum":
@@ -68,11 +68,11 @@ class Reduce(Operation):
         is_found = given.equal(node).cast(given.type.dtype)
         return [is_found * (gradient / is_found._apply(Reduce("sum", self.axes), is_found))]
 
-    def takes_elements(self, node: Node) -> bool:
+    def takes_elements(self, node: TensorNode) -> bool:
         """Return whether everything is reduced to one number."""
         return is_whole(node)
 
-    def lower(self, step: Step) -> None:
+    def lower(self, step: LoweringStep) -> None:
         """Two kernels for everything, otherwise one or two for each run of axes."""
         if is_whole(step.node):
             write_whole(step, self.operation)
@@ -83,7 +83,7 @@ class Reduce(Operation):
 
 
 @dataclass(frozen=True)
-class ReduceAcrossBatch(Operation):
+class ReduceAcrossBatch(TensorOperation):
     """The sum of all examples, or in each place the largest or the smallest of all."""
 
     operation: Reduction = "sum"
@@ -100,7 +100,7 @@ class ReduceAcrossBatch(Operation):
         """Compute it with numpy."""
         return _NUMPY[self.operation](inputs[0], axis=0, keepdims=True, dtype=inputs[0].dtype)
 
-    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+    def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
         """Repeat the gradient for each example."""
         (given,) = node.inputs
         if self.operation == "sum":
@@ -108,11 +108,11 @@ class ReduceAcrossBatch(Operation):
         is_found = given.equal(node).cast(given.type.dtype)
         return [is_found * (gradient / is_found._apply(ReduceAcrossBatch(), is_found))]
 
-    def takes_elements(self, node: Node) -> bool:
+    def takes_elements(self, node: TensorNode) -> bool:
         """Return whether there is one number for each example."""
         return is_whole(node)
 
-    def lower(self, step: Step) -> None:
+    def lower(self, step: LoweringStep) -> None:
         """Two kernels."""
         if is_whole(step.node):
             write_whole(step, self.operation)
@@ -123,7 +123,7 @@ class ReduceAcrossBatch(Operation):
 
 
 @dataclass(frozen=True)
-class BroadcastTo(Operation):
+class BroadcastTo(TensorOperation):
     """The tensor repeated along axes of size 1 and new ones in front, and for each example of the batch."""
 
     type: TensorType
@@ -144,15 +144,15 @@ class BroadcastTo(Operation):
         (given,) = inputs
         return np.broadcast_to(with_axes(given, len(self.type.shape) + 1), (len(given), *self.type.shape))
 
-    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+    def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
         """Return the gradient, which the caller sums."""
         return [gradient]
 
-    def is_elementwise(self, node: Node) -> bool:
+    def is_elementwise(self, node: TensorNode) -> bool:
         """Return True."""
         return True
 
-    def element(self, at: Element) -> Port:
+    def element(self, at: Element) -> OpPort:
         """Return the operand's element."""
         return at.input(0)
 
@@ -162,17 +162,17 @@ def _require_numbers(given: TensorType) -> None:
         raise InvalidOperation(f"what is reduced must be dense numbers, got {given}")
 
 
-def for_each_example(node: Node, to: TensorType) -> Node:
+def for_each_example(node: TensorNode, to: TensorType) -> TensorNode:
     """Return a node, repeated for each example if it is the gradient of an operand `to` that is batched."""
     return broadcast_to(node, msgspec.structs.replace(node.type, batched=True)) if to.batched else node
 
 
-def broadcast_to(node: Node, to: TensorType) -> Node:
+def broadcast_to(node: TensorNode, to: TensorType) -> TensorNode:
     """Return a node repeated to a type; itself when it is of the type."""
     return node if node.type == to else node._apply(BroadcastTo(to), node)
 
 
-def sum_to(node: Node, to: TensorType) -> Node:
+def sum_to(node: TensorNode, to: TensorType) -> TensorNode:
     """Return the sum of a node over the batch and the axes along which a tensor of type `to` was broadcast to it."""
     extra = len(node.type.shape) - len(to.shape)
     repeated = [

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_ir.graph import Node, Operation
+from engine.tensor_ir.graph import TensorNode, TensorOperation
 from engine.tensor_ir.types import TensorType, require_dense
 from engine.types import Shape
 
 if TYPE_CHECKING:
-    from engine.ops.graph import Port
+    from engine.ops.graph import OpPort
     from engine.tensor_ir.lowering.elements import Element
     from engine.tensor_ir.lowering.places import Whole
 
@@ -23,7 +23,7 @@ Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
-class Reshape(Operation):
+class Reshape(TensorOperation):
     """The same elements in another shape."""
 
     keeps_elements = True
@@ -41,17 +41,17 @@ class Reshape(Operation):
         """Compute it with numpy."""
         return inputs[0].reshape(len(inputs[0]), *self.shape)
 
-    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+    def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
         """Give the gradient the operand's shape."""
         return [gradient.reshape(node.inputs[0].type.shape)]
 
 
-class Moving(Operation):
+class Moving(TensorOperation):
     """What computes each element from one of an operand at another place, which follows from its own."""
 
     moves_elements = True
 
-    def is_elementwise(self, node: Node) -> bool:
+    def is_elementwise(self, node: TensorNode) -> bool:
         """Return True."""
         return True
 
@@ -76,12 +76,12 @@ class Transpose(Moving):
         """Compute it with numpy."""
         return inputs[0].transpose(0, *(axis + 1 for axis in self.permutation))
 
-    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+    def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
         """Put the axes of the gradient back."""
         back = sorted(range(len(self.permutation)), key=lambda axis: self.permutation[axis])
         return [gradient._apply(Transpose(tuple(back)), gradient)]
 
-    def element(self, at: Element) -> Port:
+    def element(self, at: Element) -> OpPort:
         """Read the operand's element with the positions in its order."""
         axes: list[Whole] = [0] * len(self.permutation)
         for axis, position in zip(self.permutation, at.place.axes, strict=True):
@@ -121,7 +121,7 @@ class Concat(Moving):
         whole = [np.broadcast_to(array, (batch, *array.shape[1:])) for array in inputs]
         return np.concatenate(whole, axis=self.axis + 1)
 
-    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+    def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
         """Return the part of the gradient that belongs to each operand."""
         parts, start = [], 0
         for other in node.inputs:
@@ -130,7 +130,7 @@ class Concat(Moving):
             start += size
         return parts
 
-    def element(self, at: Element) -> Port:
+    def element(self, at: Element) -> OpPort:
         """Choose among the operands' elements by the position along the axis."""
         axes = at.place.axes
         position, start, found = axes[self.axis], 0, None
@@ -174,7 +174,7 @@ class Slice(Moving):
         )
         return inputs[0][(slice(None), *cut)]
 
-    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+    def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
         """Pad the gradient with zeros to the operand's shape."""
         given = node.inputs[0].type.shape
         reach = [(size - 1) * step + 1 if size else 0 for size, step in zip(self.sizes, self.steps, strict=True)]
@@ -182,7 +182,7 @@ class Slice(Moving):
         pad = Pad(self.starts, tuple(high), tuple(step - 1 for step in self.steps))
         return [gradient._apply(pad, gradient)]
 
-    def element(self, at: Element) -> Port:
+    def element(self, at: Element) -> OpPort:
         """Read the operand's element further along the axes."""
         whole = at.whole
         steps = zip(at.place.axes, self.steps, self.starts, strict=True)
@@ -223,16 +223,16 @@ class Pad(Moving):
         padded[(slice(None), *inside)] = given
         return padded
 
-    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+    def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
         """Return the gradient of the elements that were there."""
         back = Slice(self.low, node.inputs[0].type.shape, tuple(between + 1 for between in self.interior))
         return [gradient._apply(back, gradient)]
 
-    def element(self, at: Element) -> Port:
+    def element(self, at: Element) -> OpPort:
         """Read the operand's element where there is one."""
         whole, shape, value = at.whole, at.node.inputs[0].type.shape, at.constant(self.value, at.node.type.dtype)
         axes: list[Whole] = []
-        conditions: list[Port] = []
+        conditions: list[OpPort] = []
         for position, low, size, high, between in zip(
             at.place.axes, self.low, shape, self.high, self.interior, strict=True
         ):
@@ -251,7 +251,7 @@ class Pad(Moving):
         return found
 
 
-def part_of(node: Node, axis: int, start: int, size: int) -> Node:
+def part_of(node: TensorNode, axis: int, start: int, size: int) -> TensorNode:
     """Return `size` elements from `start` on along one axis."""
     shape = node.type.shape
     starts = tuple(start if at == axis else 0 for at in range(len(shape)))

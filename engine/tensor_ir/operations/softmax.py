@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from engine.tensor_ir.errors import ShapeMismatch
-from engine.tensor_ir.graph import Node, Operation
+from engine.tensor_ir.graph import TensorNode, TensorOperation
 from engine.tensor_ir.lowering.reducing import write_softmax
-from engine.tensor_ir.lowering.step import Step
+from engine.tensor_ir.lowering.step import LoweringStep
 from engine.tensor_ir.types import TensorType, require_floats
 
 Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
-class Softmax(Operation):
+class Softmax(TensorOperation):
     """exp(x) along an axis of an example, divided by its sum."""
 
     axis: int
@@ -33,17 +33,17 @@ class Softmax(Operation):
         found: Array = size / size.sum(axis=self.axis + 1, keepdims=True)
         return found
 
-    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+    def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
         """Return y * (g - sum(g * y)) for the result y."""
         return [node * (gradient - (gradient * node).sum(self.axis, keepdims=True))]
 
-    def lower(self, step: Step) -> None:
+    def lower(self, step: LoweringStep) -> None:
         """One kernel."""
         write_softmax(step, self.axis, logarithm=False)
 
 
 @dataclass(frozen=True)
-class LogSoftmax(Operation):
+class LogSoftmax(TensorOperation):
     """The logarithm of softmax, computed without softmax, so that it is finite where that is 0."""
 
     axis: int
@@ -58,11 +58,11 @@ class LogSoftmax(Operation):
         found: Array = below - np.log(np.exp(below).sum(axis=self.axis + 1, keepdims=True))
         return found
 
-    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+    def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
         """Return g - softmax * sum(g)."""
         return [gradient - node.exp() * gradient.sum(self.axis, keepdims=True)]
 
-    def lower(self, step: Step) -> None:
+    def lower(self, step: LoweringStep) -> None:
         """One kernel."""
         write_softmax(step, self.axis, logarithm=True)
 

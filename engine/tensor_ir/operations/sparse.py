@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_ir.graph import Node, Operation
+from engine.tensor_ir.graph import TensorNode, TensorOperation
 from engine.tensor_ir.lowering.sparse import write_sparse_outer, write_sparse_product
-from engine.tensor_ir.lowering.step import Step
+from engine.tensor_ir.lowering.step import LoweringStep
 from engine.tensor_ir.operations.reductions import for_each_example
 from engine.tensor_ir.types import TensorType, require_floats
 from engine.types import DType, s32
 
 if TYPE_CHECKING:
-    from engine.ops.graph import Port
+    from engine.ops.graph import OpPort
     from engine.tensor_ir.lowering.elements import Element
 
 Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
-class SparseMatMul(Operation):
+class SparseMatMul(TensorOperation):
     """Weights [m, n] times a sparse column [n, 1]: the sum of the columns of the weights that it names.
 
     With `transpose_a`, the weights are [n, m]. A row that is named twice counts twice.
@@ -47,18 +47,18 @@ class SparseMatMul(Operation):
         summed: Array = padded[np.where(inside, column, len(table))].sum(axis=1, dtype=weights.dtype)
         return summed[..., np.newaxis]
 
-    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+    def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
         """Return the gradient of the weights; the column has none."""
         _, column = node.inputs
         return gradient._apply(SparseOuter(column.type.shape[0], self.transpose_a), gradient, column), None
 
-    def lower(self, step: Step) -> None:
+    def lower(self, step: LoweringStep) -> None:
         """One kernel, and one before it that turns weights that aren't transposed."""
         write_sparse_product(step, (1,), transpose_a=self.transpose_a)
 
 
 @dataclass(frozen=True)
-class SparseOuter(Operation):
+class SparseOuter(TensorOperation):
     """A column [m, 1] times a transposed sparse column [n, 1], as [m, n], added up over the batch.
 
     It is the gradient of the weights of `SparseMatMul`, and as these, [n, m], with `transpose_a`. `size` is n.
@@ -91,19 +91,19 @@ class SparseOuter(Operation):
         total = total[: self.size]
         return (total if self.transpose_a else total.T)[np.newaxis]
 
-    def backward(self, node: Node, gradient: Node) -> Sequence[Node | None]:
+    def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
         """Return the columns of the gradient, added up, that the sparse column names."""
         dense, column = node.inputs
         found = gradient._apply(SparseMatMul(self.transpose_a), gradient, column)
         return for_each_example(found, dense.type), None
 
-    def lower(self, step: Step) -> None:
+    def lower(self, step: LoweringStep) -> None:
         """Sort the rows that are named, and add up what belongs to each."""
         write_sparse_outer(step, transpose_a=self.transpose_a)
 
 
 @dataclass(frozen=True)
-class SparseRows(Operation):
+class SparseRows(TensorOperation):
     """The row numbers of a sparse column as a dense tensor: s32[nnz], with -1 where there are fewer."""
 
     keeps_elements = True
@@ -118,13 +118,13 @@ class SparseRows(Operation):
         """Return the rows, which is how the column is stored."""
         return inputs[0]
 
-    def element(self, at: Element) -> Port:
+    def element(self, at: Element) -> OpPort:
         """Return a row number."""
         return at.rows(0)
 
 
 @dataclass(frozen=True)
-class SparseColumn(Operation):
+class SparseColumn(TensorOperation):
     """A sparse column [size, 1] of which the operand, s32[nnz], has the row numbers, with -1 where there are fewer."""
 
     keeps_elements = True

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.tensor_ir.graph import Node
+from engine.tensor_ir.graph import TensorNode
 from engine.tensor_ir.operations.elementwise import Elementwise
 from engine.tensor_ir.operations.fused import Affine, DualSparseAffineActivate, SparseAffineActivate
 from engine.tensor_ir.operations.matrices import MatMul
 from engine.tensor_ir.operations.shaping import Concat
 from engine.tensor_ir.operations.sparse import SparseMatMul
-from engine.tensor_ir.passes.rewriting import Uses, rewrite
+from engine.tensor_ir.passes.rewriting import NodeUses, rewrite
 
 #: Activations that BLAS applies to a product while it writes it. Others are kernels of their own, into which the bias
 #: goes as well, so that a product before them keeps its form.
@@ -19,27 +19,27 @@ DENSE_ACTIVATIONS = frozenset({"relu"})
 SPARSE_ACTIVATIONS = frozenset({"relu", "crelu", "screlu", "sqr_relu", "sigmoid", "tanh"})
 
 
-def fuse_affine(wanted: Sequence[Node]) -> list[Node]:
+def fuse_affine(wanted: Sequence[TensorNode]) -> list[TensorNode]:
     """Replace activation(a @ b + bias) by one operation, where BLAS has the activation."""
     return rewrite(wanted, _fuse_dense)
 
 
-def fuse_sparse_affine(wanted: Sequence[Node]) -> list[Node]:
+def fuse_sparse_affine(wanted: Sequence[TensorNode]) -> list[TensorNode]:
     """Replace weights @ column + bias, for a sparse column, by one operation, and then its activation too."""
     return rewrite(wanted, _fuse_sparse)
 
 
-def fuse_dual_sparse_affine(wanted: Sequence[Node]) -> list[Node]:
+def fuse_dual_sparse_affine(wanted: Sequence[TensorNode]) -> list[TensorNode]:
     """Replace two sparse layers of the same weights, one above the other, by one operation."""
     return rewrite(wanted, _fuse_dual)
 
 
-def hoist_past_concat(wanted: Sequence[Node]) -> list[Node]:
+def hoist_past_concat(wanted: Sequence[TensorNode]) -> list[TensorNode]:
     """Replace f(concat(a, b)) by concat(f(a), f(b)), where f then becomes part of the layers a and b."""
     return rewrite(wanted, _hoist)
 
 
-def _fuse_dense(node: Node, uses: Uses) -> Node | None:
+def _fuse_dense(node: TensorNode, uses: NodeUses) -> TensorNode | None:
     if not _is_elementwise(node, DENSE_ACTIVATIONS):
         return None
     (total,) = node.inputs
@@ -56,7 +56,7 @@ def _fuse_dense(node: Node, uses: Uses) -> Node | None:
     return node.graph.add(Affine(node.operation.name, *flags), (*product.inputs, bias))
 
 
-def _fuse_sparse(node: Node, uses: Uses) -> Node | None:
+def _fuse_sparse(node: TensorNode, uses: NodeUses) -> TensorNode | None:
     if (found := _biased(node, SparseMatMul, uses)) is not None:
         product, bias = found
         assert isinstance(product.operation, SparseMatMul)
@@ -73,7 +73,7 @@ def _fuse_sparse(node: Node, uses: Uses) -> Node | None:
     return None
 
 
-def _fuse_dual(node: Node, uses: Uses) -> Node | None:
+def _fuse_dual(node: TensorNode, uses: NodeUses) -> TensorNode | None:
     if node.operation != Concat(0) or len(node.inputs) != 2:
         return None
     first, second = node.inputs
@@ -88,7 +88,7 @@ def _fuse_dual(node: Node, uses: Uses) -> Node | None:
     return node.graph.add(dual, (weights, above, below, *bias))
 
 
-def _hoist(node: Node, uses: Uses) -> Node | None:
+def _hoist(node: TensorNode, uses: NodeUses) -> TensorNode | None:
     if not _is_elementwise(node, SPARSE_ACTIVATIONS):
         return None
     (joined,) = node.inputs
@@ -106,17 +106,19 @@ def _hoist(node: Node, uses: Uses) -> Node | None:
 _LAYERS = (SparseAffineActivate(), SparseAffineActivate(transpose_a=True))
 
 
-def _is_sum(node: Node) -> bool:
+def _is_sum(node: TensorNode) -> bool:
     return node.operation == Elementwise("add") and any(
         isinstance(other.operation, MatMul | SparseMatMul) for other in node.inputs
     )
 
 
-def _is_elementwise(node: Node, names: frozenset[str]) -> bool:
+def _is_elementwise(node: TensorNode, names: frozenset[str]) -> bool:
     return isinstance(node.operation, Elementwise) and node.operation.name in names
 
 
-def _biased(node: Node, kind: type[MatMul] | type[SparseMatMul], uses: Uses) -> tuple[Node, Node] | None:
+def _biased(
+    node: TensorNode, kind: type[MatMul] | type[SparseMatMul], uses: NodeUses
+) -> tuple[TensorNode, TensorNode] | None:
     """Return the product and the bias of which a node is the sum, if nothing else needs the product."""
     if node.operation != Elementwise("add"):
         return None

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.tensor_ir.graph import Node, Operation
+from engine.tensor_ir.graph import TensorNode, TensorOperation
 from engine.tensor_ir.operations.leaves import Leaf
-from engine.tensor_ir.passes.rewriting import Uses, rewrite
+from engine.tensor_ir.passes.rewriting import NodeUses, rewrite
 
 
-def share_common(wanted: Sequence[Node]) -> list[Node]:
+def share_common(wanted: Sequence[TensorNode]) -> list[TensorNode]:
     """Replace each node by the first one with the same operation and inputs; leaves are never the same."""
-    found: dict[tuple[object, ...], Node] = {}
+    found: dict[tuple[object, ...], TensorNode] = {}
 
-    def share(node: Node, uses: Uses) -> Node | None:
+    def share(node: TensorNode, uses: NodeUses) -> TensorNode | None:
         if isinstance(node.operation, Leaf):
             return None
         first = found.setdefault((*_key(node.operation), node.inputs, node.type, node.requires_grad), node)
@@ -22,6 +22,6 @@ def share_common(wanted: Sequence[Node]) -> list[Node]:
     return rewrite(wanted, share)
 
 
-def _key(operation: Operation) -> tuple[object, ...]:
+def _key(operation: TensorOperation) -> tuple[object, ...]:
     """Return what equal operations have in common. As text, 0.0 is not -0.0."""
     return operation, repr(operation)

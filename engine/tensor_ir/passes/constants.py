@@ -8,11 +8,11 @@ from math import isfinite
 import numpy as np
 
 from engine.tensor_ir.evaluation import evaluate
-from engine.tensor_ir.graph import Node, TensorGraph
+from engine.tensor_ir.graph import TensorGraph, TensorNode
 from engine.tensor_ir.operations.elementwise import Elementwise, ElementwiseOperation
 from engine.tensor_ir.operations.leaves import Constant
 from engine.tensor_ir.operations.reductions import BroadcastTo, broadcast_to
-from engine.tensor_ir.passes.rewriting import Uses, rewrite
+from engine.tensor_ir.passes.rewriting import NodeUses, rewrite
 from engine.tensor_ir.types import TensorType
 
 #: Operands of an operation that isn't element-wise are computed beforehand when they have no more elements.
@@ -21,7 +21,7 @@ MOST_ELEMENTS = 4096
 _NEUTRAL = {"add": (0.0, 0.0), "sub": (None, 0.0), "mul": (1.0, 1.0), "div": (None, 1.0), "pow": (None, 1.0)}
 
 
-def fold_constants(wanted: Sequence[Node]) -> list[Node]:
+def fold_constants(wanted: Sequence[TensorNode]) -> list[TensorNode]:
     """Replace what is computed of constants by a constant, and x + 0, x - 0, x * 1, x / 1, x ** 1 by x.
 
     Of a product with 0, nothing is known: the other factor may be infinite.
@@ -29,12 +29,12 @@ def fold_constants(wanted: Sequence[Node]) -> list[Node]:
     return rewrite(wanted, _fold)
 
 
-def constant_of(node: Node) -> float | None:
+def constant_of(node: TensorNode) -> float | None:
     """Return the one value that a node has throughout, None when it isn't known."""
     return node.operation.value if isinstance(node.operation, Constant) else None
 
 
-def _fold(node: Node, uses: Uses) -> Node | None:
+def _fold(node: TensorNode, uses: NodeUses) -> TensorNode | None:
     operation, values = node.operation, [constant_of(other) for other in node.inputs]
     if isinstance(operation, BroadcastTo) and values[0] is not None:
         return _constant(node, values[0])
@@ -50,11 +50,11 @@ def _fold(node: Node, uses: Uses) -> Node | None:
     return None
 
 
-def _constant(node: Node, value: float) -> Node:
+def _constant(node: TensorNode, value: float) -> TensorNode:
     return node.graph.add(Constant(value, node.type))
 
 
-def _computed(node: Node) -> float | None:
+def _computed(node: TensorNode) -> float | None:
     """Return the value that an operation on constants has throughout, None when there are several or it isn't known."""
     if isinstance(node.operation, ElementwiseOperation):
         types = [TensorType((), other.type.dtype) for other in node.inputs]  # one element tells about all

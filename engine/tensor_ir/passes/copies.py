@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from engine.tensor_ir.graph import Node, Operation
+from engine.tensor_ir.graph import TensorNode, TensorOperation
 from engine.tensor_ir.operations.elementwise import Cast, Copy, ElementwiseOperation, StopGradient
 from engine.tensor_ir.operations.fused import Affine
 from engine.tensor_ir.operations.matrices import MatMul
 from engine.tensor_ir.operations.reductions import BroadcastTo
 from engine.tensor_ir.operations.shaping import Concat, Pad, Reshape, Slice, Transpose
-from engine.tensor_ir.passes.rewriting import Uses, rewrite
+from engine.tensor_ir.passes.rewriting import NodeUses, rewrite
 
 
-def remove_copies(wanted: Sequence[Node]) -> list[Node]:
+def remove_copies(wanted: Sequence[TensorNode]) -> list[TensorNode]:
     """Remove copies, casts and reshapes that change nothing; join those that follow each other.
 
     Transposed matrices become flags of their product, and what is broadcast anyway isn't before.
@@ -22,7 +22,7 @@ def remove_copies(wanted: Sequence[Node]) -> list[Node]:
     return rewrite(wanted, _remove)
 
 
-def _remove(node: Node, uses: Uses) -> Node | None:
+def _remove(node: TensorNode, uses: NodeUses) -> TensorNode | None:
     match node.operation:
         case Copy() | Reshape() | BroadcastTo() | Cast() | Slice() | Pad() | Transpose() if _changes_nothing(node):
             return node.inputs[0]
@@ -37,7 +37,7 @@ def _remove(node: Node, uses: Uses) -> Node | None:
     return None
 
 
-def _changes_nothing(node: Node) -> bool:
+def _changes_nothing(node: TensorNode) -> bool:
     (given,) = node.inputs
     if isinstance(node.operation, StopGradient) and given.requires_grad:
         return False
@@ -46,7 +46,7 @@ def _changes_nothing(node: Node) -> bool:
     return node.type == given.type
 
 
-def _joined(node: Node) -> Node | None:
+def _joined(node: TensorNode) -> TensorNode | None:
     """Return one reshape or transpose for two."""
     (given,) = node.inputs
     operation, before = node.operation, given.operation
@@ -58,7 +58,7 @@ def _joined(node: Node) -> Node | None:
     return None
 
 
-def _part(node: Node) -> Node | None:
+def _part(node: TensorNode) -> TensorNode | None:
     """Return the tensor that a slice cuts out of several that were put together."""
     (joined,) = node.inputs
     if not isinstance(joined.operation, Concat):
@@ -72,7 +72,7 @@ def _part(node: Node) -> Node | None:
     return None
 
 
-def _with_flags(node: Node, operation: MatMul | Affine) -> Node | None:
+def _with_flags(node: TensorNode, operation: MatMul | Affine) -> TensorNode | None:
     """Return a product of matrices as they were before they were transposed."""
     flags = [operation.transpose_a, operation.transpose_b]
     inputs = list(node.inputs)
@@ -84,14 +84,14 @@ def _with_flags(node: Node, operation: MatMul | Affine) -> Node | None:
     return node.graph.add(replace(operation, transpose_a=flags[0], transpose_b=flags[1]), inputs)
 
 
-def _swaps_rows_and_columns(operation: Operation) -> bool:
+def _swaps_rows_and_columns(operation: TensorOperation) -> bool:
     if not isinstance(operation, Transpose) or len(operation.permutation) < 2:
         return False
     *leading, row, column = range(len(operation.permutation))
     return operation.permutation == (*leading, column, row)
 
 
-def _without_broadcasts(node: Node) -> Node | None:
+def _without_broadcasts(node: TensorNode) -> TensorNode | None:
     """Return an element-wise operation on operands as they were before they were broadcast, if it gives the same."""
     for slot, other in enumerate(node.inputs):
         if isinstance(other.operation, BroadcastTo):

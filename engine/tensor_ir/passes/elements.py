@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.tensor_ir.graph import Node
+from engine.tensor_ir.graph import TensorNode
 from engine.tensor_ir.operations.elementwise import Elementwise
 from engine.tensor_ir.passes.constants import constant_of
-from engine.tensor_ir.passes.rewriting import Uses, rewrite
+from engine.tensor_ir.passes.rewriting import NodeUses, rewrite
 
 
-def fuse_errors(wanted: Sequence[Node]) -> list[Node]:
+def fuse_errors(wanted: Sequence[TensorNode]) -> list[TensorNode]:
     """Replace the power of the size of a difference, |a - b| ** power, by one operation."""
     return rewrite(wanted, _fuse_error)
 
 
-def fuse_combinations(wanted: Sequence[Node]) -> list[Node]:
+def fuse_combinations(wanted: Sequence[TensorNode]) -> list[TensorNode]:
     """Replace sums and differences of scaled tensors by alpha * a + beta * b, and take in what that is scaled by."""
     return rewrite(wanted, _fuse_combination)
 
 
-def _fuse_error(node: Node, uses: Uses) -> Node | None:
+def _fuse_error(node: TensorNode, uses: NodeUses) -> TensorNode | None:
     operation = node.operation
     if not isinstance(operation, Elementwise):
         return None
@@ -36,7 +36,7 @@ def _fuse_error(node: Node, uses: Uses) -> Node | None:
     return node.graph.add(Elementwise("abs_power_error", (power,)), difference.inputs)
 
 
-def _fuse_combination(node: Node, uses: Uses) -> Node | None:
+def _fuse_combination(node: TensorNode, uses: NodeUses) -> TensorNode | None:
     operation = node.operation
     if not isinstance(operation, Elementwise):
         return None
@@ -50,7 +50,7 @@ def _fuse_combination(node: Node, uses: Uses) -> Node | None:
     return _combination(node, a, b, alpha, -beta if operation.name == "sub" else beta)
 
 
-def _scaled_combination(node: Node, uses: Uses) -> Node | None:
+def _scaled_combination(node: TensorNode, uses: NodeUses) -> TensorNode | None:
     combined, factor = _scaled(node, uses, is_absorbed=True)
     operation = combined.operation
     if combined is node or not isinstance(operation, Elementwise) or not uses.can_absorb(combined):
@@ -62,12 +62,12 @@ def _scaled_combination(node: Node, uses: Uses) -> Node | None:
     return _combination(node, a, b, alpha * factor, beta * factor)
 
 
-def _combination(node: Node, a: Node, b: Node, alpha: float, beta: float) -> Node | None:
+def _combination(node: TensorNode, a: TensorNode, b: TensorNode, alpha: float, beta: float) -> TensorNode | None:
     operation = Elementwise("linear_combination", (alpha, beta))
     return node.graph.add(operation, (a, b)) if operation.result(a.type, b.type) == node.type else None
 
 
-def _scaled(node: Node, uses: Uses, *, is_absorbed: bool = False) -> tuple[Node, float]:
+def _scaled(node: TensorNode, uses: NodeUses, *, is_absorbed: bool = False) -> tuple[TensorNode, float]:
     """Return a tensor and the number that it is multiplied by to give the node."""
     if is_absorbed or uses.can_absorb(node):
         if node.operation == Elementwise("neg"):

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from engine.tensor_ir.errors import InvalidOperation
-from engine.tensor_ir.graph import Node
+from engine.tensor_ir.graph import TensorNode
 from engine.tensor_ir.passes.verification import verify
 
 #: Takes the wanted nodes, and returns nodes that compute the same, in the same order.
-Pass = Callable[[Sequence[Node]], Sequence[Node]]
+Pass = Callable[[Sequence[TensorNode]], Sequence[TensorNode]]
 
 #: Far more rounds than any graph needs: passes that undo each other's work would go on for ever.
 MOST_ROUNDS = 1000
 
 
-def optimise(wanted: Sequence[Node], passes: Mapping[str, Pass]) -> list[Node]:
+def optimise(wanted: Sequence[TensorNode], passes: Mapping[str, Pass]) -> list[TensorNode]:
     """Run the passes to a fixed point, and verify the graph before the first and after each.
 
     InvalidOperation, with the pass and the node, when a pass breaks the graph.

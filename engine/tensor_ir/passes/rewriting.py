@@ -5,30 +5,30 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from engine.tensor_ir.graph import Node, TensorGraph, reachable
+from engine.tensor_ir.graph import TensorGraph, TensorNode, reachable
 from engine.tensor_ir.passes.verification import is_barrier
 
 
-class Uses:
+class NodeUses:
     """How often each node is used while a graph is rewritten; a wanted node has one use more."""
 
     def __init__(self) -> None:
-        self._counts: Counter[Node] = Counter()
+        self._counts: Counter[TensorNode] = Counter()
 
-    def add(self, node: Node, count: int) -> None:
+    def add(self, node: TensorNode, count: int) -> None:
         """Count more uses."""
         self._counts[node] += count
 
-    def can_absorb(self, node: Node) -> bool:
+    def can_absorb(self, node: TensorNode) -> bool:
         """Whether its only user may compute it too: no one else needs its values, and gradients pass through it."""
         return self._counts[node] == 1 and not is_barrier(node)
 
 
 #: Returns what replaces a node, or None to leave it. The node's inputs have been rewritten already.
-RewriteRule = Callable[[Node, Uses], Node | None]
+RewriteRule = Callable[[TensorNode, NodeUses], TensorNode | None]
 
 
-def rewrite(wanted: Sequence[Node], rule: RewriteRule) -> list[Node]:
+def rewrite(wanted: Sequence[TensorNode], rule: RewriteRule) -> list[TensorNode]:
     """Apply a rule to each node, inputs first, and return what the wanted nodes became.
 
     No node is changed: what follows a replaced node is made again. What a rule makes has the origin of the node that
@@ -38,8 +38,8 @@ def rewrite(wanted: Sequence[Node], rule: RewriteRule) -> list[Node]:
     counts = Counter(wanted)
     for node in order:
         counts.update(node.inputs)
-    uses = Uses()
-    became: dict[Node, Node] = {}
+    uses = NodeUses()
+    became: dict[TensorNode, TensorNode] = {}
     for node in order:
         moved = rebuilt(node, became)
         became[node] = result = _replaced(moved, rule, uses)
@@ -47,7 +47,7 @@ def rewrite(wanted: Sequence[Node], rule: RewriteRule) -> list[Node]:
     return [became[node] for node in wanted]
 
 
-def _replaced(node: Node, rule: RewriteRule, uses: Uses) -> Node:
+def _replaced(node: TensorNode, rule: RewriteRule, uses: NodeUses) -> TensorNode:
     nodes = node.graph.nodes
     before = len(nodes)
     result = rule(node, uses)
@@ -62,7 +62,7 @@ def _replaced(node: Node, rule: RewriteRule, uses: Uses) -> Node:
     return result
 
 
-def _parts_of_replaced(node: Node, made: Sequence[Node], uses: Uses) -> tuple[str, ...]:
+def _parts_of_replaced(node: TensorNode, made: Sequence[TensorNode], uses: NodeUses) -> tuple[str, ...]:
     """Return the parts of a node and of what only it is computed from, as far as the inputs of what replaces it."""
     ends = {other for each in made for other in each.inputs}
     found, waiting = [], [node] if made else []
@@ -73,7 +73,7 @@ def _parts_of_replaced(node: Node, made: Sequence[Node], uses: Uses) -> tuple[st
     return tuple(dict.fromkeys(part for each in reversed(found) for part in each.parts))
 
 
-def rebuilt(node: Node, became: Mapping[Node, Node]) -> Node:
+def rebuilt(node: TensorNode, became: Mapping[TensorNode, TensorNode]) -> TensorNode:
     """Return a node with other inputs, or itself when its inputs stay."""
     inputs = tuple([became.get(other, other) for other in node.inputs])
     if inputs == node.inputs:
@@ -84,7 +84,7 @@ def rebuilt(node: Node, became: Mapping[Node, Node]) -> Node:
     )
 
 
-def substitute(wanted: Sequence[Node], values: Mapping[Node, Node]) -> list[Node]:
+def substitute(wanted: Sequence[TensorNode], values: Mapping[TensorNode, TensorNode]) -> list[TensorNode]:
     """Return the wanted nodes with other nodes in place of some of those that they are computed from."""
     became = dict(values)
     for node in reachable(wanted, known=set(values)):
@@ -92,12 +92,14 @@ def substitute(wanted: Sequence[Node], values: Mapping[Node, Node]) -> list[Node
     return [became[node] for node in wanted]
 
 
-def copied(wanted: Sequence[Node], graph: TensorGraph, *, differentiable: bool = True) -> dict[Node, Node]:
+def copied(
+    wanted: Sequence[TensorNode], graph: TensorGraph, *, differentiable: bool = True
+) -> dict[TensorNode, TensorNode]:
     """Copy what the wanted nodes are computed from to another graph, and return the copies by the nodes.
 
     Of copies that aren't `differentiable`, no gradient is wanted, so passes are free to change them.
     """
-    became: dict[Node, Node] = {}
+    became: dict[TensorNode, TensorNode] = {}
     for node in reachable(wanted):
         inputs = [became[other] for other in node.inputs]
         wants = node.requires_grad and differentiable

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from engine.tensor_ir.errors import InvalidOperation, TensorError, TopologicalSortFailed
-from engine.tensor_ir.graph import Node, reachable
+from engine.tensor_ir.graph import TensorNode, reachable
 
 
-def verify(wanted: Iterable[Node], where: str) -> None:
+def verify(wanted: Iterable[TensorNode], where: str) -> None:
     """Derive the attributes of all nodes again; InvalidOperation when one of them is another, with the node's name.
 
     Those are its type, with shape, layout and whether it is batched, and whether a gradient is wanted of it. `where`
@@ -30,11 +30,11 @@ def verify(wanted: Iterable[Node], where: str) -> None:
             raise InvalidOperation(f"{where}: {node!r} must have an input of which a gradient is wanted")
 
 
-def needs_gradient(node: Node) -> bool:
+def needs_gradient(node: TensorNode) -> bool:
     """Whether a gradient can pass through a node to one of its inputs."""
     return node.operation.is_differentiable and any(other.requires_grad for other in node.inputs)
 
 
-def is_barrier(node: Node) -> bool:
+def is_barrier(node: TensorNode) -> bool:
     """Whether no gradient passes through a node although one of its inputs wants one, as within `no_grad`."""
     return needs_gradient(node) and not node.requires_grad

@@ -12,7 +12,7 @@ import numpy as np
 from engine.device.protocol import part_of
 from engine.diagnostics import DeviceError, WarploomError
 from engine.tensor_ir.errors import ExecutionFailed
-from engine.tensor_ir.graph import Node, TensorGraph, no_grad
+from engine.tensor_ir.graph import TensorGraph, TensorNode, no_grad
 from engine.tensor_ir.operations.leaves import Constant, Leaf
 from engine.tensor_ir.ordering import topological_order
 from engine.tensor_ir.passes.pipeline import optimise
@@ -96,7 +96,7 @@ def find_segments(order: Sequence[LazyNode], wanted: Iterable[LazyNode], longest
     computed now needs it. Everything else exists only inside a kernel. Leaves such as constants are computed wherever
     they are needed.
     """
-    number_of: dict[Node, int] = {}
+    number_of: dict[TensorNode, int] = {}
     segments: deque[Segment] = deque()
     asked = set(wanted)
     for node in order:
@@ -122,7 +122,7 @@ def _has_value(node: LazyNode) -> bool:
     return node.value is not None
 
 
-def _is_needed_elsewhere(node: LazyNode, computed: Container[Node]) -> bool:
+def _is_needed_elsewhere(node: LazyNode, computed: Container[TensorNode]) -> bool:
     users = (user() for user in node.users)
     return any(user is not None and user.value is None and user not in computed for user in users)
 
@@ -175,9 +175,9 @@ def _make_program(device: LazyDevice, segment: Segment) -> tuple[Program, list[L
     return program, numbers
 
 
-def simplified(segment: Segment, numbers: Sequence[LazyNode]) -> tuple[list[Node], list[Node]]:
+def simplified(segment: Segment, numbers: Sequence[LazyNode]) -> tuple[list[TensorNode], list[TensorNode]]:
     """Return the inputs and the results of a segment; of several operations, as nodes that passes have gone over."""
-    given: list[Node] = [*segment.inputs, *numbers]
+    given: list[TensorNode] = [*segment.inputs, *numbers]
     if len(segment.nodes) == 1:
         return given, list(segment.kept)
     graph = TensorGraph()
@@ -212,7 +212,7 @@ def structure_of(segment: Segment, given: Collection[LazyNode] = ()) -> tuple[Ha
     That is operations, types, how they are wired, and numbers, of which those that are `given` may differ.
     """
     inputs = segment.inputs
-    place: dict[Node, int] = {node: number for number, node in enumerate(inputs)}
+    place: dict[TensorNode, int] = {node: number for number, node in enumerate(inputs)}
     rows: list[Hashable] = [tuple(node.type for node in inputs), bool(given)]
     numbers: list[LazyNode] = []
     for node in segment.nodes:

@@ -9,7 +9,7 @@ from weakref import ReferenceType, WeakSet, ref
 
 from engine.tensor_ir.arithmetic import Arithmetic
 from engine.tensor_ir.errors import InvalidOperation, MergeFailed
-from engine.tensor_ir.graph import Node, NodeOptions, Operation, TensorGraph
+from engine.tensor_ir.graph import NodeOptions, TensorGraph, TensorNode, TensorOperation
 from engine.tensor_ir.operations.leaves import Leaf
 from engine.tensor_ir.types import TensorType
 from engine.tensor_runtime.lazy.storage import Storage
@@ -17,7 +17,7 @@ from engine.tensor_runtime.lazy.storage import Storage
 _claiming = threading.Lock()
 
 
-class LazyNode(Node):
+class LazyNode(TensorNode):
     """A node with its value, once that is known; it lives as long as a tensor or a node needs it."""
 
     __slots__ = ("tensor", "users", "value")
@@ -26,7 +26,7 @@ class LazyNode(Node):
     def __init__(
         self,
         graph: LazyGraph,
-        operation: Operation,
+        operation: TensorOperation,
         inputs: tuple[LazyNode, ...],
         type_: TensorType,
         **options: Unpack[NodeOptions],
@@ -88,12 +88,18 @@ class LazyGraph(TensorGraph):
     def __len__(self) -> int:
         return len(self.root._alive)
 
-    def add(self, operation: Operation, inputs: Sequence[Node] = (), **options: Unpack[NodeOptions]) -> LazyNode:
+    def add(
+        self, operation: TensorOperation, inputs: Sequence[TensorNode] = (), **options: Unpack[NodeOptions]
+    ) -> LazyNode:
         """Apply an operation, and merge the graphs of the inputs; the errors are those of `TensorGraph` and `merge`."""
         return cast(LazyNode, super().add(operation, inputs, **options))
 
     def enter(
-        self, operation: Operation, inputs: tuple[Node, ...], type_: TensorType, **options: Unpack[NodeOptions]
+        self,
+        operation: TensorOperation,
+        inputs: tuple[TensorNode, ...],
+        type_: TensorType,
+        **options: Unpack[NodeOptions],
     ) -> LazyNode:
         """Make a node whose type is known, and whose inputs are nodes of this graph."""
         self.require_thread()

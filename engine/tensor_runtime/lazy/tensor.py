@@ -19,7 +19,7 @@ from engine.diagnostics import DeviceError
 from engine.tensor_ir import gradients as differentiation
 from engine.tensor_ir.arithmetic import Arithmetic, Number
 from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_ir.graph import Node, Operand, Operation, caller, no_grad
+from engine.tensor_ir.graph import TensorNode, TensorOperand, TensorOperation, caller, no_grad
 from engine.tensor_ir.inspection import NodeInfo, graph_dot, graph_svg, graph_text, node_info
 from engine.tensor_ir.operations.leaves import Constant, Leaf
 from engine.tensor_ir.operations.random import SEED, Random
@@ -38,7 +38,7 @@ Array = np.ndarray[Any, Any]
 _seeds = random.Random()
 
 
-class Tensor(Operand):
+class Tensor(TensorOperand):
     """An array of any shape, of which at first is only known how to compute it.
 
     Operators and methods make other tensors and compute nothing. `execute`, `numpy` and `item` compute a tensor, and
@@ -147,7 +147,7 @@ class Tensor(Operand):
         return (radius * angle.cos()).cast(dtype)
 
     @classmethod
-    def _made(cls, operation: Operation, device: str) -> Tensor:
+    def _made(cls, operation: TensorOperation, device: str) -> Tensor:
         return cls(LazyGraph(lazy_device(device).name).add(operation, requires_grad=False))
 
     # What is known without computing
@@ -281,9 +281,9 @@ class Tensor(Operand):
         """Return what is known of its node."""
         return node_info(self._lazy)
 
-    def order(self) -> list[Node]:
+    def order(self) -> list[TensorNode]:
         """Return what it is computed from, itself included, each after its inputs."""
-        return list[Node](topological_order([self._lazy]))
+        return list[TensorNode](topological_order([self._lazy]))
 
     def print_graph(self, file: TextIO | None = None) -> None:
         """Print what it is computed from, a line a node."""
@@ -310,13 +310,13 @@ class Tensor(Operand):
     def _node(self) -> LazyNode:
         return self._lazy
 
-    def _operand(self, value: Arithmetic | Number | Array | np.generic[Any], dtype: DType) -> Node:
+    def _operand(self, value: Arithmetic | Number | Array | np.generic[Any], dtype: DType) -> TensorNode:
         """Return the node of an operand; an array of numpy becomes a leaf, and one number of numpy is a number."""
         if isinstance(value, np.ndarray):
             return Tensor.from_numpy(value, device=self.device)._lazy
         return super()._operand(value.item() if isinstance(value, np.generic) else value, dtype)
 
-    def _apply(self, operation: Operation, *inputs: Node) -> Tensor:
+    def _apply(self, operation: TensorOperation, *inputs: TensorNode) -> Tensor:
         return Tensor(self._lazy.graph.add(operation, inputs))
 
 
@@ -338,7 +338,7 @@ def _tensor_of(node: LazyNode) -> Tensor:
     return found if isinstance(found, Tensor) else Tensor(node)
 
 
-def _remark(node: Node) -> str:
+def _remark(node: TensorNode) -> str:
     return "computed" if isinstance(node, LazyNode) and node.value is not None else ""
 
 

@@ -1,4 +1,4 @@
-"""`Graph`: a network on a device."""
+"""`TrainingGraph`: a network on a device."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import numpy.typing as npt
 from engine.descriptions.checks import shown
 from engine.device.device import Device
 from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_ir.graph import Node
+from engine.tensor_ir.graph import TensorNode
 from engine.tensor_ir.inspection import graph_dot
 from engine.tensor_ir.networks.data import BATCHES, LOSSES, ORDER, TRAIN, data_name, with_data
-from engine.tensor_ir.networks.functions import Function, Instruction, Role
+from engine.tensor_ir.networks.functions import NetworkFunction, NetworkInstruction, Role
 from engine.tensor_ir.networks.instructions import function_code, node_names
 from engine.tensor_ir.networks.network import LOSS, STEP, Network
 from engine.tensor_ir.networks.optimisers import require_setting
@@ -32,7 +32,7 @@ Array = np.ndarray[Any, Any]
 InputArrays = Mapping[str, npt.ArrayLike]
 
 
-class Graph:
+class TrainingGraph:
     """A network on a device: its variables in memory, and its functions, each one launch.
 
     Functions are forward, backward and zero_gradients, with an optimiser also update and step, and those that you
@@ -240,16 +240,16 @@ class Graph:
         for name, array in states.items():
             self._variables.write(name, array)
 
-    def leaf(self, name: str) -> Node:
+    def leaf(self, name: str) -> TensorNode:
         """Return what stands for a variable's contents in instructions of functions of your own."""
         return self.network.leaf(name)
 
-    def define(self, name: str, instructions: Iterable[Instruction]) -> None:
+    def define(self, name: str, instructions: Iterable[NetworkInstruction]) -> None:
         """Add a function, or replace it: instructions (Write, Accumulate, Set, or your own), one after another."""
-        self._functions[name] = Function.of(name, instructions).optimised()
+        self._functions[name] = NetworkFunction.of(name, instructions).optimised()
         self._forget(name)
 
-    def function(self, name: str) -> Function:
+    def function(self, name: str) -> NetworkFunction:
         """Return a function; InvalidOperation when there is none of the name."""
         if not isinstance(name, str) or name not in self._functions:
             known = ", ".join(self._functions)
@@ -338,7 +338,7 @@ class _Runnable(NamedTuple):
     outputs: list[str]
 
     @staticmethod
-    def of(tensors: Tensors, function: Function, *, is_loop: bool) -> _Runnable:
+    def of(tensors: Tensors, function: NetworkFunction, *, is_loop: bool) -> _Runnable:
         """Return a function as a program. What it writes and doesn't read is an output, not replaced."""
         reads = function.reads
         wanted = [Wanted(node, leaf if leaf in reads else None) for leaf, node in function.writes.items()]

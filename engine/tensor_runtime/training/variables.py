@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from engine.descriptions.checks import shown
 from engine.tensor_ir.errors import ExecutionFailed, InvalidOperation, ShapeMismatch
-from engine.tensor_ir.networks.functions import Role, Variable
+from engine.tensor_ir.networks.functions import NetworkVariable, Role
 from engine.tensor_runtime.tensors import TensorBuffer, Tensors
 from engine.types import bf16, from_bf16, s32, to_bf16
 
@@ -23,7 +23,7 @@ class Variables:
     Batched ones have room for the largest batch so far, and belong to the current batch.
     """
 
-    def __init__(self, tensors: Tensors, variables: Mapping[str, Variable]) -> None:
+    def __init__(self, tensors: Tensors, variables: Mapping[str, NetworkVariable]) -> None:
         self._tensors = tensors
         self._variables = dict(variables)
         self._buffers: dict[str, TensorBuffer] = {}
@@ -125,7 +125,7 @@ class Variables:
         found = self.buffer(name).read()
         return from_bf16(found) if self.variable(name).leaf.type.stored_dtype == bf16 else found
 
-    def replace(self, variables: Mapping[str, Variable], changed: Iterable[str]) -> None:
+    def replace(self, variables: Mapping[str, NetworkVariable], changed: Iterable[str]) -> None:
         """Take other variables; those that are new or changed are made again when they are used."""
         self._variables.update(variables)
         self._tensors.synchronize()
@@ -134,7 +134,7 @@ class Variables:
             if name in self._buffers:
                 self._buffers.pop(name).free()
 
-    def variable(self, name: str) -> Variable:
+    def variable(self, name: str) -> NetworkVariable:
         """Return a variable; InvalidOperation when there is none of the name."""
         if not isinstance(name, str) or name not in self._variables:
             raise InvalidOperation(f"variable must be one of {', '.join(self._variables)}, got {shown(name)}")

@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from app.canvas.canvas import Canvas
 from app.canvas.items.nodegraph_adapter import ConnectionView
-from app.canvas.notice import EmptyHint, Notice
+from app.canvas.notice import CanvasNotice, EmptyHint
 from engine.patch.changes import BlockTypesChanged, Change, Connection, NodeMoved, PortRef
 from engine.patch.document import Patch
 from tests.app.app_support import move_pointer
@@ -115,7 +115,7 @@ def test_a_refused_drop_says_why_and_changes_nothing(
     canvas.refused.connect(reasons.append)
     hand.drag(hand.port("source", "out", is_input=False), hand.port("count", "x", is_input=True))
     assert reasons == ["count.x takes elements of u32, got f32 from source.out"]
-    notice = canvas.findChild(Notice)
+    notice = canvas.findChild(CanvasNotice)
     assert notice is not None
     assert notice.isVisible()
     assert notice.text() == reasons[0]

@@ -7,10 +7,9 @@ from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from app.canvas.notice import Notice
+from app.canvas.notice import CanvasNotice
 from app.inspector.code_editor import CodeEditor
-from app.widgets.banner import Banner
-from app.widgets.banner import Notice as BannerNotice
+from app.widgets.banner import Banner, Notice
 from engine.blocktypes.parameters import ParameterSpec
 from engine.diagnostics import MOST_SHOWN, cut, error
 from engine.logs import MOST_CHARACTERS, logged
@@ -45,10 +44,10 @@ def test_notices_are_cut(qtbot: QtBot) -> None:
     """Beside the pointer and above the canvas."""
     room = QWidget()
     qtbot.addWidget(room)
-    notice, banner = Notice(room), Banner()
+    notice, banner = CanvasNotice(room), Banner()
     qtbot.addWidget(banner)
     notice.show_at(QPoint(5, 5), LONG, None)
-    banner.show_notice(BannerNotice(LONG))
+    banner.show_notice(Notice(LONG))
     assert len(notice.text()) <= 1000
     assert len(banner._label.text()) <= 1000
 

@@ -14,7 +14,7 @@ from app.canvas.canvas import Canvas
 from app.canvas.drawing.region_layout import EMPTY, INNER_MARGIN, MARGIN, STRIP, RegionLayout, region_layout
 from app.canvas.drawing.region_painter import RegionAppearance
 from app.canvas.items.region_boxes import RegionView
-from app.canvas.notice import Notice
+from app.canvas.notice import CanvasNotice
 from app.theme.colours import DARK, LIGHT, Colours, mix, region_colours
 from engine.catalogue.catalogue import Catalogue
 from engine.patch.changes import Change, Node, NodeAdded, NodeMoved
@@ -267,7 +267,7 @@ def test_a_refused_drop_says_why_and_puts_the_block_back(canvas: Canvas, hand: H
     reasons: list[str] = []
     canvas.refused.connect(reasons.append)
     hand.drag(hand.title("last"), QPointF(-60, 40), release=False)
-    notice = canvas.findChild(Notice)
+    notice = canvas.findChild(CanvasNotice)
     assert notice is not None
     assert notice.isVisible()
     assert "must not close a cycle" in notice.text()

@@ -12,7 +12,7 @@ from app.canvas.drawing.node_layout import layout, value_area
 from app.canvas.drawing.node_painter import NEAR, body_colour
 from app.canvas.items.nodegraph_adapter import NodeView
 from app.canvas.items.parameter_tray import ParameterTray
-from app.canvas.notice import Notice
+from app.canvas.notice import CanvasNotice
 from app.canvas.search_popup import SearchPopup
 from app.theme.colours import DARK, LIGHT, Colours
 from app.theme.port_style import PortKind
@@ -56,7 +56,7 @@ def reach(hand: Hand, name: str) -> QPointF:
 
 def notice(hand: Hand) -> str:
     """Return the canvas's notice, or nothing."""
-    found = hand.canvas.findChild(Notice)
+    found = hand.canvas.findChild(CanvasNotice)
     return found.text() if found is not None and found.isVisible() else ""
 
 
@@ -178,7 +178,7 @@ def test_a_structural_parameter_says_why_it_is_not_driven(hand: Hand, patch: Pat
 def test_the_notice_covers_no_row(hand: Hand) -> None:
     """It lies beside the tray."""
     follow(hand, reach(hand, "steps"))
-    found, said = tray(hand), hand.canvas.findChild(Notice)
+    found, said = tray(hand), hand.canvas.findChild(CanvasNotice)
     assert found is not None and said is not None
     rows = hand.view.mapFromScene(found.area).boundingRect()
     assert said.isVisible() and not rows.intersects(said.geometry())

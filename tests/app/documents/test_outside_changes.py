@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.documents.dialogs import Answer
+from app.documents.dialogs import UnsavedChoice
 from app.documents.outside_changes import look_outside
 from app.window.main_window import MainWindow
 from engine.patch.document import Patch
@@ -155,16 +155,16 @@ def test_mine_can_be_saved_elsewhere(opened: MainWindow, file: Path, asked: Aske
     assert (file.read_text(), asked.path.read_text()) == (theirs, mine)
 
 
-@pytest.mark.parametrize("answer", [Answer.CANCEL, Answer.SAVE, Answer.SAVE_AS])
+@pytest.mark.parametrize("answer", [UnsavedChoice.CANCEL, UnsavedChoice.SAVE, UnsavedChoice.SAVE_AS])
 @pytest.mark.parametrize("change", [edit_elsewhere, damage])
 def test_saving_over_another_programs_version_asks_first(
-    opened: MainWindow, file: Path, asked: Asked, tmp_path: Path, answer: Answer, change: Callable[[Path], Any]
+    opened: MainWindow, file: Path, asked: Asked, tmp_path: Path, answer: UnsavedChoice, change: Callable[[Path], Any]
 ) -> None:
     """It asks also before the change was noticed."""
     change(file)
     theirs, mine = file.read_text(), text_of(opened)
     asked.overwrite, asked.path = answer, tmp_path / "mine.loom"
-    assert opened.files.save() == (answer is not Answer.CANCEL)
+    assert opened.files.save() == (answer is not UnsavedChoice.CANCEL)
     assert len(asked.shown) == 1 and asked.shown[0].startswith("demo.loom was changed by another program")
-    assert file.read_text() == (mine if answer is Answer.SAVE else theirs)
-    assert asked.path.exists() == (answer is Answer.SAVE_AS)
+    assert file.read_text() == (mine if answer is UnsavedChoice.SAVE else theirs)
+    assert asked.path.exists() == (answer is UnsavedChoice.SAVE_AS)

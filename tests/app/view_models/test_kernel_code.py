@@ -1,11 +1,11 @@
 """The code of a kernel as a person reads it, each line with its op."""
 
 from app.view_models.ops.kernel_code import llvm_listing, ptx_listing
-from engine.ops import GraphBuilder, compile_graph
+from engine.ops import OpGraphBuilder, compile_graph
 
 
 def test_lines_come_with_their_ops_and_without_debug_information() -> None:
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     x = g.add("op.input", "x")
     root = g.add("op.sqrt", "root", x=x["value"])
     g.add("op.output", "out", value=root["out"])

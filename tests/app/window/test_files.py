@@ -127,10 +127,10 @@ def test_a_file_that_can_not_be_written_keeps_the_changes(opened: MainWindow, as
 @pytest.mark.parametrize("answer", ["save", "discard", "cancel"])
 def test_closing_asks_about_unsaved_changes(opened: MainWindow, asked: Asked, file: Path, answer: str) -> None:
     """Save writes, Discard does not, Cancel stays."""
-    from app.documents.dialogs import Answer
+    from app.documents.dialogs import UnsavedChoice
 
     patch_of(opened).set("every", gain=2.0)
-    asked.about_changes = Answer(answer)
+    asked.about_changes = UnsavedChoice(answer)
     closed = opened.close()
     assert asked.shown == ["demo"]
     assert closed is (answer != "cancel")
@@ -187,9 +187,9 @@ def test_what_is_typed_is_saved(
     qtbot: QtBot, opened: MainWindow, file: Path, asked: Asked, tmp_path: Path, action: str
 ) -> None:
     """Also where nobody has pressed Enter yet; the field keeps the focus."""
-    from app.documents.dialogs import Answer
+    from app.documents.dialogs import UnsavedChoice
 
-    asked.path, asked.about_changes = tmp_path / "other.loom", Answer.SAVE
+    asked.path, asked.about_changes = tmp_path / "other.loom", UnsavedChoice.SAVE
     opened.canvas.select(["every"])
     qtbot.waitUntil(lambda: opened.inspector.editor("gain") is not None)
     box = opened.inspector.editor("gain").box

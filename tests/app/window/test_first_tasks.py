@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.canvas.items.parameter_tray import ParameterTray
-from app.canvas.notice import Notice
+from app.canvas.notice import CanvasNotice
 from app.canvas.search_popup import SearchPopup
 from app.view_models.problems import Column
 from engine.catalogue.block_folders import block_folders
@@ -73,7 +73,7 @@ class Person:
         hand = self.hand
         hand.drag(hand.port(source, output, is_input=False), hand.port(target, name, is_input=True))
         is_made = self.patch.source_of(PortRef(target, name)) == PortRef(source, output)
-        assert is_made or self.window.canvas.findChild(Notice).isVisible()
+        assert is_made or self.window.canvas.findChild(CanvasNotice).isVisible()
 
     def set(self, node: str, **values: float) -> None:
         """Select a block and type numbers into the inspector."""
@@ -166,7 +166,7 @@ def test_feedback_particles_driven_by_an_lfo_from_an_empty_canvas(person: Person
     person.connect(draw, "image", mix, "a")
     person.connect(mix, "out", viewer, "image")
     person.connect(mix, "out", mix, "b")
-    person.click(person.window.canvas.findChild(Notice), "Insert Frame Delay")
+    person.click(person.window.canvas.findChild(CanvasNotice), "Insert Frame Delay")
     person.wait_for(viewer, NodeState.OK)
     assert person.picture(viewer).shape == (18, 32, 4)
     lfo = person.add("lfo", -420, 240)

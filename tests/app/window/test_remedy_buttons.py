@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFileDialog, QLineEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 import engine
-from app.canvas.notice import Notice
+from app.canvas.notice import CanvasNotice
 from app.canvas.search_popup import SearchPopup
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
@@ -60,7 +60,7 @@ def test_a_loop_is_closed_by_the_button_beside_the_pointer(real_window: Any, pat
     window, hand = real_window, Hand(real_window.canvas)
     assert hand.canvas.isVisible()
     hand.drag(hand.port("mix", "out", is_input=False), hand.port("mix", "b", is_input=True))
-    notice = window.canvas.findChild(Notice)
+    notice = window.canvas.findChild(CanvasNotice)
     assert "close a cycle" in notice.text()
     click(buttons(notice)["Insert Frame Delay"])
     assert not notice.isVisible()
@@ -109,7 +109,7 @@ def test_a_notice_with_a_button_stays_while_the_pointer_goes_there(real_window: 
     """Moving over the canvas does not hide it; the next press does."""
     hand = Hand(real_window.canvas)
     hand.drag(hand.port("mix", "out", is_input=False), hand.port("mix", "b", is_input=True))
-    notice = real_window.canvas.findChild(Notice)
+    notice = real_window.canvas.findChild(CanvasNotice)
     move_pointer(hand.view.viewport(), QPoint(notice.x() + 5, notice.y() - 5))
     assert notice.isVisible()
     QTest.mouseClick(hand.view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(3, 3))

@@ -14,7 +14,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.documents.dialogs import Answer
+from app.documents.dialogs import UnsavedChoice
 from app.inspector.code_editor import CodeEditor
 from app.widgets.number_box import NumberBox
 from app.window.main_window import MainWindow
@@ -51,7 +51,7 @@ def make_file(path: Path) -> Path:
 @pytest.fixture
 def opened(window: MainWindow, asked: Asked, tmp_path: Path) -> MainWindow:
     """A window with such a patch; who is asked about changes stays."""
-    asked.about_changes = Answer.CANCEL
+    asked.about_changes = UnsavedChoice.CANCEL
     assert window.files.open_path(make_file(tmp_path / "typed.loom"))
     window.activateWindow()
     return window
@@ -169,9 +169,9 @@ def test_typed_text_is_never_lost(opened: MainWindow, asked: Asked, tmp_path: Pa
         if not fields:
             window.kernel.leave()
             if len(patch.nodes) < 3:
-                asked.about_changes = Answer.DISCARD
+                asked.about_changes = UnsavedChoice.DISCARD
                 window.files.open_path(make_file(tmp_path / "typed.loom"))
-                asked.about_changes = Answer.CANCEL
+                asked.about_changes = UnsavedChoice.CANCEL
             continue
         done = [draw.choice(list(fields))]
         marker = type_into(fields[done[0]], number)

@@ -17,7 +17,7 @@ from engine.compiler.plan import Plan
 from engine.compiler.planning import make_plan
 from engine.descriptions.entries import BufferArgument, DelayEntry, Display, ReshapeView, SliceView, View
 from engine.kernel_sources.sources import OpGraphSource
-from engine.ops import GraphBuilder, OpGraph
+from engine.ops import OpGraph, OpGraphBuilder
 from engine.patch.changes import PortRef
 from tests.compiler.support.descriptions import array, graph, i, node, o, source
 from tests.compiler.support.regions import flag, region, within
@@ -145,7 +145,7 @@ def test_an_output_that_feeds_nothing_is_stored_beside_one_that_is_not() -> None
 
 def two_outputs() -> OpGraph:
     """Return x + 1 as "out" and x + x as "more"."""
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     x = g.add("op.input", "x")
     g.add("op.output", "out", value=g.add("op.add", a=x["value"], b=1.0)["out"])
     g.add("op.output", "more", value=g.add("op.add", a=x["value"], b=x["value"])["out"])

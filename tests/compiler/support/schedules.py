@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from engine.compiler.buffers import BufferPlan, Lifetime, PlannedBuffer
 from engine.compiler.checking.layouts import Layout
 from engine.compiler.memory.placement import Placement, place_buffers
-from engine.compiler.operations import Access, Operation, Place, RegionEntry, Schedule, Scope, find_users
+from engine.compiler.operations import Access, Operation, OperationSchedule, Place, RegionEntry, Scope, find_users
 from engine.descriptions.entries import BufferArgument, FillEntry, RegionKind
 from engine.patch.changes import PortRef
 from engine.types import u8
@@ -105,7 +105,7 @@ class Draft:
             lifetime = self.lifetimes.get(owner, Lifetime.GRAPH)
             allocations[owner] = PlannedBuffer(owner, layout, lifetime, layout.size_bytes)
         plan = BufferPlan(allocations, {})
-        schedule = Schedule(tuple(self.operations), tuple(self.scopes), find_users(self.operations))
+        schedule = OperationSchedule(tuple(self.operations), tuple(self.scopes), find_users(self.operations))
         return place_buffers(schedule, plan, frozenset(self.pinned), keep)
 
 

@@ -16,19 +16,19 @@ from engine.descriptions.entries import (
 from engine.descriptions.extents import Extent
 from engine.descriptions.ports import PortSpec
 from engine.kernel_sources.sources import OpGraphSource
-from engine.ops import Argument as OpArgument
 from engine.ops import (
     ElementNumber,
-    GraphBuilder,
     GraphNumbers,
     InputPointer,
     LiveParameter,
+    OpArgument,
+    OpExtent,
     OpGraph,
+    OpGraphBuilder,
     OpKernel,
     OutputPointer,
     parse_expression,
 )
-from engine.ops import Extent as OpExtent
 from engine.types import NAMED, any_type, f32, f64
 from tests.compiler.support.descriptions import node
 
@@ -71,7 +71,7 @@ def total(name: str, *, reads: str = "number", region: str = "") -> BlockNode:
 
 
 def _aggregating(x: str, reads: str, out: str, dtype: str, thread_blocks: int) -> KernelEntry:
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     g.add("op.aggregate", out, value=g.add("op.input", x, type=reads)["value"], type=dtype)
     source = OpGraphSource.of(g.graph())
     kernel = source.kernel()

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from engine.api import (
     BlockBuilder,
-    GraphBuilder,
     Kernel,
     OpGraph,
+    OpGraphBuilder,
     ReinterpretView,
     ReshapeView,
     SliceView,
@@ -25,7 +25,7 @@ from engine.api import (
     u8,
     u32,
 )
-from engine.descriptions.entries import StatusKind, Work
+from engine.descriptions.entries import ServedParts, StatusKind
 from tests.fuzzing import many
 from tests.runtime.model.authors import HARMFUL, NOTHING, THINGS, Action, Running, fine, own, try_block
 
@@ -42,7 +42,7 @@ def _word(block: Any, build: BlockBuilder) -> object:
 
 def _halved() -> OpGraph:
     """Return a graph that writes half of x to out."""
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     half = g.add("op.multiply", a=g.add("op.input", "x")["value"], b=0.5)
     g.add("op.output", "out", value=half["out"])
     return g.graph()
@@ -73,7 +73,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Action]]] = {
         lambda build, **operands: build.capture(blas.Geam().on(**operands)),
         {"a": X, "b": X, "out": OUT, "alpha": lambda b, _: b.a, "beta": fine(1.0)},
     ),
-    "count_for": (BlockBuilder.count_for, {"count": fine(1), "work": fine(Work(("a",)))}),
+    "count_for": (BlockBuilder.count_for, {"count": fine(1), "work": fine(ServedParts(("a",)))}),
     "fill": (BlockBuilder.fill, {"target": OUT, "value": fine(1)}),
     "copy": (BlockBuilder.copy, {"target": OUT, "source": X}),
     "buffer": (

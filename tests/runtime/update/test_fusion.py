@@ -10,7 +10,7 @@ from engine.diagnostics import KernelError, KernelFault
 from engine.kernel_sources.image import KernelImage
 from engine.kernel_sources.loader import load_image
 from engine.kernel_sources.sources import KernelSource, OpGraphSource
-from engine.ops import GraphBuilder, graph_to_json
+from engine.ops import OpGraphBuilder, graph_to_json
 from engine.patch.document import NodeRef
 from engine.protocol.messages import FrameReport, NodeState, SetFusing, SetProfiling
 from engine.runtime.report.diagnostics_store import fault_diagnostic
@@ -67,7 +67,7 @@ def test_sliders_of_all_blocks_reach_the_kernel(device: Device) -> None:
 @pytest.mark.parametrize("dtype", ["boolean", "s16", "u64", "bf16", "f64"])
 def test_a_reduction_gives_the_same_bits_when_it_takes_its_producer_in(device: Device, dtype: str) -> None:
     """Of elements of any type, which are narrowed as if they were stored."""
-    g = GraphBuilder()
+    g = OpGraphBuilder()
     wave = g.add("op.multiply", a=g.add("op.sin", x=g.add("op.input", "x")["value"])["out"], b=90.0)["out"]
     if dtype == "boolean":
         wave = g.add("op.greater", a=wave, b=0.0)["out"]

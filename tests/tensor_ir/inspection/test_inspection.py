@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.tensor_ir.errors import InvalidOperation, TopologicalSortFailed
-from engine.tensor_ir.graph import Node, TensorGraph
+from engine.tensor_ir.graph import TensorGraph, TensorNode
 from engine.tensor_ir.inspection import graph_dot, graph_svg, graph_text, node_info, node_text
-from engine.tensor_ir.inspection.info import Role
+from engine.tensor_ir.inspection.info import NodeRole
 from engine.tensor_ir.operations.leaves import Constant, Leaf
 from engine.tensor_ir.ordering import topological_order
 from engine.tensor_ir.types import TensorType
@@ -18,12 +18,12 @@ from engine.tensor_ir.types import TensorType
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def leaf(graph: TensorGraph, name: str, *, requires_grad: bool = False) -> Node:
+def leaf(graph: TensorGraph, name: str, *, requires_grad: bool = False) -> TensorNode:
     """Return an input or weight f32[2, 3]."""
     return graph.add(Leaf(TensorType((2, 3))), name=name, requires_grad=requires_grad)
 
 
-def square_minus() -> tuple[Node, ...]:
+def square_minus() -> tuple[TensorNode, ...]:
     """Return a, b, a * a and a * a - b."""
     graph = TensorGraph()
     a, b = leaf(graph, "a"), leaf(graph, "b", requires_grad=True)
@@ -83,7 +83,7 @@ def test_the_work_of_sorting_is_linear() -> None:
     for length in (20_000, 40_000):
         asked = 0
 
-        def is_known(node: Node) -> bool:
+        def is_known(node: TensorNode) -> bool:
             nonlocal asked
             asked += 1
             return False
@@ -99,11 +99,11 @@ def test_one_node() -> None:
     """Its inputs by slot, its role and where it was made."""
     a, b, square, out = square_minus()
     info = node_info(out)
-    assert (info.label, info.inputs, info.role) == (f"Sub{out.number}", (square.label, "b"), Role.OPERATION)
+    assert (info.label, info.inputs, info.role) == (f"Sub{out.number}", (square.label, "b"), NodeRole.OPERATION)
     assert info.requires_grad and info.type == TensorType((2, 3))
     assert info.origin is not None and info.origin.file == __file__
-    assert [node_info(node).role for node in (a, b)] == [Role.INPUT, Role.WEIGHT]
-    assert node_info(a.graph.add(Constant(2.0, TensorType(())))).role is Role.CONSTANT
+    assert [node_info(node).role for node in (a, b)] == [NodeRole.INPUT, NodeRole.WEIGHT]
+    assert node_info(a.graph.add(Constant(2.0, TensorType(())))).role is NodeRole.CONSTANT
 
 
 def test_text_has_a_line_for_each_node() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from engine.tensor_ir.evaluation import evaluate
-from engine.tensor_ir.graph import Node, TensorGraph
+from engine.tensor_ir.graph import TensorGraph, TensorNode
 from engine.tensor_ir.operations.leaves import Leaf
 from engine.tensor_ir.types import TensorType
 from engine.tensor_runtime.program import Program
@@ -22,12 +22,14 @@ Array = np.ndarray[Any, Any]
 TOLERANCE: Mapping[DType, float] = {f64: 1e-11, f32: 2e-5, f16: 4e-3, bf16: 3e-2}
 
 
-def leaf(graph: TensorGraph, *shape: int, dtype: DType = f32, batched: bool = False, nnz: int | None = None) -> Node:
+def leaf(
+    graph: TensorGraph, *shape: int, dtype: DType = f32, batched: bool = False, nnz: int | None = None
+) -> TensorNode:
     """Return a new leaf."""
     return graph.add(Leaf(TensorType(shape, dtype, batched, nnz)))
 
 
-def some(node: Node, batch: int, random: np.random.Generator) -> Array:
+def some(node: TensorNode, batch: int, random: np.random.Generator) -> Array:
     """Return numbers for a leaf."""
     type_ = node.type
     shape = (*((batch,) if type_.batched else ()), *(type_.shape if type_.nnz is None else type_.stored_shape))
@@ -47,7 +49,7 @@ def some(node: Node, batch: int, random: np.random.Generator) -> Array:
 
 
 def computed(
-    tensors: Tensors, values: Mapping[Node, Array], wanted: Sequence[Wanted | Node], batch: int = 1
+    tensors: Tensors, values: Mapping[TensorNode, Array], wanted: Sequence[Wanted | TensorNode], batch: int = 1
 ) -> list[Array]:
     """Return what a program gives for wanted nodes; what replaces an input is what that holds afterwards."""
     program = Program(tensors, list(values), wanted)
@@ -71,7 +73,12 @@ def computed(
 
 
 def check(
-    tensors: Tensors, wanted: Sequence[Node], leaves: Sequence[Node], batch: int = 1, seed: int = 0, scale: float = 1.0
+    tensors: Tensors,
+    wanted: Sequence[TensorNode],
+    leaves: Sequence[TensorNode],
+    batch: int = 1,
+    seed: int = 0,
+    scale: float = 1.0,
 ) -> None:
     """Compare what a program gives for random numbers with numpy."""
     random = np.random.default_rng(seed)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from engine.tensor_ir.errors import ExecutionFailed, ShapeMismatch
 from engine.tensor_ir.evaluation import evaluate
-from engine.tensor_ir.graph import Node, TensorGraph
+from engine.tensor_ir.graph import TensorGraph, TensorNode
 from engine.tensor_ir.operations.elementwise import Cast, Elementwise
 from engine.tensor_ir.operations.leaves import BatchSize
 from engine.tensor_ir.operations.rules import RULES
@@ -183,7 +183,7 @@ def test_a_loop_carries_what_it_replaces(tensors: Tensors) -> None:
 
 
 @st.composite
-def graphs(draw: st.DrawFn) -> tuple[list[Node], list[Node], int]:
+def graphs(draw: st.DrawFn) -> tuple[list[TensorNode], list[TensorNode], int]:
     """Return nodes of a random graph to compute, its leaves, and a batch size."""
     graph = TensorGraph()
     n, m = draw(st.integers(1, 5)), draw(st.integers(1, 5))
@@ -218,14 +218,14 @@ def graphs(draw: st.DrawFn) -> tuple[list[Node], list[Node], int]:
     return list(dict.fromkeys([*wanted, nodes[-1]])), leaves, draw(st.sampled_from([1, 2, 7]))
 
 
-def _clashes(a: Node, b: Node) -> bool:
+def _clashes(a: TensorNode, b: TensorNode) -> bool:
     pairs = zip(a.type.shape[::-1], b.type.shape[::-1], strict=False)
     return any(x != y and 1 not in (x, y) for x, y in pairs)
 
 
 @given(graphs())
 @settings(max_examples=many(25))
-def test_random_graphs(tensors: Tensors, made: tuple[list[Node], list[Node], int]) -> None:
+def test_random_graphs(tensors: Tensors, made: tuple[list[TensorNode], list[TensorNode], int]) -> None:
     """Whatever is fused with whatever, a program gives what numpy gives node by node."""
     wanted, leaves, batch = made
     check(tensors, wanted, leaves, batch, scale=10.0)

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from engine.tensor_ir.graph import Node, TensorGraph
+from engine.tensor_ir.graph import TensorGraph, TensorNode
 from engine.tensor_ir.operations.matrices import MatMul
 from engine.tensor_runtime.tensors import Tensors
 from engine.types import DType, bf16, f16, f32, f64
@@ -13,7 +13,9 @@ from tests.tensor_ir.lowering.running import check, leaf
 SHAPES = [(1, 1, 1), (3, 5, 1), (1, 5, 3), (4, 1, 6), (4, 1, 1), (1, 7, 1), (5, 3, 4)]
 
 
-def _products(batched: tuple[bool, bool], dtype: DType, *, sum_batch: bool) -> tuple[list[Node], list[Node]]:
+def _products(
+    batched: tuple[bool, bool], dtype: DType, *, sum_batch: bool
+) -> tuple[list[TensorNode], list[TensorNode]]:
     """Return the products of all shapes and transpositions, and their operands."""
     graph, found, leaves = TensorGraph(), [], []
     for (m, k, n), turn_a, turn_b in product(SHAPES, (False, True), (False, True)):

@@ -2,9 +2,9 @@
 
 from typing import TypeVar
 
-from engine.tensor_ir.networks.builder import GraphBuilder
+from engine.tensor_ir.networks.builder import NetworkBuilder
 
-Builder = TypeVar("Builder", bound=GraphBuilder)
+Builder = TypeVar("Builder", bound=NetworkBuilder)
 
 
 def write_seeds_example(builder: Builder) -> Builder:
@@ -24,6 +24,6 @@ def write_seeds_example(builder: Builder) -> Builder:
     return builder
 
 
-def seeds_example() -> GraphBuilder:
+def seeds_example() -> NetworkBuilder:
     """Return the network that the seed describes."""
-    return write_seeds_example(GraphBuilder())
+    return write_seeds_example(NetworkBuilder())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from engine.tensor_ir.graph import Node, no_grad
-from engine.tensor_ir.networks.builder import GraphBuilder
+from engine.tensor_ir.graph import TensorNode, no_grad
+from engine.tensor_ir.networks.builder import NetworkBuilder
 from engine.tensor_ir.operations.leaves import Constant
 from engine.tensor_ir.operations.reductions import broadcast_to
 from engine.tensor_ir.types import TensorType
@@ -19,7 +19,7 @@ SIZES = (1, 2, 3, 5)
 
 
 @st.composite
-def networks(draw: st.DrawFn, most: int = 14, builder: type[GraphBuilder] = GraphBuilder) -> GraphBuilder:
+def networks(draw: st.DrawFn, most: int = 14, builder: type[NetworkBuilder] = NetworkBuilder) -> NetworkBuilder:
     """Return a builder of an input x0, of weights, and of up to `most` operations; its root is one number."""
     made = builder(dtype=f64, seed=draw(st.integers(0, 9)))
     nodes = [
@@ -33,7 +33,7 @@ def networks(draw: st.DrawFn, most: int = 14, builder: type[GraphBuilder] = Grap
     return made
 
 
-def _grown(draw: st.DrawFn, builder: GraphBuilder, node: Node, number: int) -> Node:
+def _grown(draw: st.DrawFn, builder: NetworkBuilder, node: TensorNode, number: int) -> TensorNode:
     """Return something that is computed of a node [n, 1]."""
     size = node.type.shape[0]
     kind = draw(st.sampled_from(["affine", "affine", "unary", "unary", "binary", "constant", "copy", "quiet", "wide"]))
@@ -62,7 +62,7 @@ def _grown(draw: st.DrawFn, builder: GraphBuilder, node: Node, number: int) -> N
     return broadcast_to(node, TensorType(node.type.shape, f64, True)) + node
 
 
-def batch_of(builder: GraphBuilder, count: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+def batch_of(builder: NetworkBuilder, count: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
     """Return examples of the input."""
     shape = builder.inputs["x0"].type.shape
     return np.random.default_rng(count).uniform(-1, 1, (count, *shape))

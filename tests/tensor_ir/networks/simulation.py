@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from engine.tensor_ir.evaluation import evaluate
-from engine.tensor_ir.networks.functions import Function
+from engine.tensor_ir.networks.functions import NetworkFunction
 from engine.tensor_ir.networks.network import Network
 
 Array = np.ndarray[Any, Any]
@@ -25,7 +25,9 @@ class Simulation:
             if first is not None and not variable.leaf.type.batched:
                 self.held[name] = np.broadcast_to(first, variable.leaf.type.shape)
 
-    def run(self, function: str | Function, inputs: Mapping[str, Any] | None = None, batch: int | None = None) -> None:
+    def run(
+        self, function: str | NetworkFunction, inputs: Mapping[str, Any] | None = None, batch: int | None = None
+    ) -> None:
         """Run a function on the contents of the variables; inputs have a batch axis in front."""
         self.held.update(inputs or {})
         if isinstance(function, str):

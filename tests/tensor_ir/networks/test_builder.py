@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_ir.networks.builder import GraphBuilder
+from engine.tensor_ir.networks.builder import NetworkBuilder
 from engine.tensor_ir.networks.initialisations import INITIALISATIONS, FirstWeights
 from engine.tensor_ir.networks.instructions import function_code
 from engine.tensor_ir.networks.network import build_network
@@ -21,7 +21,7 @@ from tests.tensor_ir.networks.simulation import Simulation
 
 def test_attributes_of_nodes() -> None:
     """Inputs are batched and want no gradient; weights are the other way round; the rest follows."""
-    builder = GraphBuilder()
+    builder = NetworkBuilder()
     inputs = builder.sparse_input("inputs", (768, 1), nnz=32)
     dense = builder.dense_input("dense", (3, 2))
     layer = builder.affine("l0", 768, 256)
@@ -37,20 +37,20 @@ def test_attributes_of_nodes() -> None:
 def test_settings_that_there_are_not(settings: dict[str, Any]) -> None:
     """The message says which."""
     with pytest.raises(InvalidOperation, match=r"element type must be one of|seed must be"):
-        GraphBuilder(**settings)
+        NetworkBuilder(**settings)
 
 
 @pytest.mark.parametrize("nnz", [1.5, float("nan"), None])
 def test_numbers_of_ones_that_are_not_whole(nnz: Any) -> None:
     """Nothing is rounded."""
     with pytest.raises(InvalidOperation, match="nnz of sparse input 'x' must be a whole number, got"):
-        GraphBuilder().sparse_input("x", (3, 1), nnz)
+        NetworkBuilder().sparse_input("x", (3, 1), nnz)
 
 
 class TestRoot:
     def test_it_is_the_node_made_last(self) -> None:
         """Unless another is named."""
-        builder = GraphBuilder()
+        builder = NetworkBuilder()
         x = builder.dense_input("x", (1, 1))
         loss = x.square()
         assert builder.root is loss
@@ -61,7 +61,7 @@ class TestRoot:
 
     def test_the_sum_over_the_batch_is_inserted(self) -> None:
         """Or the mean; a root that isn't batched stays."""
-        builder = GraphBuilder(dtype=f64)
+        builder = NetworkBuilder(dtype=f64)
         builder.dense_input("x", (1, 1)).square()
         for average, expected in ((False, 14.0), (True, 14 / 3)):
             network = Simulation(build_network(builder, average=average))
@@ -74,7 +74,7 @@ class TestRoot:
 
     def test_it_must_be_one_number(self) -> None:
         """The message names the node and says what to do."""
-        builder = GraphBuilder()
+        builder = NetworkBuilder()
         builder.dense_input("x", (3, 1)).exp()
         with pytest.raises(
             InvalidOperation, match=r"root must be one number, got Exp\d+: f32\[3, 1\], batched \(.*\.py"
@@ -83,7 +83,7 @@ class TestRoot:
 
     def test_it_must_be_computed(self) -> None:
         """Inputs alone are no network."""
-        builder = GraphBuilder()
+        builder = NetworkBuilder()
         builder.dense_input("x", (1, 1))
         with pytest.raises(InvalidOperation, match="network must compute something"):
             build_network(builder)
@@ -92,7 +92,7 @@ class TestRoot:
 class TestRefusals:
     def test_names(self) -> None:
         """They are identifiers, and used once."""
-        builder = GraphBuilder()
+        builder = NetworkBuilder()
         builder.dense_input("x", (1, 1))
         with pytest.raises(InvalidOperation, match="name must be new, got 'x' again"):
             builder.weights("x", (1, 1))
@@ -103,19 +103,19 @@ class TestRefusals:
 
     def test_sizes(self) -> None:
         """Of sparse and dense tensors."""
-        builder = GraphBuilder()
+        builder = NetworkBuilder()
         with pytest.raises(InvalidOperation, match=r"sparse input 's' must be a column \[n, 1\], got \[3, 2\]"):
             builder.sparse_input("s", (3, 2), nnz=1)
         with pytest.raises(InvalidOperation, match="nnz of sparse input 's' must be from 1 to 3, got 4"):
             builder.sparse_input("s", (3, 1), nnz=4)
         with pytest.raises(InvalidOperation, match=r"sizes of 'x' must be whole numbers, 1 or more, got \[3\.5, 1\]"):
-            GraphBuilder().dense_input("x", (3.5, 1))  # type: ignore[arg-type]
+            NetworkBuilder().dense_input("x", (3.5, 1))  # type: ignore[arg-type]
         with pytest.raises(InvalidOperation, match="sizes of 'w' must be whole numbers, 1 or more"):
             builder.weights("w", (3, 0))
 
     def test_initialisations(self) -> None:
         """A name that is known, a number, or an array of the shape."""
-        builder = GraphBuilder()
+        builder = NetworkBuilder()
         with pytest.raises(InvalidOperation, match=r"initialisation of 'w' must be one of zeros, ones, .* got 'one'"):
             builder.weights("w", (3, 1), "one")
         with pytest.raises(ShapeMismatch, match=r"initialisation of 'w' must have the shape \[3, 1\], got \[3\]"):
@@ -127,7 +127,7 @@ class TestRefusals:
 class TestInitialisations:
     def test_they_depend_on_name_and_seed_alone(self) -> None:
         """Another layer changes nothing."""
-        first, second = GraphBuilder(seed=3), GraphBuilder(seed=3)
+        first, second = NetworkBuilder(seed=3), NetworkBuilder(seed=3)
         second.affine("other", 4, 4)
         a, b = (builder.affine("l0", 7, 5) for builder in (first, second))
         assert a.weights.name == b.weights.name
@@ -167,7 +167,7 @@ class TestInitialisations:
 
 def test_building_twice_gives_the_same() -> None:
     """A builder isn't changed by what is made of it."""
-    builder = GraphBuilder()
+    builder = NetworkBuilder()
     x = builder.dense_input("x", (3, 1))
     builder.affine("l", 3, 1).forward(x).abs_pow(2)
     first, second = (build_network(builder, SGD(0.1)) for _ in range(2))
@@ -177,7 +177,7 @@ def test_building_twice_gives_the_same() -> None:
 
 def test_operations_of_your_own() -> None:
     """`apply` takes any operation."""
-    builder = GraphBuilder()
+    builder = NetworkBuilder()
     x = builder.dense_input("x", (1, 1))
     two = builder.apply(Constant(2.0, TensorType((1, 1))))
     assert (x * two).type == x.type

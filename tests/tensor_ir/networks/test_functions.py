@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_ir.networks.builder import GraphBuilder
-from engine.tensor_ir.networks.functions import Accumulate, Function, Instruction, Role, Set, Write
+from engine.tensor_ir.networks.builder import NetworkBuilder
+from engine.tensor_ir.networks.functions import Accumulate, NetworkFunction, NetworkInstruction, Role, Set, Write
 from engine.tensor_ir.networks.instructions import function_code
 from engine.tensor_ir.networks.network import Network, build_network
 from engine.tensor_ir.networks.optimisers import SGD, AdamW
@@ -69,11 +69,11 @@ def test_gradients_are_set_to_zero_by_set() -> None:
 
 def test_the_gradient_of_a_line_is_a_copy() -> None:
     """d(a x + b)/dx is a: nothing is computed."""
-    builder = GraphBuilder()
+    builder = NetworkBuilder()
     a, x, b = builder.weights("a", (), frozen=True), builder.weights("x", ()), builder.weights("b", (), frozen=True)
     a * x + b
     network = build_network(builder)
-    gradient = Function("gradient", {network.leaf("x.gradient"): network.leaf("x.gradient") * 0.0})
+    gradient = NetworkFunction("gradient", {network.leaf("x.gradient"): network.leaf("x.gradient") * 0.0})
     assert gradient.writes  # the variable is there
     alone = network.functions["zero_gradients"].then(network.functions["backward"], "both")
     code = function_code(alone.only([network.leaf("x.gradient")]).optimised())
@@ -82,16 +82,16 @@ def test_the_gradient_of_a_line_is_a_copy() -> None:
 
 def test_a_constant_network_has_no_instruction() -> None:
     """Its values are what the variables hold at first."""
-    builder = GraphBuilder()
+    builder = NetworkBuilder()
     builder.apply(Constant(2.0, TensorType((3, 1)))).exp().log().sum()
     network = build_network(builder)
     assert function_code(network.functions["forward"]).strip() == ""
     np.testing.assert_allclose(Simulation(network)["loss"], 6.0, rtol=1e-6)
 
 
-def small(optimiser: SGD | AdamW | None = None) -> GraphBuilder:
+def small(optimiser: SGD | AdamW | None = None) -> NetworkBuilder:
     """Return a network of two layers in f64."""
-    builder = GraphBuilder(dtype=f64, seed=1)
+    builder = NetworkBuilder(dtype=f64, seed=1)
     x, y = builder.dense_input("x", (4, 1)), builder.dense_input("y", (2, 1))
     hidden = builder.keep("hidden", builder.affine("a", 4, 3).forward(x).tanh())
     (builder.affine("b", 3, 2).forward(hidden) - y).square().sum()
@@ -166,7 +166,7 @@ class TestOwnFunctions:
         """Each sees what those before it have written."""
         network = build_network(small())
         w, b = network.leaf("aw"), network.leaf("bw")
-        function = Function.of("own", [Set(w, 2.0), Accumulate(w, w * 3.0), Write(b, b + w.sum())])
+        function = NetworkFunction.of("own", [Set(w, 2.0), Accumulate(w, w * 3.0), Write(b, b + w.sum())])
         simulation = Simulation(network)
         before = simulation["bw"]
         simulation.run(function)
@@ -176,7 +176,7 @@ class TestOwnFunctions:
     def test_an_instruction_of_your_own(self) -> None:
         """Says what it writes."""
 
-        class Swap(Instruction):
+        class Swap(NetworkInstruction):
             def __init__(self, a: object, b: object) -> None:
                 self.a, self.b = a, b
 
@@ -186,10 +186,10 @@ class TestOwnFunctions:
         network = build_network(small())
         a, b = network.leaf("ab"), network.leaf("x")
         with pytest.raises(ShapeMismatch, match=r"function 'swap' must write f64\[3, 1\] to 'ab', got x"):
-            Function.of("swap", [Swap(a, b)])
+            NetworkFunction.of("swap", [Swap(a, b)])
         simulation = Simulation(network)
         state = {name: simulation[name] for name in ("ab",)}
-        simulation.run(Function.of("swap", [Swap(a, network.leaf("ab.gradient"))]))
+        simulation.run(NetworkFunction.of("swap", [Swap(a, network.leaf("ab.gradient"))]))
         np.testing.assert_array_equal(simulation["ab.gradient"], state["ab"])
         assert not simulation["ab"].any()
 
@@ -198,7 +198,7 @@ class TestOwnFunctions:
         network = build_network(small())
         w = network.leaf("aw")
         with pytest.raises(InvalidOperation, match="function 'own' must write variables, got Mul"):
-            Function.of("own", [Write(w * 2.0, w)])
+            NetworkFunction.of("own", [Write(w * 2.0, w)])
 
     def test_an_unknown_variable(self) -> None:
         """The message lists those that are there."""
@@ -211,5 +211,5 @@ class TestOwnFunctions:
         w = network.leaf("aw")
         simulation = Simulation(network)
         expected = simulation["aw"].astype(np.float32)
-        simulation.run(Function.of("round", [Write(w, w.cast(f32).cast(f64))]))
+        simulation.run(NetworkFunction.of("round", [Write(w, w.cast(f32).cast(f64))]))
         np.testing.assert_array_equal(simulation["aw"], expected)

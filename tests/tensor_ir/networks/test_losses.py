@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from engine.tensor_ir.errors import ShapeMismatch
-from engine.tensor_ir.graph import Node
+from engine.tensor_ir.graph import TensorNode
 from engine.tensor_ir.networks import losses
-from engine.tensor_ir.networks.builder import GraphBuilder
+from engine.tensor_ir.networks.builder import NetworkBuilder
 from engine.tensor_ir.networks.network import build_network
 from engine.types import f64
 from tests.tensor_ir.networks.simulation import Simulation
@@ -30,9 +30,9 @@ def softmax(x: Array) -> Array:
     return size / size.sum(axis=1, keepdims=True)
 
 
-def run(loss: Callable[[Node, Node], Node], outputs: Array, targets: Array) -> tuple[Array, Array]:
+def run(loss: Callable[[TensorNode, TensorNode], TensorNode], outputs: Array, targets: Array) -> tuple[Array, Array]:
     """Return a loss and its gradient for each output."""
-    builder = GraphBuilder(dtype=f64)
+    builder = NetworkBuilder(dtype=f64)
     weights = builder.weights("w", outputs.shape[1:], 1.0)
     scaled = builder.keep("scaled", builder.dense_input("x", outputs.shape[1:]) * weights)
     loss(scaled, builder.dense_input("t", targets.shape[1:]))
@@ -76,7 +76,7 @@ CASES = [
 
 @pytest.mark.parametrize(("loss", "expected"), CASES, ids=["mean", "squared", "power", "sigmoid", "softmax", "binary"])
 def test_a_loss_and_its_gradient(
-    loss: Callable[[Node, Node], Node], expected: Callable[[], tuple[Array, Array]]
+    loss: Callable[[TensorNode, TensorNode], TensorNode], expected: Callable[[], tuple[Array, Array]]
 ) -> None:
     """Summed over the batch."""
     found, gradient = run(loss, X, T)
@@ -86,7 +86,7 @@ def test_a_loss_and_its_gradient(
 
 
 @pytest.mark.parametrize("loss", [losses.softmax_cross_entropy, losses.binary_cross_entropy])
-def test_large_logits(loss: Callable[[Node, Node], Node]) -> None:
+def test_large_logits(loss: Callable[[TensorNode, TensorNode], TensorNode]) -> None:
     """Neither overflow nor lose the gradient."""
     found, gradient = run(loss, np.array([[[800.0], [-800.0]]]), np.array([[[0.0], [1.0]]]))
     assert np.isfinite(found)

@@ -10,7 +10,7 @@ import pytest
 
 from engine.tensor_ir.errors import InvalidOperation
 from engine.tensor_ir.networks import schedules
-from engine.tensor_ir.networks.builder import GraphBuilder
+from engine.tensor_ir.networks.builder import NetworkBuilder
 from engine.tensor_ir.networks.network import build_network
 from engine.tensor_ir.networks.optimisers import SGD, AdamW, Optimiser, RAdam, Ranger
 from engine.types import DType, f32, f64
@@ -27,7 +27,7 @@ GRADIENTS = [RANDOM.normal(size=(ROWS, 1)) * RANDOM.choice([1e-4, 1, 30]) for _ 
 
 def linear(optimiser: Optimiser, dtype: DType = f32) -> Simulation:
     """Return a network whose gradient is its input."""
-    builder = GraphBuilder(dtype=dtype)
+    builder = NetworkBuilder(dtype=dtype)
     x = builder.dense_input("x", (ROWS, 1))
     (builder.weights("w", (ROWS, 1), WEIGHTS) * x).sum()
     return Simulation(build_network(builder, optimiser))
@@ -117,7 +117,7 @@ def test_a_hundred_steps_follow_torch(optimiser: Optimiser, name: str, settings:
 
 def test_the_norm_that_is_clipped_is_that_of_all_gradients() -> None:
     """Two tensors of weights with gradients 3 and 4 have the norm 5."""
-    builder = GraphBuilder(dtype=f64)
+    builder = NetworkBuilder(dtype=f64)
     a, b = builder.weights("a", (1, 1), "zeros"), builder.weights("b", (1, 1), "zeros")
     x = builder.dense_input("x", (1, 1))
     a * x * 3.0 + b * x * 4.0
@@ -153,7 +153,7 @@ def test_slow_weights_begin_where_training_does() -> None:
 
 def test_frozen_weights_stay() -> None:
     """And have neither gradients nor state."""
-    builder = GraphBuilder()
+    builder = NetworkBuilder()
     x = builder.dense_input("x", (3, 1))
     layer = builder.affine("fixed", 3, 2, frozen=True)
     (builder.weights("w", (1, 2)) @ layer.forward(x)).abs_pow(2)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.tensor_ir.graph import Node
+from engine.tensor_ir.graph import TensorNode
 from engine.tensor_ir.operations.elementwise import Elementwise
 from engine.tensor_ir.operations.fused import Affine, DualSparseAffineActivate, SparseAffineActivate
 from engine.tensor_ir.operations.indexing import ScatterAdd
@@ -67,7 +67,7 @@ class Case:
     """
 
     name: str
-    build: Callable[..., Node]
+    build: Callable[..., TensorNode]
     given: Sequence[Given] = field(repr=False)
     oracle: Callable[..., Any] | None = None
     row: str = ""
@@ -172,7 +172,7 @@ def _stacked(product: MatMul) -> Callable[..., Any]:
     return oracle
 
 
-def _apply(operation: Any) -> Callable[..., Node]:
+def _apply(operation: Any) -> Callable[..., TensorNode]:
     return lambda first, *others: first.apply(operation, *others)
 
 

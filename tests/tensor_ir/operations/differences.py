@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from engine.tensor_ir.evaluation import evaluate
 from engine.tensor_ir.gradients import gradients
-from engine.tensor_ir.graph import Node, TensorGraph
+from engine.tensor_ir.graph import TensorGraph, TensorNode
 from engine.tensor_ir.operations.leaves import Leaf
 from engine.tensor_ir.types import FLOATS, TensorType
 
 Array = np.ndarray[Any, Any]
-Build = Callable[..., Node]
+Build = Callable[..., TensorNode]
 #: Half the distance between the points of a difference.
 _STEP = 2e-5
 #: What a difference may be off, relative to the largest gradient or to 1.
@@ -72,14 +72,14 @@ def assert_close(got: Array, expected: Array) -> None:
 def _gradient_of(build: Build, at: int) -> Build:
     """Return what makes a gradient of leaves and a seed."""
 
-    def built(*leaves: Node) -> Node:
+    def built(*leaves: TensorNode) -> TensorNode:
         *others, seed = leaves
         return gradients(build(*others), [others[at]], seed)[others[at]]
 
     return built
 
 
-def _differences(node: Node, values: dict[Node, Array], leaf: Node, seed: Array) -> Array:
+def _differences(node: TensorNode, values: dict[TensorNode, Array], leaf: TensorNode, seed: Array) -> Array:
     """Return the gradient of the sum of a node's elements times the seed's, with respect to a leaf."""
     found = np.zeros(values[leaf].shape)
     for place in np.ndindex(found.shape):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engine.device.device import Device
-from engine.ops import GraphBuilder
+from engine.ops import OpGraphBuilder
 from engine.tensor_ir.operations.elementwise import Elementwise
 from engine.tensor_ir.operations.rules import RULES, Rule
 from tests.ops.running import run
@@ -41,7 +41,7 @@ def test_rows_are_written_as_they_are_evaluated(device: Device, dtype: str, arit
     wide = np.dtype({"f32": np.float32, "f64": np.float64}[dtype])
     operands = np.array(list(product(_SPECIAL, repeat=arity)), wide).T
     operations = _operations(arity)
-    builder = GraphBuilder()
+    builder = OpGraphBuilder()
     inputs = [builder.add("op.input", f"x{at}", type=dtype)["value"] for at in range(arity)]
     for number, operation in enumerate(operations):
         is_truth = operation.rule.kind == "comparison"
@@ -70,7 +70,7 @@ def _tolerance(operation: Elementwise, wide: np.dtype[Any]) -> float:
 def test_logic_and_choice(device: Device) -> None:
     """Booleans in every combination, and between two numbers."""
     truth = np.array(list(product([False, True], repeat=2))).T
-    builder = GraphBuilder()
+    builder = OpGraphBuilder()
     inputs = [builder.add("op.input", f"x{at}", type="boolean")["value"] for at in range(2)]
     numbers = [builder.add("op.input", f"n{at}", type="f32")["value"] for at in range(2)]
     for name, rule in _logic().items():

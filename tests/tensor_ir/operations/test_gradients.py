@@ -8,7 +8,7 @@ import pytest
 
 from engine.tensor_ir.evaluation import evaluate
 from engine.tensor_ir.gradients import gradients
-from engine.tensor_ir.graph import Node, Operation, TensorGraph
+from engine.tensor_ir.graph import TensorGraph, TensorNode, TensorOperation
 from engine.tensor_ir.operations.elementwise import Elementwise
 from engine.tensor_ir.operations.leaves import Leaf
 from engine.tensor_ir.operations.rules import RULES
@@ -35,7 +35,7 @@ def test_every_differentiable_row_has_a_case() -> None:
 
 
 @dataclass(frozen=True)
-class Wrong(Operation):
+class Wrong(TensorOperation):
     """The square, with a gradient that may be wrong."""
 
     factor: float
@@ -49,7 +49,7 @@ class Wrong(Operation):
         """Return the square."""
         return inputs[0] * inputs[0]
 
-    def backward(self, node: Node, gradient: Node) -> list[Node | None]:
+    def backward(self, node: TensorNode, gradient: TensorNode) -> list[TensorNode | None]:
         """Return a multiple of the gradient, from which the operand may be cut off."""
         (x,) = node.inputs
         return [gradient * ((x.stop_gradient() if self.is_cut else x) * self.factor)]
@@ -75,7 +75,7 @@ def test_each_operation_has_a_case_whose_gradient_is_not_0() -> None:
         node = case.build(*leaves)
         seed = graph.add(Leaf(node.type))
         found = gradients(node, [leaf for leaf in leaves if leaf.type.nnz is None and leaf.type.dtype == f64], seed)
-        values: dict[Node, Any] = {leaf: each.value for leaf, each in zip(leaves, case.given, strict=True)}
+        values: dict[TensorNode, Any] = {leaf: each.value for leaf, each in zip(leaves, case.given, strict=True)}
         (value,) = evaluate([node], values)
         values[seed] = np.random.default_rng(1).uniform(size=value.shape)
         for gradient in evaluate(list(found.values()), values):

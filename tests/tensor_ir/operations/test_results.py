@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch, TensorError
-from engine.tensor_ir.graph import Node, Operation, TensorGraph
+from engine.tensor_ir.graph import TensorGraph, TensorNode, TensorOperation
 from engine.tensor_ir.operations.elementwise import Elementwise
 from engine.tensor_ir.operations.fused import FUSIBLE, Affine, DualSparseAffineActivate, SparseAffineActivate
 from engine.tensor_ir.operations.indexing import Gather, ScatterAdd
@@ -62,7 +62,7 @@ COLUMN = t(6, 1, batched=True, nnz=3)
     ],
     ids=str,
 )
-def test_types_of_results(operation: Operation, inputs: list[TensorType], expected: TensorType) -> None:
+def test_types_of_results(operation: TensorOperation, inputs: list[TensorType], expected: TensorType) -> None:
     """Shape, element type, and whether it is batched."""
     assert operation.result(*inputs) == expected
 
@@ -112,7 +112,7 @@ def test_types_of_results(operation: Operation, inputs: list[TensorType], expect
     ids=str,
 )
 def test_what_does_not_fit_is_refused(
-    operation: Operation, inputs: list[TensorType], error: type[TensorError], message: str
+    operation: TensorOperation, inputs: list[TensorType], error: type[TensorError], message: str
 ) -> None:
     """With what must hold and what was given."""
     with pytest.raises(error, match=re.escape(message)):
@@ -128,7 +128,7 @@ def test_what_does_not_fit_is_refused(
         (lambda: Affine("gelu"), "activation must be one of crelu, exp"),
     ],
 )
-def test_operations_that_there_are_not(make: Callable[[], Operation], message: str) -> None:
+def test_operations_that_there_are_not(make: Callable[[], TensorOperation], message: str) -> None:
     """They are refused when they are made."""
     with pytest.raises(InvalidOperation, match=message):
         make()
@@ -156,7 +156,7 @@ def test_casts() -> None:
         x.cast(float4)
 
 
-def _values(node: Node, value: Any) -> list[Any]:
+def _values(node: TensorNode, value: Any) -> list[Any]:
     from engine.tensor_ir.evaluation import evaluate
 
     found: list[Any] = evaluate([node], {node.inputs[0]: value})[0].tolist()

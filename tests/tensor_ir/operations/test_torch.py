@@ -13,7 +13,7 @@ import pytest
 
 from engine.tensor_ir.evaluation import evaluate
 from engine.tensor_ir.gradients import gradients
-from engine.tensor_ir.graph import Node, TensorGraph
+from engine.tensor_ir.graph import TensorGraph, TensorNode
 from engine.tensor_ir.operations.leaves import Leaf
 from engine.tensor_ir.operations.rules import RULES
 from engine.types import f64
@@ -60,7 +60,7 @@ def _compare(case: Case, *, tolerance: float = 1e-12) -> None:
     graph = TensorGraph()
     leaves = [graph.add(Leaf(each.type)) for each in case.given]
     node = case.build(*leaves)
-    values: dict[Node, Any] = {leaf: each.value for leaf, each in zip(leaves, case.given, strict=True)}
+    values: dict[TensorNode, Any] = {leaf: each.value for leaf, each in zip(leaves, case.given, strict=True)}
     (value,) = evaluate([node], values, BATCH)
     tensors = [torch.tensor(each.value, requires_grad=each.is_float) for each in case.given]
     batched = [each if given.type.batched else each[None] for each, given in zip(tensors, case.given, strict=True)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.tensor_ir.graph import Node, TensorGraph
+from engine.tensor_ir.graph import TensorGraph, TensorNode
 from engine.tensor_ir.operations.elementwise import Elementwise
 from engine.tensor_ir.operations.leaves import Constant, Leaf
 from engine.tensor_ir.passes.pipeline import Pass
@@ -22,13 +22,13 @@ def leaf(
     nnz: int | None = None,
     dtype: DType = f32,
     grad: bool | None = None,
-) -> Node:
+) -> TensorNode:
     """Return a new leaf."""
     grad = (not batched) if grad is None else grad
     return graph.add(Leaf(TensorType(tuple(shape), dtype, batched, nnz)), name=name, requires_grad=grad)
 
 
-def picture(node: Node) -> str:
+def picture(node: TensorNode) -> str:
     """Return what computes a node, as "Add(Matmul(w, x), b)"."""
     operation = node.operation
     if isinstance(operation, Leaf):
@@ -39,7 +39,7 @@ def picture(node: Node) -> str:
     return f"{operation.label}({', '.join([*map(picture, node.inputs), *settings])})"
 
 
-def after(run: Pass, *wanted: Node) -> str:
+def after(run: Pass, *wanted: TensorNode) -> str:
     """Return what a pass makes of nodes, one behind the other; the graph is verified."""
     found = run(wanted)
     verify(found, "in a test")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from engine.tensor_ir.errors import InvalidOperation, TopologicalSortFailed
-from engine.tensor_ir.graph import Node, TensorGraph, no_grad
+from engine.tensor_ir.graph import TensorGraph, TensorNode, no_grad
 from engine.tensor_ir.operations.fused import Affine, DualSparseAffineActivate, SparseAffineActivate
 from engine.tensor_ir.operations.leaves import Constant
 from engine.tensor_ir.operations.matrices import MatMul
@@ -37,7 +37,7 @@ def graph() -> TensorGraph:
     return TensorGraph()
 
 
-def constant(graph: TensorGraph, value: float, *shape: int) -> Node:
+def constant(graph: TensorGraph, value: float, *shape: int) -> TensorNode:
     """Return a constant."""
     return graph.add(Constant(value, TensorType(shape)))
 
@@ -191,7 +191,7 @@ class TestElements:
         assert after(fuse_combinations, scaled + b) == "Add(Mul(a, 2), b)"
 
 
-def layers(wanted: Sequence[Node]) -> Sequence[Node]:
+def layers(wanted: Sequence[TensorNode]) -> Sequence[TensorNode]:
     """Run the passes for layers to a fixed point."""
     passes = {
         "hoist": hoist_past_concat,
@@ -275,7 +275,7 @@ class TestVerification:
         """Before anything is made of the graph."""
         x = leaf(graph, "x")
 
-        def wrong(wanted: object) -> list[Node]:
+        def wrong(wanted: object) -> list[TensorNode]:
             return [x.sum()]
 
         with pytest.raises(InvalidOperation, match=r"after pass 'wrong': wanted nodes must stay"):

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from engine.tensor_ir.evaluation import evaluate
 from engine.tensor_ir.gradients import gradients
 from engine.tensor_ir.graph import TensorGraph
-from engine.tensor_ir.networks.builder import GraphBuilder
+from engine.tensor_ir.networks.builder import NetworkBuilder
 from engine.tensor_ir.passes.pipeline import optimise
 from engine.tensor_ir.passes.rewriting import copied
 from engine.tensor_ir.passes.standard import FUNCTION_PASSES, NETWORK_PASSES
@@ -20,7 +20,7 @@ BATCH = 3
 
 @settings(max_examples=many(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(builder=networks())
-def test_values_and_gradients_stay(builder: GraphBuilder) -> None:
+def test_values_and_gradients_stay(builder: NetworkBuilder) -> None:
     """Also when the passes run before differentiation, and again after it."""
     root = builder.root
     loss = root.sum_batch() if root.type.batched else root

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import engine.tensor_ir.passes
-from engine.tensor_ir.graph import Node, Operation, TensorGraph
+from engine.tensor_ir.graph import TensorGraph, TensorNode, TensorOperation
 from engine.tensor_ir.networks import build_network
 from engine.tensor_ir.operations.elementwise import Copy, Elementwise
 from engine.tensor_ir.operations.fused import Affine, SparseAffineActivate
@@ -27,7 +27,7 @@ from tests.tensor_ir.passes.pictures import leaf, picture
 
 README = (Path(engine.tensor_ir.passes.__file__).parent / "README.md").read_text()
 ROWS = re.findall(r"^\| ([\w ]+) \| `(.*)` \| `(.*)` \|$", README, re.MULTILINE)
-OPERATIONS: dict[str, Operation] = {
+OPERATIONS: dict[str, TensorOperation] = {
     "Copy": Copy(),
     "Matmul": MatMul(),
     "Transpose": Transpose((1, 0)),
@@ -39,17 +39,17 @@ OPERATIONS: dict[str, Operation] = {
 }
 
 
-def read(text: str) -> Node:
+def read(text: str) -> TensorNode:
     """Return the graph that a picture shows."""
     graph = TensorGraph()
 
-    def applied(operation: Operation) -> Callable[..., Node]:
+    def applied(operation: TensorOperation) -> Callable[..., TensorNode]:
         return lambda *given: graph.add(operation, [operand(each) for each in given])
 
-    def operand(given: Any) -> Node:
-        return given if isinstance(given, Node) else graph.add(Constant(float(given), TensorType(())))
+    def operand(given: Any) -> TensorNode:
+        return given if isinstance(given, TensorNode) else graph.add(Constant(float(given), TensorType(())))
 
-    def elementwise(name: str) -> Callable[..., Node]:
+    def elementwise(name: str) -> Callable[..., TensorNode]:
         arity = RULES[name].arity
         return lambda *given: applied(Elementwise(name, given[arity:]))(*given[:arity])
 
@@ -59,7 +59,7 @@ def read(text: str) -> Node:
     names |= {"W": leaf(graph, "W", (3, 9))}
     names |= {"".join(word.capitalize() for word in name.split("_")): elementwise(name) for name in RULES}
     names |= {name: applied(operation) for name, operation in OPERATIONS.items()}
-    found: Node = eval(text, {"__builtins__": {}}, names)
+    found: TensorNode = eval(text, {"__builtins__": {}}, names)
     return found
 
 

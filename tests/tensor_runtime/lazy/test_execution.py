@@ -11,7 +11,7 @@ import pytest
 
 from engine.diagnostics import DeviceError
 from engine.tensor import ExecutionFailed, InvalidOperation, Tensor, execute
-from engine.tensor_ir.graph import Operation, reachable
+from engine.tensor_ir.graph import TensorOperation, reachable
 from engine.tensor_ir.ordering import topological_order
 from engine.tensor_ir.types import TensorType
 from engine.tensor_runtime.lazy import execution
@@ -532,7 +532,7 @@ def test_programs_give_way_when_memory_runs_out(on: str, monkeypatch: pytest.Mon
 
 
 @dataclass(frozen=True)
-class Unfinished(Operation):
+class Unfinished(TensorOperation):
     """An operation without a lowering."""
 
     def result(self, *inputs: TensorType) -> TensorType:

@@ -11,23 +11,22 @@ import numpy as np
 import pytest
 
 from engine.device.device import Device
-from engine.ops import GraphBuilder
+from engine.ops import OpGraphBuilder
 from engine.tensor_ir.errors import ExecutionFailed, InvalidOperation, ShapeMismatch
-from engine.tensor_ir.graph import Node, Operation
-from engine.tensor_ir.lowering.step import Step
+from engine.tensor_ir.graph import TensorNode, TensorOperation
+from engine.tensor_ir.lowering.step import LoweringStep
 from engine.tensor_ir.networks.functions import Accumulate, Set, Write
 from engine.tensor_ir.networks.network import build_network
 from engine.tensor_ir.networks.optimisers import SGD, AdamW, Optimiser, RAdam, Ranger
 from engine.tensor_ir.types import TensorType
-from engine.tensor_runtime.training import Graph
-from engine.tensor_runtime.training import GraphBuilder as NetworkBuilder
+from engine.tensor_runtime.training import GraphBuilder, TrainingGraph
 from engine.types import DType, bf16, f16, f32, f64
 from tests.tensor_ir.networks.simulation import Simulation
 from tests.tensor_runtime.training.networks import examples, positions, regression, seeds_example
 
 
 @pytest.fixture
-def graph(device: Device) -> Iterator[Graph]:
+def graph(device: Device) -> Iterator[TrainingGraph]:
     """A network with an optimiser, in f64."""
     with regression(f64).build(device, AdamW(0.1)) as built:
         yield built
@@ -38,7 +37,7 @@ def simulated(optimiser: Optimiser | None = None) -> Simulation:
     return Simulation(build_network(regression(f64), optimiser))
 
 
-def test_forward_and_backward(graph: Graph) -> None:
+def test_forward_and_backward(graph: TrainingGraph) -> None:
     """Give numpy's values and gradients, of all nodes."""
     expected = simulated()
     expected.run("zero_gradients")
@@ -96,7 +95,7 @@ def test_small_floats(device: Device, dtype: DType, tolerance: float) -> None:
             np.testing.assert_allclose(value.astype(np.float64), expected[name], atol=4 * tolerance)
 
 
-def test_the_batch_may_change(graph: Graph, device: Device) -> None:
+def test_the_batch_may_change(graph: TrainingGraph, device: Device) -> None:
     """It grows, shrinks and grows; each time the results are those of a graph that saw no other batch."""
     weights = graph.weights
     for count in (3, 7, 2, 7, 1, 20, 6):
@@ -110,7 +109,7 @@ def test_the_batch_may_change(graph: Graph, device: Device) -> None:
         assert graph.values("hidden").shape == (count, 3, 1)
 
 
-def test_buffers_only_grow(graph: Graph) -> None:
+def test_buffers_only_grow(graph: TrainingGraph) -> None:
     """A smaller batch uses the memory of a larger one."""
     graph.forward(examples(9))
     memory = graph._variables.buffer("hidden").memory.pointer
@@ -120,7 +119,7 @@ def test_buffers_only_grow(graph: Graph) -> None:
 
 
 class TestLaunches:
-    def test_each_function_is_one(self, graph: Graph) -> None:
+    def test_each_function_is_one(self, graph: TrainingGraph) -> None:
         """A step too, with its optimiser, and many steps."""
         before = graph.launches
         graph.step(examples(5))
@@ -129,7 +128,7 @@ class TestLaunches:
         assert graph.launches == before + 2
         assert graph.values("step") == 11
 
-    def test_one_graph_of_the_device_is_launched(self, graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_one_graph_of_the_device_is_launched(self, graph: TrainingGraph, monkeypatch: pytest.MonkeyPatch) -> None:
         """Counted where the device is told to."""
         graph.step(examples(5))
         (compiled,) = graph._programs["step", False].program._compiled.values()
@@ -146,7 +145,7 @@ class TestLaunches:
             graph.step()
         assert count == 3
 
-    def test_the_rate_needs_no_new_program(self, graph: Graph) -> None:
+    def test_the_rate_needs_no_new_program(self, graph: TrainingGraph) -> None:
         """It is a number in memory."""
         graph.step(examples(5))
         program = graph._programs["step", False].program
@@ -159,7 +158,7 @@ class TestLaunches:
 
 
 @dataclass(frozen=True)
-class Swish(Operation):
+class Swish(TensorOperation):
     """x / (1 + exp(-x)), as a person would add it: each element is written into the kernels of its neighbours."""
 
     def result(self, *inputs: TensorType) -> TensorType:
@@ -168,11 +167,11 @@ class Swish(Operation):
     def evaluate(self, *inputs: Any) -> Any:
         return inputs[0] / (1 + np.exp(-inputs[0]))
 
-    def backward(self, node: Node, gradient: Node) -> list[Node | None]:
+    def backward(self, node: TensorNode, gradient: TensorNode) -> list[TensorNode | None]:
         share = node.inputs[0].sigmoid()
         return [gradient * (share + node * (1.0 - share))]
 
-    def is_elementwise(self, node: Node) -> bool:
+    def is_elementwise(self, node: TensorNode) -> bool:
         return True
 
     def element(self, at: Any) -> Any:
@@ -181,7 +180,7 @@ class Swish(Operation):
 
 
 @dataclass(frozen=True)
-class Doubled(Operation):
+class Doubled(TensorOperation):
     """Twice a tensor, by entries of its own: BLAS adds it to itself."""
 
     def result(self, *inputs: TensorType) -> TensorType:
@@ -190,11 +189,11 @@ class Doubled(Operation):
     def evaluate(self, *inputs: Any) -> Any:
         return inputs[0] * 2
 
-    def backward(self, node: Node, gradient: Node) -> list[Node | None]:
+    def backward(self, node: TensorNode, gradient: TensorNode) -> list[TensorNode | None]:
         return [gradient * 2.0]
 
-    def lower(self, step: Step) -> None:
-        build = GraphBuilder()
+    def lower(self, step: LoweringStep) -> None:
+        build = OpGraphBuilder()
         x = build.add("op.input", "x", name=step.input(0).name, type=str(step.node.type.dtype))
         twice = build.add("op.add", a=x["value"], b=x["value"])
         build.add("op.output", "y", name=step.out.name, value=twice["out"], type=str(step.node.type.dtype))
@@ -203,7 +202,7 @@ class Doubled(Operation):
 
 def test_operations_of_your_own(device: Device) -> None:
     """One class each: types, reference, gradient, and how a device computes it."""
-    builder = NetworkBuilder(dtype=f64)
+    builder = GraphBuilder(dtype=f64)
     x = builder.dense_input("x", (3, 1))
     hidden = builder.apply(Swish(), builder.affine("a", 3, 4).forward(x))
     builder.affine("b", 4, 1).forward(builder.apply(Doubled(), hidden)).square()
@@ -228,7 +227,7 @@ def test_operations_of_your_own(device: Device) -> None:
 
 
 class TestOwnFunctions:
-    def test_they_run_as_one_launch(self, graph: Graph) -> None:
+    def test_they_run_as_one_launch(self, graph: TrainingGraph) -> None:
         """One instruction after another."""
         w, b = graph.leaf("aw"), graph.leaf("bw")
         graph.define("own", [Set(w, 2.0), Accumulate(w, w * 3.0), Write(b, b + w.sum())])
@@ -241,7 +240,7 @@ class TestOwnFunctions:
         graph.run("own")
         np.testing.assert_array_equal(graph.weights["aw"], np.full((3, 4), 4.0))
 
-    def test_exchanging_two_variables(self, graph: Graph) -> None:
+    def test_exchanging_two_variables(self, graph: TrainingGraph) -> None:
         """Both are read before either is written."""
         a, g = graph.leaf("aw"), graph.leaf("aw.gradient")
         graph.set("aw.gradient", 7.0)
@@ -260,7 +259,7 @@ class TestOwnFunctions:
 class TestRefusals:
     """Each has one clear message, and the graph goes on as before."""
 
-    def test_inputs(self, graph: Graph) -> None:
+    def test_inputs(self, graph: TrainingGraph) -> None:
         """Of other names, numbers of examples, or shapes."""
         graph.forward(examples(3))
         loss = graph.loss
@@ -273,7 +272,7 @@ class TestRefusals:
         graph.forward(examples(3))
         assert graph.loss == loss
 
-    def test_a_batch_without_all_inputs(self, graph: Graph) -> None:
+    def test_a_batch_without_all_inputs(self, graph: TrainingGraph) -> None:
         """Of another size: the others would be old."""
         with pytest.raises(ExecutionFailed, match="input 'y' must be given for a batch of 4"):
             graph.forward({"x": examples(4)["x"]})
@@ -282,7 +281,7 @@ class TestRefusals:
             graph.forward({"x": examples(2)["x"]})
         graph.forward(examples(3))
 
-    def test_nothing_was_given(self, graph: Graph) -> None:
+    def test_nothing_was_given(self, graph: TrainingGraph) -> None:
         """There is no batch yet."""
         with pytest.raises(ExecutionFailed, match="input 'x' must be given, got none"):
             graph.forward()
@@ -297,7 +296,7 @@ class TestRefusals:
             with pytest.raises(InvalidOperation, match="must be whole numbers, got float64"):
                 graph.forward({**positions(3), "inputs": np.zeros((3, 32))})
 
-    def test_functions_and_variables(self, graph: Graph, device: Device) -> None:
+    def test_functions_and_variables(self, graph: TrainingGraph, device: Device) -> None:
         """That there are not."""
         with pytest.raises(InvalidOperation, match=r"function must be one of forward, .*, got 'nothing'"):
             graph.run("nothing")
@@ -309,7 +308,7 @@ class TestRefusals:
         ):
             untrained.step()
 
-    def test_weights(self, graph: Graph) -> None:
+    def test_weights(self, graph: TrainingGraph) -> None:
         """Of other names or shapes; nothing is changed then."""
         before = graph.weights
         wrong = {**before, "aw": before["aw"] + 1, "c": before["bw"]}
@@ -325,14 +324,14 @@ class TestRefusals:
         np.testing.assert_array_equal(graph.weights["aw"], before["aw"])
 
     @pytest.mark.parametrize("count", [1.5, float("nan"), None, 0])
-    def test_counts(self, graph: Graph, count: Any) -> None:
+    def test_counts(self, graph: TrainingGraph, count: Any) -> None:
         """Of steps and of launches."""
         for call in (graph.steps, lambda count: graph.profile("step", launches=count)):
             with pytest.raises(InvalidOperation, match=r"must be (a whole number|1 or more), got"):
                 call(count)
 
 
-def test_a_profile_names_what_each_operation_computes(graph: Graph) -> None:
+def test_a_profile_names_what_each_operation_computes(graph: TrainingGraph) -> None:
     """All nodes of the function are there, and every time is one."""
     graph.forward(examples(5))
     found = graph.profile("forward", launches=3)
@@ -342,7 +341,7 @@ def test_a_profile_names_what_each_operation_computes(graph: Graph) -> None:
     assert any(len(entry.nodes) > 1 for entry in found)  # element-wise operations in one kernel
 
 
-def test_ancillary_buffers_are_named(graph: Graph) -> None:
+def test_ancillary_buffers_are_named(graph: TrainingGraph) -> None:
     """A step keeps its intermediate values in some, of the size of the batch; forward stores them in variables."""
     for count in (5, 9):
         graph.forward(examples(count))
@@ -353,7 +352,7 @@ def test_ancillary_buffers_are_named(graph: Graph) -> None:
     assert (9, 3) in shapes  # the product before its bias is added
 
 
-def test_the_network_is_written_for_graphviz(graph: Graph, tmp_path: Path) -> None:
+def test_the_network_is_written_for_graphviz(graph: TrainingGraph, tmp_path: Path) -> None:
     """Before the passes and after."""
     graph.dump_graphviz(tmp_path / "built.dot", optimised=False)
     graph.dump_graphviz(tmp_path / "optimised.dot")

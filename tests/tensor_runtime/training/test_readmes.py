@@ -11,7 +11,7 @@ import pytest
 import engine.tensor_ir.networks
 import engine.tensor_runtime.training
 from engine.tensor_ir.networks import losses, optimisers
-from engine.tensor_ir.networks.optimisers import Memory, like
+from engine.tensor_ir.networks.optimisers import OptimiserState, like
 from tests.tensor_runtime.training.networks import positions
 
 
@@ -34,7 +34,7 @@ def test_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_networks(capsys: pytest.CaptureFixture[str]) -> None:
     """A network, and an optimiser."""
     names = {**vars(engine.tensor_ir.networks), **vars(optimisers), "losses": losses}
-    names |= {"dataclass": dataclass, "Memory": Memory, "like": like}
+    names |= {"dataclass": dataclass, "OptimiserState": OptimiserState, "like": like}
     for code in examples(engine.tensor_ir.networks):
         exec(compile(code, "README.md", "exec"), names)
     assert "LogSoftmax" in capsys.readouterr().out

@@ -12,13 +12,13 @@ from engine import open_device
 from engine.tensor import SGD, AdamW, GraphBuilder, RAdam, Ranger, Tensor, execute, losses
 from engine.tensor_ir.errors import TensorError
 from engine.tensor_ir.networks.schedules import Cosine, Exponential, Steps, Warmup
-from engine.tensor_runtime.training.graph import Graph
+from engine.tensor_runtime.training.graph import TrainingGraph
 from engine.types import boolean, s8, s32
 
 DATA = {"x": np.ones((8, 4, 1), np.float32), "y": np.ones((8, 1, 1), np.float32)}
 
 
-def built(optimiser: Any = None, device: Any = "host") -> Graph:
+def built(optimiser: Any = None, device: Any = "host") -> TrainingGraph:
     builder = GraphBuilder()
     x, y = builder.dense_input("x", (4, 1)), builder.dense_input("y", (1, 1))
     _ = (builder.affine("l", 4, 1).forward(x) - y).abs_pow(2.0)
@@ -90,7 +90,7 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: ones() ** "a", "number of power must be a number, got 'a'"),  # type: ignore[operator]
     (lambda: ones().pad(3), "padding must be two numbers for each axis, got 3"),  # type: ignore[arg-type]
     (lambda: ones().pad((1, 0), value="x"), "value of the padding must be a number, got 'x'"),  # type: ignore[arg-type]
-    (lambda: ones().apply(None), "operation must be an Operation, got None"),  # type: ignore[arg-type]
+    (lambda: ones().apply(None), "operation must be a TensorOperation, got None"),  # type: ignore[arg-type]
 ]
 
 

@@ -15,7 +15,7 @@ from engine.ptx.tree import Instruction
 _MALFORMED = (AttributeError, LookupError, StopIteration, TypeError, ValueError)
 
 
-class OperandError(ValueError):
+class PtxOperandError(ValueError):
     """An operand is wrong; `reading` adds the line and the instruction to the message."""
 
 
@@ -56,7 +56,7 @@ def reading(instruction: Instruction) -> Iterator[None]:
     """Report operands or types that the code inside cannot read as errors of the instruction."""
     try:
         yield
-    except OperandError as reason:
+    except PtxOperandError as reason:
         raise error_at(instruction.line, f"{instruction.text}: {reason}") from reason
     except _MALFORMED as reason:
         raise unsupported(instruction, "use a form that the host device knows") from reason

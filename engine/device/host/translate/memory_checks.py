@@ -10,7 +10,7 @@ from collections.abc import Callable
 from engine.device.host.translate import abi
 from engine.device.host.translate.analysis.provenance import Provenance, Root
 from engine.device.host.translate.code import quoted
-from engine.device.host.translate.errors import OperandError, unsupported
+from engine.device.host.translate.errors import PtxOperandError, unsupported
 from engine.device.host.translate.operands import Operands
 from engine.ptx.tree import Address, Instruction, Operand, Symbol
 
@@ -70,7 +70,7 @@ class MemoryChecks:
         name, offset = operand.base.name, operand.base.offset + operand.offset
         length = body.parameter_sizes[name]
         if not 0 <= offset <= length - size:
-            raise OperandError(
+            raise PtxOperandError(
                 f"address must be in {name}, which has {length} bytes, got bytes {offset} to {offset + size - 1}"
             )
         if name in body.layout.parameters:

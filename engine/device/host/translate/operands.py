@@ -4,7 +4,7 @@ from engine.device.host.translate import abi
 from engine.device.host.translate.analysis import canonical_floats
 from engine.device.host.translate.analysis.control_flow import fact, registers, writes
 from engine.device.host.translate.code import Code, quoted
-from engine.device.host.translate.errors import OperandError
+from engine.device.host.translate.errors import PtxOperandError
 from engine.device.host.translate.memory_layout import MemoryLayout
 from engine.device.host.translate.special_registers import SPECIAL, SPECIAL_WIDE
 from engine.device.host.translate.types import bits, float_constant, is_float, llvm_type
@@ -69,7 +69,7 @@ class Operands:
         found = self._registers.get(name)
         if found is None:
             if name not in self.function.registers:
-                raise OperandError(f"register {name} must be declared or be a supported special register")
+                raise PtxOperandError(f"register {name} must be declared or be a supported special register")
             kind = self.register_type(name)
             found = (self.code.slot(kind, "reg"), kind)
             self._registers[name] = found
@@ -108,7 +108,7 @@ class Operands:
         if isinstance(operand, ptx.Negated):
             value = self._read_register(operand.register.name, "pred")
             return self.code.value(f"xor i1 {value}, true")
-        raise OperandError(f"operand must be a value, got {type(operand).__name__}")
+        raise PtxOperandError(f"operand must be a value, got {type(operand).__name__}")
 
     def read_noncanonical(self, operand: ptx.Operand, ptx_type: str) -> str:
         """Return an operand of arithmetic, which may be non-canonical."""
@@ -122,7 +122,7 @@ class Operands:
         if width == 32 and operand.width == 64:
             value = abi.narrow(operand.bits)
         elif width != operand.width:
-            raise OperandError(f"constant must have {width} bits, got {operand.width}")
+            raise PtxOperandError(f"constant must have {width} bits, got {operand.width}")
         return float_constant(value, ptx_type) if is_float(ptx_type) else str(value)
 
     def _read_register(self, name: str, ptx_type: str) -> str:
@@ -157,7 +157,7 @@ class Operands:
         if isinstance(operand, ptx.Sink):
             return
         if not isinstance(operand, ptx.Register):
-            raise OperandError("destination must be a register")
+            raise PtxOperandError("destination must be a register")
         # A value that is computed without branches is there for all that follows in its PTX block.
         is_value = operand.name in self.local_registers and self.code.blocks == self.code.blocks_before
         slot, kind = ("", self.register_type(operand.name)) if is_value else self.register_slot(operand.name)
@@ -193,12 +193,12 @@ class Operands:
             return self.code.value(f"add i64 {base}, {symbol.offset}") if symbol.offset else base
         if name in self.layout.functions:
             return str(self.layout.functions[name])
-        raise OperandError(f"symbol {name} must be declared")
+        raise PtxOperandError(f"symbol {name} must be declared")
 
     def address(self, operand: ptx.Operand) -> str:
         """Return the 64-bit value of a memory operand, in its own space."""
         if not isinstance(operand, ptx.Address):
-            raise OperandError("operand must be an address in brackets")
+            raise PtxOperandError("operand must be an address in brackets")
         base = operand.base
         if isinstance(base, ptx.Symbol):
             return self.symbol_address(ptx.Symbol(base.name, base.offset + operand.offset))

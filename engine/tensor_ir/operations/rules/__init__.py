@@ -6,9 +6,9 @@ from engine.tensor_ir.operations.rules.activations import ACTIVATIONS
 from engine.tensor_ir.operations.rules.arithmetic import ARITHMETIC
 from engine.tensor_ir.operations.rules.conditions import CONDITIONS
 from engine.tensor_ir.operations.rules.functions import FUNCTIONS
-from engine.tensor_ir.operations.rules.rule import Rule, Value
+from engine.tensor_ir.operations.rules.rule import GraphValue, Rule
 
 #: Every element-wise operation, by name.
 RULES: Mapping[str, Rule] = {**ARITHMETIC, **FUNCTIONS, **ACTIVATIONS, **CONDITIONS}
 
-__all__ = ["ACTIVATIONS", "RULES", "Rule", "Value"]
+__all__ = ["ACTIVATIONS", "RULES", "GraphValue", "Rule"]

@@ -7,49 +7,49 @@ from math import pi, sqrt
 
 import numpy as np
 
-from engine.tensor_ir.graph import Node
+from engine.tensor_ir.graph import TensorNode
 from engine.tensor_ir.operations.rules.functions import erfc
-from engine.tensor_ir.operations.rules.rule import Array, Rule, Value, from_input, from_output
+from engine.tensor_ir.operations.rules.rule import Array, GraphValue, Rule, from_input, from_output
 
 #: Of the approximation of gelu by tanh. It is written with sigmoid(2 u) for (1 + tanh(u)) / 2, which is exact for far
 #: negative u too.
 _SCALE, _CUBIC = 2 * sqrt(2 / pi), 0.044715
 
 
-def _emit_relu(x: Value) -> Value:
+def _emit_relu(x: GraphValue) -> GraphValue:
     return (x < 0.0).choose(0.0, x)
 
 
-def _emit_crelu(x: Value) -> Value:
+def _emit_crelu(x: GraphValue) -> GraphValue:
     return (x < 0.0).choose(0.0, (x > 1.0).choose(1.0, x))
 
 
-def _emit_screlu(x: Value) -> Value:
+def _emit_screlu(x: GraphValue) -> GraphValue:
     y = _emit_crelu(x)
     return y * y
 
 
-def _emit_sqr_relu(x: Value) -> Value:
+def _emit_sqr_relu(x: GraphValue) -> GraphValue:
     y = _emit_relu(x)
     return y * y
 
 
-def _above(g: Node, y: Node) -> Node:
+def _above(g: TensorNode, y: TensorNode) -> TensorNode:
     """Return the gradient where the result is above 0."""
     return y.less_equal(0.0).where(0.0, g)
 
 
-def _between(g: Node, y: Node) -> Node:
+def _between(g: TensorNode, y: TensorNode) -> TensorNode:
     """Return the gradient where the result lies between 0 and 1."""
     return y.less_equal(0.0).elementwise("or", y.greater_equal(1.0)).where(0.0, g)
 
 
-def _root(y: Node) -> Node:
+def _root(y: TensorNode) -> TensorNode:
     """Return the square root of a result that isn't 0; where it is, 1, so that no gradient is infinite there."""
     return y.less_equal(0.0).where(1.0, y).sqrt()
 
 
-def _emit_sigmoid(x: Value) -> Value:
+def _emit_sigmoid(x: GraphValue) -> GraphValue:
     small = (-abs(x)).call("exp")
     return (x < 0.0).choose(small, 1.0) / (small + 1.0)
 
@@ -60,17 +60,17 @@ def _sigmoid(x: Array) -> Array:
     return found
 
 
-def _emit_softplus(x: Value) -> Value:
+def _emit_softplus(x: GraphValue) -> GraphValue:
     return _emit_relu(x) + (-abs(x)).call("exp").call("log1p")
 
 
-def _gelu_gradient(g: Node, x: Node) -> Node:
+def _gelu_gradient(g: TensorNode, x: TensorNode) -> TensorNode:
     below = (x * -sqrt(0.5)).elementwise("erfc") * 0.5
     density = (x.square() * -0.5).exp() * (1 / sqrt(2 * pi))
     return g * (below + x * density)
 
 
-def _emit_gelu_tanh(x: Value) -> Value:
+def _emit_gelu_tanh(x: GraphValue) -> GraphValue:
     return x * _emit_sigmoid((x + x * x * x * _CUBIC) * _SCALE)
 
 
@@ -79,7 +79,7 @@ def _gelu_tanh(x: Array) -> Array:
     return found
 
 
-def _gelu_tanh_gradient(g: Node, x: Node) -> Node:
+def _gelu_tanh_gradient(g: TensorNode, x: TensorNode) -> TensorNode:
     square = x.square()
     below = ((x + x * square * _CUBIC) * _SCALE).sigmoid()
     slope = (square * (3 * _CUBIC) + 1.0) * _SCALE

@@ -6,31 +6,31 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from engine.tensor_ir.graph import Node
-from engine.tensor_ir.operations.rules.rule import Array, Rule, Value, from_input, from_output, op
+from engine.tensor_ir.graph import TensorNode
+from engine.tensor_ir.operations.rules.rule import Array, GraphValue, Rule, from_input, from_output, op
 
 
-def _tie(g: Node, chosen: Node, other: Node, is_chosen: Node) -> Node:
+def _tie(g: TensorNode, chosen: TensorNode, other: TensorNode, is_chosen: TensorNode) -> TensorNode:
     """Return the gradient of an operand of maximum or minimum; equal ones have half of it each."""
     return chosen.equal(other).where(g * 0.5, is_chosen.where(g, 0.0))
 
 
-def _to_base(g: Node, n: Node) -> Node:
+def _to_base(g: TensorNode, n: TensorNode) -> TensorNode:
     """Return the gradient of the base of a power; a power of 0 is constant."""
     base, exponent = n.inputs
     return exponent.equal(0.0).where(0.0, g * (exponent * base ** (exponent - 1.0)))
 
 
-def _to_exponent(g: Node, n: Node) -> Node:
+def _to_exponent(g: TensorNode, n: TensorNode) -> TensorNode:
     """Return the gradient of the exponent of a power; that of 0 stays 0."""
     base, exponent = n.inputs
     is_zero = base.equal(0.0).elementwise("and", exponent.greater_equal(0.0))
     return is_zero.where(0.0, g * (n * base.log()))
 
 
-def _emit_power(x: Value, power: float) -> Value:
+def _emit_power(x: GraphValue, power: float) -> GraphValue:
     """Write x to the power of a number; square, root and reciprocal are cheaper than others, and exact."""
-    cheap: Mapping[float, Callable[[], Value]] = {
+    cheap: Mapping[float, Callable[[], GraphValue]] = {
         1.0: lambda: x,
         2.0: lambda: x * x,
         0.5: lambda: x.call("sqrt"),
@@ -39,12 +39,12 @@ def _emit_power(x: Value, power: float) -> Value:
     return cheap.get(power, lambda: x.call("pow", power))()
 
 
-def _power_gradient(g: Node, x: Node, power: float) -> Node:
+def _power_gradient(g: TensorNode, x: TensorNode, power: float) -> TensorNode:
     """Return the gradient; that of the power 0 is 0 everywhere."""
     return g * (x ** (power - 1) * power) if power else g * 0.0
 
 
-def _emit_abs_pow(x: Value, power: float) -> Value:
+def _emit_abs_pow(x: GraphValue, power: float) -> GraphValue:
     return x * x if power == 2 else _emit_power(abs(x), power)
 
 
@@ -52,14 +52,14 @@ def _abs_pow(x: Array, power: float) -> Array:
     return np.square(x) if power == 2 else np.power(np.abs(x), power)
 
 
-def _abs_pow_gradient(g: Node, x: Node, power: float) -> Node:
+def _abs_pow_gradient(g: TensorNode, x: TensorNode, power: float) -> TensorNode:
     if power == 2:
         return g * (x * 2.0)
     slope = x.sign() if power == 1 else x.abs_pow(power - 1) * x.sign() * power
     return g * slope
 
 
-def _to_minuend(g: Node, n: Node, power: float) -> Node:
+def _to_minuend(g: TensorNode, n: TensorNode, power: float) -> TensorNode:
     a, b = n.inputs
     return _abs_pow_gradient(g, a - b, power)
 

@@ -1,4 +1,4 @@
-"""`Rule`: a row of the table of element-wise operations, and `Value`, in which rows write op graphs."""
+"""`Rule`: a row of the table of element-wise operations, and `GraphValue`, in which rows write op graphs."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from engine.ops import OPS, GraphBuilder
-from engine.ops.graph import Port
+from engine.ops import OPS, OpGraphBuilder
+from engine.ops.graph import OpPort
 
 if TYPE_CHECKING:
-    from engine.tensor_ir.graph import Node
+    from engine.tensor_ir.graph import TensorNode
 
 Array = np.ndarray[Any, Any]
 #: The gradient of an operand, from that of the result, the node and the operation's numbers.
-Gradient = Callable[..., "Node"]
+Gradient = Callable[..., "TensorNode"]
 
 #: What element types a row takes and gives: floats or numbers of one type, which is the result's; numbers that are
 #: compared to a boolean; booleans; a boolean that chooses between two of one type.
@@ -33,7 +33,7 @@ class Rule:
 
     kind: RuleKind
     arity: int
-    emit: Callable[..., Value]
+    emit: Callable[..., GraphValue]
     evaluate: Callable[..., Array]
     gradients: Sequence[Gradient | None]
     #: How many numbers the operation has.
@@ -42,96 +42,98 @@ class Rule:
     from_output: Gradient | None = None
 
 
-def from_output(emit: Callable[..., Value], evaluate: Callable[..., Array], gradient: Gradient) -> Rule:
+def from_output(emit: Callable[..., GraphValue], evaluate: Callable[..., Array], gradient: Gradient) -> Rule:
     """Return the row of a function of one float whose gradient follows from its result."""
     return Rule("float", 1, emit, evaluate, (lambda g, n, *numbers: gradient(g, n, *numbers),), from_output=gradient)
 
 
 def from_input(
-    emit: Callable[..., Value], evaluate: Callable[..., Array], gradient: Gradient, *, numbers: int = 0
+    emit: Callable[..., GraphValue], evaluate: Callable[..., Array], gradient: Gradient, *, numbers: int = 0
 ) -> Rule:
     """Return the row of a function of one float; `gradient` is given the operand."""
     return Rule("float", 1, emit, evaluate, (lambda g, n, *given: gradient(g, n.inputs[0], *given),), numbers=numbers)
 
 
-class Value:
+class GraphValue:
     """A value in an op graph that is being written: operators and `call` place ops that use it."""
 
     __slots__ = ("graph", "port")
 
-    def __init__(self, graph: GraphBuilder, port: Port) -> None:
+    def __init__(self, graph: OpGraphBuilder, port: OpPort) -> None:
         self.graph, self.port = graph, port
 
-    def call(self, name: str, *others: Value | float, **settings: Any) -> Value:
+    def call(self, name: str, *others: GraphValue | float, **settings: Any) -> GraphValue:
         """Place the op "op.NAME", whose first input this is."""
         return _place(self.graph, name, (self, *others), settings)
 
-    def __add__(self, other: Value | float) -> Value:
+    def __add__(self, other: GraphValue | float) -> GraphValue:
         return self.call("add", other)
 
-    def __sub__(self, other: Value | float) -> Value:
+    def __sub__(self, other: GraphValue | float) -> GraphValue:
         return self.call("subtract", other)
 
-    def __mul__(self, other: Value | float) -> Value:
+    def __mul__(self, other: GraphValue | float) -> GraphValue:
         return self.call("multiply", other)
 
-    def __truediv__(self, other: Value | float) -> Value:
+    def __truediv__(self, other: GraphValue | float) -> GraphValue:
         return self.call("divide", other)
 
-    def __neg__(self) -> Value:
+    def __neg__(self) -> GraphValue:
         return self.call("negate")
 
-    def __abs__(self) -> Value:
+    def __abs__(self) -> GraphValue:
         return self.call("absolute")
 
-    def __radd__(self, other: float) -> Value:
+    def __radd__(self, other: float) -> GraphValue:
         return _place(self.graph, "add", (other, self), {})
 
-    def __rsub__(self, other: float) -> Value:
+    def __rsub__(self, other: float) -> GraphValue:
         return _place(self.graph, "subtract", (other, self), {})
 
-    def __rmul__(self, other: float) -> Value:
+    def __rmul__(self, other: float) -> GraphValue:
         return _place(self.graph, "multiply", (other, self), {})
 
-    def __rtruediv__(self, other: float) -> Value:
+    def __rtruediv__(self, other: float) -> GraphValue:
         return _place(self.graph, "divide", (other, self), {})
 
-    def __lt__(self, other: Value | float) -> Value:
+    def __lt__(self, other: GraphValue | float) -> GraphValue:
         return self.call("less", other)
 
-    def __le__(self, other: Value | float) -> Value:
+    def __le__(self, other: GraphValue | float) -> GraphValue:
         return self.call("less_equal", other)
 
-    def __gt__(self, other: Value | float) -> Value:
+    def __gt__(self, other: GraphValue | float) -> GraphValue:
         return self.call("greater", other)
 
-    def __ge__(self, other: Value | float) -> Value:
+    def __ge__(self, other: GraphValue | float) -> GraphValue:
         return self.call("greater_equal", other)
 
-    def __or__(self, other: Value) -> Value:
+    def __or__(self, other: GraphValue) -> GraphValue:
         return self.call("or", other)
 
-    def is_nan(self) -> Value:
+    def is_nan(self) -> GraphValue:
         """Return whether it is not a number."""
         return self.call("is_nan")
 
-    def choose(self, where: Value | float, elsewhere: Value | float) -> Value:
+    def choose(self, where: GraphValue | float, elsewhere: GraphValue | float) -> GraphValue:
         """Return one value where this condition holds and another elsewhere."""
         return self.call("select", where, elsewhere)
 
 
-def _place(graph: GraphBuilder, name: str, operands: Sequence[Value | float], settings: dict[str, Any]) -> Value:
+def _place(
+    graph: OpGraphBuilder, name: str, operands: Sequence[GraphValue | float], settings: dict[str, Any]
+) -> GraphValue:
     given: dict[str, Any] = {}
     for port, operand in zip(OPS[f"op.{name}"].inputs, operands, strict=False):
-        if isinstance(operand, Value):
+        if isinstance(operand, GraphValue):
             given[port.name] = operand.port
         elif port.default is None:
             given[port.name] = graph.add("op.constant", value=float(operand))["out"]
         else:
             given[port.name] = float(operand)
-    return Value(graph, graph.add(f"op.{name}", **given, **settings)["out"])
+    return GraphValue(graph, graph.add(f"op.{name}", **given, **settings)["out"])
 
 
-def op(name: str) -> Callable[..., Value]:
+def op(name: str) -> Callable[..., GraphValue]:
     """Return what writes one op."""
     return lambda first, *others: first.call(name, *others)

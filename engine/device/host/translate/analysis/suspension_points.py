@@ -11,7 +11,7 @@ from engine.device.host.translate.abi import COUNT, MEMBERS, NUMBER
 from engine.device.host.translate.analysis import matrix_fragments
 from engine.device.host.translate.analysis.control_flow import elements_of
 from engine.device.host.translate.analysis.matrix_fragments import Permutation, Product
-from engine.device.host.translate.errors import OperandError, reading, unsupported
+from engine.device.host.translate.errors import PtxOperandError, reading, unsupported
 from engine.device.host.translate.types import TYPES
 from engine.ptx.tree import Instruction, Integer, Operand, Pair, Register
 
@@ -160,9 +160,9 @@ def _members(instruction: Instruction, operands: tuple[Operand, ...]) -> Operand
 
 
 def _named(members: Operand) -> Operand:
-    """Return a member mask; OperandError for 0, which leaves out whoever uses it, and stands for everyone here."""
+    """Return a member mask; PtxOperandError for 0, which leaves out whoever uses it, and stands for everyone here."""
     if isinstance(members, Integer) and not members.value & 0xFFFFFFFF:
-        raise OperandError("member mask must name the thread that uses it, got 0")
+        raise PtxOperandError("member mask must name the thread that uses it, got 0")
     return members
 
 

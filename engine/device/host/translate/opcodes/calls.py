@@ -7,7 +7,7 @@ from engine.device.host.translate.accesses import report
 from engine.device.host.translate.analysis.call_graph import fitting
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.code import quoted
-from engine.device.host.translate.errors import OperandError, unsupported
+from engine.device.host.translate.errors import PtxOperandError, unsupported
 from engine.device.host.translate.opcodes.table import opcode
 from engine.device.host.translate.special_registers import launch_field, linear_thread
 from engine.device.host.translate.types import bits, llvm_type
@@ -60,7 +60,7 @@ def variable_pointer(body: Body, operand: Operand, size: int) -> str:
     if not isinstance(operand, Symbol):
         return ""
     if body.parameter_sizes.get(operand.name, size) < size:
-        raise OperandError(f"{operand.name} must have {size} bytes, got {body.parameter_sizes[operand.name]}")
+        raise PtxOperandError(f"{operand.name} must have {size} bytes, got {body.parameter_sizes[operand.name]}")
     if operand.name in body.local:
         return body.code.value(f"getelementptr i8, ptr %local, i64 {body.local[operand.name]}")
     return body.param_pointers.get(operand.name, "")
@@ -144,7 +144,7 @@ def _pass(
     after: list[tuple[Operand, Variable, str]] = []
     given, formal = (*results.elements, *arguments.elements), (*result_variables, *parameters)
     if len(given) != len(formal):
-        raise OperandError(f"call must pass {len(formal)} values, got {len(given)}")
+        raise PtxOperandError(f"call must pass {len(formal)} values, got {len(given)}")
     for index, (operand, variable) in enumerate(zip(given, formal, strict=True)):
         place = variable_pointer(body, operand, variable.size_bytes)
         if place:
@@ -184,7 +184,7 @@ def _places(body: Body, slot: str, operand: Operand, variable: Variable) -> list
         return [(slot, operand)]
     size = bits(variable.ptx_type) // 8
     if len(operand.elements) * size > variable.size_bytes:
-        raise OperandError(f"vector must have {variable.size_bytes} bytes, got {len(operand.elements) * size}")
+        raise PtxOperandError(f"vector must have {variable.size_bytes} bytes, got {len(operand.elements) * size}")
     return [
         (body.code.value(f"getelementptr i8, ptr {slot}, i64 {index * size}"), element)
         for index, element in enumerate(operand.elements)

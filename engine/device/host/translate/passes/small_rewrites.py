@@ -1,7 +1,7 @@
 """Instructions that become a few simpler ones: clusters, graph conditions, fma.oob, stack memory; and refusals."""
 
 from engine.device.host.translate import abi
-from engine.device.host.translate.errors import OperandError, unsupported
+from engine.device.host.translate.errors import PtxOperandError, unsupported
 from engine.device.host.translate.passes.lowering import Rewriter, lowers
 from engine.ptx import tree as ptx
 
@@ -21,13 +21,13 @@ def _barrier(rewriter: Rewriter, instruction: ptx.Instruction) -> None:
 
 
 def _check_barrier(instruction: ptx.Instruction) -> None:
-    """Raise OperandError for an impossible barrier number or count of threads."""
+    """Raise PtxOperandError for an impossible barrier number or count of threads."""
     operands = instruction.operands[1:-1] if "red" in instruction.modifiers else instruction.operands
     numbers = [item.value if isinstance(item, ptx.Integer) else 0 for item in operands]
     if numbers and not 0 <= numbers[0] <= abi.LAST_BARRIER:
-        raise OperandError(f"barrier must be 0 to {abi.LAST_BARRIER}, got {numbers[0]}")
+        raise PtxOperandError(f"barrier must be 0 to {abi.LAST_BARRIER}, got {numbers[0]}")
     if len(numbers) > 1 and (numbers[1] % 32 or numbers[1] < 0):
-        raise OperandError(f"threads of a barrier must be a multiple of 32, got {numbers[1]}")
+        raise PtxOperandError(f"threads of a barrier must be a multiple of 32, got {numbers[1]}")
 
 
 @lowers("mapa", "getctarank")
