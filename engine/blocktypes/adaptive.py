@@ -97,8 +97,8 @@ def generation() -> int:
     return _generation
 
 
-def adapted(block_type: type[AdaptiveBlock], said: Mapping[str, Any], folder: Callable[[], Path]) -> Adapted:
-    """Return the type of a node of an adaptive type for which the patch says `said`, and what the disk holds now.
+def adapted(block_type: type[AdaptiveBlock], patch_values: Mapping[str, Any], folder: Callable[[], Path]) -> Adapted:
+    """Return the type of a node of an adaptive type that has these values in the patch, and what the disk holds now.
 
     Relative paths start at `folder()`. Values that a declared parameter refuses count as its default. When files have
     changed since it was asked last, the listeners of `block_types` hear of it.
@@ -106,7 +106,7 @@ def adapted(block_type: type[AdaptiveBlock], said: Mapping[str, Any], folder: Ca
     values = {}
     for name, spec in _deciding(block_type).items():
         try:
-            values[name] = given(spec, said, folder)
+            values[name] = given(spec, patch_values, folder)
         except PatchError:
             values[name] = spec.default
     key = block_type, bits(values)

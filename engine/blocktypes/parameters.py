@@ -127,16 +127,16 @@ class ParameterSpec:
         raise PatchError(f"parameter {self.name} must be {rule}, got {shown(value)}")
 
 
-def given(spec: ParameterSpec, said: Mapping[str, Any], folder: Callable[[], Path]) -> Any:
-    """Return the value of a parameter for which a patch says `said`, by name; PatchError when it does not fit.
+def given(spec: ParameterSpec, patch_values: Mapping[str, Any], folder: Callable[[], Path]) -> Any:
+    """Return the value of a parameter, given a node's values in the patch by name; PatchError when it doesn't fit.
 
-    A value under a name that the parameter had before counts, and the default when nothing is said. Paths of files that
+    A value under a name that the parameter had before counts, and the default when there is none. Paths of files that
     are read start at `folder()`.
     """
     called = spec.name
-    if called not in said and spec.replaces:
-        called = next((old for old in spec.replaces if old in said), called)
-    value = said.get(called, spec.default)
+    if called not in patch_values and spec.replaces:
+        called = next((old for old in spec.replaces if old in patch_values), called)
+    value = patch_values.get(called, spec.default)
     if spec.files and spec.files.startswith("open") and isinstance(value, str) and value:
         value = str(folder() / value)
     return spec.coerce(value)

@@ -27,13 +27,13 @@ def code_diagnostic(problem: BaseException, what: str, near: Path | None, node: 
         file, line = _place(problem, near)
     except Exception:  # noqa: BLE001 - an exception class of the user's may fail here too
         file, line = None if near is None else str(near), None
-    said = _said(problem)
+    shown = _text(problem)
     if isinstance(problem, (BlockDefinitionError, WarploomError)):
-        text = said
+        text = shown
     elif isinstance(problem, TookTooLong):
         text = f"{what} must {problem.rule}, got stopped in the middle"
     else:
-        text = f"{what} raised {type(problem).__name__}{': ' if said else ''}{said}"
+        text = f"{what} raised {type(problem).__name__}{': ' if shown else ''}{shown}"
     if isinstance(problem, WarploomError) and not isinstance(problem, BlockCallError):
         # What the block says on purpose, of a file that is missing, say.
         if near is not None and near.is_relative_to(_SHIPPED):
@@ -62,7 +62,7 @@ def _incomplete(problem: Incomplete, node: str | None) -> Diagnostic:
     return error(str(problem), node=node, port=problem.parameter, remedy=remedy, mend=Mend.CHOOSE)
 
 
-def _said(problem: BaseException) -> str:
+def _text(problem: BaseException) -> str:
     try:
         text = str((problem.msg or "") if isinstance(problem, SyntaxError) else problem)
         return str.__str__(text)[:LONGEST].encode(errors="replace").decode()

@@ -62,7 +62,7 @@ class Catalogue:
         return block_types.problem(type_id)
 
     def resolve(
-        self, type_id: str, said: Mapping[str, Any], folder: Callable[[], Path]
+        self, type_id: str, patch_values: Mapping[str, Any], folder: Callable[[], Path]
     ) -> tuple[type[Block] | None, Diagnostic | None]:
         """Return the block type of a node, and why it is not the newest version of it.
 
@@ -73,7 +73,7 @@ class Catalogue:
         if block_type is None or not block_type.is_adaptive:
             return block_type, problem
         assert issubclass(block_type, AdaptiveBlock)
-        found = adapted(block_type, said, folder)
+        found = adapted(block_type, patch_values, folder)
         if found.problem is not None:
             problem = interface_diagnostic(found.problem, block_type)
         return found.block_type, problem

@@ -64,9 +64,9 @@ class FixedCatalogue(Catalogue):
         return []
 
     def resolve(
-        self, type_id: str, said: Mapping[str, Any], folder: Callable[[], Path]
+        self, type_id: str, patch_values: Mapping[str, Any], folder: Callable[[], Path]
     ) -> tuple[type[Block] | None, Diagnostic | None]:
-        """Return a block type, whatever is said of its settings."""
+        """Return a block type, whatever `patch_values` are."""
         return self.get(type_id), None
 
     def require(self, type_id: str) -> type[Block]:

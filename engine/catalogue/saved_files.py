@@ -38,7 +38,7 @@ class SavedFiles:
         self._disk = Disk()
         self._watched: set[Path] = set()
         #: The files that differ from what was read, as they were when that was reported.
-        self._told: dict[Path, tuple[int, ...] | None] = {}
+        self._reported: dict[Path, tuple[int, ...] | None] = {}
         self._looking = threading.Lock()
         self._closed = threading.Event()
         self._watcher = SourceWatcher(self._look)
@@ -75,8 +75,10 @@ class SavedFiles:
             known = {id(reading): reading for reading in (*readings(), *self._followed())}.values()
             changed = {path for reading in known for path in reading.changed(disk.ask)} | block_folders.changed(disk)
             stamps = {path: stamp_of(path) for path in changed}
-            saved |= {path for path, stamp in stamps.items() if path not in self._told or self._told[path] != stamp}
-            self._told = stamps
+            saved |= {
+                path for path, stamp in stamps.items() if path not in self._reported or self._reported[path] != stamp
+            }
+            self._reported = stamps
             self._watch_files({path for reading in known for path in reading.files})
             if adapted := refresh(disk):
                 block_types.tell(adapted)

@@ -103,10 +103,10 @@ Size = Extent | int
 class ServedParts(NamedTuple):
     """Parts of a block, such as layers of a network, that an entry works for.
 
-    Its time counts for those in `told`, in equal shares; those in `done` are computed on the way.
+    Its time counts for those in `timed`, in equal shares; those in `done` are computed on the way.
     """
 
-    told: tuple[str, ...]
+    timed: tuple[str, ...]
     done: tuple[str, ...] = ()
 
 

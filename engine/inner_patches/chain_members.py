@@ -147,11 +147,11 @@ class ChainCatalogue(Catalogue):
         return found if found is None or not found.is_value or type_id in ENDS else None
 
     def resolve(
-        self, type_id: str, said: Mapping[str, Any], folder: Callable[[], Path]
+        self, type_id: str, patch_values: Mapping[str, Any], folder: Callable[[], Path]
     ) -> tuple[type[Block] | None, Diagnostic | None]:
         """Return the block type of a node, and why it is not the newest version of it."""
         end = ENDS.get(type_id)
-        return (end, None) if end is not None else super().resolve(type_id, said, folder)
+        return (end, None) if end is not None else super().resolve(type_id, patch_values, folder)
 
     def all(self) -> list[type[Block]]:
         """Return the ends, then every library call by category and title."""

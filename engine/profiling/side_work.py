@@ -76,8 +76,8 @@ class SideTimes:
         yield
         self.add(kind, name, time.perf_counter_ns() - begun_ns, size_bytes)
 
-    def told(self) -> tuple[SideWork, ...]:
-        """Return everything that is known, by kind; of each kind what was done last comes last."""
+    def summary(self) -> tuple[SideWork, ...]:
+        """Return what was done, by kind; of each kind what was done last comes last."""
         with self._lock:
             found = [
                 SideWork(kind, name, times.count, times.last_ns, times.average.mean or 0, times.size_bytes)

@@ -201,7 +201,7 @@ class LocalEngine:
             if value is not None:
                 return np.array(value)
             if compiled is None or compiled.plan.inlined.output(port) not in compiled.plan.layouts:
-                reasons = "; ".join(str(item) for item in self.engine.updates.found.diagnostics)
+                reasons = "; ".join(str(item) for item in self.engine.updates.diagnostics.all)
                 raise PatchError(f"port {port} must be part of the running graph{': ' + reasons if reasons else ''}")
             return self.engine.read(port)
 

@@ -14,7 +14,7 @@ def test_times_of_one_thing_are_counted_and_averaged(times_ns: list[int]) -> Non
     times = SideTimes()
     for number, time_ns in enumerate(times_ns):
         times.add(SideKind.UPLOAD, "a.out", time_ns, number)
-    (told,) = times.told()
+    (told,) = times.summary()
     assert (told.kind, told.name, told.count, told.last_ns) == (SideKind.UPLOAD, "a.out", len(times_ns), times_ns[-1])
     assert told.mean_ns == round(np.mean(times_ns[-30:])) and told.size_bytes == len(times_ns) - 1
 
@@ -28,7 +28,7 @@ def test_kinds_come_in_order_and_the_oldest_names_are_forgotten() -> None:
     times.add(SideKind.COMPILE, "0.cu", 7)
     times.add(SideKind.COMPILE, "more.cu", 8)
     times.more.append(lambda: iter([SideWork(SideKind.UPDATE, "hot", 3, 2, 1)]))
-    told = times.told()
+    told = times.summary()
     assert [work.name for work in told] == [
         *(f"{n}.cu" for n in range(2, 100)),
         "0.cu",
@@ -45,4 +45,4 @@ def test_what_fails_is_not_told() -> None:
         raise ValueError("broken")
     with times.timed(SideKind.COMPILE, "b.cu"):
         pass
-    assert [work.name for work in times.told()] == ["b.cu"]
+    assert [work.name for work in times.summary()] == ["b.cu"]

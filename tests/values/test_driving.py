@@ -79,10 +79,10 @@ def test_a_parameter_returns_to_what_the_patch_says(target: type[Block]) -> None
     running.run(1)
     parameters, values = running.parameters, running.parameters.values["driven"]
     assert parameters.is_driven("driven", "wide") and not parameters.is_driven("driven", "number")
-    assert parameters.said("driven") == {"wide": 3.0}
+    assert parameters.patch_values("driven") == {"wide": 3.0}
     parameters.set("driven", "wide", 4.0)
     assert values["wide"] == 0.5
-    assert parameters.said("driven") == {"wide": 4.0}
+    assert parameters.patch_values("driven") == {"wide": 4.0}
     parameters.take_changed()
     running.graph.disconnect(connection)
     assert values["wide"] == 4.0
@@ -102,4 +102,4 @@ def test_values_of_a_node_that_came_back_are_driven_again(target: type[Block]) -
     running.graph.rewire()
     running.run(1)
     assert running.parameters.values["driven"]["wide"] == 0.5
-    assert running.parameters.said("driven") == {"wide": 9.0}
+    assert running.parameters.patch_values("driven") == {"wide": 9.0}

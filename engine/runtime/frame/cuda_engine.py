@@ -76,9 +76,9 @@ class CudaEngine:
         services = self.context.services
         #: Measures some of the launches.
         self.profiler = FrameProfiler(
-            device, services.uniforms, services.times, profiling, self.updates.found.follow_measuring
+            device, services.uniforms, services.times, profiling, self.updates.diagnostics.follow_measuring
         )
-        self.previews = Previews(services, self.outbox, self.updates.found.follow_pictures)
+        self.previews = Previews(services, self.outbox, self.updates.diagnostics.follow_pictures)
         self.running = True
         self.frames_left: int | None = None
         self.fault: DeviceError | None = None
@@ -101,7 +101,7 @@ class CudaEngine:
         """True when there is a reason for a frame: the engine plays, something changed, or something is under way."""
         if self.running or self.inbox or self.launcher.flying:
             return True
-        return self.updates.pending or self.previews.has_work or bool(self.updates.found.fading)
+        return self.updates.pending or self.previews.has_work or bool(self.updates.diagnostics.fading)
 
     def frame(self, *, free_running: bool = False, real_time: bool = False, due_ns: int = 0) -> FrameReport:
         """Do one frame and return its report.
@@ -160,7 +160,9 @@ class CudaEngine:
             # While the device works, everything that doesn't need its results is done.
             burst = 1  # the frames that this call launches
             overlaps = free_running and self._may_overlap(start_ns)
-            has_status = updates.found.status_plan is not None or (compiled is not None and compiled.status is not None)
+            has_status = updates.diagnostics.status_plan is not None or (
+                compiled is not None and compiled.status is not None
+            )
             if kept is None:
                 waits = bool(launcher.flying)
             else:
@@ -192,7 +194,7 @@ class CudaEngine:
                 self._reporter.prepare(*told, now=by_hand)
             stamps = self._stamps(frame, level, due_ns, began_ns) if is_done else None
             is_seen = self._saver.asked or self.previews.is_watched
-            looks = kept or profiler.level or has_status or is_seen or updates.found.fading
+            looks = kept or profiler.level or has_status or is_seen or updates.diagnostics.fading
             if waits:
                 launcher.synchronize()
             if looks:
@@ -230,14 +232,14 @@ class CudaEngine:
     def fail(self, diagnostic: Diagnostic) -> None:
         """Leave a last report that says why the engine has stopped, without using the device."""
         self.outbox.put_report(self._reporter.last_report(self.clock.moment.frame, diagnostic))
-        self.updates.found.log.add_failure(diagnostic)
+        self.updates.diagnostics.log.add_failure(diagnostic)
         self._tell(diagnostic)
 
     def _break(self, problem: DeviceError, due_ns: int, began_ns: int) -> None:
         """End the engine, whose device has failed in this frame; `problem` then says at which node."""
         self.fault = problem
         why = fault_diagnostic(problem, self.updates.compiled, self.profiler.operations)
-        why = self.updates.found.inlined.shown(why)
+        why = self.updates.diagnostics.inlined.shown(why)
         self.fail(why)
         stamps = self._stamps(self.clock.moment.frame, _NONE, due_ns, began_ns)
         self._end(stamps, _NO_RECORDS, began_ns, 1, tells=False)
@@ -330,7 +332,7 @@ class CudaEngine:
             if not context.value_graph.is_empty:
                 at_interval = advance and not by_hand and self.frames_left is None
                 if context.value_graph.update(moment, fresh=not at_interval):
-                    updates.found.tell()
+                    updates.diagnostics.renew()
         if context.parameters.is_written:  # before the structure, which changes when a kernel refuses a value
             level = max(level, updates.write_parameters())
         if not updates.is_settled and (updates.pending or level > _HOT):
@@ -391,22 +393,22 @@ class CudaEngine:
         by_hand: bool,
     ) -> None:
         """Take what the device gave, which only some frames do: status words if it `has_status`, times, pictures."""
-        found = self.updates.found
+        diagnostics = self.updates.diagnostics
         if kept is not None:
             self.launcher.restore(kept)
             if self.profiler.level:
                 self.profiler.collect()
         if has_status:
-            found.read_status(compiled, fresh=by_hand)
-            if advance and kept is not None and found.freezing:
-                self._freeze(frame, found.freezing)
+            diagnostics.read_status(compiled, fresh=by_hand)
+            if advance and kept is not None and diagnostics.freezing:
+                self._freeze(frame, diagnostics.freezing)
         if self._saver.asked or self.previews.is_watched:
             if by_hand:
                 self.device.activate()
             self._pictures_ns = _now_ns()
             self._collect(compiled, frame, by_hand)
-        if found.fading:
-            found.fade()
+        if diagnostics.fading:
+            diagnostics.fade()
 
     def _freeze(self, frame: int, reasons: tuple[Diagnostic, ...]) -> None:
         """Pause after this frame, whose data stays as it is; an edit is shown at the same frame."""

@@ -99,7 +99,7 @@ class FrameProfiler:
         #: For each span the node of the patch that its time counts for, if any.
         self._counted: list[str | None] = []
         #: For the numbers of spans that count for parts of a node: the node, and the parts.
-        self._told: dict[int, tuple[str, tuple[str, ...]]] = {}
+        self._parts: dict[int, tuple[str, tuple[str, ...]]] = {}
         #: What is always the same of each span; None until somebody looks.
         self._facts: list[_SpanFacts] | None = None
         #: The spans of each row that has several, by its key.
@@ -228,12 +228,12 @@ class FrameProfiler:
         A kernel's time counts in equal shares for the parts whose results it stores.
         """
         found: dict[str, dict[str, int]] = {}
-        if self._told and not self._history.is_empty:
+        if self._parts and not self._history.is_empty:
             means = self._history.means().tolist()
-            for number, (node, told) in self._told.items():
+            for number, (node, parts) in self._parts.items():
                 of_node = found.setdefault(node, {})
-                for part in told:
-                    of_node[part] = of_node.get(part, 0) + round(means[number] / len(told))
+                for part in parts:
+                    of_node[part] = of_node.get(part, 0) + round(means[number] / len(parts))
         return found
 
     def spend_since(self, begun_ns: int) -> None:
@@ -275,9 +275,9 @@ class FrameProfiler:
             self._cost_ns,
             self._every_ns,
             tuple(found),
-            self._told_buffers(),
+            self._buffer_statistics(),
             sums_p99_ns,
-            self._times.told(),
+            self._times.summary(),
             len(self._frames),
             self._frames[0] if self._frames else 0,
             len(self.launch_ns),
@@ -290,7 +290,7 @@ class FrameProfiler:
             sample.start.destroy()
             sample.stop.destroy()
 
-    def _told_buffers(self) -> dict[str, BufferStatistics]:
+    def _buffer_statistics(self) -> dict[str, BufferStatistics]:
         """Return what buffers held, by "node.port": outputs of composites as well, and copies that leave regions."""
         held = statistics(*self._surveyed)
         ends = self._plan.inlined.outputs if self._plan is not None else {}
@@ -367,7 +367,9 @@ class FrameProfiler:
         self.launch_ns, self.measured_ns = Average(), Average()
         self._spans = spans(self._plan, self.level) if self._plan is not None else ()
         self._counted = [_counted(self._plan, span.operations[0]) for span in self._spans] if self._plan else []
-        self._told = _told(self._plan, self._spans) if self._plan and self.level >= ProfilingLevel.PER_KERNEL else {}
+        self._parts = (
+            _parts_of_spans(self._plan, self._spans) if self._plan and self.level >= ProfilingLevel.PER_KERNEL else {}
+        )
         self._facts = None
         self._launch_facts, self._kernels = LaunchFacts(), {}
         self._history, self._last = RecentRows(len(self._spans)), np.zeros(len(self._spans), SPAN_TIME)
@@ -417,11 +419,11 @@ def _body(plan: Plan, scope: int) -> tuple[str, str]:
     return plan.operations[body.region].node, branch_of(body.name)
 
 
-def _told(plan: Plan, found: Sequence[Span]) -> dict[int, tuple[str, tuple[str, ...]]]:
+def _parts_of_spans(plan: Plan, found: Sequence[Span]) -> dict[int, tuple[str, tuple[str, ...]]]:
     """Return the parts of a node that spans of one operation count for, by the numbers of the spans."""
     described = plan.description.by_id
     work = {node: dict(each.description.work) for node, each in described.items() if each.description.work}
-    told = {}
+    counted = {}
     for number, span in enumerate(found):
         operation = plan.operations[span.operations[0]]
         if (of_node := work.get(operation.node)) is None:
@@ -429,6 +431,6 @@ def _told(plan: Plan, found: Sequence[Span]) -> dict[int, tuple[str, tuple[str, 
         entry, places = operation.entry, [operation.place]
         if isinstance(entry, FusedEntry):
             places = [place for node, place in entry.parts if node == operation.node]
-        if parts := dict.fromkeys(part for place in places if place in of_node for part in of_node[place].told):
-            told[number] = operation.node, tuple(parts)
-    return told
+        if parts := dict.fromkeys(part for place in places if place in of_node for part in of_node[place].timed):
+            counted[number] = operation.node, tuple(parts)
+    return counted

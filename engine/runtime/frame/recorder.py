@@ -52,7 +52,7 @@ class FlightRecorder:
     def record(self) -> FlightRecord:
         """Return a copy of all that is held."""
         # `copy` is one step for other threads; `tuple` may begin a collection halfway, and with it another thread.
-        log, noted, slow = self._updates.found.log.changes.copy(), self._noted.copy(), self._slow.copy()
+        log, noted, slow = self._updates.diagnostics.log.changes.copy(), self._noted.copy(), self._slow.copy()
         frames = list(self._frames.copy())
         now_ns = time.perf_counter_ns()
         rows = frame_rows(frames)

@@ -42,10 +42,10 @@ class Reporter:
         self._profiled_ns = 0
         self._samples = -1  # those whose times the reports of nodes have
         self._renewed_ns = self._valued_ns = 0
-        self._told: tuple[Diagnostic, ...] | None = None  # the diagnostics in `_nodes` and `statistics`
+        self._reported: tuple[Diagnostic, ...] | None = None  # the diagnostics in `_nodes` and `statistics`
         self._was_preparing = False
-        self._hot_updates = self._hot_told = 0
-        self._hot_told_ns = 0
+        self._hot_updates = self._hot_logged = 0
+        self._hot_logged_ns = 0
         self._counts: dict[str, int] = {}
         self._counted: Mapping[PortRef, int] | None = None  # the status words in `_counts`
         #: That of the last frame; `frame_time_ns` is 0 at first.
@@ -58,16 +58,16 @@ class Reporter:
         is_same = level is _NONE and running and self.report.in_flight > 1
         return not is_same or now_ns - self._reported_ns >= LONGEST_NS
 
-    def put_off(self, told: FrameFacts, began_ns: int, burst: int) -> None:
+    def put_off(self, facts: FrameFacts, began_ns: int, burst: int) -> None:
         """Note the last frame of a burst, which is not reported unless nothing follows it."""
-        self._put_off = told, began_ns, burst
+        self._put_off = facts, began_ns, burst
 
     def catch_up(self, ended_ns: int) -> FrameReport | None:
         """Return the report of the last frame, which ended at a time; None if it was reported."""
         if self._put_off is None:
             return None
-        told, began_ns, burst = self._put_off
-        self.prepare(*told, now=True)
+        facts, began_ns, burst = self._put_off
+        self.prepare(*facts, now=True)
         force_setattr(self.report, "frame_time_ns", (ended_ns - began_ns) // burst)
         return self.report
 
@@ -89,15 +89,15 @@ class Reporter:
         at an interval that people can read, or `now`.
         """
         updates, profiler, time_ns = self._updates, self._profiler, time.perf_counter_ns()
-        found = updates.found
+        store = updates.diagnostics
         self._reported_ns, self._put_off = time_ns, None
         is_other = profiler.level is not self.statistics.profiling  # which `_follow` renews
         if level > _HOT:
-            self._counted = self._told = None
+            self._counted = self._reported = None
         elif level is _HOT:
             self._hot_updates += 1
         changed = self._context.changed_blocks or updates.preparing != self._was_preparing
-        if found.diagnostics is not self._told or changed:
+        if store.all is not self._reported or changed:
             self._follow()
         is_due = now or time_ns - self._renewed_ns >= REPORT_INTERVAL_NS
         if is_other or (profiler.level and is_due):
@@ -112,8 +112,8 @@ class Reporter:
                 self._valued_ns, self._values = time_ns, self._context.value_graph.snapshot()
         elif self._values:
             self._values = {}
-        if self._hot_updates != self._hot_told and _log.isEnabledFor(logging.DEBUG):
-            self._tell_hot(time_ns)
+        if self._hot_updates != self._hot_logged and _log.isEnabledFor(logging.DEBUG):
+            self._log_hot(time_ns)
         # By position, which takes half the time; the order is that of the fields. A deferred report would take longer.
         self.report = FrameReport(
             frame,
@@ -122,7 +122,7 @@ class Reporter:
             self._nodes.reports,
             updates.buffers,
             self.statistics,
-            found.diagnostics,
+            store.all,
             records,
             running,
             time_s,
@@ -133,7 +133,7 @@ class Reporter:
             launches,
             in_flight,
             False,
-            found.sightings,
+            store.sightings,
         )
 
     def renew(self, running: bool) -> None:
@@ -141,26 +141,26 @@ class Reporter:
 
         These may have paused the engine, which is then no longer `running`.
         """
-        found, report = self._updates.found, self.report
+        store, report = self._updates.diagnostics, self.report
         if (
-            found.status is self._counted
-            and found.sightings is report.sightings
-            and found.diagnostics is report.diagnostics
+            store.status is self._counted
+            and store.sightings is report.sightings
+            and store.all is report.diagnostics
             and running is report.running
         ):
             return
-        if found.diagnostics is not self._told:
+        if store.all is not self._reported:
             self._follow()
-        self._counted, self._counts = found.status, append_counts(self._updates.compiled, found.status)
+        self._counted, self._counts = store.status, append_counts(self._updates.compiled, store.status)
         self.report = msgspec.structs.replace(
             report,
             nodes=self._nodes.reports,
             statistics=self.statistics,
-            diagnostics=found.diagnostics,
+            diagnostics=store.all,
             running=running,
             counts=self._counts,
             preparing=self._was_preparing,
-            sightings=found.sightings,
+            sightings=store.sightings,
         )
 
     def watch_profile(self, is_watched: bool) -> None:
@@ -182,8 +182,8 @@ class Reporter:
 
     def last_report(self, frame: int, why: Diagnostic) -> FrameReport:
         """Return the report of an engine that has stopped, without using the device."""
-        found = self._updates.found
-        diagnostics = (*found.diagnostics, why)
+        store = self._updates.diagnostics
+        diagnostics = (*store.all, why)
         self._nodes.follow(self._updates.kernels, diagnostics)
         return FrameReport(
             frame=frame,
@@ -194,19 +194,19 @@ class Reporter:
             statistics=self.statistics,
             diagnostics=diagnostics,
             failed=True,
-            sightings=(*found.sightings, Sighting.now()),
+            sightings=(*store.sightings, Sighting.now()),
         )
 
-    def _tell_hot(self, now_ns: int) -> None:
+    def _log_hot(self, now_ns: int) -> None:
         """Log how many frames only wrote parameters, once a second: a moved slider does so in every frame."""
-        if now_ns - self._hot_told_ns >= _SECOND_NS:
-            frames = plural(self._hot_updates - self._hot_told, "frame")
+        if now_ns - self._hot_logged_ns >= _SECOND_NS:
+            frames = plural(self._hot_updates - self._hot_logged, "frame")
             _log.debug("HOT: %s wrote parameters, %d in all", frames, self._hot_updates)
-            self._hot_told, self._hot_told_ns = self._hot_updates, now_ns
+            self._hot_logged, self._hot_logged_ns = self._hot_updates, now_ns
 
     def _follow(self) -> None:
-        self._told = self._updates.found.diagnostics
-        self._nodes.follow(self._updates.kernels, self._told, preparing=self._updates.preparing)
+        self._reported = self._updates.diagnostics.all
+        self._nodes.follow(self._updates.kernels, self._reported, preparing=self._updates.preparing)
         self._was_preparing = self._updates.preparing
         self._count()
 

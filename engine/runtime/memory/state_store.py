@@ -33,19 +33,19 @@ class StateStore:
         """`times` takes how long arrays are uploaded."""
         self._pool = pool
         self._device, self._times = device, times or SideTimes()
-        self._kept: dict[PortRef, KeptState] = {}
+        self._states: dict[PortRef, KeptState] = {}
 
-    def kept(self, plan: Plan) -> frozenset[PortRef]:
+    def existing(self, plan: Plan) -> frozenset[PortRef]:
         """Return the state buffers of a plan that exist already."""
         allocations = plan.buffers.allocations
-        return frozenset(o for o, s in self._kept.items() if o in allocations and allocations[o].layout == s.layout)
+        return frozenset(o for o, s in self._states.items() if o in allocations and allocations[o].layout == s.layout)
 
     def claim(self, owner: PortRef, layout: Layout, initial: InitialContents = 0.0) -> KeptState:
         """Return the memory of a state; new memory, with `initial` in it, if element type, shape or array are new.
 
         Another number as `initial` counts when the state is cleared.
         """
-        kept = self._kept.get(owner)
+        kept = self._states.get(owner)
         if kept is not None and kept.layout == layout and not _is_other_array(kept.initial, initial):
             return kept._replace(initial=initial)
         state = KeptState(layout, self._pool.acquire(layout.size_bytes), initial)
@@ -59,18 +59,18 @@ class StateStore:
 
     def begin_again(self, owner: PortRef, initial: np.ndarray[Any, Any]) -> bool:
         """Fill a state with another array, and return True; False when it is what the state began with."""
-        kept = self._kept[owner]
+        kept = self._states[owner]
         if not _is_other_array(kept.initial, initial):
             return False
         fresh = kept._replace(initial=initial)
         self._fill(owner, fresh)
-        self._kept[owner] = fresh
+        self._states[owner] = fresh
         return True
 
     def abandon(self, claimed: Mapping[PortRef, KeptState]) -> None:
         """Take back what was claimed for a graph that won't run."""
         for owner, state in claimed.items():
-            if owner not in self._kept or self._kept[owner].memory is not state.memory:
+            if owner not in self._states or self._states[owner].memory is not state.memory:
                 self._pool.release(state.memory)
 
     def commit(self, states: Mapping[PortRef, KeptState], left_out: Iterable[str]) -> None:
@@ -78,19 +78,19 @@ class StateStore:
         waiting = set(left_out)
         kept = {
             owner: state
-            for owner, state in self._kept.items()
+            for owner, state in self._states.items()
             if owner.node in waiting or owner.node.partition("/")[0] in waiting
         }
         kept |= states
         in_use = {id(state.memory) for state in kept.values()}
-        for state in self._kept.values():
+        for state in self._states.values():
             if id(state.memory) not in in_use:
                 self._pool.release(state.memory)
-        self._kept = kept
+        self._states = kept
 
     def clear(self) -> None:
         """Give every state its initial contents."""
-        for owner, state in self._kept.items():
+        for owner, state in self._states.items():
             self._fill(owner, state)
 
     def _fill(self, owner: PortRef, state: KeptState) -> None:

@@ -63,7 +63,7 @@ class BlockRegistry:
         """
         found = [placed for placed in self.placed.values() if not placed.reading.files.isdisjoint(files)]
         for placed in found:
-            newest = self._look_up(placed.id, placed.type_id, placed.region, self._parameters.said(placed.id))
+            newest = self._look_up(placed.id, placed.type_id, placed.region, self._parameters.patch_values(placed.id))
             runs_on = placed.block is not None
             self._put(replace(placed, successor=newest, stale=newest.stale) if runs_on else newest)
         return [placed.id for placed in found]
@@ -97,7 +97,7 @@ class BlockRegistry:
     def renew(self, node_id: str) -> bool:
         """Follow the newest version of a node's type; return whether it was replaced, or else waits to be described."""
         placed = self.placed[node_id]
-        newest = self._look_up(node_id, placed.type_id, placed.region, self._parameters.said(node_id))
+        newest = self._look_up(node_id, placed.type_id, placed.region, self._parameters.patch_values(node_id))
         runs_on = placed.block_type is not None and not placed.is_value
         if newest.block_type is placed.block_type and newest.declared is placed.declared:
             problems = newest.problems or placed.problems
@@ -122,7 +122,7 @@ class BlockRegistry:
         for node_id in self._undescribed:
             placed, successor = self.placed[node_id], self.placed[node_id].successor
             if successor is not None:
-                values, _ = fit(node_id, successor.specs, parameters.said(node_id), self._folder)
+                values, _ = fit(node_id, successor.specs, parameters.patch_values(node_id), self._folder)
                 successor = replace(successor, values=values)
             self.placed[node_id] = replace(placed, values=copies[node_id], successor=successor)
         return PatchSnapshot(
@@ -145,13 +145,17 @@ class BlockRegistry:
                 succeeded.append(node.id)
         return succeeded
 
-    def _look_up(self, node_id: str, type_id: str, region: str, said: Mapping[str, object]) -> PlacedNode:
-        return look_up(node_id, type_id, region, said, self._catalogue, self._folder)
+    def _look_up(self, node_id: str, type_id: str, region: str, patch_values: Mapping[str, object]) -> PlacedNode:
+        return look_up(node_id, type_id, region, patch_values, self._catalogue, self._folder)
 
-    def _place(self, placed: PlacedNode, block: ValueBlock | None, said: Mapping[str, object] | None = None) -> None:
-        """Add a node, or replace it by one of another type; `said` is None for a known node."""
+    def _place(
+        self, placed: PlacedNode, block: ValueBlock | None, patch_values: Mapping[str, object] | None = None
+    ) -> None:
+        """Add a node, or replace it by one of another type; `patch_values` is None for a known node."""
         is_known = placed.block_type is not None
-        values = self._parameters.place(placed.id, placed.specs, said, reaches_kernels=block is None, is_known=is_known)
+        values = self._parameters.place(
+            placed.id, placed.specs, patch_values, reaches_kernels=block is None, is_known=is_known
+        )
         self.value_blocks.pop(placed.id, None)
         if block is not None:
             block.values = values
@@ -163,8 +167,8 @@ class BlockRegistry:
         (self._undescribed.add if placed.is_to_be_described else self._undescribed.discard)(placed.id)
 
     def _is_newest(self, placed: PlacedNode) -> bool:
-        said = self._parameters.said(placed.id)
-        block_type, problem = self._catalogue.resolve(placed.type_id, said, self._folder)
+        patch_values = self._parameters.patch_values(placed.id)
+        block_type, problem = self._catalogue.resolve(placed.type_id, patch_values, self._folder)
         latest = placed.successor or placed
         told = [(item.message, item.line) for item in placed.stale]
         if block_type is None:

@@ -90,12 +90,12 @@ def look_up(
     node_id: str,
     type_id: str,
     region: str,
-    said: Mapping[str, object],
+    patch_values: Mapping[str, object],
     catalogue: Catalogue,
     folder: Callable[[], Path],
 ) -> PlacedNode:
-    """Return a node with the newest version of its type; `folder` tells where the patch lies, `said` what it says."""
-    block_type, newest = catalogue.resolve(type_id, said, folder)
+    """Return a node with the newest version of its type; `folder` tells where the patch lies."""
+    block_type, newest = catalogue.resolve(type_id, patch_values, folder)
     problem = replace(newest, node=node_id) if newest is not None else None
     if block_type is None:
         return PlacedNode(node_id, type_id, region, problems=(problem or _unknown(node_id, type_id, folder()),))
@@ -193,12 +193,12 @@ def _succeeded(node: PlacedNode, newest: PlacedNode) -> PlacedNode:
 def _asked(node: PlacedNode) -> tuple[object, ...]:
     """Return what a description follows from: the type and the structural values, arrays and graphs by identity."""
     block_type, values = node.block_type, node.values
-    said = [
+    structural = [
         (name, bits(value) if type(value := values.get(name)).__hash__ is not None else id(value))
         for name, spec in node.specs.items()
         if spec.structural
     ]
-    return (block_type, *said) if said else (block_type,)
+    return (block_type, *structural) if structural else (block_type,)
 
 
 def _failure(node: PlacedNode, what: str, problem: BaseException) -> Diagnostic:

@@ -44,7 +44,7 @@ class _Node(msgspec.Struct, eq=False):
     """
 
     specs: Specs
-    said: dict[str, object]
+    patch_values: dict[str, object]
     reaches_kernels: bool
     is_known: bool
     driven: frozenset[str] = frozenset()
@@ -71,8 +71,8 @@ class ParameterStore:
         self.refused: ArgumentError | None = None
         self._folder = folder
         self._nodes: dict[str, _Node] = {}
-        #: What the running graph was told of nodes that are gone: it may still run when they return.
-        self._told: dict[str, dict[str, Any]] = {}
+        #: The values of removed nodes in the running graph, which may still run when they return.
+        self._removed: dict[str, dict[str, Any]] = {}
         self._learned: dict[ParameterRef, _Learned] = {}
         self._learned_driven: dict[ParameterRef, WriteValue] = {}
         #: Copies of `values` for snapshots, without value blocks, and the nodes whose copy is not the newest.
@@ -85,19 +85,19 @@ class ParameterStore:
         self,
         node_id: str,
         specs: Specs,
-        said: Mapping[str, object] | None = None,
+        patch_values: Mapping[str, object] | None = None,
         *,
         reaches_kernels: bool,
         is_known: bool = True,
     ) -> dict[str, Any]:
         """Add a node, or replace its declared parameters, and return its values.
 
-        `said` is what the patch says, or None for a known node. No parameter of the node is driven until `drive`.
+        `patch_values` is None for a known node. No parameter of the node is driven until `drive`.
         """
         known, before = self._nodes.get(node_id), self.values.get(node_id)
         if known is None:
-            before = self._told.pop(node_id, None)
-        kept = dict(said) if said is not None else known.said if known is not None else {}
+            before = self._removed.pop(node_id, None)
+        kept = dict(patch_values) if patch_values is not None else known.patch_values if known is not None else {}
         if known is not None:
             self._forget_misfits(node_id, known)
         values, misfits = fit(node_id, specs, kept, self._folder)
@@ -115,9 +115,9 @@ class ParameterStore:
                     self.changed[node_id, name] = None
         return values
 
-    def misfits_beside(self, told: Iterable[Diagnostic]) -> list[Diagnostic]:
-        """Return the misfits, without parameters that are gone and that `told` speaks of, as drives are left out."""
-        places = {(item.node, item.port) for item in told}
+    def misfits_beside(self, others: Iterable[Diagnostic]) -> list[Diagnostic]:
+        """Return the misfits, without parameters that are gone and that `others` are about, as drives are left out."""
+        places = {(item.node, item.port) for item in others}
         return [item for place, item in self.misfits.items() if place not in places or self.spec(*place) is not None]
 
     def remove(self, node_id: str) -> None:
@@ -125,7 +125,7 @@ class ParameterStore:
         self._forget_misfits(node_id, self._nodes.pop(node_id))
         self._outdated.add(node_id)
         changed, values = self.changed, self.values.pop(node_id)
-        self._told[node_id] = {name: value for name, value in values.items() if (node_id, name) not in changed}
+        self._removed[node_id] = {name: value for name, value in values.items() if (node_id, name) not in changed}
         for name in values:
             changed.pop((node_id, name), None)
 
@@ -133,9 +133,9 @@ class ParameterStore:
         """Set what the patch says of a parameter, None for nothing; return whether its misfit has changed."""
         node = self._nodes[node_id]
         if value is None:
-            node.said.pop(name, None)
+            node.patch_values.pop(name, None)
         else:
-            node.said[name] = value
+            node.patch_values[name] = value
         spec = self.spec(node_id, name)
         if spec is None:  # kept for a version of the type that takes it
             known, told = self.misfits.pop((node_id, name), None), _homeless(node, node_id, name)
@@ -144,7 +144,7 @@ class ParameterStore:
             return known != told
         name = spec.name
         place = (node_id, name)
-        values, misfits = fit(node_id, {name: spec}, node.said, self._folder)
+        values, misfits = fit(node_id, {name: spec}, node.patch_values, self._folder)
         before, after = self.misfits.pop(place, None), misfits.get(name)
         if after is not None:
             self.misfits[place] = after
@@ -159,9 +159,9 @@ class ParameterStore:
         specs = self._nodes[node_id].specs
         return specs.get(name) or next((spec for spec in specs.values() if name in spec.replaces), None)
 
-    def said(self, node_id: str) -> Mapping[str, object]:
+    def patch_values(self, node_id: str) -> Mapping[str, object]:
         """Return what the patch says of a node's parameters, by name."""
-        return self._nodes[node_id].said
+        return self._nodes[node_id].patch_values
 
     # What drives a parameter
 
@@ -196,7 +196,7 @@ class ParameterStore:
             return  # the node has gone, or its type is another
         name = spec.name
         node.driven -= {name}
-        values, _ = fit(node_id, {name: node.specs[name]}, node.said, self._folder)
+        values, _ = fit(node_id, {name: node.specs[name]}, node.patch_values, self._folder)
         if not same(self.values[node_id][name], values[name]):
             self._put(node, (node_id, name), values[name])
 
@@ -221,7 +221,7 @@ class ParameterStore:
             else:
                 self._copies.pop(node_id, None)
         self._outdated.clear()
-        return {**self._told, **self._copies}
+        return {**self._removed, **self._copies}
 
     def take_changed(self) -> dict[ParameterRef, object]:
         """Return the live parameters that changed, with their present values, and count them as told."""
@@ -244,7 +244,8 @@ class ParameterStore:
             if name in node.driven:
                 self._learned_driven[place] = write
             else:
-                self._learned[place] = self.values[node_id], node.said, name, write, *_range_of(node.specs[name])
+                values, spec = self.values[node_id], node.specs[name]
+                self._learned[place] = values, node.patch_values, name, write, *_range_of(spec)
 
     def forget_learned(self) -> None:
         """Forget where values go in the graph: blocks, connections or the graph have changed."""
@@ -266,11 +267,11 @@ class ParameterStore:
             found = learned.get((message.node, message.parameter))
             if found is None:
                 return message
-            values, said, name, write, kind, low, high = found
+            values, patch_values, name, write, kind, low, high = found
             value: Any = message.value
             if type(value) is not kind or not low <= value <= high:
                 return message  # it stands for the default, or has to be made to fit
-            values[name] = said[name] = value
+            values[name] = patch_values[name] = value
             self.is_written = True
             try:
                 write(value)
@@ -289,34 +290,36 @@ class ParameterStore:
         self._outdated.update([node_id for node_id, _ in (*self._learned, *self._learned_driven)])
 
     def _forget_misfits(self, node_id: str, node: _Node) -> None:
-        for name in (*node.specs, *node.said):
+        for name in (*node.specs, *node.patch_values):
             self.misfits.pop((node_id, name), None)
 
 
 def _homeless(node: _Node, node_id: str, name: str) -> Diagnostic | None:
     """Return a warning for a value that the patch holds for a parameter which the type does not have."""
-    if name in node.specs or name not in node.said or not node.is_known:
+    if name in node.specs or name not in node.patch_values or not node.is_known:
         return None
     if any(name in spec.replaces for spec in node.specs.values()):
         return None
     known = ", ".join(node.specs) or "no parameters"
-    text = f"parameter must be one of {known}, got {name}: its value {shown(node.said[name])} is kept and not used"
+    text = (
+        f"parameter must be one of {known}, got {name}: its value {shown(node.patch_values[name])} is kept and not used"
+    )
     remedy = f"declare the parameter that took its place with replaces=({name!r},), or reset {name}"
     return warning(text, node=node_id, port=name, remedy=remedy)
 
 
 def fit(
-    node_id: str, specs: Specs, said: Mapping[str, object], folder: Callable[[], Path]
+    node_id: str, specs: Specs, patch_values: Mapping[str, object], folder: Callable[[], Path]
 ) -> tuple[dict[str, Any], dict[str, Diagnostic]]:
     """Return the values of parameters as their types take them, and an error for each value that a type refuses.
 
-    A default stands in for what is not said or is refused. Paths of files that are read start at `folder()`.
+    A default stands in for what is missing or is refused. Paths of files that are read start at `folder()`.
     """
     values: dict[str, Any] = {}
     misfits: dict[str, Diagnostic] = {}
     for name, spec in specs.items():
         try:
-            values[name] = given(spec, said, folder)
+            values[name] = given(spec, patch_values, folder)
         except PatchError as problem:
             values[name] = spec.default
             default = "" if spec.type in ("array", "object") else f" {spec.default!r}"

@@ -31,7 +31,7 @@ class _Viewer:
     viewing: Viewing
     slot: PictureSlot
     due_ns: int = 0
-    made: object = None
+    key: object = None
     refused: Diagnostic | None = None
 
 
@@ -44,7 +44,7 @@ class _Job:
     source: PictureSource
     size: tuple[int, int]
     probe: tuple[int, int] | None
-    made: object
+    key: object
 
 
 class Previews:
@@ -194,9 +194,9 @@ class Previews:
             probe = viewer.viewing.probe if size != source.size else None  # a whole picture has all pixels
             if probe is not None and not (0 <= probe[0] < source.size[0] and 0 <= probe[1] < source.size[1]):
                 probe = None
-            made = (self._launch, source, size, probe)
-            if viewer.made != made:
-                jobs.append(_Job(node, viewer, source, size, probe, made))
+            key = (self._launch, source, size, probe)
+            if viewer.key != key:
+                jobs.append(_Job(node, viewer, source, size, probe, key))
         return jobs
 
     def _size(self, source: PictureSource, viewing: Viewing) -> tuple[int, int]:
@@ -215,7 +215,7 @@ class Previews:
             self._read_picture(compiled, job)
             viewer = job.viewer
             viewer.slot.is_free = False
-            viewer.made = job.made
+            viewer.key = job.key
             if viewer.refused is not None:
                 viewer.refused = None
                 self._renew_problems()
@@ -247,7 +247,7 @@ class Previews:
         job.viewer.refused = warning(
             text, node=job.node, remedy="show it smaller, or free memory", source=Source.CAPACITY
         )
-        job.viewer.made = job.made
+        job.viewer.key = job.key
         self._renew_problems()
         return False
 

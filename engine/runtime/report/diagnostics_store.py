@@ -23,7 +23,7 @@ from engine.runtime.report.sightings import Identity, Sightings, identity
 
 #: Times, states and numbers that a person reads change no faster than this while the engine runs freely.
 REPORT_INTERVAL_NS = 100_000_000
-#: What a frame has found is told for so long after the last frame that found it.
+#: What a frame has found is shown for so long after the last frame that found it.
 FADE_NS = 3_000_000_000
 #: An append buffer that is fuller than this share of its capacity is about to overflow.
 NEARLY_FULL = 0.9
@@ -31,7 +31,7 @@ _STATUS = "status words"
 
 
 class DiagnosticsStore:
-    """Diagnostics by where they were found, and all together as `diagnostics`, a new tuple after each `tell`.
+    """Diagnostics by where they were found, and all together as `all`, a new tuple after each `renew`.
 
     `blocks` are errors of the patch, `stale` kernels whose newest version doesn't compile, `launches` advice on
     launches, `refused` what a patch does only when it is trusted, `pictures` why some aren't shown, `measuring` what
@@ -41,8 +41,8 @@ class DiagnosticsStore:
 
     def __init__(self, context: CudaContext) -> None:
         self._context = context
-        self.diagnostics: tuple[Diagnostic, ...] = ()
-        #: When each of `diagnostics` was found.
+        self.all: tuple[Diagnostic, ...] = ()
+        #: When each of them was found.
         self.sightings: tuple[Sighting, ...] = ()
         self.blocks: Sequence[Diagnostic] = ()
         self.stale: Sequence[Diagnostic] = ()
@@ -57,8 +57,8 @@ class DiagnosticsStore:
         self.freezing: tuple[Diagnostic, ...] = ()
         #: What the last frames found, by what found it.
         self._in_frames: dict[str, dict[Identity, Diagnostic]] = {}
-        self._frames_told_ns = 0
-        #: What frames no longer find, and when it is no longer told.
+        self._frames_shown_ns = 0
+        #: What frames no longer find, and until when it is shown.
         self.fading: dict[Identity, tuple[Diagnostic, int]] = {}
         self._sightings = Sightings()
         self._status_seen = b""
@@ -66,7 +66,7 @@ class DiagnosticsStore:
         self.status_plan: Plan | None = None
         self.log = DiagnosticsLog()
 
-    def tell(self) -> None:
+    def renew(self) -> None:
         """Put all diagnostics together again."""
         values = self._context.value_graph.diagnostics
         misfits = self._context.parameters.misfits_beside(values)
@@ -84,36 +84,36 @@ class DiagnosticsStore:
             *self.measuring,
             *values,
         )
-        before, self.diagnostics = self.diagnostics, tuple(dict.fromkeys(self.inlined.shown(item) for item in found))
-        if before != self.diagnostics:
-            self.log.follow(before, self.diagnostics)
-        self.sightings = self._sightings.follow(self.diagnostics, self.fading)
+        before, self.all = self.all, tuple(dict.fromkeys(self.inlined.shown(item) for item in found))
+        if before != self.all:
+            self.log.follow(before, self.all)
+        self.sightings = self._sightings.follow(self.all, self.fading)
 
     def follow_measuring(self, problem: Diagnostic | None) -> None:
         """Take what can't be measured at the present level, and why; None when all of it can."""
         measuring = () if problem is None else (problem,)
         if measuring != self.measuring:
             self.measuring = measuring
-            self.tell()
+            self.renew()
 
     def follow_pictures(self, problems: tuple[Diagnostic, ...]) -> None:
         """Take why pictures that somebody looks at are missing or come slowly."""
         self.pictures = problems
-        self.tell()
+        self.renew()
 
-    def follow_frame(self, found_by: str, found: Iterable[Diagnostic], *, fresh: bool) -> None:
+    def follow_frame(self, source: str, diagnostics: Iterable[Diagnostic], *, fresh: bool) -> None:
         """Take what the last frame has found, such as a full buffer, in place of what the one before had.
 
-        What is no longer found fades. While the same is found, only numbers differ: these are told at an interval that
-        people can read. When `fresh`, all is told at once and nothing fades.
+        What is no longer found fades. While the same is found, only numbers differ: these are shown at an interval that
+        people can read. When `fresh`, all is shown at once and nothing fades.
         """
-        before = self._in_frames.get(found_by, {})
-        now = {identity(item): item for item in map(self.inlined.shown, found)}
+        before = self._in_frames.get(source, {})
+        now = {identity(item): item for item in map(self.inlined.shown, diagnostics)}
         if not (now or before or (fresh and self.fading)):
             return
         time_ns = time.perf_counter_ns()
         for which in now:
-            self._sightings.found(which)
+            self._sightings.count(which)
             self.fading.pop(which, None)
         is_other = now.keys() != before.keys() or bool(fresh and self.fading)
         if fresh:
@@ -121,49 +121,48 @@ class DiagnosticsStore:
         else:
             end_ns = time_ns + FADE_NS
             self.fading |= {which: (item, end_ns) for which, item in before.items() if which not in now}
-        self._in_frames[found_by] = now
+        self._in_frames[source] = now
         if not (is_other or self._is_due(fresh)):
             return
-        self._frames_told_ns = time_ns
-        if is_other or not set(now.values()) <= set(self.diagnostics):
-            self.tell()
+        self._frames_shown_ns = time_ns
+        if is_other or not set(now.values()) <= set(self.all):
+            self.renew()
         else:
-            self.sightings = self._sightings.follow(self.diagnostics, self.fading)
+            self.sightings = self._sightings.follow(self.all, self.fading)
 
     def _is_due(self, fresh: bool) -> bool:
-        """True when it is time to tell what frames find, whether it is the same or not."""
+        """True when it is time to show what frames find, whether it is the same or not."""
         if not (self.fading or any(self._in_frames.values())):
             return False
-        return fresh or time.perf_counter_ns() - self._frames_told_ns >= REPORT_INTERVAL_NS
+        return fresh or time.perf_counter_ns() - self._frames_shown_ns >= REPORT_INTERVAL_NS
 
     def fade(self) -> None:
-        """Tell no longer what frames found a moment ago."""
+        """Drop what frames no longer find, once it was shown long enough."""
         now_ns = time.perf_counter_ns()
         over = [which for which, (_, end_ns) in self.fading.items() if end_ns <= now_ns]
         for which in over:
             del self.fading[which]
         if over:
-            self.tell()
+            self.renew()
 
     def read_status(self, compiled: CompiledGraph | None, *, fresh: bool) -> None:
         """Read the status words of the last launch."""
-        told: list[Diagnostic] = []
+        diagnostics: list[Diagnostic] = []
         is_other = self.status_plan is not (compiled.plan if compiled is not None else None)
         if compiled is not None and compiled.status is not None:
             plan, words = compiled.plan, compiled.status.array.tobytes()
             if self._status_seen == words and not is_other and not self._is_due(fresh):
                 for which in self._in_frames.get(_STATUS, ()):
-                    self._sightings.found(which)
+                    self._sightings.count(which)
                 return
             self._status_seen, self.status_plan = words, plan
             self.status = status_words(plan, compiled.status.array)
-            told = status_diagnostics(plan, self.status, self._context.parameters.values)
-            found = list(sentinel_diagnostics(plan, compiled.status.array))
-            told += found
-            self.freezing = tuple(item for item in found if self._freezes(plan, item))
+            sentinels = list(sentinel_diagnostics(plan, compiled.status.array))
+            diagnostics = [*status_diagnostics(plan, self.status, self._context.parameters.values), *sentinels]
+            self.freezing = tuple(item for item in sentinels if self._freezes(plan, item))
         elif self.status_plan is not None:
             self.status, self.status_plan, self.freezing = {}, None, ()  # of a graph that is gone
-        self.follow_frame(_STATUS, told, fresh=fresh or is_other)
+        self.follow_frame(_STATUS, diagnostics, fresh=fresh or is_other)
 
     def _freezes(self, plan: Plan, found: Diagnostic) -> bool:
         """True when what a sentinel found freezes the frame, by the graph that runs and by the patch as it is now."""

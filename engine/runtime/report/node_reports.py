@@ -53,15 +53,15 @@ def node_kernels(compiled: CompiledGraph) -> dict[str, Kernels]:
 
 
 def _parts(work: Iterable[tuple[int, ServedParts]]) -> Iterator[tuple[str, int, tuple[str, ...]]]:
-    """Give each part of a node, how many entries tell its time, and the parts whose entries do some of its work."""
-    told: Counter[str] = Counter()
+    """Give each part of a node, how many entries are timed for it, and the parts whose entries do some of its work."""
+    timed: Counter[str] = Counter()
     others: dict[str, dict[str, None]] = {}
     for _, each in work:
-        told.update(each.told)
+        timed.update(each.timed)
         for part in each.done:
-            others.setdefault(part, {}).update(dict.fromkeys(each.told))
-    for part in dict.fromkeys((*told, *others)):
-        yield part, told[part], tuple(others.get(part, ()))
+            others.setdefault(part, {}).update(dict.fromkeys(each.timed))
+    for part in dict.fromkeys((*timed, *others)):
+        yield part, timed[part], tuple(others.get(part, ()))
 
 
 class NodeReports:
@@ -73,7 +73,7 @@ class NodeReports:
         self._kernels: Mapping[str, Kernels] = {}
         self._parts_ns: Mapping[str, Mapping[str, int]] = {}
         self._diagnostics: tuple[Diagnostic, ...] = ()
-        self._said: dict[str, list[Diagnostic]] = {}
+        self._of_node: dict[str, list[Diagnostic]] = {}
         self._wrong: set[str] = set()
         #: What `awaited` gives for the patch as it is; None until somebody asks.
         self._awaited: dict[str, str] | None = None
@@ -95,9 +95,9 @@ class NodeReports:
             changed |= {node for node, _ in kernels.items() ^ self._kernels.items()}
             self._kernels = kernels
         if diagnostics is not self._diagnostics:
-            before, self._diagnostics, self._said = self._said, diagnostics, _by_node(diagnostics)
+            before, self._diagnostics, self._of_node = self._of_node, diagnostics, _by_node(diagnostics)
             self._wrong = {item.node for item in diagnostics if item.node and item.severity is Severity.ERROR}
-            changed |= {node for node in {*before, *self._said} if before.get(node) != self._said.get(node)}
+            changed |= {node for node in {*before, *self._of_node} if before.get(node) != self._of_node.get(node)}
             changed |= {node for node, known in self.reports.items() if known.state is NodeState.IDLE}
         if not changed:
             return
@@ -107,7 +107,7 @@ class NodeReports:
             known = reports.get(node)
             if node not in placed:
                 reports.pop(node, None)
-            elif known is None and node in self._kernels and node not in self._said and node not in self._parts_ns:
+            elif known is None and node in self._kernels and node not in self._of_node and node not in self._parts_ns:
                 key = placed[node].type_id, self._kernels[node]
                 if key not in alike:
                     alike[key] = self._report(node, None)
@@ -139,13 +139,13 @@ class NodeReports:
         number, fused_into, made_of = kernels
         times = self._parts_ns.get(node, {})
         parts = {part: PartReport(times.get(part), count, into) for part, count, into in made_of}
-        said = self._said.get(node)
-        if said is not None:
-            errors = [item for item in said if item.severity is Severity.ERROR]
+        own = self._of_node.get(node)
+        if own is not None:
+            errors = [item for item in own if item.severity is Severity.ERROR]
             # A block that runs on although it lost an input shows what the patch no longer says, which is an error.
             is_incomplete = errors and node not in self._kernels and all(item.is_incomplete for item in errors)
             state = NodeState.INCOMPLETE if is_incomplete else NodeState.ERROR if errors else NodeState.WARNING
-            return NodeReport(kind, state, "\n".join(map(_text, said)), time_ns, number, fused_into, parts=parts)
+            return NodeReport(kind, state, "\n".join(map(_text, own)), time_ns, number, fused_into, parts=parts)
         if node in self._kernels or node in self._context.value_graph.nodes:
             return NodeReport(kind, NodeState.OK, "", time_ns, number, fused_into, parts=parts)
         why, waits_for = self._why_idle(node)
@@ -158,7 +158,7 @@ class NodeReports:
             self._awaited = awaited(self._wrong, scopes, self._context.connections)
         source = self._awaited.get(node)
         if source is not None:
-            lacks = all(item.is_incomplete for item in self._said[source] if item.severity is Severity.ERROR)
+            lacks = all(item.is_incomplete for item in self._of_node[source] if item.severity is Severity.ERROR)
             which = "is incomplete" if lacks else "has an error"
             return f"not running: it waits for {source}, which {which}", source
         if self._wrong and not self._is_preparing:
@@ -195,11 +195,11 @@ def awaited(wrong: Collection[str], scopes: Mapping[str, str], connections: Iter
 
 
 def _by_node(diagnostics: Iterable[Diagnostic]) -> dict[str, list[Diagnostic]]:
-    said: dict[str, list[Diagnostic]] = {}
+    by_node: dict[str, list[Diagnostic]] = {}
     for item in diagnostics:
         if item.node:
-            said.setdefault(item.node, []).append(item)
-    return said
+            by_node.setdefault(item.node, []).append(item)
+    return by_node
 
 
 def _text(item: Diagnostic) -> str:

@@ -28,7 +28,7 @@ class Sightings:
         self._known: dict[Identity, Sighting] = {}
         self._present: set[Identity] = set()
 
-    def found(self, which: Identity) -> None:
+    def count(self, which: Identity) -> None:
         """Count one that was found now."""
         known, now_s = self._known.get(which), time.time()
         if known is not None and now_s - known.last_s < REMEMBERED_S:
@@ -42,7 +42,7 @@ class Sightings:
         present = list(map(identity, diagnostics))
         for which in dict.fromkeys(present):
             if which not in self._present:
-                self.found(which)
+                self.count(which)
         now_s = time.time()
         for which in self._present.difference(present):
             self._known[which] = replace(self._known[which], last_s=now_s)

@@ -206,7 +206,7 @@ def _realise(prepared: Prepared, services: DeviceServices, plan: Plan, current: 
     values = plan.inlined.all_values(prepared.values)
     device, pool, states = services.device, services.pool, services.states
     claimed = keep_memory(plan, current.compiled.plan, current.memory) if current is not None else GraphMemory({})
-    there = states.kept(plan) | claimed.by_owner.keys()
+    there = states.existing(plan) | claimed.by_owner.keys()
     require_memory(plan, device, pool, there, has_arena=claimed.arena is not None)
     # The build finds these too, but only after so much memory was filled.
     is_large = any(buffer.layout.size_bytes >= _LARGE_BYTES for buffer in plan.buffers.allocations.values())

@@ -58,7 +58,7 @@ class Updater:
         #: What runs.
         self.running = RunningGraph(context.services, context.parameters.values)
         #: Everything that is wrong with the patch and its kernels now.
-        self.found = DiagnosticsStore(context)
+        self.diagnostics = DiagnosticsStore(context)
         self._records: list[UpdateRecord] = []
         #: What the last updates of each level cost, in nanoseconds.
         self._costs: dict[UpdateLevel, deque[int]] = {}
@@ -111,7 +111,7 @@ class Updater:
         """Follow whether somebody vouches for the patch."""
         self.context.set_trusted(trusted)
         self._find_refused()
-        self.found.tell()
+        self.diagnostics.renew()
 
     def rebuild(self, cause: str, source: UpdateSource = "engine") -> None:
         """Ask for a rebuild although the structure of the patch is the same."""
@@ -128,7 +128,7 @@ class Updater:
             return
         context = self.context
         context.dirty.source = source
-        if isinstance(change, BlockTypesChanged) and any(item.mend is Mend.TRUST for item in self.found.blocks):
+        if isinstance(change, BlockTypesChanged) and any(item.mend is Mend.TRUST for item in self.diagnostics.blocks):
             context.dirty.mark_structure("another folder of blocks")  # kernels in it may run now
         try:
             context.apply(change)
@@ -222,7 +222,7 @@ class Updater:
         return cause, job
 
     def _code_job(self) -> tuple[Cause, Job]:
-        services, inlined, compiled = self.context.services, self.found.inlined, self.compiled
+        services, inlined, compiled = self.context.services, self.diagnostics.inlined, self.compiled
         files = self.context.dirty.take_kernel_files()
         cause = Cause(_saved(files), "kernel file")
         plan, kernels = (compiled.plan, tuple(compiled.kernels)) if compiled is not None else (None, ())
@@ -240,7 +240,7 @@ class Updater:
         begun_ns, is_edit = time.perf_counter_ns(), self.compiled is not None
         level, retired = job.finish()
         self._find_refused()
-        self.found.tell()
+        self.diagnostics.renew()
         now_ns = time.perf_counter_ns()
         if level > UpdateLevel.HOT:
             cost_ns, swap_ns = now_ns - job.start_ns, now_ns - begun_ns
@@ -273,10 +273,10 @@ class Updater:
 
     def _find_refused(self) -> None:
         place = SavePlace(self.context.folder(), trusted=self.context.trusted)
-        self.found.refused = place.refusals(self.compiled.plan.description.files) if self.compiled else []
+        self.diagnostics.refused = place.refusals(self.compiled.plan.description.files) if self.compiled else []
 
     def _swap_graph(self, prepared: Prepared, cause: str, rebuild: bool) -> Applied:
-        found, description = self.found, prepared.description
+        found, description = self.diagnostics, prepared.description
         self.context.adopt(description.nodes)
         found.blocks, found.stale, found.inlined = prepared.diagnostics, prepared.stale, description.inlined
         self._held = prepared.held if prepared.plan is not None else None
@@ -311,7 +311,7 @@ class Updater:
         assert prepared.same_graph is not None
         done = self.running.refresh(prepared.same_graph)
         if done.problems:
-            self.found.blocks = [*self.found.blocks, *done.problems]
+            self.diagnostics.blocks = [*self.diagnostics.blocks, *done.problems]
             self._rebuild = True  # once there is another array
         if done.rebuild:
             self.rebuild(done.rebuild)
@@ -319,11 +319,11 @@ class Updater:
         return UpdateLevel.WARM if done.changed else level, None
 
     def _swap_code(self, prepared: PreparedCode, cause: str, types: Collection[str]) -> Applied:
-        self.found.stale = prepared.stale
+        self.diagnostics.stale = prepared.stale
         if types:
             block_types.tell(types)
             self.apply(BlockTypesChanged(frozenset(types)), "kernel file")
-        if self.found.blocks:
+        if self.diagnostics.blocks:
             self.context.dirty.mark_structure(cause, source="kernel file")  # a block that was left out may run now
         if prepared.rebuild:
             self.rebuild(f"{cause} {prepared.rebuild}", "kernel file")
@@ -335,7 +335,7 @@ class Updater:
             _log.warning("the device did not swap in %s", cause, exc_info=True)
             self.rebuild(f"{cause}, which the device does not swap in", "kernel file")
             return _NOTHING
-        self.found.launches = prepared.launch_warnings
+        self.diagnostics.launches = prepared.launch_warnings
         return UpdateLevel.CODE, Retired(self.context.services)
 
     def _update_parameters(self) -> UpdateLevel:
@@ -355,7 +355,7 @@ class Updater:
         """
         if not changed or not self._rebuild:
             return
-        wrong = {owner(item.node) for item in self.found.blocks if item.node}
+        wrong = {owner(item.node) for item in self.diagnostics.blocks if item.node}
         is_driven = self.context.parameters.is_driven
         if any(node in wrong or not is_driven(node, name) for node, name in changed):
             self.context.dirty.mark_structure("another value")

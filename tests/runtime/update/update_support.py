@@ -105,7 +105,7 @@ class Reference:
         inner.read_inbox()
         inner.updates.run(0, wait=True)
         compiled = inner.updates.compiled
-        assert compiled is not None, inner.updates.found.diagnostics
+        assert compiled is not None, inner.updates.diagnostics.all
         for owner, buffer in compiled.plan.buffers.allocations.items():
             if buffer.lifetime is Lifetime.STATE and owner in state and state[owner][0] == buffer.layout:
                 write_bytes(self._device, compiled.memory[owner], state[owner][1])
