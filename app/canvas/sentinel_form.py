@@ -21,7 +21,7 @@ from engine.patch.sentinels import Sentinel, SentinelAction
 
 _ACTIONS = {
     SentinelAction.MARK: "Mark the block",
-    SentinelAction.FREEZE: "Mark it and freeze the frame",
+    SentinelAction.FREEZE: "Mark the block and freeze the frame",
 }
 _WIDTH = 300
 
@@ -49,7 +49,7 @@ class SentinelForm(QDialog):
             check, box = QCheckBox(title, checked=bound is not None), NumberBox(None, None, whole=False, unit="")
             box.show_value(usual if bound is None else bound)
             box.setEnabled(bound is not None)
-            box.setAccessibleName(f"{title} what")
+            box.setAccessibleName(f"{title}: limit")
             check.toggled.connect(box.setEnabled)
             check.toggled.connect(self._forget_refusal)
             self.bounds[name] = check, box

@@ -76,7 +76,7 @@ def make_commands(window: CommandWindow) -> list[Command]:
             "trust",
             "&Trust …",
             files.trust_again,
-            help="Ask again whether the block files beside the patch may run, and what the patch itself may do",
+            help="Choose again whether to trust the block files beside the patch, and what the patch may do",
         ),
         Command("close", "&Close patch", files.close, keys=("Ctrl+W",), help="Go back to the examples"),
         Command("quit", "&Quit", window.close, keys=("Ctrl+Q",)),
@@ -99,14 +99,20 @@ def make_commands(window: CommandWindow) -> list[Command]:
             "Search the block library",
             canvas_only=True,
         ),
-        Command("insert_block", "&Insert block …", canvas.insert_block, "add", help="In the middle of the connection"),
+        Command(
+            "insert_block",
+            "&Insert block …",
+            canvas.insert_block,
+            "add",
+            help="Add a block in the middle of the connection",
+        ),
         Command(
             "check_values",
             "Check &values …",
             canvas.check_values,
-            help="Look for NaN, infinity and numbers out of range in every frame",
+            help="Check every frame for NaN, infinity and numbers out of range",
         ),
-        Command("remove_check", "Remove c&heck", canvas.remove_check, help="Look at these values no longer"),
+        Command("remove_check", "Remove c&heck", canvas.remove_check, help="Stop checking these values"),
         *(
             Command(
                 f"wrap_{kind}",
@@ -120,7 +126,7 @@ def make_commands(window: CommandWindow) -> list[Command]:
             "take_out",
             "&Take out of region",
             canvas.edits.take_out,
-            help="Move the blocks to the scope around their region",
+            help="Move the blocks out to the scope around their region",
         ),
         Command("fit", "&Fit patch", canvas.fit, "fit", ("Home",), canvas_only=True),
         Command("fit_selection", "Fit se&lection", canvas.fit_selection, keys=("F",), canvas_only=True),
@@ -137,12 +143,17 @@ def make_commands(window: CommandWindow) -> list[Command]:
             ("Ctrl+E",),
             "Write the files of all save blocks",
         ),
-        Command("restart_engine", "Restart &engine", session.restart_engine, help="After a device failure"),
+        Command(
+            "restart_engine",
+            "Restart &engine",
+            session.restart_engine,
+            help="Restart the engine after a device failure",
+        ),
         Command(
             "lift_time_limit",
             "Lift &time limit",
             session.lift_time_limit,
-            help="Kernels on the CPU that compute for over 10 s are stopped: let them go on",
+            help="Let kernels on the CPU run for more than 10 s, when they are normally stopped",
         ),
         Command(
             "open_kernel",
@@ -150,7 +161,7 @@ def make_commands(window: CommandWindow) -> list[Command]:
             window.open_kernel_source,
             "code",
             ("Ctrl+K",),
-            "In the system's editor",
+            "Open the kernel's source in the system's editor",
         ),
         Command(
             "open_graph",
@@ -175,7 +186,7 @@ def make_commands(window: CommandWindow) -> list[Command]:
             "path",
             "&Critical path",
             window.toggle_path,
-            help="Mark what the frame's time depends on, and tell what other branches have to spare",
+            help="Show or hide the critical path, which decides the frame's time, and the slack of other blocks",
             checked=window.state.shows_path,
         ),
     ]
@@ -184,7 +195,7 @@ def make_commands(window: CommandWindow) -> list[Command]:
             "fuse",
             "&Fuse kernels",
             session.toggle_fusing,
-            help="One kernel for neighbouring blocks that compute element by element",
+            help="Compile neighbouring blocks that compute element by element into one kernel",
             checked=session.fuses,
         )
     )
@@ -263,9 +274,9 @@ def _pacings(session: Session) -> list[Command]:
     """Return the choices of frame pacing, of which one is always checked."""
     display, free = PacingMode.DISPLAY, PacingMode.FREE
     choices: list[tuple[str, str, str, PacingMode, float | None]] = [
-        ("display", "&Display's rate", "As many frames a second as the window's screen shows", display, None),
+        ("display", "&Display's rate", "The refresh rate of the window's screen", display, None),
         *((str(rate), f"{rate} a second", "", PacingMode.FIXED, float(rate)) for rate in PACING_RATES),
-        ("free", "&Free", "As many frames as the device can do", free, None),
+        ("free", "&Free", "As many frames as the device can run", free, None),
     ]
     return [
         Command(

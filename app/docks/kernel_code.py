@@ -42,7 +42,7 @@ class KernelCode(EmptyState):
 
     def __init__(self) -> None:
         page = QWidget()
-        super().__init__(page, "Open a Kernel block, or select one, to read the code that its ops become")
+        super().__init__(page, "Open or select a Kernel block to see the code that its ops compile to")
         self.note = QLabel(objectName="faint", textFormat=Qt.TextFormat.PlainText)
         self.note.setContentsMargins(12, 4, 12, 4)
         self.note.hide()
@@ -126,7 +126,7 @@ class KernelCode(EmptyState):
     def _show_sass(self, made: list[str]) -> None:
         self._is_busy = False
         assert self._asked is not None
-        text = made[0] if made else "// SASS could not be made; the log says why"
+        text = made[0] if made else "// SASS could not be generated; the log has the reason"
         self.sass.show_listing(sass_listing(self._asked[0].kernel(), text))
         self._ask_for_sass()
 

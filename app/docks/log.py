@@ -122,25 +122,25 @@ class Log(EmptyState):
 
     def __init__(self, folder: Path) -> None:
         page = QWidget()
-        super().__init__(page, "What the editor and its engine do is listed here")
+        super().__init__(page, "Messages of the editor and its engine are listed here")
         self._folder = folder
         self._buffer = LogBuffer()
         attach(self._buffer)
         self.destroyed.connect(partial(detach, self._buffer))
         self._rows = _LogRows(self)
-        self.level = QComboBox(toolTip="Show what is at least as severe")
+        self.level = QComboBox(toolTip="Show messages of this level and above")
         self.level.setAccessibleName("Level of the log")
         for level, title in LEVELS.items():
             self.level.addItem(title, level)
         self.level.setCurrentIndex(list(LEVELS).index(logging.INFO))
         self.filter = QLineEdit(placeholderText="Filter the log", clearButtonEnabled=True)
         self.filter.setAccessibleName("Filter the log")
-        self.news = QToolButton(autoRaise=True, objectName="newLines", toolTip="Go to the end and follow it")
+        self.news = QToolButton(autoRaise=True, objectName="newLines", toolTip="Go to the end and follow new messages")
         self.news.clicked.connect(self._follow)
         self._buttons = {
             name: self._button(text, act)
             for name, text, act in (
-                ("copy", "Copy the selected lines, or all that are listed", self.copy),
+                ("copy", "Copy the selected lines, or all listed lines", self.copy),
                 ("folder", "Open the folder of the log file", self._open_folder),
                 ("clear", "Clear the list; the log file stays", self.clear),
             )
@@ -179,7 +179,7 @@ class Log(EmptyState):
     def add_frozen(self, frozen: Frozen) -> None:
         """Note that the engine has paused after a frame; its own record lists it."""
         places = ", ".join(f"{item.node}.{item.port}" for item in frozen.reasons)
-        self.noted.emit(f"Frame {frozen.frame} is frozen: values of {places} are wrong. Play goes on.")
+        self.noted.emit(f"Frame {frozen.frame} is frozen: values of {places} are wrong. Play continues.")
 
     def add_diagnostic(self, diagnostic: Diagnostic) -> None:
         """Note what the engine could not do; its own record lists it."""

@@ -46,9 +46,9 @@ _BUTTONS = len(Column)
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _ICONS = {Rank.ERROR: "error", Rank.WARNING: "warning", Rank.INCOMPLETE: "incomplete"}
 _RANK_HINTS = {
-    Rank.ERROR: "What keeps a block from running",
-    Rank.WARNING: "What may be wrong; the patch runs",
-    Rank.INCOMPLETE: "What new blocks wait for",
+    Rank.ERROR: "Errors keep a block from running",
+    Rank.WARNING: "Warnings: the patch runs, but something may be wrong",
+    Rank.INCOMPLETE: "Incomplete blocks wait for a connection or a value",
 }
 
 
@@ -73,7 +73,9 @@ class Problems(EmptyState):
         self.list.setHeaderLabels(_TITLES)
         self.list.setAccessibleName("Problems")
         self.list.headerItem().setTextAlignment(Column.COUNT, _RIGHT)
-        self.list.headerItem().setToolTip(Column.COUNT, "In how many frames it was found, or how often it came up")
+        self.list.headerItem().setToolTip(
+            Column.COUNT, "Number of frames with the problem, or how often it was reported"
+        )
         self.list.setRootIsDecorated(False)
         self.list.setUniformRowHeights(True)
         self.list.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
@@ -88,7 +90,7 @@ class Problems(EmptyState):
         self.list.setItemDelegateForColumn(Column.REMEDY, _RemedyDelegate(self.list))
         self.list.itemActivated.connect(self._on_activated)
         self.ranks = {rank: self._make_rank(rank) for rank in Rank}
-        self.source = QComboBox(toolTip="Show the problems that this has found")
+        self.source = QComboBox(toolTip="Show only the problems of one source")
         self.source.setAccessibleName("Source of the problems")
         self.source.activated.connect(self._choose)
         bar = QHBoxLayout(contentsMargins=QMargins(8, 0, 8, 0), spacing=4)

@@ -94,10 +94,12 @@ class Recorder(EmptyState):
         self.flight: Flight | None = None
         self._place: int | None = None
         self.freeze = QToolButton(checkable=True, text="Freeze")
-        self.freeze.setToolTip("Stand still; the engine goes on recording. Arrow keys go through the frames")
+        self.freeze.setToolTip("Freeze the display; the engine keeps recording. Arrow keys step through the frames")
         self.freeze.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.freeze.toggled.connect(self._on_frozen)
-        self.budget = QComboBox(toolTip="Frames that take longer since they were due are slow, and kept longer")
+        self.budget = QComboBox(
+            toolTip="Frames that end later than this after they were due are slow, and are kept longer"
+        )
         self.budget.setAccessibleName("Budget of a frame")
         for rate in _RATES:
             budget_ns = BUDGET_NS if rate == 60 else round(1e9 / rate)
@@ -200,7 +202,7 @@ class Recorder(EmptyState):
         if not len(flight.frames):
             return
         if self._place is None:
-            self.details.setText("Choose a frame by a click on its bar, or a slow one in the list")
+            self.details.setText("Click the bar of a frame, or a slow frame in the list")
         else:
             self.details.setText(flight.describe(self._place))
 

@@ -42,7 +42,7 @@ _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _Index = QModelIndex | QPersistentModelIndex
 
 
-_HINT = "No rebuilds yet.\nEdits that are more than a parameter write are listed here, with their cause and cost"
+_HINT = "No rebuilds yet.\nEdits that cost more than a parameter write are listed here, with their cause and time"
 _REFRESH_MS = 250  # a person can't read figures that change faster
 _WIDTHS = {0: 80, 1: 84, 3: 96, 4: 80, 5: 80, 6: 108}
 
@@ -88,12 +88,12 @@ class UpdateRows(QAbstractTableModel):
     HEADERS = ("Time", "Level", "Why", "By", "Frame", "Took", "Frame waited")
     TOOLTIPS = (
         "Time of day",
-        "What had to be done; parameter writes (Hot) are only counted",
-        "What changed",
-        "What made the change",
+        "Update level; parameter writes (Hot) are only counted",
+        "The edit or event that caused the update",
+        "Source of the change",
         "The first frame with the change",
-        "From the start of the work until its result ran; the patch kept running meanwhile",
-        "How long the frame that swapped it in was held up",
+        "From the start of the update until its result ran; the patch kept running meanwhile",
+        "Delay of the frame in which the update was swapped in",
     )
     WHY, LEVEL, WAITED = 2, 1, 6
     _NUMBERS = (4, 5, 6)
@@ -202,7 +202,7 @@ class Updates(EmptyState):
         self.rows = UpdateRows(self)
         self.levels = {level: self._make_level(level) for level in LEVELS}
         self.hot_label = QLabel(objectName="faint")
-        self.hot_label.setToolTip("Frames that only wrote parameters: they cost next to nothing, and are only counted")
+        self.hot_label.setToolTip("Frames that only wrote parameters; they cost almost nothing and are only counted")
         self.clear_button = QToolButton(autoRaise=True, objectName="listButton")
         self.clear_button.setToolTip("Clear the list and its counts")
         self.clear_button.setAccessibleName("Clear the updates")

@@ -48,7 +48,9 @@ def ask_to_overwrite(parent: QWidget, text: str, lines: Sequence[str]) -> Unsave
     """Ask whether to save over a file that another program has changed; `lines` say what differs."""
     box = _box(parent, "File changed", text, icon("warning", colours.current().warning))
     box.setInformativeText(
-        "\n".join([*map(in_a_line, shorten(lines, _LINES_SHOWN)), "", "Overwriting the file loses this."])
+        "\n".join(
+            [*map(in_a_line, shorten(lines, _LINES_SHOWN)), "", "If you overwrite the file, these changes are lost."]
+        )
     )
     overwrite = box.addButton("Overwrite", QMessageBox.ButtonRole.DestructiveRole)
     elsewhere = box.addButton("Save mine as …", QMessageBox.ButtonRole.AcceptRole)
@@ -65,7 +67,16 @@ def ask_to_recover(parent: QWidget, name: str, lines: Sequence[str]) -> bool:
     name = name or "a patch that had no file yet"
     box = _box(parent, "Recover unsaved work", f"Warploom ended without saving {name}. Open the unsaved work?")
     shown = map(in_a_line, shorten(lines, _LINES_SHOWN))
-    box.setInformativeText("\n".join(["Compared with the file, it has:", *shown, "", "Otherwise it is deleted."]))
+    box.setInformativeText(
+        "\n".join(
+            [
+                "Compared with the file, the unsaved work has:",
+                *shown,
+                "",
+                "If you don't open the unsaved work, it is deleted.",
+            ]
+        )
+    )
     recover = box.addButton("Open", QMessageBox.ButtonRole.AcceptRole)
     box.addButton("Delete", QMessageBox.ButtonRole.DestructiveRole)
     box.setDefaultButton(recover)
@@ -85,10 +96,10 @@ def ask_to_trust(parent: QWidget, folder: Path, names: Sequence[str]) -> Trust:
     shown = ", ".join(names[:_NAMES_SHOWN]) + (f" and {len(names) - _NAMES_SHOWN} more" * (len(names) > _NAMES_SHOWN))
     shown, place = in_a_line(shown), in_a_line(str(folder))
     box.setInformativeText(
-        f"{place}\nholds {plural(len(names), 'Python file')}: {shown}.\n\n"
-        "Trusted, they run now and whenever one is saved, and may do whatever you may do on this computer: read and "
-        "delete files, use the network. Trust only what you wrote or have read.\n\n"
-        "Without them, their nodes stay as placeholders, and nothing is lost."
+        f"{place}\nholds {plural(len(names), 'Python file')}: {shown}.\n\nIf trusted, they run now and whenever one is "
+        "saved, and can do everything that you can do on this computer: read and delete files, use the network. Trust "
+        "only files that you wrote or have read.\n\nWithout trust, their nodes stay as placeholders, and nothing is "
+        "lost."
     )
     box.addButton("Trust", QMessageBox.ButtonRole.AcceptRole)
     always = box.addButton("Always trust this folder", QMessageBox.ButtonRole.AcceptRole)

@@ -50,7 +50,7 @@ def load_state(folder: Path) -> UserState:
     except FileNotFoundError:
         return UserState()
     except (OSError, msgspec.DecodeError) as problem:
-        _log.warning("%s can't be read, so the window begins anew: %s", folder / _FILE, problem)
+        _log.warning("%s can't be read, so the window opens with its default layout: %s", folder / _FILE, problem)
         return UserState()
 
 

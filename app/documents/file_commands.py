@@ -106,7 +106,7 @@ class FileCommands(QObject):
             return
         answers = [("Don't trust", Trust.NO), ("Trust", Trust.ONCE), ("Always trust this patch", Trust.ALWAYS)]
         notice = Notice(
-            f"Do you trust {self.name}? It wants to write or listen outside its own folder and this machine:",
+            f"Do you trust {self.name}? It wants to write outside its folder, or listen beyond this machine:",
             tuple(dict.fromkeys(in_a_line(f"{item.node}: {item.found}") for item in refused)),
             tuple((text, partial(self._answer, answer)) for text, answer in answers[: 3 if self._session.path else 2]),
         )
@@ -159,7 +159,8 @@ class FileCommands(QObject):
             return
         answers = [("Don't trust", Trust.NO), ("Trust", Trust.ONCE), ("Always trust this folder", Trust.ALWAYS)]
         notice = Notice(
-            f"Do you trust the blocks that now lie beside {self.name}? Trusted, they may do whatever you may do:",
+            f"Do you trust the blocks that now lie beside {self.name}? If trusted, they can do everything that you "
+            "can do:",
             tuple(in_a_line(f"{folder}/{name}") for name in names),
             tuple((text, partial(self._answer_for_blocks, asked[0], answer)) for text, answer in answers),
         )
@@ -282,7 +283,7 @@ class FileCommands(QObject):
 
     def _save_to(self, path: Path) -> bool:
         if path.resolve().parent == EXAMPLES_FOLDER:
-            text = "Examples stay as they came: save it in another folder."
+            text = "Examples can't be changed: save the patch in another folder."
             dialogs.show_error(self._window, f"{path.name} can't be saved", text)
             return False
         try:
@@ -298,7 +299,9 @@ class FileCommands(QObject):
         self._remember(path)
         blocks = self._session.blocks
         if blocks is not None and blocks.parent != path.resolve().parent:
-            self.noted.emit(f"Saved {path}. Its blocks stay in {blocks}: copy that folder beside it to open it again")
+            self.noted.emit(
+                f"Saved {path}. Its blocks stay in {blocks}: copy that folder beside the patch before you open it again"
+            )
         else:
             self.noted.emit(f"Saved {path}")
         return True

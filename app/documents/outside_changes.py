@@ -50,7 +50,7 @@ def look_outside(patch: Patch) -> Outside | None:
         return None if patch.file_digest == _GONE else Outside(told, (), _GONE)
     except OSError as problem:
         found, data = digest(str(problem).encode()), b""
-        told, reason = f"{path.name} can't be read any more. Your patch is kept.", problem.strerror or str(problem)
+        told, reason = f"{path.name} can no longer be read. Your patch is kept.", problem.strerror or str(problem)
         return None if patch.file_digest == found else Outside(told, (reason,), found)
     found = digest(data)
     if found == patch.file_digest:
@@ -58,7 +58,7 @@ def look_outside(patch: Patch) -> Outside | None:
     try:
         theirs = read_patch(data, path, patch.catalogue)
     except PatchError as problem:
-        told = f"{path.name} was changed by another program and is no patch any more. Your patch is kept."
+        told = f"{path.name} was changed by another program and is no longer a patch. Your patch is kept."
         return Outside(told, (str(problem),), found)
     lines = tuple(describe_difference(patch, theirs))
     return Outside(

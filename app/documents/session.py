@@ -330,4 +330,4 @@ def _close(engine: Client) -> None:
     try:
         engine.close()
     except DeviceError as problem:
-        _log.warning("an engine was closed, and its device said: %s", problem)
+        _log.warning("an engine was closed, and its device reported: %s", problem)

@@ -128,7 +128,7 @@ class _CodeField(QPlainTextEdit):
         self.setFont(code_font())
         self.setTabStopDistance(4 * self.fontMetrics().horizontalAdvance(" "))
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.setToolTip("Control and Enter runs it")
+        self.setToolTip("Ctrl+Enter runs the code")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         is_enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)

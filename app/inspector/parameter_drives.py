@@ -66,7 +66,7 @@ class ParameterDrives(QObject):
             row.show_driven("various", "Different values drive the selected blocks", None)
             return
         stored = value_text(patch.value(self._nodes[0], name))
-        tooltip = f"Driven by {source}: click to go there.\nWithout the connection it is {stored}."
+        tooltip = f"Driven by {source}: click to go to it.\nWithout the connection, the value is {stored}."
         is_value = patch.is_value_connection(Connection(source, self._targets(name)[0]))
         live = LiveValue(f"{self._nodes[0]}.{name}", row.editor.spec.type) if is_value else None
         row.show_driven(drive.source_title(patch, source), tooltip, live)

@@ -28,7 +28,7 @@ class DrivenView(QWidget):
         self.source = QToolButton(autoRaise=True, objectName="drivenBy")
         self.source.setCursor(Qt.CursorShape.PointingHandCursor)
         self.source.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self.source.setAccessibleName(f"What drives {name}")
+        self.source.setAccessibleName(f"Source of {name}")
         self.source.clicked.connect(self.followed)
         self.value = QLabel(objectName="drivenValue")
         self.value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
@@ -124,7 +124,9 @@ class ParameterRow(QWidget):
         elif is_constant:
             text = f"{name} is compiled into the kernel. Click to change it without compiling"
         else:
-            text = f"Compile {name} into the kernel: loops over it unroll, and another value compiles it again"
+            text = (
+                f"Compile {name} into the kernel: its loops are unrolled, and another value compiles the kernel again"
+            )
         self.constant.setToolTip(text)
         self.show_is_set(self._is_set)
 

@@ -117,7 +117,7 @@ class LogLines:
 
 def dropped(count: int) -> Logged:
     """Return the record that stands for records that nobody took in time."""
-    text = f"{count:,} older records are not listed; those from Info on are in the log file"
+    text = f"{count:,} older records are not listed; the log file has those of level Info and above"
     return Logged(time.time(), logging.WARNING, __name__, text)
 
 

@@ -20,7 +20,7 @@ def parameter_facts(spec: ParameterSpec) -> list[str]:
     if spec.type not in ("array", "external"):
         facts.append(f"Default: {value_text(spec.default)}{unit}")
     if spec.is_constant:
-        facts.append("Compiled into the kernel: another value compiles it again")
+        facts.append("Compiled into the kernel: another value compiles the kernel again")
     elif spec.structural:
         facts.append("Changing it may rebuild the patch")
     return facts

@@ -95,7 +95,7 @@ class Problem:
         since = f"First seen at {_clock(seen.first_s)}"
         if seen.count > 1:
             since += f", found {seen.count:,} times, last at {_clock(seen.last_s)}"
-        return f"{since}. Frames no longer find it." if seen.is_fading else f"{since}."
+        return f"{since}. No longer found." if seen.is_fading else f"{since}."
 
 
 @dataclass(frozen=True)

@@ -126,9 +126,9 @@ def fusion_text(patch: Patch, node_id: str, nodes: Mapping[str, NodeReport]) -> 
         does = "kernels of {} do" if len(report.fused_into) > 1 else "kernel of {} does"
         lines.append(f"The {does.format(into)} a part of its work.")
     elif len(report.fused_into) > 1:
-        lines.append(f"Fused into {into}: the kernel of each computes it again, and tells the time.")
+        lines.append(f"Fused into {into}: each of their kernels computes this block again and includes its time.")
     elif into:
-        lines.append(f"Fused into {into}: one kernel does the work of both, and its time is told there.")
+        lines.append(f"Fused into {into}: one kernel does the work of both, and its time is shown there.")
     if others := [node for node, other in nodes.items() if node_id in other.fused_into]:
         lines.append(f"Its kernel also does the work of {titles_of(patch, others)}.")
     return " ".join(lines)
@@ -161,7 +161,7 @@ def port_tooltip(patch: Patch, ref: PortRef, report: FrameReport | None, profile
     if held:
         lines += held
     elif spec.is_input and source is None and (own := _own_value(patch, ref)):
-        lines.append(f"Not connected: it is {own}.")
+        lines.append(f"Not connected: the value is {own}.")
     elif spec.is_input and source is None:
         lines.append("Not connected." if spec.optional else "Not connected: the block needs it to run.")
     return _joined(lines)
@@ -177,7 +177,7 @@ def connection_tooltip(
     spec = patch.find_end(connection.source)
     if infers_types(patch) and isinstance(spec, PortSpec):
         return _joined([ends, type_text(patch, connection.source, spec)])
-    held = _held_lines(connection.source, report, profile) or ["Nothing flows yet."]
+    held = _held_lines(connection.source, report, profile) or ["No data yet."]
     return _joined([ends, *held, *_check_lines(patch, connection.source, report)])
 
 

@@ -94,7 +94,7 @@ class ViewerPanel(QWidget):
         self.probe_label = QLabel(objectName="figures")
         self.probe_label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.status_label = QLabel(objectName="figures")
-        self.status_label.setToolTip("Size of the picture, zoom, and pictures a second while it changes")
+        self.status_label.setToolTip("Size of the picture, zoom, and pictures per second while the picture changes")
         self.status_label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._icon_buttons: dict[str, QToolButton] = {}
         self._footer = self._make_footer()

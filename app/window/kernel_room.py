@@ -82,7 +82,7 @@ class KernelRoom(QObject):
         ]
         self._show(editing.patch, editing.shelve)
         # To know what a chain may have, all blocks are described once: before a person searches for one.
-        self.beside("Looking through the blocks …", editing.patch.catalogue.all, lambda: None)
+        self.beside("Searching the blocks …", editing.patch.catalogue.all, lambda: None)
         self._name_it()
         self.breadcrumb.show()
         self._show_state()
@@ -154,7 +154,7 @@ class KernelRoom(QObject):
         report = self._show_parts(self._editing.patch)
         errors = [problem for problem in report.diagnostics if problem.severity == "error"]
         self._has_errors = bool(errors)
-        text = f"{plural(len(errors), 'problem')}: the last good one runs on" if errors else ""
+        text = f"{plural(len(errors), 'problem')}: the last good kernel keeps running" if errors else ""
         self.breadcrumb.show_state(text, is_error=bool(errors))
         self.changed.emit()
 

@@ -305,7 +305,7 @@ class MainWindow(QMainWindow):
         canvas.patch_dropped.connect(self.files.open_path)
         self.inspector.refused.connect(self.log.add_message)
         self.inspector.gave_up.connect(session.notify)
-        self.inspector.gave_up.connect(lambda: self.log.add_message("Redo brings back what was typed"))
+        self.inspector.gave_up.connect(lambda: self.log.add_message("Redo restores the typed text"))
         self.inspector.node_followed.connect(self._show_node)
         self.inspector.renaming_ended.connect(canvas.setFocus)
         self.problems.node_activated.connect(self.go_to)

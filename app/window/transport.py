@@ -39,7 +39,7 @@ def pacing_text(pacing: Pacing) -> str:
 def pacing_tooltip(pacing: Pacing) -> str:
     """Return the tooltip of the chooser."""
     if pacing.rate is None:
-        what = "as many frames as the device can do"
+        what = "as many frames as the device can run"
     elif pacing.mode is PacingMode.DISPLAY:
         what = f"the rate of this screen, {pacing.rate:g} frames a second"
     else:
@@ -86,7 +86,7 @@ class TransportBar(QWidget):
             return
         self._shown, self._drawn_s = state, now_s
         self.place.setText(f"{format_clock(report.time_s)}   frame {report.frame:,}")
-        self.place.setToolTip("The patch's time, and the number of the frame that is shown")
+        self.place.setToolTip("Time of the patch, and the number of the shown frame")
 
     def clear(self) -> None:
         """Show that nothing runs."""

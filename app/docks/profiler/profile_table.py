@@ -136,7 +136,7 @@ class ProfileView(QTreeView):
         self._selected: frozenset[str] = frozenset()
         self._follows = False  # the selection is that of the canvas, and nobody chose it here
         self.setModel(self.rows)
-        self.setAccessibleName("What each block takes")
+        self.setAccessibleName("Times of each block")
         self.setUniformRowHeights(True)
         self.setIndentation(14)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)

@@ -61,7 +61,7 @@ class Profiler(QWidget):
         self.feed, self.bars = FlightFeed(self), FrameBars()
         self._flight: Flight | None = None
         self.feed.arrived.connect(self._show_flight)
-        self.bars.setToolTip("The last frames, the newest at the right; a click shows one in the recorder")
+        self.bars.setToolTip("The last frames, the newest at the right; click one to show it in the recorder")
         self.bars.setFixedHeight(_BARS)
         self.bars.chosen.connect(self._choose_frame)
         times = QWidget()

@@ -20,10 +20,10 @@ class Column(Enum):
 
     NAME = ("Block", "Regions and composites hold blocks; blocks hold kernels, fills and copies")
     NOW = ("Now", "Time in the last measured frame, all turns together")
-    MEAN = ("Mean", "Mean over the frames that were measured lately")
-    P99 = ("p99", "99 of 100 measured frames took no longer")
-    TURNS = ("Turns", "How often it ran in the last measured frame; in a loop more than once")
-    SHARE = ("Share", "Share of the time of a frame on the device; work side by side can have more than 100% together")
+    MEAN = ("Mean", "Mean over the frames measured recently")
+    P99 = ("p99", "99 of 100 measured frames took at most this long")
+    TURNS = ("Turns", "Number of runs in the last measured frame; more than one in a loop")
+    SHARE = ("Share", "Share of the frame's time on the device; shares of parallel work can add up to more than 100%")
 
     @property
     def title(self) -> str:
@@ -143,7 +143,7 @@ class ProfileTable:
             return ""
         wall_ns = max(times.last_ns for times in ran) - min(times.first_ns for times in ran)
         busy_ns = sum(times.busy_ns for times in ran)
-        text = f"From the first begin to the last end {format_time(wall_ns)}"
+        text = f"From first start to last end {format_time(wall_ns)}"
         return f"{text}, with {format_time(busy_ns)} of work" if busy_ns > wall_ns else text
 
 
@@ -157,7 +157,7 @@ def why_empty(level: ProfilingLevel, report: FrameReport | None) -> str:
         return "The engine has stopped.\nRestart it to measure again"
     if level < ProfilingLevel.PER_BLOCK:
         what = "Profiling is off" if level is ProfilingLevel.NONE else "Only the whole frame is measured"
-        return f"{what}.\nChoose {LEVELS[ProfilingLevel.PER_BLOCK][0]} above to see what each one takes"
+        return f"{what}.\nChoose {LEVELS[ProfilingLevel.PER_BLOCK][0]} above to see the time of each block"
     if report is None or not report.running:
         return "No frame has been measured yet.\nPlay or step the patch"
     return "No frame has been measured yet.\nThe first one comes a moment after the last edit"
@@ -169,7 +169,7 @@ def cost_text(profile: Profile | None, frames_a_second: float | None) -> str:
         return ""
     parts = [f"{format_time(profile.launch_ns)} a frame"] if profile.launch_ns is not None else []
     if profile.level is ProfilingLevel.DEEP_SYNC:
-        parts.append("every frame is measured and waited for")
+        parts.append("every frame is measured, and the engine waits for it")
     elif profile.overhead is not None:
         every = round(profile.every_ns / 1e9 * frames_a_second) if frames_a_second else None
         often = "" if every is None else f", one frame in {every:,}" if every > 1 else ", every frame"

@@ -21,9 +21,9 @@ LEVELS = {
     ),
     ProfilingLevel.DEEP_ASYNC: (
         "Deep",
-        "Measure every kernel, and look into buffers, in a few frames: 5% of the time at most",
+        "Measure every kernel and inspect buffers in a few frames: 5% of the time at most",
     ),
-    ProfilingLevel.DEEP_SYNC: ("Deep, every frame", "Measure every frame in depth and wait for it: this is slow"),
+    ProfilingLevel.DEEP_SYNC: ("Deep, every frame", "Measure every frame in depth and wait until it ends: slow"),
 }
 #: What is done beside frames, and with how many of each kind a line begins, the longest first.
 _SIDE_WORK = {
@@ -99,7 +99,7 @@ def _now(node_id: str, counted: Sequence[SpanProfile], profile: Profile) -> str:
         figures.append(f"{rounds:,} turns of {format_time(busy_ns / rounds)}")
     wall_ns = _covered_ns(counted)
     if turns == 1 and wall_ns < 0.95 * busy_ns:
-        figures.append(f"of which parts overlap and end after {format_time(wall_ns)}")
+        figures.append(f"in parts that overlap and end after {format_time(wall_ns)}")
     if node_id in profile.sums_p99_ns:
         figures.append(f"p99 {format_time(profile.sums_p99_ns[node_id])}")
     elif len(counted) == 1 and counted[0].operation < 0:  # the line of its kernel tells it else
@@ -216,7 +216,7 @@ def engine_text(report: FrameReport | None, profile: Profile | None, update: Upd
         f"Memory: {used} of {allocated}",
         _MODES[report.in_flight > 1],
         f"Frame {report.frame:,}",
-        f"Launches: {report.launches:,}; a frame in which nothing changes needs none",
+        f"Launches: {report.launches:,}; a frame without changes needs none",
     ]
     return "\n".join(filter(None, lines))
 

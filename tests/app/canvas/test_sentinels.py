@@ -160,7 +160,7 @@ def test_the_editor_pauses_with_a_frozen_frame(window: MainWindow, tmp_path: Pat
     window.bridge.poll()
     assert not window.session.running
     assert window.actions_by_id["play"].toolTip().startswith("Play")
-    assert window.statusBar().currentMessage() == "Frame 17 is frozen: values of source.out are wrong. Play goes on."
+    assert window.statusBar().currentMessage() == "Frame 17 is frozen: values of source.out are wrong. Play continues."
     window.actions_by_id["play"].trigger()
     assert engine.posted[-1] == SetRunning(True)
 

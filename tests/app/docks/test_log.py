@@ -68,7 +68,7 @@ def test_a_hidden_list_takes_nothing_and_catches_up(qtbot: QtBot, log: Log) -> N
     assert rows(log) == []
     log.show()
     found = rows(log)
-    assert found[0] == "3 older records are not listed; those from Info on are in the log file"
+    assert found[0] == "3 older records are not listed; the log file has those of level Info and above"
     assert found[1:] == [str(number) for number in range(3, LIMIT + 3)]
 
 

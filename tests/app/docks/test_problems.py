@@ -178,7 +178,7 @@ def test_what_fades_is_dim_and_rows_stay(qtbot: QtBot, patch: Patch) -> None:
     assert (row.text(Column.PROBLEM), row.text(Column.COUNT)) == (fuller.message, "1,234")
     assert row.text(Column.LAST_SEEN) == time.strftime("%H:%M:%S", time.localtime(1002))
     assert row.foreground(Column.PROBLEM).color() != bright
-    assert "Frames no longer find it" in row.toolTip(Column.PROBLEM)
+    assert "No longer found" in row.toolTip(Column.PROBLEM)
     assert problems.list.findChildren(QPushButton) == [button]
 
 

@@ -98,7 +98,7 @@ def test_who_chooses_a_frame_freezes_it(qtbot: QtBot, recorder: Recorder, engine
     assert engine.asked == asked
     recorder.freeze.click()
     qtbot.waitUntil(lambda: engine.asked > asked)
-    assert "Choose a frame" in recorder.details.text()
+    assert "Click the bar of a frame" in recorder.details.text()
 
 
 def test_slow_frames_are_listed_also_those_that_are_older_than_the_bars(recorder: Recorder) -> None:

@@ -40,7 +40,7 @@ def test_a_click_makes_a_constant_and_another_one_takes_it_back(inspector: Inspe
     row = inspector.rows["gain"]
     assert list(inspector.rows) == before
     assert row.constant.isChecked() and row.drive.isHidden() and row.editor.isVisible()
-    assert "compiles it again" in row.label.toolTip()
+    assert "compiles the kernel again" in row.label.toolTip()
     assert "Compiled into its kernel: gain = 2.5." in node_tooltip(patch, "a", None)
     inspector.rows["offset"].constant.click()
     assert patch.value("a", "constants") == "gain, offset"

@@ -33,9 +33,7 @@ def test_the_texts_of_a_row() -> None:
 
 def test_the_history_is_a_sentence() -> None:
     """It is for a tooltip."""
-    assert FADING.history == (
-        f"First seen at {clock(100)}, found 1,234 times, last at {clock(160)}. Frames no longer find it."
-    )
+    assert FADING.history == (f"First seen at {clock(100)}, found 1,234 times, last at {clock(160)}. No longer found.")
     assert BROKEN.history == f"First seen at {clock(120)}."
     assert LONELY.history == ""
 

@@ -153,7 +153,7 @@ def test_overlapping_kernels_of_a_block_are_not_summed_into_its_end(patch: Patch
     """100 us of work that took 60 us: both are told."""
     kernels = (span("scale", 0, 50, operation=1, name="a"), span("scale", 10, 60, operation=2, name="b"))
     text = times_text(patch, "scale", profile_of(*kernels, level=ProfilingLevel.PER_KERNEL))
-    assert text.splitlines()[0] == "Last measured: 100 µs, of which parts overlap and end after 60.0 µs"
+    assert text.splitlines()[0] == "Last measured: 100 µs, in parts that overlap and end after 60.0 µs"
 
 
 def test_a_kernel_tells_its_launch_its_resources_and_what_it_moved(patch: Patch) -> None:
@@ -263,7 +263,7 @@ def test_the_engines_tooltip() -> None:
         "Memory: 12.0 MB of 64.0 MB",
         "Latency: each frame ends before the next one begins",
         "Frame 1,234",
-        "Launches: 17; a frame in which nothing changes needs none",
+        "Launches: 17; a frame without changes needs none",
     ]
     assert engine_text(report, profile_of()).splitlines() == expected
     expected[2] = "Profiling: each block"

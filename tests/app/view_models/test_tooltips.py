@@ -43,7 +43,7 @@ def test_a_node_tooltip_says_which_blocks_share_a_kernel(patch: Patch) -> None:
     assert "running\nFused into into: one kernel does the work of both" in text
     twice = NodeReport("test_canvas.scale", NodeState.OK, "", None, 0, ("one", "two"))
     text = node_tooltip(patch, "scale", make_report({"scale": twice}))
-    assert "running\nFused into one, two: the kernel of each computes it again" in text
+    assert "running\nFused into one, two: each of their kernels computes this block again" in text
     partly = NodeReport("test_canvas.scale", NodeState.OK, "", 420_000, 1, ("other",))
     text = node_tooltip(patch, "scale", make_report({"scale": partly}))
     assert text.endswith("1 kernel\nThe kernel of other does a part of its work.")
@@ -94,7 +94,7 @@ def test_a_connection_tooltip_has_dtype_shape_and_bytes(patch: Patch) -> None:
         "source.out → scale.x",
         "Particle, 100,000 elements, 3.05 MB",
     ]
-    assert connection_tooltip(patch, connection, None).endswith("Nothing flows yet.")
+    assert connection_tooltip(patch, connection, None).endswith("No data yet.")
 
 
 @pytest.mark.parametrize(

@@ -214,7 +214,7 @@ def test_examples_stay_as_they_came(window: MainWindow, asked: Asked, tmp_path: 
     assert window.files._folder() == Path.home()
     asked.path = example
     window.actions_by_id["save"].trigger()
-    assert "can't be saved: Examples stay as they came" in asked.shown[-1]
+    assert "can't be saved: Examples can't be changed" in asked.shown[-1]
     assert example.read_bytes() == before
     asked.path = tmp_path / "mine.loom"
     window.actions_by_id["save"].trigger()

@@ -152,7 +152,7 @@ def test_an_error_stands_at_its_op_and_the_breadcrumb_says_what_runs(inside: Mai
     nodes = inside.canvas.scene.nodes
     assert nodes["bits"].appearance.state is NodeState.ERROR
     assert nodes["times"].appearance.state is NodeState.IDLE
-    assert inside.kernel.breadcrumb.state.text() == "1 problem: the last good one runs on"
+    assert inside.kernel.breadcrumb.state.text() == "1 problem: the last good kernel keeps running"
     inside.canvas.select(["bits"])
     assert inside.inspector.status is not None
     assert "must be a whole number" in inside.inspector.status.message

@@ -52,7 +52,7 @@ def test_the_patchs_time_is_written_as_a_clock(seconds: float, text: str) -> Non
 @pytest.mark.parametrize(
     ("pacing", "text", "tooltip"),
     [
-        (Pacing.free(), "Free", "Frame pacing: as many frames as the device can do"),
+        (Pacing.free(), "Free", "Frame pacing: as many frames as the device can run"),
         (Pacing.fixed(24), "24 fps", "Frame pacing: 24 frames a second"),
         (Pacing.display(59.94), "Display 60", "Frame pacing: the rate of this screen, 59.94 frames a second"),
     ],
