@@ -27,7 +27,7 @@ _FILES = {
     "in Python": "*.py",
 }
 #: READMEs tell of a user's own files by these names.
-_SAMPLES = {"blocks/math/threshold.py", "blocks/my_blur.py", "sharpen.cu"}
+_SAMPLES = {"blocks/sample/threshold.py", "blocks/sample/metronome.py", "blocks/my_blur.py", "sharpen.cu"}
 
 
 def tables(text: str) -> list[tuple[str, str]]:
