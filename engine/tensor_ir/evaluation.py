@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +10,7 @@ import numpy.typing as npt
 from engine.tensor_ir.errors import ExecutionFailed, ShapeMismatch
 from engine.tensor_ir.graph import TensorNode, TensorOperation, reachable
 from engine.tensor_ir.operations.leaves import BatchSize, Leaf, Numbers
-from engine.types import DType, bf16, f16, from_bf16, s32, to_bf16
-
-Array = np.ndarray[Any, Any]
+from engine.types import Array, DType, bf16, f16, from_bf16, s32, to_bf16
 
 
 def evaluate(

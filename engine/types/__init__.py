@@ -1,7 +1,7 @@
 """Element types of buffers: scalars, small vectors and named structs, each laid out as CUDA C++ lays it out."""
 
 from engine.types import scalars, vectors
-from engine.types.arrays import Shape, dtype_of, element_count, from_bf16, nearest_number, number_range, to_bf16
+from engine.types.arrays import Array, Shape, dtype_of, element_count, from_bf16, nearest_number, number_range, to_bf16
 from engine.types.dtype import DType, any_type
 from engine.types.scalars import *  # noqa: F403 - one name an element type
 from engine.types.scalars import SCALARS
@@ -16,6 +16,7 @@ __all__ = [
     "NAMED",
     "SCALARS",
     "VECTORS",
+    "Array",
     "DType",
     "Shape",
     "Struct",

@@ -17,6 +17,8 @@ _BY_NUMPY: dict[np.dtype[Any], DType] = {t.numpy: t for t in SCALARS if t is not
 _MOST_BF16 = float.fromhex("0x1.fep127")
 
 Shape = tuple[int, ...]
+#: A numpy array of any element type and shape.
+Array = np.ndarray[Any, Any]
 
 
 @checked(TypeError)

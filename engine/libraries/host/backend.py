@@ -11,11 +11,15 @@ import numpy as np
 from engine.device.host.memory import bytes_of
 from engine.device.protocol import Issue, Memory, Stream
 from engine.libraries.call import BoundCall, LibraryCall, LibraryError, OperandMemory, number_type
-from engine.types import bf16, from_bf16, to_bf16
+from engine.types import Array, bf16, from_bf16, to_bf16
 from engine.types.layout import Layout
 
-#: Reads the arrays of its inputs and fills those of its outputs, by slot; numbers by name. bf16 comes as f32.
-HostFunction = Callable[[Any, Mapping[str, np.ndarray[Any, Any]], Mapping[str, Any]], None]
+#: The operands of a call, by slot. bf16 comes as f32.
+NamedArrays = Mapping[str, Array]
+#: The numbers of a call, by name.
+NamedNumbers = Mapping[str, Any]
+#: Does a call: it reads the arrays of its inputs, and fills those of its outputs.
+HostFunction = Callable[[Any, NamedArrays, NamedNumbers], None]
 
 
 class HostLibraries:

@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 
 from engine.libraries.blas import Axpy, Copy, Dot, Geam, Gemm, Gemv, Norm, Scal
-
-Array = np.ndarray[Any, Any]
-Arrays = Mapping[str, Array]
-Numbers = Mapping[str, Any]
+from engine.libraries.host.backend import NamedArrays, NamedNumbers
+from engine.types import Array
 
 
-def gemm(call: Gemm, arrays: Arrays, numbers: Numbers) -> None:
+def gemm(call: Gemm, arrays: NamedArrays, numbers: NamedNumbers) -> None:
     """out = activation(alpha a b + beta c + bias); f16 is multiplied and summed as f32."""
     out = arrays["out"]
     wide = np.float32 if out.dtype == np.float16 else out.dtype
@@ -46,7 +44,7 @@ def _gelu(x: Array) -> Array:
 _ACTIVATIONS: Mapping[str, Callable[[Array], Array]] = {"none": lambda x: x, "relu": _relu, "gelu": _gelu}
 
 
-def gemv(call: Gemv, arrays: Arrays, numbers: Numbers) -> None:
+def gemv(call: Gemv, arrays: NamedArrays, numbers: NamedNumbers) -> None:
     """out = alpha a x + beta y."""
     product = np.matmul(_turned(arrays["a"], call.transpose), arrays["x"][..., None])[..., 0]
     product *= np.asarray(numbers["alpha"], product.dtype)
@@ -54,30 +52,30 @@ def gemv(call: Gemv, arrays: Arrays, numbers: Numbers) -> None:
     arrays["out"][...] = product
 
 
-def copy(_call: Copy, arrays: Arrays, _numbers: Numbers) -> None:
+def copy(_call: Copy, arrays: NamedArrays, _numbers: NamedNumbers) -> None:
     """y = x."""
     arrays["y"][...] = arrays["x"]
 
 
-def axpy(_call: Axpy, arrays: Arrays, numbers: Numbers) -> None:
+def axpy(_call: Axpy, arrays: NamedArrays, numbers: NamedNumbers) -> None:
     """y += alpha x."""
     x, y = arrays["x"], arrays["y"]
     y += np.asarray(numbers["alpha"], x.dtype) * x
 
 
-def scal(_call: Scal, arrays: Arrays, numbers: Numbers) -> None:
+def scal(_call: Scal, arrays: NamedArrays, numbers: NamedNumbers) -> None:
     """x *= alpha."""
     x = arrays["x"]
     x *= np.asarray(numbers["alpha"], x.dtype)
 
 
-def dot(call: Dot, arrays: Arrays, _numbers: Numbers) -> None:
+def dot(call: Dot, arrays: NamedArrays, _numbers: NamedNumbers) -> None:
     """out = the sum of x y."""
     x, y = arrays["x"].ravel(), arrays["y"].ravel()
     arrays["out"][0] = np.vdot(x, y) if call.conjugate else np.dot(x, y)
 
 
-def norm(_call: Norm, arrays: Arrays, _numbers: Numbers) -> None:
+def norm(_call: Norm, arrays: NamedArrays, _numbers: NamedNumbers) -> None:
     """out = the length of x, as long as it can be represented: squares are summed as shares of the largest element."""
     x = np.abs(arrays["x"])
     largest = x.max()
@@ -85,7 +83,7 @@ def norm(_call: Norm, arrays: Arrays, _numbers: Numbers) -> None:
     arrays["out"][0] = scale * np.linalg.norm((x / scale).ravel())
 
 
-def geam(call: Geam, arrays: Arrays, numbers: Numbers) -> None:
+def geam(call: Geam, arrays: NamedArrays, numbers: NamedNumbers) -> None:
     """out = alpha a + beta b."""
     out = arrays["out"]
     made = np.asarray(numbers["alpha"], out.dtype) * _turned(arrays["a"], call.transpose_a)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 from scipy import special
 
 from engine.libraries.dnn import BatchNormalization, Convolution, HeightWidth, Pooling, Softmax
-
-Array = np.ndarray[Any, Any]
-Arrays = Mapping[str, Array]
-Numbers = Mapping[str, Any]
+from engine.libraries.host.backend import NamedArrays, NamedNumbers
+from engine.types import Array
 
 
-def convolution(call: Convolution, arrays: Arrays, numbers: Numbers) -> None:
+def convolution(call: Convolution, arrays: NamedArrays, numbers: NamedNumbers) -> None:
     """Add up a matrix product for each place in the window: weights of that place by what lies there."""
     out, weights = arrays["out"], arrays["weights"].astype(np.float32, copy=False)
     n, made, height, width = out.shape
@@ -31,7 +28,7 @@ def convolution(call: Convolution, arrays: Arrays, numbers: Numbers) -> None:
     out[...] = np.maximum(total, 0) if call.relu else total
 
 
-def pooling(call: Pooling, arrays: Arrays, numbers: Numbers) -> None:
+def pooling(call: Pooling, arrays: NamedArrays, numbers: NamedNumbers) -> None:
     """Compare or add up what lies in each place of the window."""
     out = arrays["out"]
     x = _padded(arrays["x"], call.padding, 0 if call.average else -np.inf)
@@ -45,13 +42,13 @@ def pooling(call: Pooling, arrays: Arrays, numbers: Numbers) -> None:
     out[...] = total
 
 
-def softmax(call: Softmax, arrays: Arrays, numbers: Numbers) -> None:
+def softmax(call: Softmax, arrays: NamedArrays, numbers: NamedNumbers) -> None:
     """Softmax, or its logarithm."""
     function = special.log_softmax if call.log else special.softmax
     arrays["out"][...] = function(arrays["x"].astype(np.float32, copy=False), axis=call.axis)
 
 
-def batch_normalization(call: BatchNormalization, arrays: Arrays, numbers: Numbers) -> None:
+def batch_normalization(call: BatchNormalization, arrays: NamedArrays, numbers: NamedNumbers) -> None:
     """Shift and scale each channel."""
     x = arrays["x"].astype(np.float32, copy=False)
     each = (-1,) + (1,) * (x.ndim - 2)

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
 from scipy import ndimage, sparse
 
+from engine.libraries.host.backend import NamedArrays, NamedNumbers
 from engine.libraries.images import Box, Filter, Morphology, Resize
-
-Array = np.ndarray[Any, Any]
-Arrays = Mapping[str, Array]
-Numbers = Mapping[str, Any]
+from engine.types import Array
 
 
-def convolve(call: Filter, arrays: Arrays, numbers: Numbers) -> None:
+def convolve(call: Filter, arrays: NamedArrays, numbers: NamedNumbers) -> None:
     """Add up the image, moved and weighted, for each weight."""
     weights, out = arrays["weights"], arrays["out"]
     total = np.zeros_like(out)
@@ -25,7 +23,7 @@ def convolve(call: Filter, arrays: Arrays, numbers: Numbers) -> None:
     out[...] = total
 
 
-def box(call: Box, arrays: Arrays, numbers: Numbers) -> None:
+def box(call: Box, arrays: NamedArrays, numbers: NamedNumbers) -> None:
     """Take means of columns, then of rows. Running sums would carry a NaN on to the end of its row."""
     means = arrays["image"]
     for axis, size in enumerate((call.height, call.width)):
@@ -33,7 +31,7 @@ def box(call: Box, arrays: Arrays, numbers: Numbers) -> None:
     arrays["out"][...] = means
 
 
-def resize(call: Resize, arrays: Arrays, numbers: Numbers) -> None:
+def resize(call: Resize, arrays: NamedArrays, numbers: NamedNumbers) -> None:
     """Take weighted sums of rows, then of columns."""
     image, out = arrays["image"], arrays["out"]
     for axis, size in enumerate(out.shape[:2]):
@@ -52,7 +50,7 @@ def _weights(source: int, target: int) -> Any:
     return sparse.csr_array((values.astype(np.float32), (rows, columns)), shape=(target, source))
 
 
-def morphology(call: Morphology, arrays: Arrays, numbers: Numbers) -> None:
+def morphology(call: Morphology, arrays: NamedArrays, numbers: NamedNumbers) -> None:
     """Compare the image with itself, moved, for each place of the mask; scipy is quicker for one without gaps."""
     image, mask = arrays["image"], arrays["mask"] != 0
     for step in call.steps:

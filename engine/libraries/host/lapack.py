@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from scipy.linalg import get_lapack_funcs
 
+from engine.libraries.host.backend import NamedArrays, NamedNumbers
 from engine.libraries.lapack import Cholesky, Eigh, Inverse, LeastSquares, Lu, Qr, Solve, Svd, info_word
-
-Array = np.ndarray[Any, Any]
-Arrays = Mapping[str, Array]
-Numbers = Mapping[str, Any]
+from engine.types import Array
 
 
 def _routine(name: str, matrix: Array) -> Callable[..., Any]:
@@ -28,7 +26,7 @@ def _columns(array: Array, *, vectors: bool = False) -> Array:
     return array.reshape(-1, *array.shape[-2:])
 
 
-def _systems(arrays: Arrays) -> Iterator[tuple[Array, Array, Array]]:
+def _systems(arrays: NamedArrays) -> Iterator[tuple[Array, Array, Array]]:
     """Yield a, b and x of each system; a or b may be the same one each time."""
     vectors = arrays["b"].ndim == 1
     x = _columns(arrays["x"], vectors=vectors)
@@ -37,7 +35,7 @@ def _systems(arrays: Arrays) -> Iterator[tuple[Array, Array, Array]]:
         yield a[index % len(a)], b[index % len(b)], x[index]
 
 
-def solve(call: Solve, arrays: Arrays, _numbers: Numbers) -> None:
+def solve(call: Solve, arrays: NamedArrays, _numbers: NamedNumbers) -> None:
     """Factor and substitute; a matrix without pivots gives infinities."""
     codes = []
     for a, b, x in _systems(arrays):
@@ -51,7 +49,7 @@ def solve(call: Solve, arrays: Arrays, _numbers: Numbers) -> None:
     arrays["info"][0] = info_word(codes)
 
 
-def least_squares(_call: LeastSquares, arrays: Arrays, _numbers: Numbers) -> None:
+def least_squares(_call: LeastSquares, arrays: NamedArrays, _numbers: NamedNumbers) -> None:
     """Project b on the columns, which are made orthonormal first."""
     codes = []
     for a, b, x in _systems(arrays):
@@ -64,7 +62,7 @@ def least_squares(_call: LeastSquares, arrays: Arrays, _numbers: Numbers) -> Non
     arrays["info"][0] = info_word(codes)
 
 
-def inverse(_call: Inverse, arrays: Arrays, _numbers: Numbers) -> None:
+def inverse(_call: Inverse, arrays: NamedArrays, _numbers: NamedNumbers) -> None:
     """Solve for the columns of the identity."""
     codes = []
     for a, out in zip(_columns(arrays["a"]), _columns(arrays["out"]), strict=True):
@@ -74,7 +72,7 @@ def inverse(_call: Inverse, arrays: Arrays, _numbers: Numbers) -> None:
     arrays["info"][0] = info_word(codes)
 
 
-def lu(_call: Lu, arrays: Arrays, _numbers: Numbers) -> None:
+def lu(_call: Lu, arrays: NamedArrays, _numbers: NamedNumbers) -> None:
     """Factor, and swap the rows' numbers as the rows were."""
     codes = []
     order = arrays["order"].reshape(-1, arrays["order"].shape[-1])
@@ -91,7 +89,7 @@ def lu(_call: Lu, arrays: Arrays, _numbers: Numbers) -> None:
     arrays["info"][0] = info_word(codes)
 
 
-def cholesky(_call: Cholesky, arrays: Arrays, _numbers: Numbers) -> None:
+def cholesky(_call: Cholesky, arrays: NamedArrays, _numbers: NamedNumbers) -> None:
     """Factor the lower half."""
     codes = []
     for a, out in zip(_columns(arrays["a"]), _columns(arrays["out"]), strict=True):
@@ -101,12 +99,12 @@ def cholesky(_call: Cholesky, arrays: Arrays, _numbers: Numbers) -> None:
     arrays["info"][0] = info_word(codes)
 
 
-def qr(_call: Qr, arrays: Arrays, _numbers: Numbers) -> None:
+def qr(_call: Qr, arrays: NamedArrays, _numbers: NamedNumbers) -> None:
     """Factor all at once."""
     arrays["q"][...], arrays["r"][...] = np.linalg.qr(arrays["a"])
 
 
-def eigh(_call: Eigh, arrays: Arrays, _numbers: Numbers) -> None:
+def eigh(_call: Eigh, arrays: NamedArrays, _numbers: NamedNumbers) -> None:
     """Divide and conquer, on the lower half."""
     codes = []
     values = arrays["values"].reshape(-1, arrays["values"].shape[-1])
@@ -116,7 +114,7 @@ def eigh(_call: Eigh, arrays: Arrays, _numbers: Numbers) -> None:
     arrays["info"][0] = info_word(codes)
 
 
-def svd(_call: Svd, arrays: Arrays, _numbers: Numbers) -> None:
+def svd(_call: Svd, arrays: NamedArrays, _numbers: NamedNumbers) -> None:
     """Divide and conquer; LAPACK refuses NaN, which gives NaN."""
     codes = []
     s = arrays["s"].reshape(-1, arrays["s"].shape[-1])

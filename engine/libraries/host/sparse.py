@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 from scipy.sparse import csr_array
 
+from engine.libraries.host.backend import NamedArrays, NamedNumbers
 from engine.libraries.sparse import BAD_OFFSET, SparseProduct
+from engine.types import Array
 
 
-def multiply(call: SparseProduct, arrays: Mapping[str, np.ndarray[Any, Any]], numbers: Mapping[str, Any]) -> None:
+def multiply(call: SparseProduct, arrays: NamedArrays, numbers: NamedNumbers) -> None:
     """out = alpha A x; NaN for rows and columns that aren't there, which scipy would read without a check."""
     offsets, columns, x = arrays["offsets"], arrays["columns"], arrays["x"]
     width = call.width if call.transpose else x.shape[0]
@@ -23,7 +22,7 @@ def multiply(call: SparseProduct, arrays: Mapping[str, np.ndarray[Any, Any]], nu
     arrays["out"][...] = ((matrix.T if call.transpose else matrix) @ x) * x.dtype.type(numbers["alpha"])
 
 
-def _first_wrong(offsets: np.ndarray[Any, Any], columns: np.ndarray[Any, Any], width: int) -> int:
+def _first_wrong(offsets: Array, columns: Array, width: int) -> int:
     """Return the info word for a matrix: 0 when its offsets rise from 0 to the end, and its columns are there."""
     wrong = np.concatenate(([offsets[0] != 0], offsets[1:] < offsets[:-1]))
     wrong[-1] |= offsets[-1] != len(columns)

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from engine.descriptions.picture_depths import picture_depth
-
-Array = np.ndarray[Any, Any]
+from engine.types import Array
 
 
 def encode_picture(pixels: Array, suffix: str, depth: str = "usual") -> bytes:

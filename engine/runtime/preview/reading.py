@@ -7,7 +7,6 @@ overwritten or never stored is computed again for its reader, from arrays of the
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -27,10 +26,8 @@ from engine.patch.regions import region_of
 from engine.runtime.memory.buffer_pool import BufferPool
 from engine.runtime.model.context import DeviceServices
 from engine.runtime.model.module_cache import ModuleCache, PlanKernels
-from engine.types import nearest_number
+from engine.types import Array, nearest_number
 from engine.types.layout import Layout
-
-Array = np.ndarray[Any, Any]
 
 
 def read_buffer(compiled: CompiledGraph, device: Device, port: PortRef) -> Array:

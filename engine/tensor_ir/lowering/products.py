@@ -8,11 +8,9 @@ from engine.descriptions.handles import BufferHandle
 from engine.libraries import blas
 from engine.tensor_ir.lowering.activations import write_activation
 from engine.tensor_ir.lowering.reducing import Axis, product, write_axes
-from engine.tensor_ir.lowering.step import LoweringStep
+from engine.tensor_ir.lowering.step import LoweringStep, SizeExpression
 from engine.tensor_ir.types import TensorType, broadcast_shapes
 from engine.types import Shape, f32, f64
-
-Size = int | str
 
 
 @dataclass(frozen=True)
@@ -102,7 +100,7 @@ def _write(step: LoweringStep, gemm: blas.Gemm, a: Factor, b: Factor, out: Buffe
 
 def _write_rows(step: LoweringStep, gemm: blas.Gemm, a: Factor, b: Factor, out: BufferHandle) -> bool:
     """Write a product in which the examples of one operand are rows of one matrix; False where they can't be."""
-    batch: Size = step.batch if a.type.batched or b.type.batched else 1
+    batch: SizeExpression = step.batch if a.type.batched or b.type.batched else 1
     if not b.type.batched and (a.is_vector or not a.is_transposed):
         rows = product([batch, a.rows])
         _multiply(step, gemm, _matrix(step, a.handle, rows, a.columns), b, out, (rows, b.columns))
@@ -115,7 +113,12 @@ def _write_rows(step: LoweringStep, gemm: blas.Gemm, a: Factor, b: Factor, out: 
 
 
 def _multiply(
-    step: LoweringStep, gemm: blas.Gemm, rows: BufferHandle, b: Factor, target: BufferHandle, shape: tuple[Size, Size]
+    step: LoweringStep,
+    gemm: blas.Gemm,
+    rows: BufferHandle,
+    b: Factor,
+    target: BufferHandle,
+    shape: tuple[SizeExpression, SizeExpression],
 ) -> None:
     """Multiply a matrix of rows by one that isn't batched."""
     height, width = shape
@@ -186,7 +189,7 @@ def _repeated(step: LoweringStep, number: int, to: TensorType) -> BufferHandle:
     return out
 
 
-def _matrix(step: LoweringStep, handle: BufferHandle, rows: Size, columns: Size) -> BufferHandle:
+def _matrix(step: LoweringStep, handle: BufferHandle, rows: SizeExpression, columns: SizeExpression) -> BufferHandle:
     return step.seen_as(handle, rows, columns)
 
 

@@ -11,11 +11,10 @@ from engine.descriptions.handles import BufferHandle
 from engine.tensor_ir.lowering.activations import IN_KERNELS, write_activation
 from engine.tensor_ir.lowering.cuda import element_kernel, extent, number_type
 from engine.tensor_ir.lowering.reducing import Axis, product, reduce_axis
-from engine.tensor_ir.lowering.step import LoweringStep, reads, writes
+from engine.tensor_ir.lowering.step import LoweringStep, SizeExpression, reads, writes
 from engine.tensor_ir.types import TensorType
 from engine.types import DType, s32
 
-Size = int | str
 #: Entries that one warp sorts, and sorted entries whose vectors one thread block adds up.
 SHARE, PIECE = 2048, 128
 
@@ -108,8 +107,8 @@ def write_scatter(step: LoweringStep, axis: int, size: int, *, sum_batch: bool) 
     vectors, whole, is_summed = step.input(1), fronts * own * width, sum_batch
     if sum_batch and not indices.batched:
         vectors, is_summed = _summed(step, vectors, whole, updates.dtype), False
-    groups: Size = step.batch if step.node.type.batched else 1
-    key_groups: Size = step.batch if indices.batched and not is_summed else 1
+    groups: SizeExpression = step.batch if step.node.type.batched else 1
+    key_groups: SizeExpression = step.batch if indices.batched and not is_summed else 1
     count = product([step.batch if is_summed else 1, own])
     per_example = whole if updates.batched else 0
     write_sums(
@@ -143,8 +142,8 @@ class Entries:
 
     keys: BufferHandle
     dtype: DType
-    groups: Size
-    count: Size
+    groups: SizeExpression
+    count: SizeExpression
     size: int
 
 
@@ -158,7 +157,7 @@ class SummedVectors:
 
     handle: BufferHandle
     dtype: DType
-    groups: Size
+    groups: SizeExpression
     fronts: int
     width: int
     steps: tuple[int, int]

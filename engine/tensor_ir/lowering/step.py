@@ -14,6 +14,9 @@ from engine.tensor_ir.lowering.elements import ElementKernel
 from engine.tensor_ir.types import TensorType
 from engine.types import DType
 
+#: A size of a buffer: a number, or an expression of shape rules.
+SizeExpression = int | str
+
 
 @dataclass(frozen=True)
 class LoweringStep:
@@ -36,11 +39,11 @@ class LoweringStep:
         """Return the buffer with the elements of an input; its shape may be another of the same size."""
         return self.stored[stored_source(self.node.inputs[index])]
 
-    def seen_as(self, handle: BufferHandle, *sizes: int | str) -> BufferHandle:
-        """Return a buffer in another shape, for library calls; each size is a number or a shape rule's expression."""
+    def seen_as(self, handle: BufferHandle, *sizes: SizeExpression) -> BufferHandle:
+        """Return a buffer in another shape, for library calls."""
         return self.build.seen_as(handle, f"[{', '.join(map(str, sizes))}]")
 
-    def temporary(self, name: str, dtype: DType, *sizes: int | str) -> BufferHandle:
+    def temporary(self, name: str, dtype: DType, *sizes: SizeExpression) -> BufferHandle:
         """Return a buffer for this step alone."""
         return self.build.buffer(f"_{name}{self.number}", dtype, f"[{', '.join(map(str, sizes))}]")
 
@@ -65,5 +68,5 @@ def writes(handle: BufferHandle) -> BufferArgument:
 
 def shape_rule(type_: TensorType, batch: str) -> str:
     """Return the shape in memory of a tensor as a shape rule."""
-    sizes: Sequence[int | str] = (*([batch] if type_.batched else []), *type_.stored_shape)
+    sizes: Sequence[SizeExpression] = (*([batch] if type_.batched else []), *type_.stored_shape)
     return f"[{', '.join(map(str, sizes))}]" if sizes else "scalar"

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod, sqrt
-from typing import Any
 
 import numpy as np
 
 from engine.descriptions.checks import shown
 from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from engine.types import Shape
+from engine.types import Array, Shape
 
-Array = np.ndarray[Any, Any]
 Generator = np.random.Generator
 
 #: The name of an initialisation, one value for all elements, or the elements themselves.

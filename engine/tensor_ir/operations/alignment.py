@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-import numpy as np
-
-Array = np.ndarray[Any, Any]
+from engine.types import Array
 
 
 def with_axes(array: Array, count: int) -> Array:

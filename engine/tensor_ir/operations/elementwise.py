@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,12 +17,11 @@ from engine.tensor_ir.operations.alignment import aligned
 from engine.tensor_ir.operations.rules import RULES, GraphValue, Rule
 from engine.tensor_ir.operations.rules.functions import FUNCTIONS
 from engine.tensor_ir.types import FLOATS, TensorType, broadcast_shapes, require_dense
-from engine.types import DType, boolean
+from engine.types import Array, DType, boolean
 
 if TYPE_CHECKING:
     from engine.tensor_ir.lowering.elements import Element
 
-Array = np.ndarray[Any, Any]
 #: What takes a kernel longer to compute than to read.
 _SLOW = frozenset(
     (*FUNCTIONS, "sigmoid", "gelu", "gelu_tanh", "softplus", "power", "pow", "abs_pow", "abs_power_error")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -24,8 +23,7 @@ from engine.tensor_ir.operations.rules import RULES
 from engine.tensor_ir.operations.shaping import part_of
 from engine.tensor_ir.operations.sparse import SparseMatMul, SparseOuter
 from engine.tensor_ir.types import TensorType, broadcast_shapes, require_floats
-
-Array = np.ndarray[Any, Any]
+from engine.types import Array
 
 #: The activations that fused operations may have: those whose gradient follows from their result.
 FUSIBLE = frozenset(name for name, rule in RULES.items() if rule.from_output is not None)

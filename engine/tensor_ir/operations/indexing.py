@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,13 +17,11 @@ from engine.tensor_ir.lowering.sparse import write_scatter
 from engine.tensor_ir.lowering.step import LoweringStep
 from engine.tensor_ir.operations.reductions import for_each_example
 from engine.tensor_ir.types import TensorType, require_dense
-from engine.types import s32, s64
+from engine.types import Array, s32, s64
 
 if TYPE_CHECKING:
     from engine.ops.graph import OpPort
     from engine.tensor_ir.lowering.elements import Element
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,12 +16,11 @@ from engine.tensor_ir.lowering.step import LoweringStep
 from engine.tensor_ir.operations.alignment import aligned
 from engine.tensor_ir.operations.reductions import for_each_example
 from engine.tensor_ir.types import TensorType, broadcast_shapes, require_floats
+from engine.types import Array
 
 if TYPE_CHECKING:
     from engine.ops.graph import OpPort
     from engine.tensor_ir.lowering.elements import Element
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)

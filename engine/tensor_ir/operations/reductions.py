@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 import numpy as np
@@ -16,12 +16,12 @@ from engine.tensor_ir.lowering.step import LoweringStep
 from engine.tensor_ir.operations.alignment import with_axes
 from engine.tensor_ir.operations.shaping import Reshape
 from engine.tensor_ir.types import TensorType, broadcast_shapes
+from engine.types import Array
 
 if TYPE_CHECKING:
     from engine.ops.graph import OpPort
     from engine.tensor_ir.lowering.elements import Element
 
-Array = np.ndarray[Any, Any]
 #: What elements are reduced to.
 Reduction = Literal["sum", "max", "min"]
 _NUMPY: Mapping[Reduction, Callable[..., Array]] = {

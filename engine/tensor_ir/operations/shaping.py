@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_ir.graph import TensorNode, TensorOperation
 from engine.tensor_ir.types import TensorType, require_dense
-from engine.types import Shape
+from engine.types import Array, Shape
 
 if TYPE_CHECKING:
     from engine.ops.graph import OpPort
     from engine.tensor_ir.lowering.elements import Element
     from engine.tensor_ir.lowering.places import Whole
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -13,8 +12,7 @@ from engine.tensor_ir.graph import TensorNode, TensorOperation
 from engine.tensor_ir.lowering.reducing import write_softmax
 from engine.tensor_ir.lowering.step import LoweringStep
 from engine.tensor_ir.types import TensorType, require_floats
-
-Array = np.ndarray[Any, Any]
+from engine.types import Array
 
 
 @dataclass(frozen=True)

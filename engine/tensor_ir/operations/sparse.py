@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,13 +14,11 @@ from engine.tensor_ir.lowering.sparse import write_sparse_outer, write_sparse_pr
 from engine.tensor_ir.lowering.step import LoweringStep
 from engine.tensor_ir.operations.reductions import for_each_example
 from engine.tensor_ir.types import TensorType, require_floats
-from engine.types import DType, s32
+from engine.types import Array, DType, s32
 
 if TYPE_CHECKING:
     from engine.ops.graph import OpPort
     from engine.tensor_ir.lowering.elements import Element
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)

@@ -30,9 +30,7 @@ from engine.tensor_runtime.lazy.devices import LazyDevice, adopted, element_type
 from engine.tensor_runtime.lazy.execution import compute
 from engine.tensor_runtime.lazy.graph import LazyGraph, LazyNode
 from engine.tensor_runtime.lazy.storage import Storage
-from engine.types import DType, Shape, f32, f64
-
-Array = np.ndarray[Any, Any]
+from engine.types import Array, DType, Shape, f32, f64
 
 #: Gives the seeds of random tensors that have none of their own.
 _seeds = random.Random()

@@ -7,7 +7,6 @@ import zipfile
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -15,8 +14,8 @@ from engine.descriptions.checks import shown
 from engine.patch.files import write_atomically
 from engine.tensor_ir.errors import InvalidOperation, TensorError
 from engine.tensor_ir.shapes import real_number
+from engine.types import Array
 
-Array = np.ndarray[Any, Any]
 #: What the name of a quantised tensor's scale ends with.
 SCALE = ".scale"
 #: The element types of quantised weights, by their names in files.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +26,8 @@ from engine.tensor_runtime.program_block import MOST_TURNS, Wanted
 from engine.tensor_runtime.tensors import TensorBuffer, Tensors
 from engine.tensor_runtime.training.files import as_path, load_weights, quantised, save_weights
 from engine.tensor_runtime.training.variables import Variables, as_numbers
+from engine.types import Array
 
-Array = np.ndarray[Any, Any]
 #: Arrays by the names of inputs.
 InputArrays = Mapping[str, npt.ArrayLike]
 

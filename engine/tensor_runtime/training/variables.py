@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +11,7 @@ from engine.descriptions.checks import shown
 from engine.tensor_ir.errors import ExecutionFailed, InvalidOperation, ShapeMismatch
 from engine.tensor_ir.networks.functions import NetworkVariable, Role
 from engine.tensor_runtime.tensors import TensorBuffer, Tensors
-from engine.types import bf16, from_bf16, s32, to_bf16
-
-Array = np.ndarray[Any, Any]
+from engine.types import Array, bf16, from_bf16, s32, to_bf16
 
 
 class Variables:

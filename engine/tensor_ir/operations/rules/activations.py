@@ -9,7 +9,8 @@ import numpy as np
 
 from engine.tensor_ir.graph import TensorNode
 from engine.tensor_ir.operations.rules.functions import erfc
-from engine.tensor_ir.operations.rules.rule import Array, GraphValue, Rule, from_input, from_output
+from engine.tensor_ir.operations.rules.rule import GraphValue, Rule, from_input, from_output
+from engine.types import Array
 
 #: Of the approximation of gelu by tanh. It is written with sigmoid(2 u) for (1 + tanh(u)) / 2, which is exact for far
 #: negative u too.

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from engine.tensor_ir.graph import TensorNode
-from engine.tensor_ir.operations.rules.rule import Array, GraphValue, Rule, from_input, from_output, op
+from engine.tensor_ir.operations.rules.rule import GraphValue, Rule, from_input, from_output, op
+from engine.types import Array
 
 
 def _tie(g: TensorNode, chosen: TensorNode, other: TensorNode, is_chosen: TensorNode) -> TensorNode:

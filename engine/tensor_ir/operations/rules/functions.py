@@ -7,7 +7,8 @@ from math import pi, sqrt
 
 import numpy as np
 
-from engine.tensor_ir.operations.rules.rule import Array, Rule, from_input, from_output, op
+from engine.tensor_ir.operations.rules.rule import Rule, from_input, from_output, op
+from engine.types import Array
 
 
 def erf(x: Array) -> Array:

@@ -6,15 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from engine.ops import OPS, OpGraphBuilder
 from engine.ops.graph import OpPort
+from engine.types import Array
 
 if TYPE_CHECKING:
     from engine.tensor_ir.graph import TensorNode
 
-Array = np.ndarray[Any, Any]
 #: The gradient of an operand, from that of the result, the node and the operation's numbers.
 Gradient = Callable[..., "TensorNode"]
 
