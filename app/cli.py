@@ -28,7 +28,7 @@ class _LoggedCommand(click.Command):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        text = "Log to standard error what is done; -vv logs everything."
+        text = "Log each action to standard error; -vv logs everything."
         self.params.append(click.Option(["-v", "--verbose"], count=True, show_default=False, help=text))
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -36,7 +36,7 @@ class _LoggedCommand(click.Command):
 
         from app.version import version
 
-        is_engine = self.name == "engine"  # its client prints and writes the records
+        is_engine = self.name == "engine"  # the engine's client prints and writes its records
         traceless = is_engine or ctx.params.get("screenshot") is not None
         choose_levels(ctx.params.pop("verbose"), prints=not is_engine, writes=not traceless)
         system = f"{platform.system()} {platform.release()} {platform.machine()}"
@@ -47,7 +47,7 @@ class _LoggedCommand(click.Command):
 
 
 class _EditByDefault(click.Group):
-    """`warploom PATCH` and plain `warploom` mean `warploom edit ...`."""
+    """`warploom PATCH` and `warploom` without arguments mean `warploom edit ...`."""
 
     command_class = _LoggedCommand
 
@@ -55,7 +55,7 @@ class _EditByDefault(click.Group):
         return list(self.commands)  # in the order of this file
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        flags = list(takewhile(_VERBOSITY.fullmatch, args))  # also in front of the command that takes them
+        flags = list(takewhile(_VERBOSITY.fullmatch, args))  # these flags may also precede the command
         args = args[len(flags) :]
         if not args or args[0] not in (*self.commands, "--help", "--version"):
             if args and args[0].isidentifier() and _means_nothing(args[0]):
@@ -88,23 +88,27 @@ def _check_device(name: str) -> None:
 
 
 _Command = Callable[..., Any]
-_PATH = click.Path(path_type=Path, readable=False)  # whoever reads it says why that fails
+_PATH = click.Path(path_type=Path, readable=False)  # the reader of the file reports why it can't be read
 _patch = click.argument("patch", type=_PATH, metavar="PATCH", help="A .loom file, or an example: particles.")
-_device = click.option("--device", default="auto", metavar="auto|host|cuda:0", help="What to run on.")
-_engine = click.option("--engine", metavar="COMMAND", help="Run in another process: `warploom engine`, also by ssh.")
+_device = click.option("--device", default="auto", metavar="auto|host|cuda:0", help="Device to run on.")
+_engine = click.option(
+    "--engine", metavar="COMMAND", help="Run in the process that COMMAND starts: `warploom engine`, also by ssh."
+)
 _trust = click.option(
-    "--trust", is_flag=True, help="Run the block files beside the patch; let it write and listen anywhere."
+    "--trust", is_flag=True, help="Run the block files beside the patch; let the patch write files and listen anywhere."
 )
 _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 
 
 _fuse = click.option(
-    "--fuse/--no-fuse", default=True, help="Let neighbouring blocks that compute element by element share a kernel."
+    "--fuse/--no-fuse",
+    default=True,
+    help="Compile neighbouring blocks that compute element by element into one kernel.",
 )
 
 
 def _frames(default: int) -> Callable[[_Command], _Command]:
-    return click.option("--frames", type=click.IntRange(min=1), default=default, metavar="N", help="How many frames.")
+    return click.option("--frames", type=click.IntRange(min=1), default=default, metavar="N", help="Number of frames.")
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, is_asked: bool) -> None:
@@ -125,11 +129,20 @@ def cli() -> None:
 
 @cli.command()
 @click.argument(
-    "patch", type=_PATH, metavar="[PATCH]", required=False, help="A .loom file; none: a choice of examples."
+    "patch",
+    type=_PATH,
+    metavar="[PATCH]",
+    required=False,
+    help="A .loom file or an example; without it, the gallery opens.",
 )
 @_device
 @_engine
-@click.option("--screenshot", type=_PATH, metavar="FILE", help="Run for a moment, save the window's picture, exit.")
+@click.option(
+    "--screenshot",
+    type=_PATH,
+    metavar="FILE",
+    help="Run the patch for a moment, save the window's picture to FILE and exit.",
+)
 @_trust
 def edit(**options: Any) -> int:
     """Open the editor."""
@@ -152,36 +165,36 @@ def edit(**options: Any) -> int:
     "--profile",
     default="per-block",
     metavar="LEVEL",
-    help="none, summary, per-block, per-kernel, deep-async or deep-sync.",
+    help="Measurement: none, summary, per-block, per-kernel, deep-async or deep-sync.",
 )
 @click.option(
     "--profile-out",
     type=_PATH,
     metavar="FILE",
-    help="Write what was measured last to FILE.csv or FILE.json.",
+    help="Write the last measurements to FILE.csv or FILE.json.",
 )
-@click.option("--out", type=_PATH, metavar="DIR", help="Save every output there.")
+@click.option("--out", type=_PATH, metavar="DIR", help="Save all outputs in DIR.")
 @click.option(
     "--time-step",
     "step_s",
     type=float,
     default=1 / 60,
     metavar="SECONDS",
-    help="How much of the patch's time each frame is.",
+    help="Time step of each frame, in the patch's time.",
     show_default="1/60",
 )
-@click.option("--rate", type=float, metavar="FPS", help="At most so many frames a second; else as fast as they go.")
+@click.option("--rate", type=float, metavar="FPS", help="Highest frame rate; without it, as fast as possible.")
 @click.option(
     "--realtime",
     "real_time",
     is_flag=True,
-    help="The patch's time follows the wall's; 60 frames a second if no --rate.",
+    help="Let the patch's time follow real time; 60 frames per second without --rate.",
 )
 @click.option(
     "--record",
     type=_PATH,
     metavar="FILE",
-    help="Write what the flight recorder holds: FILE.json, or FILE.csv for the frames alone.",
+    help="Write the flight record to FILE.json, or only its frames to FILE.csv.",
 )
 @click.option(
     "--budget",
@@ -189,27 +202,27 @@ def edit(**options: Any) -> int:
     type=click.FloatRange(min=0, max=1e9),
     default=16.6,
     metavar="MS",
-    help="How long a frame may take; the flight recorder tells what longer ones were spent on.",
+    help="Time that a frame may take; the flight record shows where slower frames spent theirs.",
 )
 @click.option(
     "--kernel-time-limit",
     type=click.FloatRange(min=0, min_open=True, max=1e9),
     metavar="S",
-    help="On the CPU, stop a kernel or a loop that computes for longer; without it, there is no limit.",
+    help="On the CPU, stop a kernel or a loop that runs for longer; without it, there is no limit.",
 )
 @_fuse
+@click.option("--check", "checks", is_flag=True, help="Stop at the first frame with NaN or infinity in a connection.")
 @click.option(
-    "--check", "checks", is_flag=True, help="End at the first frame that carries NaN or infinity through a connection."
-)
-@click.option(
-    "--plain-edges", is_flag=True, help="Let no kernel on a GPU begin before those that it waits for are complete."
+    "--plain-edges",
+    is_flag=True,
+    help="On a GPU, start a kernel only after the kernels that it depends on are complete.",
 )
 @_json
 @_trust
 def run(**options: Any) -> int:
     """Run a patch with no window, save its outputs and print a table or JSON.
 
-    Frames follow each other at once and each is one time step long, so that every run gives the same.
+    Frames run without pauses, and each is one time step long, so that every run has the same results.
     """
     from app.run_result import RunResult
 
@@ -226,7 +239,7 @@ def run(**options: Any) -> int:
 @_json
 @_trust
 def check(**options: Any) -> int:
-    """Say whether a patch would compile, and what is wrong if not."""
+    """Check whether a patch would compile, and list its problems."""
     told: dict[str, Any] = {"ok": False, "diagnostics": []}
     with json_object(options["as_json"], told.copy):
         from app.headless import check_headless
@@ -239,11 +252,11 @@ def check(**options: Any) -> int:
 @click.option(
     "--format", "form", default="text", metavar="FORMAT", help="text, dot, svg or memory (an SVG of memory over time)."
 )
-@click.option("--out", type=_PATH, metavar="FILE", help="Write it there instead of printing it.")
+@click.option("--out", type=_PATH, metavar="FILE", help="Write the plan to FILE instead of printing it.")
 @_fuse
 @_trust
 def plan(**options: Any) -> int:
-    """Show what a patch compiles to: operations, what waits for what, and which buffers share memory."""
+    """Show the compiled plan of a patch: operations, their dependencies, and buffers that share memory."""
     from app.headless import plan_headless
 
     return plan_headless(**options)
@@ -251,13 +264,13 @@ def plan(**options: Any) -> int:
 
 @cli.command()
 @_patch
-@click.option("--out", type=_PATH, default=Path("trace.json"), metavar="FILE", help="Where to write the trace.")
+@click.option("--out", type=_PATH, default=Path("trace.json"), metavar="FILE", help="File to write.")
 @_frames(10)
 @_device
 @_engine
 @_trust
 def trace(**options: Any) -> int:
-    """Time every kernel of some frames; Perfetto and chrome://tracing open the result."""
+    """Record the time of every kernel in some frames, as a trace for Perfetto and chrome://tracing."""
     _check_device(options["device"])
     from app.headless import trace_headless
 
@@ -265,7 +278,7 @@ def trace(**options: Any) -> int:
 
 
 @cli.command()
-@click.argument("name", required=False, help="One block type's id.")
+@click.argument("name", required=False, help="Id of a block type.")
 @_json
 def blocks(name: str | None, as_json: bool) -> None:
     """List the block types, or one block type's ports, parameters and help."""
@@ -277,8 +290,12 @@ def blocks(name: str | None, as_json: bool) -> None:
 
 
 @cli.command()
-@click.argument("file", type=_PATH, metavar="FILE", help="A .cu or .ptx file, or a .py, which is run.")
-@click.option("--write-json", is_flag=True, help="Write NAME.json beside it, or several NAME.ENTRY.json.")
+@click.argument("file", type=_PATH, metavar="FILE", help="A .cu, .ptx or .py file; a .py file is executed.")
+@click.option(
+    "--write-json",
+    is_flag=True,
+    help="Write NAME.json beside the file, or NAME.ENTRY.json for each of several entry points.",
+)
 def kernel(file: Path, write_json: bool) -> None:
     """Show the entry points of a kernel file, their parameters and directions."""
     from app.listings import show_kernel
@@ -297,7 +314,7 @@ def engine_process() -> None:
 @cli.command()
 @_json
 def devices(as_json: bool) -> None:
-    """List what this machine can run on, and why not the rest."""
+    """List the devices of this machine, with the reason why one can't be used."""
     told: dict[str, Any] = {"devices": []}
     with json_object(as_json, told.copy):
         from app.listings import show_devices
@@ -306,12 +323,12 @@ def devices(as_json: bool) -> None:
 
 
 def main() -> None:
-    """Run the command line; what goes wrong ends in a line on stderr and an exit status."""
+    """Run the command line; an error is reported by a line on stderr and the exit status."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # names hold any characters, and a terminal may not
+            stream.reconfigure(errors="backslashreplace")  # names can have characters that the terminal can't show
     with log_outputs():
         try:
             sys.exit(cli.main(prog_name="warploom", standalone_mode=False))
-        except Exception as problem:  # noqa: BLE001 - a person gets one line; the details go to the log
+        except Exception as problem:  # noqa: BLE001 - the user sees one line, and the log has the details
             sys.exit(end(problem))

@@ -61,8 +61,8 @@ def run_headless(
 ) -> int:
     """Run a patch for some frames into `result`, and print it unless `as_json`; return the exit status.
 
-    Frames follow each other at once unless there is a `rate`, and each is `step_s` after the one before. With
-    `real_time` the patch's time follows the wall's, for patches that a person plays: 60 frames a second by default.
+    Without a `rate`, frames run without pauses; each is `step_s` after the previous one. With `real_time`, the patch's
+    time follows real time, for patches that a person plays: 60 frames per second by default.
     """
     pacer = _make_pacer(step_s, rate, real_time)
     level = _profiling_level(profile)
@@ -81,7 +81,7 @@ def run_headless(
     if checks:
         _check_values(opened)
     if out is not None:
-        _make_folder(out)  # not after a million frames
+        _make_folder(out)  # before the frames run, since they may take long
     with open_engine(
         opened, device, engine, profiling=level, time_step_s=step_s, fuse=fuse, plain_edges=plain_edges
     ) as client:
@@ -91,7 +91,7 @@ def run_headless(
             last = _run(client, frames, pacer, real_time, out, result, profiles=bool(level), show_progress=not as_json)
         except DeviceError:
             told = client.take_report()
-            if told is not None and told.failed:  # it has the node that failed
+            if told is not None and told.failed:  # this report names the node that failed
                 result.last = told
             raise
         finally:

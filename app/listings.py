@@ -63,12 +63,12 @@ def block_info(block: type[Block]) -> dict[str, Any]:
 
 def _update_level(block: type[Block], spec: ParameterSpec) -> str:
     if block.is_value:
-        return "NONE"  # values are computed anew in each frame
+        return "NONE"  # value blocks are computed in every frame anyway
     return "COLD" if spec.structural else "HOT"
 
 
 def _default(spec: ParameterSpec) -> Any:
-    """A parameter's default as JSON has it; memory of the user's own has none."""
+    """A parameter's default for JSON; None for memory of the user's own."""
     match spec.type:
         case "array":
             return spec.default.tolist()
@@ -77,7 +77,7 @@ def _default(spec: ParameterSpec) -> Any:
     return spec.default
 
 
-#: What stands in a table for defaults that are too long for it, by the parameter's type.
+#: Short texts for defaults that are too long for a table, by the parameter's type.
 _LONG = {"array": "array", "external": "array", "object": "JSON"}
 
 
@@ -117,7 +117,7 @@ def _print_block(info: dict[str, Any]) -> None:
 
 
 def show_devices(told: dict[str, Any], as_json: bool) -> None:
-    """Print what this machine can run on, and why not the rest; with `as_json` put it into `told`."""
+    """Print this machine's devices, with the reason why one can't be used; with `as_json`, put them into `told`."""
     statuses = list_devices()
     if as_json:
         told["devices"] = msgspec.to_builtins(statuses)

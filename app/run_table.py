@@ -83,7 +83,7 @@ def _summary(result: RunResult, budget_ns: int) -> Iterator[str]:
 
 
 def path_text(spans: Sequence[SpanProfile], region: str = "") -> str:
-    """Return the nodes of a critical path, in brackets those inside of a region: "emit > loop (step > draw) > view"."""
+    """Return the nodes of a critical path, inside a region in brackets: "emit > loop (step > draw) > view"."""
     nodes = list(dict.fromkeys(span.node for span in spans if span.region == region != span.node))
     named = []
     for node in nodes[:_NAMED]:
@@ -94,7 +94,7 @@ def path_text(spans: Sequence[SpanProfile], region: str = "") -> str:
 
 
 def _frames_text(profile: Profile) -> str:
-    """Return which frames the rows of a profile are of."""
+    """Return a text that names the frames of a profile's rows."""
     first, last, count = profile.first_frame, profile.frame, profile.measured_frames
     if count < 2:
         return f"frame {last} alone"
@@ -102,7 +102,7 @@ def _frames_text(profile: Profile) -> str:
 
 
 def profile_lines(profile: Profile, budget_ns: int) -> Iterator[str]:
-    """Give what a profile says of the whole: times, critical path, what measuring costs, and work beside frames."""
+    """Yield lines about the whole frame of a profile: times, critical path, cost of measuring, work beside frames."""
     if profile.spans:
         yield f"table: {_frames_text(profile)}; shares are of the work of these frames"
     if profile.launch_ns is not None:
@@ -111,7 +111,7 @@ def profile_lines(profile: Profile, budget_ns: int) -> Iterator[str]:
     if profile.spans:
         path = critical_path(profile.spans)
         wall, busy = format_time(path.wall_ns), format_time(path.busy_ns)
-        looks = ", where buffers are looked into" if profile.level >= ProfilingLevel.DEEP_ASYNC else ""
+        looks = ", with buffers inspected" if profile.level >= ProfilingLevel.DEEP_ASYNC else ""
         yield f"frame {profile.frame}: {wall} from first to last{looks}, {busy} of work"
         chain = path_text([profile.spans[number] for number in path.spans])
         yield f"critical path: {format_time(path.length_ns)}, {chain}"
