@@ -24,6 +24,7 @@ from app.view_models.ops.kernel_code import Listing, llvm_listing, ptx_listing, 
 from app.widgets.empty_state import EmptyState
 from engine.device.device import HOST_ARCHITECTURE
 from engine.diagnostics import KernelError
+from engine.kernel_sources import op_graphs
 from engine.kernel_sources.sass import graph_sass
 from engine.kernel_sources.sources import OpGraphSource
 from engine.processes.pool import run
@@ -97,7 +98,7 @@ class KernelCode(EmptyState):
         made: list[tuple[Listing, Listing]] = []
 
         def work() -> None:
-            kernel = source.kernel()
+            kernel = op_graphs.kernel(source)
             made.append((llvm_listing(kernel), ptx_listing(kernel)))
 
         self.beside("Compiling …", work, lambda: self._show_code(made))
@@ -127,7 +128,7 @@ class KernelCode(EmptyState):
         self._is_busy = False
         assert self._asked is not None
         text = made[0] if made else "// SASS could not be generated; the log has the reason"
-        self.sass.show_listing(sass_listing(self._asked[0].kernel(), text))
+        self.sass.show_listing(sass_listing(op_graphs.kernel(self._asked[0]), text))
         self._ask_for_sass()
 
 

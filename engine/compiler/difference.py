@@ -7,6 +7,7 @@ from engine.compiler.buffers import BlockBuffers
 from engine.compiler.operations import AnyEntry, FusedEntry, Operation
 from engine.compiler.plan import Plan
 from engine.descriptions.entries import CaptureEntry, Kernel, KernelEntry
+from engine.kernel_sources import op_graphs
 from engine.kernel_sources.sources import OpGraphSource
 
 
@@ -64,7 +65,7 @@ class Difference:
 
 def _is_other(now: Kernel, was: Kernel) -> bool:
     if isinstance(now.source, OpGraphSource) and isinstance(was.source, OpGraphSource):
-        return now.source.shared() != was.source.shared()
+        return op_graphs.shared(now.source) != op_graphs.shared(was.source)
     return now != was
 
 

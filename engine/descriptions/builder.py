@@ -46,6 +46,7 @@ from engine.descriptions.graph_launches import graph_launch
 from engine.descriptions.handles import BufferHandle
 from engine.descriptions.picture_depths import picture_depth
 from engine.descriptions.ports import PortSpec, count_name, counter_name
+from engine.kernel_sources import op_graphs
 from engine.kernel_sources.sources import OpGraphSource
 from engine.libraries.call import CallOn, LibraryCall
 from engine.ops import OpGraph
@@ -171,7 +172,7 @@ class BlockBuilder(BlockNames):
         if not isinstance(graph, OpGraph | OpGraphSource):
             raise checks.refuse(self._id, "graph", "be an op graph", graph)
         source = graph if isinstance(graph, OpGraphSource) else OpGraphSource.of(graph)
-        kernel, over = source.launched(), BufferHandle(self._known(over, "over"))
+        kernel, over = op_graphs.launched(source), BufferHandle(self._known(over, "over"))
         inputs = [(item.name, item.dtype) for item in kernel.inputs]
         elsewhere = {} if buffers is None else buffers
         if not isinstance(elsewhere, Mapping):

@@ -12,6 +12,7 @@ from engine.catalogue.fixed_catalogue import FixedCatalogue, RowBlock, row_block
 from engine.descriptions.ports import PortSpec
 from engine.diagnostics import Diagnostic
 from engine.kernel_blocks.graph_block import ComputeBlock, graph_interface, name_problems
+from engine.kernel_sources import op_graphs
 from engine.kernel_sources.sources import OpGraphSource
 from engine.ops import (
     CATEGORIES,
@@ -84,7 +85,7 @@ class OpPatch(InnerPatch):
     @cached_property
     def analysis(self) -> Analysis:
         """The current graph with its types."""
-        return OpGraphSource.of(self.graph()).analysis()  # the same call as the block's, so that it is cached
+        return op_graphs.analysis(OpGraphSource.of(self.graph()))  # the same call as the block's, so that it is cached
 
     @property
     def problems(self) -> list[Diagnostic]:

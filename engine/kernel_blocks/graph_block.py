@@ -14,6 +14,7 @@ from engine.diagnostics import Diagnostic, PatchError, error
 from engine.kernel_blocks.arguments import GENERATED
 from engine.kernel_blocks.constants import CONSTANTS_DOC, constant_values, with_constants
 from engine.kernel_blocks.kernel_block import size_parameters
+from engine.kernel_sources import op_graphs
 from engine.kernel_sources.sources import OpGraphSource
 from engine.ops import OpError, OpGraph, OpInterface, OpParameter
 from engine.ops.analysis import NAMED_OPS, Analysis
@@ -40,7 +41,7 @@ def graph_interface(graph: OpGraph, constants: str = "", *, title: str = "", sum
     element have the same shape, which is also that of the outputs. Without inputs, parameters set the outputs' size.
     """
     source = OpGraphSource.of(graph)
-    kernel = source.interface()
+    kernel = op_graphs.interface(source)
     if not kernel.outputs:
         raise PatchError("op graph must have an output, got none")
     for node in graph.nodes:
@@ -54,7 +55,7 @@ def graph_interface(graph: OpGraph, constants: str = "", *, title: str = "", sum
     live, notes = with_constants(map(_parameter, kernel.parameters), constants)
     parameters = [*live, *size_parameters([port.shape for port in ports])]
     if any(map(is_reserved, (*(port.name for port in ports), *(item.name for item in parameters)))):
-        raise OpError(name_problems(source.analysis()))
+        raise OpError(name_problems(op_graphs.analysis(source)))
     return Interface(tuple(ports), tuple(parameters), (source, over), title=title, summary=summary, notes=notes)
 
 

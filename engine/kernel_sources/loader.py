@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from engine.device.protocol import BestCode
 from engine.diagnostics import CompileError, KernelError
 from engine.disk_cache import cache_key
+from engine.kernel_sources import op_graphs
 from engine.kernel_sources.describe import contradictions, describe_kernels, mistakes
 from engine.kernel_sources.image import (
     KERNELS_FOLDER,
@@ -342,19 +343,19 @@ def load_op_graph(source: OpGraphSource, architecture: str, cache: CompileCache)
     bytes: that brings them nearer to the bandwidth of its memory. A CPU has the elements of many threads in a vector.
     """
     try:
-        kernel = source.kernel()
+        kernel = op_graphs.kernel(source)
     except OpError as problem:
         raise CompileError(str(problem)) from None
     on_gpu = not architecture.startswith("compute_")
     elements: Literal[1, 4] = 4 if on_gpu and kernel.is_free and kernel.rank == 1 else 1
-    best = BestCode(partial(_best_ptx, source.shared(), elements), elements, is_free=kernel.is_free)
+    best = BestCode(partial(_best_ptx, op_graphs.shared(source), elements), elements, is_free=kernel.is_free)
     # No GPU tells the line of a fault, and lines take the driver's compiler a tenth of its time.
     ptx = without_lines(kernel.ptx) if on_gpu else kernel.ptx
     return KernelImage(source, ptx, None, read_signatures(ptx), "", (), is_free=kernel.is_free, best=best)
 
 
 def _best_ptx(source: OpGraphSource, elements_per_thread: Literal[1, 4]) -> str:
-    return source.told_kernel(elements_per_thread).inlined_ptx()
+    return op_graphs.told_kernel(source, elements_per_thread).inlined_ptx()
 
 
 def load_specialised(source: SpecialisedKernel, architecture: str, cache: CompileCache) -> KernelImage:

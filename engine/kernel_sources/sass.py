@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from engine.diagnostics import KernelError
+from engine.kernel_sources import op_graphs
 from engine.kernel_sources.sources import OpGraphSource
 
 INSTALL = "pip install 'cuda-toolkit[nvcc,nvdisasm]==13.*'"
@@ -47,7 +48,7 @@ def graph_sass(source: OpGraphSource, architecture: str) -> str:
 
     `architecture` is a device's; the host's "compute_90" stands for "sm_90".
     """
-    return disassemble(source.told_kernel(4).inlined_ptx(), architecture.replace("compute_", "sm_"))
+    return disassemble(op_graphs.told_kernel(source, 4).inlined_ptx(), architecture.replace("compute_", "sm_"))
 
 
 def disassemble(ptx: str, architecture: str) -> str:

@@ -7,30 +7,15 @@ import ast
 import json
 import math
 import re
-import threading
 from collections.abc import Mapping
-from functools import cached_property, lru_cache
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Literal
-from weakref import WeakValueDictionary
+from typing import Any
 
 import msgspec
 
 from engine.diagnostics import KernelError
-from engine.ops import (
-    OpGraph,
-    OpInterface,
-    OpKernel,
-    OpNode,
-    graph_from_json,
-    graph_to_json,
-    parse_expression,
-    with_constants,
-)
-from engine.ops.analysis import Analysis, analyse
-from engine.ops.interface import ToldNumbers, interface_of, without_numbers
-from engine.ops.lowering.kernel import lower
+from engine.ops import OpGraph, graph_from_json, graph_to_json, parse_expression, with_constants
 from engine.readings import Reading
 from engine.types import DType
 
@@ -179,9 +164,7 @@ class OpGraphSource(msgspec.Struct, frozen=True, tag_field="kind", tag="op graph
     @classmethod
     def of(cls, graph: OpGraph) -> "OpGraphSource":
         """Return a graph as a source; graphs with the same ops in the same order are the same source."""
-        source = cls(json.dumps(graph_to_json(graph), sort_keys=True))
-        _readings.enter(source, graph)
-        return source
+        return cls(json.dumps(graph_to_json(graph), sort_keys=True))
 
     @classmethod
     def of_expression(
@@ -202,105 +185,6 @@ class OpGraphSource(msgspec.Struct, frozen=True, tag_field="kind", tag="op graph
     def parsed(self) -> OpGraph:
         """Return the graph itself; OpError when the text holds none."""
         return graph_from_json(json.loads(self.graph))
-
-    def analysis(self) -> Analysis:
-        """Return the graph with its types, and all that is wrong with it."""
-        return _readings.get(self).analysis
-
-    def interface(self) -> OpInterface:
-        """Return what a block must know of the graph; OpError when it is wrong. Nothing is compiled."""
-        return _readings.get(self).interface
-
-    def shared(self) -> "OpGraphSource":
-        """Return a source that is the same for graphs that differ in numbers only that a kernel may be told."""
-        return _readings.get(self).shared
-
-    def kernel(self) -> OpKernel:
-        """Return the compiled graph with its numbers in the code; OpError when it is wrong."""
-        return _compiled(self)
-
-    def told_kernel(self, elements_per_thread: Literal[1, 4] = 1) -> OpKernel:
-        """Return the compiled graph, which reads its numbers from its arguments."""
-        return lower(self.analysis(), GRAPH_ENTRY, elements_per_thread=elements_per_thread, is_told=True)
-
-    def launched(self) -> OpKernel:
-        """Return the kernel as its launches see it: its code may have the numbers of another graph with this `shared`.
-
-        So an edit of a number compiles nothing.
-        """
-        reading = _readings.get(self)
-        known = _launched.get(reading.shared)
-        if known is None:
-            known = _launched[reading.shared] = self.kernel()
-        return msgspec.structs.replace(known, numbers=reading.told.packed())
-
-
-class _Reading:
-    """What is known of an op graph before it is compiled, found out when it is asked for."""
-
-    def __init__(self, graph: OpGraph) -> None:
-        nodes = tuple(OpNode(node.id, node.type, node.region, dict(node.parameters)) for node in graph.nodes)
-        self._graph = OpGraph(nodes, graph.connections)
-
-    @cached_property
-    def analysis(self) -> Analysis:
-        """The graph with its types."""
-        return analyse(self._graph)
-
-    @cached_property
-    def interface(self) -> OpInterface:
-        """What a block must know of it; OpError when it is wrong."""
-        return interface_of(self.analysis)
-
-    @cached_property
-    def told(self) -> ToldNumbers:
-        """The numbers that a kernel may be told."""
-        return ToldNumbers(self.analysis)
-
-    @cached_property
-    def shared(self) -> OpGraphSource:
-        """What `OpGraphSource.shared` returns."""
-        return OpGraphSource.of(without_numbers(self._graph, self.told))
-
-
-class _Readings:
-    """The readings of the latest graphs, which editor and engine share."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._known: dict[OpGraphSource, _Reading] = {}
-        self._lock = threading.Lock()
-
-    def enter(self, source: OpGraphSource, graph: OpGraph) -> None:
-        """Note the graph of a source, so that it need not be parsed."""
-        with self._lock:
-            self._known[source] = self._known.pop(source) if source in self._known else _Reading(graph)
-            if len(self._known) > self._most:
-                del self._known[next(iter(self._known))]
-
-    def get(self, source: OpGraphSource) -> _Reading:
-        """Return what is known of a source; OpError when it holds no graph."""
-        found = self._known.get(source)
-        if found is None:
-            self.enter(source, source.parsed())
-            return self.get(source)
-        return found
-
-
-_readings = _Readings(256)
-
-
-@lru_cache(maxsize=512)
-def _compiled(source: OpGraphSource) -> OpKernel:
-    return lower(source.analysis(), GRAPH_ENTRY)
-
-
-#: A kernel by what `shared` returns for its graph.
-_launched: WeakValueDictionary[OpGraphSource, OpKernel] = WeakValueDictionary()
-
-
-#: The entry point of a kernel drawn from ops.
-GRAPH_ENTRY = "kernel"
 
 
 class PythonOptions(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

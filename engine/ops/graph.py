@@ -151,7 +151,7 @@ def _connection(item: object) -> OpConnection:
     ends: list[str] = []
     for field in ("source", "target"):
         end = item.get(field)
-        if not isinstance(end, str) or end.count(".") != 1:
+        if not isinstance(end, str) or "." not in end:
             raise _malformed(f"{field} of a connection of an op graph", 'text such as "node.port"', end)
         ends.append(end)
     return OpConnection(*ends)

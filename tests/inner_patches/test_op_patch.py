@@ -145,3 +145,10 @@ def test_titles_tell_constants_and_named_ops_apart() -> None:
 def test_what_is_no_graph_is_refused(graph: dict[str, Any]) -> None:
     with pytest.raises(PatchError, match="op graph"):
         OpPatch.parse(graph)
+
+
+def test_a_connection_to_a_port_that_no_op_has_is_a_problem_at_its_op() -> None:
+    ends = [{"id": "x", "type": "op.input"}, {"id": "out", "type": "op.output"}]
+    patch = OpPatch.parse({"nodes": ends, "connections": [{"source": "x.a.b", "target": "out.value"}]})
+    (problem,) = patch.problems
+    assert problem.node == "out" and problem.message.endswith("got 'a.b'")

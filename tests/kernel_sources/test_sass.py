@@ -8,7 +8,7 @@ import pytest
 
 from app.view_models.ops.kernel_code import sass_listing
 from engine.diagnostics import KernelError
-from engine.kernel_sources import sass
+from engine.kernel_sources import op_graphs, sass
 from engine.kernel_sources.sass import disassemble, find_tool, graph_sass
 from engine.kernel_sources.sources import OpGraphSource
 from engine.ops import OpGraphBuilder
@@ -118,7 +118,7 @@ def test_instructions_keep_their_ops(nowhere: Path) -> None:
     """Sections and directives go, labels stay, and each instruction has the op of its line in the PTX."""
     _program(nowhere, "ptxas", "assert '-arch=sm_90' in sys.argv and '-lineinfo' in sys.argv")
     _program(nowhere, "nvdisasm", f"print({PRINTED!r})")
-    kernel = _source().told_kernel(4)
+    kernel = op_graphs.told_kernel(_source(), 4)
     listing = sass_listing(kernel, graph_sass(_source(), "compute_90"))
     found = [(line.split(), op) for line, op in zip(listing.lines, listing.ops, strict=True)][1:]
     first, second, third = kernel.ops[:3]
@@ -158,7 +158,7 @@ def test_what_a_program_says_is_told(nowhere: Path) -> None:
 def test_the_toolkit_makes_sass_whose_instructions_belong_to_their_ops(architecture: str) -> None:
     """Loads belong to the input, stores to the output, the reciprocal root to the root, products to it or to times."""
     source = _source()
-    kernel = source.told_kernel(4)
+    kernel = op_graphs.told_kernel(source, 4)
     listing = sass_listing(kernel, graph_sass(source, architecture))
     where: dict[str, set[str]] = {}
     for line, op in zip(listing.lines, listing.ops, strict=True):

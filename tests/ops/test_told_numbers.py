@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.device.device import Device
+from engine.kernel_sources import op_graphs
 from engine.kernel_sources.sources import OpGraphSource
 from engine.ops import OpGraph, OpGraphBuilder, compile_graph, parse_expression
 from engine.ops.analysis import analyse
@@ -145,11 +146,11 @@ def test_numbers_are_rounded_as_constants_are(device: Device, number: float, dty
 def test_sources_that_differ_in_numbers_share_what_is_told_them() -> None:
     """Each has its own numbers, and its own quick code."""
     a, b, c = (OpGraphSource.of(_constant(number)) for number in (2.5, 3.5, ANY_NUMBER))
-    assert a.shared() == b.shared() == c.shared() == c
-    assert [source.launched().numbers for source in (a, b, c, a)] == [
+    assert op_graphs.shared(a) == op_graphs.shared(b) == op_graphs.shared(c) == c
+    assert [op_graphs.launched(source).numbers for source in (a, b, c, a)] == [
         struct.pack("f", number) for number in (2.5, 3.5, 0.5, 2.5)
     ]
-    assert len({source.told_kernel().ptx for source in (a, b, c)}) == 1
-    assert len({source.kernel().ptx for source in (a, b, c)}) == 3
+    assert len({op_graphs.told_kernel(source).ptx for source in (a, b, c)}) == 1
+    assert len({op_graphs.kernel(source).ptx for source in (a, b, c)}) == 3
     one, other = (OpGraphSource.of(_constant(number, "divide")) for number in (2.5, 3.5))
-    assert one.shared() == one != other.shared()
+    assert op_graphs.shared(one) == one != op_graphs.shared(other)

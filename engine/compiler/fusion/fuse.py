@@ -17,6 +17,7 @@ from engine.compiler.hazards import PendingOperation, make_schedule
 from engine.compiler.memory.placement import sharable
 from engine.compiler.operations import Access, FusedEntry, Operation, OperationSchedule, RegionEntry
 from engine.descriptions.entries import THREAD_BLOCKS, Argument, FrameArgument, Kernel, KernelEntry, ValueArgument
+from engine.kernel_sources import op_graphs
 from engine.kernel_sources.sources import OpGraphSource
 from engine.ops import FramePointer, GraphNumbers, OpArgument, OpExtent, OpKernel, compose
 from engine.patch.changes import PortRef
@@ -96,7 +97,7 @@ def _entry(group: FusedGroup, operations: Sequence[Operation], stages: Mapping[i
     source = _composed(tuple([part.source for part in parts]), tuple(_links(group, parts).items()))
     if source is None:
         return None
-    kernel, last = source.launched(), parts[-1]
+    kernel, last = op_graphs.launched(source), parts[-1]
     threads, thread_block = thread_counts(last.shape, kernel), THREAD_BLOCKS[kernel.rank - 1]
     if threads is None:
         return None
@@ -153,7 +154,7 @@ def node_of_line(entry: FusedEntry, line: int) -> str:
     """Return the block whose op a line of a fused kernel comes from, as a fault names lines: from 1."""
     source = entry.kernel.source
     assert isinstance(source, OpGraphSource)
-    number, _ = _number_and_name(source.launched().ops[line - 1])
+    number, _ = _number_and_name(op_graphs.launched(source).ops[line - 1])
     return entry.parts[number][0]
 
 
@@ -172,7 +173,7 @@ def _composed(parts: tuple[OpGraphSource, ...], links: tuple[tuple[str, str], ..
     try:
         graph = compose({f"s{n}": part.parsed() for n, part in enumerate(parts)}, dict(links))
         source = OpGraphSource.of(graph)
-        kernel = source.launched()
+        kernel = op_graphs.launched(source)
     except Exception:  # noqa: BLE001 - whatever is wrong, the patch runs just as well without
         _log.exception("kernels can't be fused")
         return None

@@ -20,6 +20,7 @@ from engine.descriptions.entries import (
     ValueArgument,
 )
 from engine.descriptions.extents import Extent, ShapeContext
+from engine.kernel_sources import op_graphs
 from engine.kernel_sources.sources import OpGraphSource
 from engine.ops import (
     ElementNumber,
@@ -102,7 +103,7 @@ def find_stage(entry: KernelEntry, place: int, buffers: BlockBuffers) -> Stage |
     source = entry.kernel.source
     if not isinstance(source, OpGraphSource):
         return None
-    kernel = source.launched()
+    kernel = op_graphs.launched(source)
     aggregates = {output.name for output in kernel.outputs if output.is_aggregate}
     if (kernel.thread_block is not None and not aggregates) or len(kernel.arguments) != len(entry.arguments):
         return None
@@ -150,7 +151,7 @@ def find_stage(entry: KernelEntry, place: int, buffers: BlockBuffers) -> Stage |
         return None
     own = () if kernel.is_elementwise else tuple([name for name, layout in layouts.items() if layout.shape == shape])
     source = specialised(source, tuple(told.items()), own)
-    if not (source.launched().is_elementwise or aggregates):
+    if not (op_graphs.launched(source).is_elementwise or aggregates):
         return None
     return Stage(source, shape, bool(aggregates), threads, entry.thread_block, arguments, buffers)
 

@@ -9,6 +9,7 @@ from engine.compiler.operations import FusedEntry
 from engine.compiler.plan import Plan
 from engine.compiler.verifying.touches import Touch
 from engine.descriptions.entries import BufferArgument, KernelEntry, ParameterArgument
+from engine.kernel_sources import op_graphs
 from engine.kernel_sources.sources import OpGraphSource
 from engine.patch.changes import PortRef
 
@@ -56,7 +57,7 @@ def _left_out(plan: Plan, fused: FusedEntry, touches: list[Touch]) -> list[str]:
     source = fused.kernel.source
     assert isinstance(source, OpGraphSource)
     types = {node.id: node.type for node in source.parsed().nodes}
-    live = {op.partition("/")[0] for op in source.kernel().ops if types[op] != "op.input"}
+    live = {op.partition("/")[0] for op in op_graphs.kernel(source).ops if types[op] != "op.input"}
     for number, (node, place) in enumerate(fused.parts):
         entry = plan.description.by_id[node].description.all_entries[place]
         if not isinstance(entry, KernelEntry):

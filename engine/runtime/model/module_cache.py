@@ -23,6 +23,7 @@ from engine.descriptions.entries import Kernel, KernelEntry
 from engine.device.device import Device
 from engine.device.protocol import Module
 from engine.diagnostics import CompilerCrash, Diagnostic, KernelError, Mend, TranslatorBug, error
+from engine.kernel_sources import op_graphs
 from engine.kernel_sources.elements import declared_types, typed_parameters
 from engine.kernel_sources.image import KernelImage
 from engine.kernel_sources.loader import find_source, load_image, source_files
@@ -209,15 +210,15 @@ class ModuleCache:
         self._readings.pop(source, None)
         self.problems.pop(source, None)
         if isinstance(source, OpGraphSource):
-            alike = self._alike[source.shared()]
+            alike = self._alike[op_graphs.shared(source)]
             del alike[source]
             if not alike:
-                del self._alike[source.shared()]
+                del self._alike[op_graphs.shared(source)]
 
     def _enter(self, source: KernelSource, loaded: LoadedModule) -> None:
         self._loaded[source] = loaded
         if isinstance(source, OpGraphSource):
-            self._alike.setdefault(source.shared(), {})[source] = None
+            self._alike.setdefault(op_graphs.shared(source), {})[source] = None
 
     def _loaded_as(self, source: KernelSource) -> KernelSource | None:
         """Return the loaded source whose kernels do what this one's do: that of a graph with other numbers, if need be.
@@ -227,7 +228,7 @@ class ModuleCache:
         if source in self._loaded or not isinstance(source, OpGraphSource):
             return source if source in self._loaded else None
         with suppress(OpError):
-            alike = self._alike.get(source.shared(), {})
+            alike = self._alike.get(op_graphs.shared(source), {})
             return next((other for other in alike if self._loaded[other].module.is_best), None)
         return None
 

@@ -17,7 +17,7 @@ from app.qt.beside import at_once
 from app.theme.port_style import PortKind
 from app.window.main_window import MainWindow
 from engine.diagnostics import KernelError
-from engine.kernel_sources import sources
+from engine.kernel_sources import op_graphs
 from engine.kernel_sources.sources import OpGraphSource
 from engine.patch.changes import PortRef
 from engine.protocol.messages import NodeState
@@ -257,13 +257,13 @@ def test_wiring_compiles_nothing_in_the_window(
 ) -> None:
     """Ports follow from the types. Code that the dock shows is made beside the window."""
     compiled: list[str] = []
-    lower = sources.lower
+    lower = op_graphs.lower
 
     def noted(*given: Any, **options: Any) -> Any:
         compiled.append(threading.current_thread().name)
         return lower(*given, **options)
 
-    monkeypatch.setattr(sources, "lower", noted)
+    monkeypatch.setattr(op_graphs, "lower", noted)
     patch = inside.canvas.patch
     assert patch is not None
     patch.add("op.sqrt", node_id="root")

@@ -15,6 +15,7 @@ from engine.descriptions.entries import (
 )
 from engine.descriptions.extents import Extent
 from engine.descriptions.ports import PortSpec
+from engine.kernel_sources import op_graphs
 from engine.kernel_sources.sources import OpGraphSource
 from engine.ops import (
     ElementNumber,
@@ -43,7 +44,7 @@ def stage(name: str, text: str, *, inputs: str = "x", **more: object) -> BlockNo
 def computing(name: str, graph: OpGraph, *, region: str = "", group: str = "") -> BlockNode:
     """Return a block that runs an op graph over its first output."""
     source = OpGraphSource.of(graph)
-    kernel = source.kernel()
+    kernel = op_graphs.kernel(source)
     first = kernel.inputs[0].name if kernel.inputs else ""
     shapes = {item.name: f"same({first})" if item.name != first else "same" for item in kernel.inputs}
     ports = [PortSpec(p.name, "in", NAMED[p.dtype], "An input.", shapes[p.name]) for p in kernel.inputs]
@@ -74,7 +75,7 @@ def _aggregating(x: str, reads: str, out: str, dtype: str, thread_blocks: int) -
     g = OpGraphBuilder()
     g.add("op.aggregate", out, value=g.add("op.input", x, type=reads)["value"], type=dtype)
     source = OpGraphSource.of(g.graph())
-    kernel = source.kernel()
+    kernel = op_graphs.kernel(source)
     arguments = tuple([_passed(argument, x, kernel) for argument in kernel.arguments])
     return KernelEntry(Kernel(source, kernel.entry), (thread_blocks * 256,), (256, 1, 1), arguments)
 

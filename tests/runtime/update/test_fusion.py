@@ -7,6 +7,7 @@ from engine import Engine, Patch, ProfilingLevel, UpdateLevel
 from engine.compiler.operations import FusedEntry
 from engine.device.device import Device
 from engine.diagnostics import KernelError, KernelFault
+from engine.kernel_sources import op_graphs
 from engine.kernel_sources.image import KernelImage
 from engine.kernel_sources.loader import load_image
 from engine.kernel_sources.sources import KernelSource, OpGraphSource
@@ -196,7 +197,7 @@ def test_a_fault_names_the_block_whose_op_failed() -> None:
         assert compiled is not None
         (entry,) = (o.entry for o in compiled.plan.operations if isinstance(o.entry, FusedEntry))
         assert isinstance(entry.kernel.source, OpGraphSource)
-        for line, op in enumerate(entry.kernel.source.kernel().ops, 1):
+        for line, op in enumerate(op_graphs.kernel(entry.kernel.source).ops, 1):
             number = int(op.partition("/")[0].removeprefix("s"))
             fault = KernelFault("kernel failed", kernel="kernel", source_line=line)
             assert fault_diagnostic(fault, compiled).node == nodes[number].id

@@ -1,0 +1,76 @@
+"""What follows from the op graph of a source: its types, its interface and its kernel.
+
+Each is remembered for the latest sources, since editor and engine ask for the same.
+"""
+
+from functools import lru_cache
+from typing import Literal
+from weakref import WeakValueDictionary
+
+import msgspec
+
+from engine.kernel_sources.sources import OpGraphSource
+from engine.ops import OpGraph, OpInterface, OpKernel
+from engine.ops.analysis import Analysis, analyse
+from engine.ops.interface import ToldNumbers, interface_of, without_numbers
+from engine.ops.lowering.kernel import lower
+
+#: The entry point of a kernel drawn from ops.
+GRAPH_ENTRY = "kernel"
+#: So many sources are remembered.
+_MOST = 512
+
+
+@lru_cache(_MOST)
+def _parsed(source: OpGraphSource) -> OpGraph:
+    return source.parsed()
+
+
+@lru_cache(_MOST)
+def analysis(source: OpGraphSource) -> Analysis:
+    """Return the graph with its types, and all that is wrong with it; OpError when the text holds no graph."""
+    return analyse(_parsed(source))
+
+
+@lru_cache(_MOST)
+def interface(source: OpGraphSource) -> OpInterface:
+    """Return what a block must know of the graph; OpError when it is wrong. Nothing is compiled."""
+    return interface_of(analysis(source))
+
+
+@lru_cache(_MOST)
+def _told(source: OpGraphSource) -> ToldNumbers:
+    return ToldNumbers(analysis(source))
+
+
+@lru_cache(_MOST)
+def shared(source: OpGraphSource) -> OpGraphSource:
+    """Return a source that is the same for graphs that differ in numbers only that a kernel may be told."""
+    return OpGraphSource.of(without_numbers(_parsed(source), _told(source)))
+
+
+@lru_cache(_MOST)
+def kernel(source: OpGraphSource) -> OpKernel:
+    """Return the compiled graph with its numbers in the code; OpError when it is wrong."""
+    return lower(analysis(source), GRAPH_ENTRY)
+
+
+def told_kernel(source: OpGraphSource, elements_per_thread: Literal[1, 4] = 1) -> OpKernel:
+    """Return the compiled graph, which reads its numbers from its arguments."""
+    return lower(analysis(source), GRAPH_ENTRY, elements_per_thread=elements_per_thread, is_told=True)
+
+
+#: A kernel by what `shared` returns for its graph.
+_launched: WeakValueDictionary[OpGraphSource, OpKernel] = WeakValueDictionary()
+
+
+def launched(source: OpGraphSource) -> OpKernel:
+    """Return the kernel as its launches see it: its code may have the numbers of another graph with the same `shared`.
+
+    So an edit of a number compiles nothing.
+    """
+    alike = shared(source)
+    known = _launched.get(alike)
+    if known is None:
+        known = _launched[alike] = kernel(source)
+    return msgspec.structs.replace(known, numbers=_told(source).packed())
