@@ -1,106 +1,193 @@
-"""A kind of inner patch is one class that its block type names: nothing else has to know of it."""
+"""A kind of inner patch is one class that its block type names: nothing else has to know of it.
 
-from collections.abc import Collection, Iterator, Mapping
+The kind here is a group of blocks, with ends for its ports, whose content composes the blocks.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 
 from app.edits.nodes import copied, paste
 from app.view_models.ops.problems import place_title, with_op_problems
-from engine.api import Interface, param
-from engine.blocktypes.block import block_types
-from engine.catalogue.catalogue import default_catalogue
-from engine.catalogue.fixed_catalogue import FixedCatalogue, row_block
+from engine import Engine, UpdateLevel
+from engine.api import BlockBuilder, Interface, param
+from engine.blocktypes.block import Block, block_types
+from engine.blocktypes.parameters import ParameterSpec
+from engine.catalogue.catalogue import Catalogue, default_catalogue
+from engine.catalogue.fixed_catalogue import row_block
 from engine.descriptions.ports import PortSpec
 from engine.diagnostics import Diagnostic, PatchError, error
 from engine.inner_patches.chain import ChainPatch
 from engine.inner_patches.editing import InnerEditing
 from engine.inner_patches.op_patch import OpPatch
+from engine.inner_patches.parts import Parts
+from engine.patch.changes import PortRef
+from engine.patch.composite_builder import CompositeBuilder
 from engine.patch.document import Patch
 from engine.patch.inner_patch import InnerBlock, InnerPatch, inner_kind, open_inner
-from engine.types import f32
+from engine.types import any_type
 
-_NOTE = row_block("notes.note", "Note", "notes", "A note.", [PortSpec("out", "out", f32, "The note.", "")], [])
+_NAME = [ParameterSpec("name", "str", "", "Its name.", structural=True)]
+_GIVES = PortSpec("value", "out", any_type, "The value.", "data", dtype_rule="given")
+_INPUT = row_block("test_kinds.input", "Input", "ends", "An input of the group.", [_GIVES], _NAME)
+_TAKES = PortSpec("value", "in", any_type, "The value.", "same")
+_OUTPUT = row_block("test_kinds.output", "Output", "ends", "An output of the group.", [_TAKES], _NAME)
+_ENDS: dict[str, type[Block]] = {_INPUT.id: _INPUT, _OUTPUT.id: _OUTPUT}
 
 
-class NotesPatch(InnerPatch):
-    """Notes that stand beside each other."""
+class GroupCatalogue(Catalogue):
+    """The library, and the ends of a group."""
 
-    kind: ClassVar[str] = "page"
-    holds: ClassVar[str] = "notes"
-    own_types: ClassVar[Collection[str]] = ("notes.note",)
-    ends: ClassVar[Mapping[str, str]] = {}
-    derived: ClassVar[str] = "unused"
+    def get(self, type_id: str) -> type[Block] | None:
+        return _ENDS.get(type_id) or super().get(type_id)
+
+    def resolve(
+        self, type_id: str, said: Mapping[str, Any], folder: Callable[[], Path]
+    ) -> tuple[type[Block] | None, Diagnostic | None]:
+        return (_ENDS[type_id], None) if type_id in _ENDS else super().resolve(type_id, said, folder)
+
+
+class Group(Parts):
+    """What the blocks of a group compose."""
+
+    def __init__(self, patch: InnerPatch) -> None:
+        super().__init__(patch)
+        self.nodes = [node for node in self._in_order("blocks") if node.type not in _ENDS]
+
+    def composed(self, block: Block) -> CompositeBuilder:
+        build, inputs = CompositeBuilder(block, ["graph"]), dict(self.ends(_INPUT.id))
+        for node in self.nodes:
+            build.add_child(node.type, node.id, **node.parameters)
+        for node in self.nodes:
+            for port, source in self._feeds[node.id].items():
+                if source.node in inputs:
+                    build.expose_input(inputs[source.node], PortRef(node.id, port))
+                else:
+                    build.connect_children(source, PortRef(node.id, port))
+        for end, name in self.ends(_OUTPUT.id):
+            build.expose_output(name, self._feeds[end]["value"])
+        return build
+
+
+class GroupPatch(InnerPatch):
+    """The blocks of a group."""
+
+    kind: ClassVar[str] = "group"
+    holds: ClassVar[str] = "blocks of a group"
+    own_types = _ENDS.keys()
+    takes_blocks = True
+    ends: ClassVar[Mapping[str, str]] = {_INPUT.id: "x", _OUTPUT.id: "result"}
+    derived: ClassVar[str] = "group"
 
     def __init__(self) -> None:
-        super().__init__(FixedCatalogue("a note", {"notes.note": _NOTE}, ["notes.note"]))
+        super().__init__(GroupCatalogue())
+
+    @cached_property
+    def group(self) -> Group:
+        return Group(self)
 
     @property
-    def problems(self) -> Collection[Diagnostic]:
-        """Three notes are too many."""
-        return [error("note must be one of two, got more", node=node) for node in list(self.nodes)[2:]]
+    def problems(self) -> list[Diagnostic]:
+        return self.group.problems
 
     @property
-    def live(self) -> Collection[str]:
-        """All notes."""
-        return self.nodes
+    def live(self) -> set[str]:
+        return self.feeding(node.id for node in self.nodes.values() if node.type in _ENDS)
 
 
-@pytest.fixture
-def outer() -> Iterator[Patch]:
-    """A patch with a block that holds notes."""
+@pytest.fixture(scope="module", autouse=True)
+def group_block() -> Iterator[None]:
+    """The block type that names the kind."""
     default_catalogue()
 
-    class Page(InnerBlock, id="test_kinds.page"):
-        """Hold notes."""
+    class GroupBlock(InnerBlock, id="test_kinds.group", title="Group"):
+        """Runs a group of blocks."""
 
-        inner_patch: ClassVar[type[InnerPatch]] = NotesPatch
-        graph: dict[str, Any] = param({}, doc="The notes.")
+        inner_patch: ClassVar[type[InnerPatch]] = GroupPatch
+        graph: dict[str, Any] = param({}, doc="The blocks.")
 
         @classmethod
         def interface(cls, values: Mapping[str, Any]) -> Interface:
-            """An input for each note."""
-            notes = NotesPatch.parse(values["graph"]).nodes
-            return Interface(tuple(PortSpec(name, "in", f32, "A note.", "same") for name in notes))
+            group = GroupPatch.parse(values["graph"]).group
+            if group.problems:
+                raise PatchError(group.problems[0].message)
+            return Interface(tuple(group.composed(cls()).ports.values()), (), group)
 
+        def describe(self, build: BlockBuilder) -> None:
+            build.compose(self.content.composed(self).commit())
+
+    yield
+    block_types.commit({}, [GroupBlock.id])
+
+
+def doubled() -> GroupPatch:
+    """Return a group that doubles its input."""
+    group = GroupPatch()
+    x = group.add(_INPUT.id)
+    double = group.add("math.scale_offset", node_id="double", scale=2.0, offset=0.0)
+    group.connect(x["value"], double["x"])
+    group.connect(double["out"], group.add(_OUTPUT.id)["value"])
+    return group
+
+
+@pytest.fixture
+def outer() -> Patch:
+    """A patch with a group that doubles 0, 1, 2 and 3."""
     patch = Patch()
-    patch.add(Page.id, node_id="page")
-    yield patch
-    block_types.commit({}, [Page.id])
+    numbers = patch.add("io.array", data=np.arange(4, dtype=np.float32))
+    group = patch.add("test_kinds.group", node_id="group", graph=doubled().json())
+    patch.connect(numbers["out"], group["x"])
+    return patch
 
 
-def test_the_patch_of_a_new_kind_opens_and_the_block_follows_it(outer: Patch) -> None:
-    assert inner_kind(outer, "page") is NotesPatch
-    editing = InnerEditing(outer, "page")
-    first = editing.patch.add("notes.note", node_id="first")
-    block_type = outer.block_type("page")
-    assert block_type is not None and list(block_type.ports) == ["first"]
-    assert outer.history.undo_name == "Add Note in Page"
-    editing.patch.rename(first, "Milk")
-    assert place_title(outer, "page/first") == "Page › Milk"
-    outer.undo()
-    outer.undo()
-    assert not editing.patch.nodes
+def test_a_patch_of_a_new_kind_runs_and_is_edited_while_it_does(outer: Patch) -> None:
+    with Engine(outer, device="host") as engine:
+        engine.step()
+        assert engine.read(outer["group"]["result"]).tolist() == [0, 2, 4, 6]
+        editing = InnerEditing(outer, "group")
+        editing.patch.set("double", offset=1.0)
+        engine.step()
+        assert engine.read(outer["group"]["result"]).tolist() == [1, 3, 5, 7]
+        assert outer.undo() == "Set offset of Scale Offset in Group"
+        assert editing.patch.value("double", "offset") == 0.0
+        assert engine.step().update_level < UpdateLevel.COLD
+        assert engine.read(outer["group"]["result"]).tolist() == [0, 2, 4, 6]
+
+
+def test_the_ports_outside_follow_the_ends(outer: Patch) -> None:
+    group = InnerEditing(outer, "group").patch
+    seen = group.add(_OUTPUT.id, node_id="seen")
+    group.connect(group["double"]["out"], seen["value"])
+    assert place_title(outer, "group/seen") == "Group › Output seen"
+    group.set(seen, name="again")
+    block_type = outer.block_type("group")
+    assert block_type is not None and list(block_type.ports) == ["x", "result", "again"]
 
 
 def test_its_problems_stand_at_its_nodes(outer: Patch) -> None:
-    editing = InnerEditing(outer, "page")
-    for name in ("a", "b", "c"):
-        editing.patch.add("notes.note", node_id=name)
-    around = error("note must be one of two, got more", node="page")
-    assert [found.node for found in with_op_problems(outer, [around])] == ["page/c"]
+    stored = doubled().json()
+    stored["connections"][0]["source"] = "double.out"
+    outer.set("group", graph=stored)
+    text = "blocks must not wait for each other in a circle"
+    assert [found.node for found in with_op_problems(outer, [error(text, node="group")])] == ["group/double"]
 
 
 def test_its_nodes_are_pasted_where_they_belong(outer: Patch) -> None:
-    notes = NotesPatch()
-    notes.add("notes.note", node_id="a")
-    text = copied(notes, ["a"])
+    ends = copied(doubled(), ["x", "double"])
     for target, wanted in ((Patch(), "blocks"), (OpPatch(), OpPatch.holds), (ChainPatch(), ChainPatch.holds)):
-        with pytest.raises(PatchError, match=f"clipboard must hold {wanted}, got notes"):
-            paste(target, text)
-    with pytest.raises(PatchError, match="clipboard must hold notes, got blocks"):
-        paste(notes, copied(outer, ["page"]))
-    assert paste(notes, text) == ["a_2"]
+        with pytest.raises(PatchError, match=f"clipboard must hold {wanted}, got blocks of a group"):
+            paste(target, ends)
+    group = doubled()
+    assert set(paste(group, ends)) == {"x_2", "double_2"}
+    assert paste(group, copied(outer, ["array"])) == ["array"]
+    ops = OpPatch()
+    ops.add("op.add", node_id="add")
+    with pytest.raises(PatchError, match="clipboard must hold blocks of a group, got ops of a kernel"):
+        paste(group, copied(ops, ["add"]))
 
 
 def test_a_block_without_a_patch_says_so(outer: Patch) -> None:
@@ -111,3 +198,4 @@ def test_a_block_without_a_patch_says_so(outer: Patch) -> None:
         assert inner_kind(outer, node) is None
         with pytest.raises(PatchError, match=f"block must hold a patch to open, got {node}"):
             open_inner(outer, node)
+    assert inner_kind(outer, "group") is GroupPatch
