@@ -1,12 +1,13 @@
 # make run    set everything up and open the particle patch (or run it headless where there is no display)
 # make test   set everything up and run lint, types, import contracts and tests
+# make coverage    the tests with the lines that they reach: a table at the end, and every line in htmlcov/index.html
 # make fuzz   the random tests with new seeds and FUZZ (10) times the examples; a failing example is kept in .hypothesis/
 # make test-gpu, bench-gpu, sanitize-gpu    what needs a CUDA device, with no Qt; PYTHON=... uses that Python as it is
 
 VENV := .venv/bin
 EXAMPLE := resources/examples/particles.loom
 
-.PHONY: run test fuzz lint test-gpu bench bench-gpu sanitize-gpu lock setup setup-dev host-runtime
+.PHONY: run test coverage fuzz lint test-gpu bench bench-gpu sanitize-gpu lock setup setup-dev host-runtime
 
 run: setup
 	@if [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ]; then \
@@ -17,8 +18,14 @@ run: setup
 	fi
 
 # The tests start many processes, so compiled modules are kept.
+TESTS := PYTHONDONTWRITEBYTECODE= QT_QPA_PLATFORM=offscreen $(VENV)/python -m pytest \
+	-n auto --dist loadfile --no-loadscope-reorder --hypothesis-seed=0 -m "not gpu"
 test: lint
-	PYTHONDONTWRITEBYTECODE= QT_QPA_PLATFORM=offscreen $(VENV)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --hypothesis-seed=0 -m "not gpu" $(PYTEST)
+	$(TESTS) $(PYTEST)
+
+# A target of its own, since counting lines makes the tests slower.
+coverage: setup-dev
+	$(TESTS) --cov --cov-report=term:skip-covered --cov-report=html $(PYTEST)
 
 FUZZ := 10
 fuzz: setup-dev
