@@ -84,6 +84,15 @@ def test_every_file_it_names_exists(readme: Path) -> None:
     assert not {name for name in names if not exists(name, readme.parent)}
 
 
+@pytest.mark.parametrize("page", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_every_path_of_a_page_exists(page: str) -> None:
+    """Those with NAME, ROOM or category in them stand for any."""
+    names = re.findall(r"`((?:[\w.]+/)+[\w.]*)`", _FENCE.sub("", (ROOT / page).read_text()))
+    assert len(names) > 5
+    stand_ins = re.compile(r"NAME|ROOM|category|\.venv|htmlcov")
+    assert not {name for name in names if not stand_ins.search(name) and not (ROOT / name).exists()}
+
+
 def test_the_rooms_of_the_engine_stand_in_the_order_of_imports() -> None:
     """The rows of its table are the layers of the import contract, from the ground up."""
     ((rows, _),) = tables((ROOT / "engine/README.md").read_text())
