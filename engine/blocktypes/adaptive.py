@@ -189,7 +189,9 @@ def _subclass(block_type: type[AdaptiveBlock], made_of: Interface) -> type[Adapt
     for name in names:
         check_name(block_type, name)
         if names.count(name) > 1 or name in block_type.ports or name in block_type.parameters:
-            raise BlockDefinitionError(f"block {block_type.id}: a port or parameter must have a new name, got {name!r}")
+            raise BlockDefinitionError(
+                f"block {block_type.id}: a port or parameter must have a name that no other has, got {name!r}"
+            )
     sizes = frozenset(name for name, spec in made.parameters.items() if spec.is_size)
     for port in made_of.ports:
         check_port(made, port, made.ports, sizes)

@@ -201,7 +201,9 @@ def is_reserved(name: str) -> bool:
 def check_name(cls: type[Block], name: str) -> None:
     """Raise BlockDefinitionError when a port or parameter can't be called `name`."""
     if is_reserved(name):
-        raise BlockDefinitionError(f"block {cls.id}: a port or parameter must have another name, got {name!r}")
+        raise BlockDefinitionError(
+            f"block {cls.id}: a port or parameter must have a name that blocks don't use themselves, got {name!r}"
+        )
 
 
 class BlockTypes:

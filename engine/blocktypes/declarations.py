@@ -259,12 +259,10 @@ def _count_port(cls: type[Any], spec: PortSpec) -> PortSpec:
     """Return the output that holds the count of an append buffer."""
     name = count_name(spec.name)
     if spec.is_input:
-        raise BlockDefinitionError(
-            f"block {cls.id}: port {spec.name} must be an output to be appended to, got an input"
-        )
+        raise BlockDefinitionError(f"block {cls.id}: only an output can be an append buffer, got the input {spec.name}")
     if hasattr(cls, name):
         raise BlockDefinitionError(
-            f"block {cls.id}: the name {name} must be left to the count of {spec.name}, got a {name} of its own"
+            f"block {cls.id}: {name} must not be declared, since the count of {spec.name} gets this name"
         )
     default = None if spec.default is None else 0.0
     return PortSpec(name, "out", u32, f"Number of elements in {spec.name}.", "[1]", state=spec.state, default=default)
@@ -283,7 +281,9 @@ def check_port(cls: type[Any], spec: PortSpec, ports: dict[str, PortSpec], sizes
     if spec.inplace is not None and spec.inplace not in inputs:
         raise BlockDefinitionError(f"{where}: inplace must name an input, got {spec.inplace!r}")
     if spec.shape == "same" and not inputs:
-        raise BlockDefinitionError(f"{where} must have a shape rule, since the block has no input to be the same as")
+        raise BlockDefinitionError(
+            f"{where} must have a shape rule, since the block has no input whose shape it could take"
+        )
     if spec.dtype.kind == "any" and spec.dtype_rule is None:
         raise BlockDefinitionError(f"{where} is of any type and must have a dtype rule, such as dtype='same(x)'")
     try:

@@ -113,7 +113,8 @@ class ValueBlock(Block, abstract=True):
             check_name(cls, name)
             if hasattr(ValueBlock, name):
                 raise BlockDefinitionError(
-                    f"block {cls.id}: an output or parameter must have another name, got {name!r}"
+                    f"block {cls.id}: an output or parameter must have a name that blocks don't use themselves, "
+                    f"got {name!r}"
                 )
         with declaring():
             texts(f"value block {cls.id}", "hears", cls.hears)

@@ -132,7 +132,9 @@ def load_package(name: str) -> None:
         for module in pkgutil.walk_packages(getattr(package, "__path__", []), name + "."):
             importlib.import_module(module.name)
     except Exception as problem:  # a block file may fail in any way
-        raise WarploomError(f"block package {name} must import, got {type(problem).__name__}: {problem}") from problem
+        raise WarploomError(
+            f"block package {name} must be importable, got {type(problem).__name__}: {problem}"
+        ) from problem
     block_folders.add_package(package)
 
 

@@ -76,7 +76,7 @@ class FixedCatalogue(Catalogue):
             near = difflib.get_close_matches(str(type_id), self._types, n=3)
             hint = f"; did you mean {' or '.join(near)}?" if near else ""
             word = self.member.split()[-1]
-            raise PatchError(f"{word} must be one of the table, got {shown(type_id)}{hint}")
+            raise PatchError(f"{word} must be one that exists, got {shown(type_id)}{hint}")
         return found
 
     def all(self) -> list[type[Block]]:

@@ -161,7 +161,7 @@ def _accesses(description: GraphDescription, buffers: BufferPlan, contents: Port
 
 
 def _two_writers(contents: PortRef, first: PortRef, second: PortRef) -> Diagnostic:
-    text = f"one block must change {contents} in place, got {first.node} and {second.node}"
+    text = f"only one block may change {contents} in place, got {first.node} and {second.node}"
     return error(text, node=second.node, port=second.port, remedy=REMEDY)
 
 
@@ -177,7 +177,7 @@ def _provided(contents: PortRef, writer: PortRef) -> Diagnostic:
 
 def _counting(contents: PortRef, writer: PortRef) -> Diagnostic:
     return error(
-        f"{contents} must stay as it is inside {contents.node}, which counts with it, got {writer.node}, "
+        f"{contents} must stay as it is inside {contents.node}, which counts its turns with it, got {writer.node}, "
         "which changes it in place",
         node=writer.node,
         port=writer.port,
@@ -187,7 +187,7 @@ def _counting(contents: PortRef, writer: PortRef) -> Diagnostic:
 
 def _delayed(contents: PortRef, reader: PortRef, writer: PortRef) -> Diagnostic:
     return error(
-        f"{reader} keeps {contents} until the next frame, so it must stay as it is, got {writer.node}, "
+        f"{contents} must stay as it is, since {reader} keeps it until the next frame, got {writer.node}, "
         "which changes it in place",
         node=writer.node,
         port=writer.port,

@@ -84,7 +84,9 @@ def _late_readers(
             problems.append(late_reader(order))
     if not problems:
         node = min((order.after for order in in_place), default="")
-        problems.append(error("in-place blocks must have an order, got a cycle", node=node, remedy=REMEDY))
+        problems.append(
+            error("blocks that change buffers in place must have an order, got a cycle", node=node, remedy=REMEDY)
+        )
     return problems
 
 

@@ -77,7 +77,7 @@ class BlockNames:
             if any(p.inplace == spec.name for p in self._ports.values()):
                 writes = True
             elif writes:
-                raise checks.refuse(self._id, "what is written", "be an output or a buffer of the block's own", name)
+                raise checks.refuse(self._id, "written buffer", "be an output or a buffer of the block's own", name)
         return BufferArgument(name, reads, writes)
 
     # What the author passes

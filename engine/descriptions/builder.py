@@ -207,7 +207,7 @@ class BlockBuilder(BlockNames):
         be of the type in which the call computes.
         """
         if not calls:
-            raise checks.refuse(self._id, "captured calls", "be one or more", calls)
+            raise checks.refuse(self._id, "captured calls", "have at least one", calls)
         made = tuple([self._call(checks.instance(self._id, "call", call, CallOn, _CALL)) for call in calls])
         workspace = self._own(f"workspace{self._count(CaptureEntry)}", u8)
         self._entries.append(CaptureEntry(made, workspace))
@@ -284,7 +284,7 @@ class BlockBuilder(BlockNames):
         self._buffers[name] = InternalBuffer(name, dtype, self._shape(shape), bool(state))
         if initial is not None:
             if not state or shape == "captured":
-                raise checks.refuse(where, f"what {name} holds at first", "be for state of a known shape", initial)
+                raise checks.refuse(where, f"initial contents of {name}", "be for state of a known shape", initial)
             self._contents.begin(name, dtype, initial)
         self._names.add(name)
         return BufferHandle(name)
@@ -315,7 +315,7 @@ class BlockBuilder(BlockNames):
         if shown not in self._ports or not self._ports[shown].is_input:
             raise checks.refuse(self._id, "source of a view", "be an input", shown)
         if any(view.target == shows for view in self._views):
-            raise checks.BlockCallError(f"{self._id}: output {shows!r} must be one view, got a second one")
+            raise checks.BlockCallError(f"{self._id}: output {shows!r} must be made a view once, got a second view")
         if not isinstance(transform, Transform):
             rule = "be a SliceView, ReshapeView, TransposeView or ReinterpretView"
             raise checks.refuse(self._id, "transform of a view", rule, transform)
@@ -345,7 +345,9 @@ class BlockBuilder(BlockNames):
         name = self._output(port, "port of define")
         spec = self._defined.get(name) or self._ports[name]
         if dtype is not None and self._ports[name].dtype.kind != "any":
-            raise checks.BlockCallError(f"{self._id}: only an output of any type can be given one, got {name!r}")
+            raise checks.BlockCallError(
+                f"{self._id}: only an output of any type can be given a type by define, got {name!r}"
+            )
         dtype = spec.dtype if dtype is None else self._type(dtype)
         self._defined[name] = replace(spec, dtype=dtype, shape=spec.shape if shape is None else self._shape(shape))
 
@@ -370,7 +372,7 @@ class BlockBuilder(BlockNames):
         if isinstance(argument, ExtentArgument):
             self.require(argument.extent, "a capacity or a limit must be at least 0", port=port)
         if (name := self._known(word, "word of a report")) not in self._buffers:
-            raise checks.refuse(self._id, "word of a report", "be a buffer of the block's own", word)
+            raise checks.refuse(self._id, "word of a report", "be a buffer that the block has made", word)
         kind = checks.instance(self._id, "kind of a report", kind, StatusKind, "be a StatusKind")
         self._statuses.append(Status(name, kind, self._output(port, "port of a report"), argument))
 

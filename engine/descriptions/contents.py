@@ -39,9 +39,9 @@ class Contents:
     def begin(self, name: str, dtype: DType, initial: object) -> None:
         """Say what a state holds at first."""
         if not isinstance(initial, np.ndarray) or initial.dtype != dtype.numpy:
-            raise checks.refuse(self._id, f"what {name} holds at first", f"be an array of {dtype}", initial)
+            raise checks.refuse(self._id, f"initial contents of {name}", f"be an array of {dtype}", initial)
         if np.ma.is_masked(initial):
-            raise checks.refuse(self._id, f"what {name} holds at first", "have no masked elements", initial)
+            raise checks.refuse(self._id, f"initial contents of {name}", "have no masked elements", initial)
         self.initials[name] = np.array(initial, order="C")
 
     def adopt(self, name: str, array: object) -> None:

@@ -297,4 +297,4 @@ def check_outputs(where: str, description: BlockDescription) -> None:
         if not isinstance(entry, DelayEntry):
             for argument in buffer_arguments(entry):
                 if argument.writes and (argument.name in views or argument.name in delayed):
-                    raise refuse(where, "what is written", "be no view and no delay", argument.name)
+                    raise refuse(where, "written buffer", "be no view and no delay", argument.name)

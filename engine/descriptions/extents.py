@@ -46,7 +46,7 @@ class ShapeContext(msgspec.Struct, frozen=True, gc=False):
         if not name.isdigit():
             return name
         if int(name) >= len(self.inputs):
-            raise ShapeRuleError(f"input {name} must exist, got {len(self.inputs)} inputs")
+            raise ShapeRuleError(f"input {name} must be one of {len(self.inputs)} inputs, counted from 0")
         return list(self.inputs)[int(name)]
 
     def shape(self, name: str) -> Shape:
@@ -60,7 +60,7 @@ class ShapeContext(msgspec.Struct, frozen=True, gc=False):
         if name in self.inputs:
             raise ShapeRuleError(f"input {name} must be connected, since a shape follows from it")
         raise ShapeRuleError(
-            f"{name!r} must be a port, got one of {', '.join([*self.inputs, *self.outputs]) or 'none'}"
+            f"port in a shape must be one of {', '.join([*self.inputs, *self.outputs]) or 'none'}, got {name!r}"
         )
 
     def buffer_strides(self, name: str) -> tuple[int, ...]:
@@ -73,7 +73,7 @@ class ShapeContext(msgspec.Struct, frozen=True, gc=False):
         value = self.parameters.get(name)
         if value is None:
             known = ", ".join(self.parameters) or "none"
-            raise ShapeRuleError(f"{name!r} must be a structural whole-number parameter, got one of {known}")
+            raise ShapeRuleError(f"size in a shape must be a structural whole-number parameter ({known}), got {name!r}")
         return value
 
 
@@ -163,10 +163,10 @@ def check_extent(text: str, ports: Collection[str], parameters: Collection[str])
     named, sizes = _names(text)
     for name in named:
         if name not in ports:
-            raise ShapeRuleError(f"extent {text} must be of ports and buffers of this block, got {name!r}")
+            raise ShapeRuleError(f"extent {text} must name ports and buffers of this block, got {name!r}")
     for name in sizes:
         if name not in parameters:
-            raise ShapeRuleError(f"extent {text} must be of structural whole-number parameters, got {name!r}")
+            raise ShapeRuleError(f"extent {text} must name structural whole-number parameters, got {name!r}")
 
 
 def compile_dimension(node: ast.expr) -> Dimension:

@@ -114,7 +114,7 @@ def _attribute(array: object, name: str) -> Mapping[str, Any] | None:
     try:
         found: Mapping[str, Any] | None = getattr(array, name, None)
     except (RuntimeError, TypeError) as reason:  # a tensor that needs gradients, for example, refuses
-        raise DeviceError(f"external array must give its memory away, got {reason}") from reason
+        raise DeviceError(f"external array must share its memory, got {reason}") from reason
     return found
 
 
@@ -166,7 +166,7 @@ def _from_dlpack(array: Any) -> ExternalArray:
         except TypeError:  # a producer older than version 1
             capsule = array.__dlpack__(**options)
     except (BufferError, RuntimeError, TypeError, ValueError) as reason:
-        raise DeviceError(f"external array must give its memory away, got {reason}") from reason
+        raise DeviceError(f"external array must share its memory, got {reason}") from reason
     tensor = DlpackTensor(capsule)
     if tensor.device_type in (dlpack.CPU, dlpack.CUDA_HOST):
         device = "cpu"

@@ -192,7 +192,7 @@ class Graph:
     def destroy(self) -> None:
         """Release the graph; executables made from it stay valid. A second call does nothing."""
         if self._number != ROOT:
-            raise DeviceError("body must be destroyed with its graph, got it alone")
+            raise DeviceError("body must be destroyed with its graph, not alone")
         if self._tree.is_live:
             self._tree.is_live = False
             self._backend.destroy()
@@ -231,10 +231,10 @@ class Graph:
     def _whole(self, what: str) -> GraphTree:
         """Return the tree of a whole graph; DeviceError for a body."""
         if self._number != ROOT:
-            raise DeviceError(f"{what} must be a whole one, got a body of a conditional node")
+            raise DeviceError(f"{what} must be a graph of its own, got the body of a conditional node")
         self._check_live()
         return self._tree
 
     def _check_live(self) -> None:
         if not self._tree.is_live:
-            raise DeviceError("graph must be used before it is destroyed")
+            raise DeviceError("graph must not be used after it was destroyed")

@@ -95,7 +95,7 @@ class GraphTree:
             raise DeviceError("condition must be made in this graph or in one around it, got one of another graph")
         if condition in self._used:
             raise DeviceError(
-                f"condition must be that of one conditional node, got it for node {self._used[condition]}"
+                f"condition must belong to one conditional node, got it for node {self._used[condition]}"
                 " and another one"
             )
         work = ConditionalWork(kind, condition, len(self.owners))

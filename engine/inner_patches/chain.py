@@ -70,7 +70,7 @@ class Chain(Parts):
                 continue
             is_fed = self._is_fed(node.id, [spec.name for spec in block_type.inputs() if not spec.optional])
             if not is_call(block_type):
-                text = f"block in a chain must be library calls and nothing else, got {block_type.title}"
+                text = f"block in a chain must consist of library calls only, got {block_type.title}"
                 self._tell(node.id, text, "take it out of the chain")
             elif is_fed:
                 values = {name: self._patch.value(node.id, name) for name in block_type.parameters}

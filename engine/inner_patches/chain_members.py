@@ -116,7 +116,7 @@ def record(block: Block) -> Recorded:
     recorder = _Recorder(block)
     run_describe(block, recorder)
     if recorder.does_more:
-        raise PatchError(f"block in a chain must be library calls and nothing else, got {block.title}")
+        raise PatchError(f"block in a chain must consist of library calls only, got {block.title}")
     return recorder.recorded
 
 

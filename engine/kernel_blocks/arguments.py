@@ -105,7 +105,7 @@ def arguments(
             name = names[p.manifest.name]
             made.ports += _ports(p, name, changed[name], shapes, same)
     if not made.ports:
-        raise KernelError("kernel must have a pointer, for the block to have a port, got none")
+        raise KernelError("kernel must have a pointer, which becomes a port of the block, got none")
     made.over = _domain(made.ports, over)
     for p in parameters:
         name = names[p.manifest.name]

@@ -46,7 +46,7 @@ def graph_interface(graph: OpGraph, constants: str = "", *, title: str = "", sum
         raise PatchError("op graph must have an output, got none")
     for node in graph.nodes:
         if node.type == "op.aggregate":
-            text = "aggregate must be in a block that chooses how many thread blocks there are, got one that doesn't"
+            text = "aggregate must be in a block that chooses the number of thread blocks, got one that doesn't"
             remedy = "give the elements to an output, and connect a Sum to it"
             raise OpError([error(text, node=node.id, remedy=remedy)])
     domain = next((i.name for i in kernel.inputs if i.is_own_element), kernel.inputs[0].name if kernel.inputs else "")
@@ -63,7 +63,12 @@ def name_problems(analysis: Analysis) -> list[Diagnostic]:
     """Return an error for each input, output and parameter whose name no port or parameter of a block can have."""
     named = (node_id for node_id, placed in analysis.ops.items() if placed.op.id in NAMED_OPS)
     return [
-        error(f"name must be one that a block can use, got {name}", node=node_id, port="name", remedy="rename it")
+        error(
+            f"name must be one that blocks don't use themselves, got {name}",
+            node=node_id,
+            port="name",
+            remedy="rename it",
+        )
         for node_id in named
         if is_reserved(name := analysis.name(node_id))
     ]

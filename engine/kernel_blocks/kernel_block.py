@@ -252,7 +252,10 @@ def _ambiguous(made: Arguments, over: str) -> tuple[Diagnostic, ...]:
     domain = next(port for port in made.ports if port.name == made.over)
     if over or first is None or domain.shape.startswith("same"):
         return ()
-    text = f"over must be set where {domain.name} has a shape of its own, got nothing: threads go over {domain.name}"
+    text = (
+        f"over must be set, since the shape of {domain.name} follows from no input; "
+        "until then there is a thread for each of its elements"
+    )
     return (warning(text, port="over", remedy=f"set it to {domain.name}, or to {first.name}"),)
 
 

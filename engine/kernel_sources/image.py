@@ -107,7 +107,7 @@ def write_manifest(path: Path, manifest: KernelManifest) -> None:
     """
     if path.exists() and not read_manifest(path).generated:
         raise KernelError(
-            f'{path.name} must be marked "generated" to be written again, got one that is not; move it away first',
+            f'{path.name} must be marked "generated" to be overwritten, got one without the mark; move it away first',
             file=str(path),
         )
     try:

@@ -106,7 +106,7 @@ def _only_kernel(path: Path) -> str:
     kernels = kernels_in(read_source(path), path)
     if len(kernels) != 1:
         raise KernelError(
-            f"kernel of {path.name} must be named, got {', '.join(kernels) or 'none in it'}", file=str(path)
+            f"kernel of {path.name} must be chosen by its name, one of {', '.join(kernels) or 'none'}", file=str(path)
         )
     return next(iter(kernels))
 

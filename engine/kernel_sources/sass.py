@@ -87,5 +87,5 @@ def _run(*command: str) -> str:
         raise KernelError(f"{name} must run to show SASS, got: {problem}") from None
     if done.returncode:
         told = (done.stderr or done.stdout).strip() or f"status {done.returncode}"
-        raise KernelError(f"{name} must take the kernel to show SASS, got: {told}")
+        raise KernelError(f"{name} must accept the kernel to show its SASS, got: {told}")
     return done.stdout

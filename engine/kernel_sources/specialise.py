@@ -59,7 +59,7 @@ def _constants(signature: KernelSignature, constants: Mapping[int, T]) -> Iterat
     for index, value in constants.items():
         if index not in range(len(signature.parameters)):
             count = len(signature.parameters)
-            raise KernelError(f"constants of {signature.name} must be of its {count} parameters, got one of {index}")
+            raise KernelError(f"constants of {signature.name} must be for its parameters 0 to {count - 1}, got {index}")
         yield index, signature.parameters[index], value
 
 

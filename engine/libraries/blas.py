@@ -222,5 +222,5 @@ def _pair(inputs: Mapping[str, Layout]) -> Layout:
     for slot in ("x", "y"):
         check_vector(slot, inputs[slot])
     if inputs["x"].shape != inputs["y"].shape:
-        raise OperandError("y", f"vector must be of shape {list(inputs['x'].shape)} as x, got {inputs['y']}")
+        raise OperandError("y", f"vector must be of shape {list(inputs['x'].shape)}, as x is, got {inputs['y']}")
     return inputs["y"]

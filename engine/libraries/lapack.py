@@ -62,7 +62,7 @@ class _Call(LibraryCall):
         b = inputs["b"].shape
         is_vector = len(b) == 1
         if not b or b[-1 if is_vector else -2] != rows:
-            raise OperandError("b", f"right side must have {rows} rows as a, got shape {list(b)}")
+            raise OperandError("b", f"right side must have {rows} rows, as a has, got shape {list(b)}")
         _check_stack("b", inputs["b"])
         return Layout(dtype, (*axes, columns) if is_vector else (*repeated_axes(axes, b[:-2], "b"), columns, b[-1]))
 

@@ -27,7 +27,7 @@ def common_type(inputs: Mapping[str, Layout], slots: Sequence[str], accepted: Se
         raise OperandError(there[0], f"elements must be one of {names}, got {dtype}")
     for slot in there[1:]:
         if inputs[slot].dtype != dtype:
-            raise OperandError(slot, f"elements must be {dtype} as in {there[0]}, got {inputs[slot].dtype}")
+            raise OperandError(slot, f"elements must be {dtype}, as in {there[0]}, got {inputs[slot].dtype}")
     return dtype
 
 
@@ -132,7 +132,7 @@ def repeated_axes(a: Sequence[int], b: Sequence[int], slot: str) -> tuple[int, .
     """Return the leading axes of two operands of which one may have none; OperandError at `slot`, the second's."""
     axes = tuple(a) or tuple(b)
     if tuple(b) not in (axes, ()):
-        raise OperandError(slot, f"leading axes must be {list(axes)} as in a, got {list(b)}")
+        raise OperandError(slot, f"leading axes must be {list(axes)}, as in a, got {list(b)}")
     return axes
 
 

@@ -70,7 +70,9 @@ def analyse(graph: OpGraph) -> Analysis:
     is_wrong = any(problem.severity is Severity.ERROR for problem in analysis.diagnostics)
     unknown = [node_id for node_id in analysis.ops if node_id in analysis.live - analysis.signatures.keys()]
     if unknown and not is_wrong:
-        analysis.diagnostics.append(error("types must follow from what is connected, got none", node=unknown[0]))
+        analysis.diagnostics.append(
+            error("types must follow from connected inputs, got none with a known type", node=unknown[0])
+        )
     if not analysis.live and not is_wrong:
         analysis.diagnostics.append(error("op graph must have an output or write to memory, got neither"))
     return analysis

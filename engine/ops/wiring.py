@@ -73,7 +73,7 @@ def _place(found: Wiring, node: OpNode) -> None:
     elif node.id in found.ops:
         found.problems.append(error(f"op id must be new in the graph, got {node.id} twice", node=node.id))
     elif op is None:
-        message = f"op must be one that is in the table, got {shown(node.type)}"
+        message = f"op must be one that exists, got {shown(node.type)}"
         found.problems.append(error(message, node=node.id, remedy="delete it or choose another op"))
     else:
         values = {setting.name: setting for setting in op.values}

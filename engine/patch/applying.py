@@ -49,7 +49,7 @@ def check_change(change: Change, nodes: Container[str], connections: Mapping[Por
 
 
 def _misfit(change: Change, rule: str) -> PatchError:
-    return PatchError(f"{type(change).__name__} must be about {rule}")
+    return PatchError(f"{type(change).__name__} must name {rule}")
 
 
 def not_applied(change: Change, problem: PatchError) -> Diagnostic:

@@ -46,7 +46,9 @@ class Composite(Block, abstract=True):
         got = (_ports(inner.ports), _types(inner.parameters))
         own = {name: spec for name, spec in declared.parameters.items() if name not in declared._own}
         if got != (_ports(declared.ports), _types(own)):
-            raise PatchError(f"composite {self.id} must expose the same whatever its parameters are, got another set")
+            raise PatchError(
+                f"composite {self.id} must expose the same ports and parameters for all of its values, got others"
+            )
         build.compose(inner.commit(as_child_graph=declared.as_child_graph))
 
     @classmethod
@@ -69,7 +71,8 @@ class Composite(Block, abstract=True):
         cls.holds_regions, cls.made_of = inner.holds_regions, inner.made_of
         if cls.as_child_graph and inner.holds_regions:
             raise BlockDefinitionError(
-                f"composite {cls.id} must not be one child graph, since it holds a region, which CUDA allows in none"
+                f"composite {cls.id} must not be one child graph, since it holds a region, "
+                "and CUDA allows no region in a child graph"
             )
         return inner.ports, {**own, **inner.parameters}
 

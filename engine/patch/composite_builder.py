@@ -234,7 +234,7 @@ def input_spec(name: str, specs: list[PortSpec], doc: str | None, optional: bool
             raise PatchError(f"input {name} must have one {what}, got {' and '.join(sorted(found))}")
     must_be_connected = not all(spec.optional for spec in specs)
     if optional and must_be_connected:
-        raise PatchError(f"input {name} must not be optional, since a child must have it")
+        raise PatchError(f"input {name} must not be optional, since a child requires it")
     return PortSpec(
         name=name,
         direction="in",

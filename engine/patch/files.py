@@ -273,7 +273,7 @@ def fill_patch(patch: Patch, document: dict[str, Any], name: str) -> None:
         port = _parse_port(item, "port", where, known)
         if port not in feeding or port in checked:
             what = "which feeds nothing" if port not in feeding else "a second time"
-            raise PatchError(f"{where}: port must be an output with a connection, once, got {port}, {what}")
+            raise PatchError(f"{where}: port must be an output with a connection, checked once, got {port}, {what}")
         checked.add(port)
         sentinel = parse_sentinel({key: value for key, value in item.items() if key != "port"}, f"{where} ({port})")
         changes.append(SentinelChanged(port, sentinel, None))

@@ -299,7 +299,7 @@ class PipeTransport:
     def _end(self, reason: str) -> None:
         """Tell everyone who waits, and the next report, that the process is gone."""
         told = error(
-            f"engine's process must keep running, got its end: {reason}",
+            f"engine's process must keep running, but {reason}",
             remedy=f"start the engine again; `{' '.join(self._command)}` ran it",
             source=Source.ENGINE,
         )

@@ -119,7 +119,7 @@ def declaration(struct: DType) -> str:
     structs: dict[str, DType] = {}
     for inner in _innermost_first(struct):
         if structs.setdefault(inner.cuda_name, inner) != inner:
-            raise TypeError(f"structs in {struct} must differ in name or be the same, got two called {inner}")
+            raise TypeError(f"different structs inside {struct} must have different names, got two called {inner}")
     leaves = (leaf for inner in structs.values() for leaf in inner.fields.values())
     headers = sorted({leaf.cuda_header for leaf in leaves} - {""})
     return "".join(f"#include <{header}>\n" for header in headers) + "\n".join(map(_declare, structs.values()))
@@ -154,7 +154,7 @@ def _declare(struct: DType) -> str:
     name = struct.cuda_name
     for word in (name, *struct.fields):
         if word in _RESERVED:
-            raise TypeError(f"struct {name}: a name in it must not be a word of C++, got {word}")
+            raise TypeError(f"struct {name}: a name in it must not be a keyword of C++, got {word}")
     offsets = {field: field_offset(struct, field) for field in struct.fields}
     lines = [f"#ifndef WARPLOOM_STRUCT_{name}", f"#define WARPLOOM_STRUCT_{name}", f"struct {name} {{"]
     lines += [

@@ -204,4 +204,7 @@ def test_names_that_a_block_can_not_have_are_refused() -> None:
     patch = _patch("values")
     with Engine(patch, device="host") as engine:
         (told,) = engine.step().diagnostics
-    assert told.message == "block test.weighted: a port or parameter must have another name, got 'values'"
+    assert (
+        told.message
+        == "block test.weighted: a port or parameter must have a name that blocks don't use themselves, got 'values'"
+    )

@@ -87,17 +87,26 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         {"x": X, "y": (In[f32], None)},
         "block test_def.sample: y must be declared with port(doc=...), got an annotation only",
     ),
-    ("reserved name", {"values": X}, "block test_def.sample: a port or parameter must have another name, got 'values'"),
-    ("name of Block", {"ports": X}, "block test_def.sample: a port or parameter must have another name, got 'ports'"),
+    (
+        "reserved name",
+        {"values": X},
+        "block test_def.sample: a port or parameter must have a name that blocks don't use themselves, got 'values'",
+    ),
+    (
+        "name of Block",
+        {"ports": X},
+        "block test_def.sample: a port or parameter must have a name that blocks don't use themselves, got 'ports'",
+    ),
     (
         "name of add",
         {"x": X, "position": (float, param(1.0, doc="P."))},
-        "block test_def.sample: a port or parameter must have another name, got 'position'",
+        "block test_def.sample: a port or parameter must have a name that blocks don't use themselves, got 'position'",
     ),
     (
         "nothing to be the same as",
         {"out": OUT},
-        "block test_def.sample: port out must have a shape rule, since the block has no input to be the same as",
+        "block test_def.sample: port out must have a shape rule, "
+        "since the block has no input whose shape it could take",
     ),
     (
         "unknown in shape",

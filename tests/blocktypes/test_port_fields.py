@@ -61,7 +61,7 @@ def test_a_view_is_recorded_and_strides_are_extents() -> None:
         (lambda s, b: b.view(s.rows, s.rows, SliceView(0)), "source of a view must be an input, got 'rows'"),
         (
             lambda s, b: (b.view(s.rows, s.x, SliceView(0)), b.view(s.rows, s.x, ReshapeView((-1,)))),
-            "output 'rows' must be one view, got a second one",
+            "output 'rows' must be made a view once, got a second view",
         ),
     ],
 )
@@ -91,12 +91,12 @@ def test_an_append_buffer_has_its_count_beside_it() -> None:
 @pytest.mark.parametrize(
     ("ports", "message"),
     [
-        ({"x": (In, port(append=True, doc="X."))}, "port x must be an output to be appended to, got an input"),
+        ({"x": (In, port(append=True, doc="X."))}, "only an output can be an append buffer, got the input x"),
         ({"x": (Out, port(shape="[1]", strided=True, doc="X."))}, "only an input may be strided or delayed"),
         ({"x": (Out, port(shape="[1]", delayed=True, doc="X."))}, "only an input may be strided or delayed"),
         (
             {"x": (Out, port(shape="[8]", append=True, doc="X.")), "x_count": (Out, port(shape="[1]", doc="Y."))},
-            "the name x_count must be left to the count of x",
+            "x_count must not be declared, since the count of x gets this name",
         ),
     ],
 )

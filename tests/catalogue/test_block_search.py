@@ -97,7 +97,7 @@ def test_a_package_that_does_not_import_is_named(tmp_path: Path, monkeypatch: py
     (package / "bad.py").write_text("raise RuntimeError('no such luck')")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(
-        WarploomError, match="block package warploom_broken_blocks must import, got RuntimeError: no such luck"
+        WarploomError, match="block package warploom_broken_blocks must be importable, got RuntimeError: no such luck"
     ):
         load_package("warploom_broken_blocks")
     for name in [name for name in sys.modules if name.startswith("warploom_broken_blocks")]:

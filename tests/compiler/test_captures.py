@@ -108,7 +108,7 @@ def test_calls_that_read_what_nobody_has_filled_are_mistakes_of_the_block() -> N
         (
             replace(out, reads=True, writes=False),
             ["s.out m.x"],
-            "must read what others have filled, got 'out' from itself",
+            "must not read its own result, got 'out'",
         ),
         (x, [], "input must be connected for the call"),
         (None, ["s.out m.x"], "must provide a library call for this output"),

@@ -56,7 +56,7 @@ def test_two_writers_in_place_are_refused() -> None:
     order, (problem,) = ordered(patch)
     assert order == {}
     assert (problem.node, problem.port) == ("two", "x")
-    assert problem.message == "one block must change s.out in place, got one and two"
+    assert problem.message == "only one block may change s.out in place, got one and two"
     assert problem.remedy == "put a Copy block in front of one of them"
 
 
@@ -87,7 +87,7 @@ def test_a_cycle_of_in_place_blocks_is_refused() -> None:
     )
     order, (problem,) = ordered(patch)
     assert order == {}
-    assert problem.message == "in-place blocks must have an order, got a cycle"
+    assert problem.message == "blocks that change buffers in place must have an order, got a cycle"
     assert "Copy" in problem.remedy
 
 
@@ -130,8 +130,8 @@ def test_blocks_on_parts_without_a_common_byte_need_no_order() -> None:
     both = graph(BlockNode("s", _MADE["s"]), *halves, BlockNode("c", blocks.scale()), wires=[*wires, "s.out c.x"])
     _, problems = ordered(both)
     assert [d.message for d in problems] == [
-        "one block must change s.out in place, got a and c",
-        "one block must change s.out in place, got b and c",
+        "only one block may change s.out in place, got a and c",
+        "only one block may change s.out in place, got b and c",
     ]
 
 
@@ -240,7 +240,7 @@ def test_two_blocks_after_a_region_must_not_change_what_either_branch_left() -> 
         wires=[TO_CHOICE, "s.out one.x", "s.out two.x", "one.out a.x", "two.out b.x"],
     )
     _, (problem,) = ordered(patch)
-    assert problem.message == "one block must change one.out in place, got a and b"
+    assert problem.message == "only one block may change one.out in place, got a and b"
 
 
 def test_a_loops_counter_stays_as_it_is_inside() -> None:
@@ -250,7 +250,9 @@ def test_a_loops_counter_stays_as_it_is_inside() -> None:
     wires = ["flag.out loop.condition", "loop.index change.x"]
     _, (problem,) = ordered(graph(flag(), loop, within("loop", change), wires=wires))
     assert (problem.node, problem.port) == ("change", "x")
-    assert problem.message.startswith("loop.index must stay as it is inside loop, which counts with it, got change")
+    assert problem.message.startswith(
+        "loop.index must stay as it is inside loop, which counts its turns with it, got change"
+    )
     assert ordered(graph(flag(), loop, change, wires=wires)) == ({"": ("flag", "loop", "change")}, [])
 
 
@@ -267,7 +269,7 @@ def test_a_delay_keeps_what_nobody_changes_afterwards() -> None:
     )
     _, (problem,) = ordered(patch)
     assert (problem.node, problem.port) == ("change", "x")
-    assert problem.message.startswith("d.x keeps s.out until the next frame, so it must stay as it is, got change")
+    assert problem.message.startswith("s.out must stay as it is, since d.x keeps it until the next frame, got change")
 
 
 def test_a_connection_into_a_delay_orders_nothing() -> None:

@@ -287,7 +287,7 @@ def test_a_port_or_buffer_is_seen_in_another_shape() -> None:
         assert build.seen_as(own, "[2, 4]") == square
         build.copy(square, build.seen_as(self.x, "[x.size]"))
         build.fill(build.seen_as(self.changed, "[y.size]"))
-        with pytest.raises(BlockCallError, match="what is written must be an output or a buffer of the block's own"):
+        with pytest.raises(BlockCallError, match="written buffer must be an output or a buffer of the block's own"):
             build.fill(build.seen_as(self.x, "[x.size]"))
         with pytest.raises(BlockCallError, match="source must be a port or a buffer of this block"):
             build.seen_as(BufferHandle("other"), "[4]")

@@ -57,8 +57,8 @@ def test_rules_give_their_shapes(rule: str, shape: Shape) -> None:
 
 
 FAILING = [
-    ("same(z)", "'z' must be a port, got one of a, b, c, grid"),
-    ("same(3)", "input 3 must exist, got 3 inputs"),
+    ("same(z)", "port in a shape must be one of a, b, c, grid, got 'z'"),
+    ("same(3)", "input 3 must be one of 3 inputs, counted from 0"),
     ("broadcast(a, grid)", "shapes must broadcast, got a [7, 3] and grid [4, 5, 6]"),
     ("[a.dim2]", "a.dim2 must exist, got shape [7, 3]"),
     ("[N - 7]", "dimensions of [N - 7] must be at least 1, got [0]"),
@@ -69,8 +69,8 @@ FAILING = [
     ("[a.rank]", "dimension must be integer arithmetic over ports and parameters, got a.rank"),
     ("[__import__('os')]", "dimension must be integer arithmetic over ports and parameters, got __import__('os')"),
     ("[N ** 2]", "dimension must be integer arithmetic over ports and parameters, got N ** 2"),
-    ("[a.dim0, z.dim0]", "'z' must be a port, got one of a, b, c, grid"),
-    ("[depth]", "'depth' must be a structural whole-number parameter, got one of width, height"),
+    ("[a.dim0, z.dim0]", "port in a shape must be one of a, b, c, grid, got 'z'"),
+    ("[depth]", "size in a shape must be a structural whole-number parameter (width, height), got 'depth'"),
     ("[b.stride2]", "b.stride2 must exist, got shape [1, 3]"),
     ("[True]", "dimension must be integer arithmetic over ports and parameters, got True"),
     ("[min()]", "dimension must be integer arithmetic over ports and parameters, got min()"),

@@ -110,7 +110,7 @@ class Reluctant:
         (Interface("__cuda_array_interface__", {**GPU, "mask": object()}), "must have no mask"),
         (np.ma.array([1.0, 2.0], mask=[False, True]), "must have no mask"),
         (Interface("__cuda_array_interface__", {**GPU, "data": None}), "must give the address"),
-        (Reluctant(), "must give its memory away, got it takes gradients"),
+        (Reluctant(), "must share its memory, got it takes gradients"),
         (DlpackLender(8, np.dtype("u2"), (1,), kind=4), "must be one of numpy's, got DLPack's type 4 of 16 bits"),
         (DlpackLender(8, np.dtype("f4"), (1,), lanes=4), "in 4 lanes"),
         (DlpackLender(8, np.dtype("f4"), (1,), major=2), "DLPack version must be 1, got 2.0"),

@@ -37,7 +37,7 @@ def test_a_child_graph_is_taken_as_it_is(kernels: Kernels) -> None:
     kernels.add(child, "digit", out, 2, after=[node])
     child.destroy()
     assert kernels.run(graph, out) == [1]
-    with pytest.raises(DeviceError, match="before it is destroyed"):
+    with pytest.raises(DeviceError, match="after it was destroyed"):
         graph.add_child(child, [])
 
 

@@ -239,7 +239,7 @@ def test_a_condition_belongs_to_one_conditional_node(kernels: Kernels) -> None:
     """A conditional node of its own graph or of a body in it; without one, the graph is refused."""
     graph, other = kernels.device.create_graph(), kernels.device.create_graph()
     condition, _, (body,) = conditional(graph, IF, default=1)
-    with pytest.raises(DeviceError, match="condition must be that of one conditional node"):
+    with pytest.raises(DeviceError, match="condition must belong to one conditional node"):
         graph.add_conditional(IF, condition, [])
     foreign = other.create_condition(0)  # on CUDA it may be the same number
     with pytest.raises(DeviceError, match=r"condition must be (made in this graph|that of one conditional node)"):
@@ -262,7 +262,7 @@ def test_a_body_is_instantiated_and_destroyed_with_its_graph(kernels: Kernels) -
             use()
     executable = graph.instantiate()
     graph.destroy()
-    with pytest.raises(DeviceError, match="before it is destroyed"):
+    with pytest.raises(DeviceError, match="after it was destroyed"):
         kernels.add(body, "add", out, 1)
     assert kernels.run(executable) == []
 

@@ -123,7 +123,7 @@ def empty(chain: ChainPatch) -> None:
         (give_twice, "again", None, "output must have a source of its own, got that of result"),
         (name_twice, "b", "name", "name must be given once, got 'b' twice"),
         (name_badly, "a", "name", "name must be one that a port can have, got 'not a name'"),
-        (add_kernel, "kernel", None, "must be library calls and nothing else, got Scale Offset"),
+        (add_kernel, "kernel", None, "must consist of library calls only, got Scale Offset"),
         (empty, None, None, "chain must have an output"),
     ],
 )

@@ -105,7 +105,10 @@ def test_threads_go_over_the_first_output_unless_another_port_is_named(device: D
     patch.connect(patch.add("io.array", data=np.arange(16, dtype=np.float32))["out"], node["x"])
     (told,) = check_patch(patch)
     assert (told.severity, told.port) == (Severity.WARNING, "over")
-    assert told.message == "over must be set where out has a shape of its own, got nothing: threads go over out"
+    assert told.message == (
+        "over must be set, since the shape of out follows from no input; "
+        "until then there is a thread for each of its elements"
+    )
     assert told.remedy == "set it to out, or to x"
     with Engine(patch, device=device) as engine:
         engine.step()

@@ -182,7 +182,7 @@ def test_a_python_file_is_a_source_for_each_kernel(folder: Path) -> None:
     (folder / "two.py").write_text("import triton\n@triton.jit\ndef a(x): pass\n@triton.jit\ndef b(x): pass\n")
     assert find_source("one.py", [folder]) == PythonKernel(str(folder / "one.py"), "work")
     assert find_source("two", [folder], "b") == PythonKernel(str(folder / "two.py"), "b")
-    with pytest.raises(KernelError, match=r"^kernel of two\.py must be named, got a, b$"):
+    with pytest.raises(KernelError, match=r"^kernel of two\.py must be chosen by its name, one of a, b$"):
         find_source("two.py", [folder])
     (folder / "helper.py").write_text("")
     (folder / "one.py").write_text("import helper\n")

@@ -143,7 +143,9 @@ def test_what_a_program_says_is_told(nowhere: Path) -> None:
     """Its message, or its status when it has none; a file that is no program at all is told too."""
     _program(nowhere, "nvdisasm", "")
     _program(nowhere, "ptxas", "sys.exit('ptxas fatal: Value sm_12 is not defined')")
-    with pytest.raises(KernelError, match="ptxas must take the kernel to show SASS, got: ptxas fatal: Value sm_12"):
+    with pytest.raises(
+        KernelError, match="ptxas must accept the kernel to show its SASS, got: ptxas fatal: Value sm_12"
+    ):
         disassemble("", "sm_12")
     _program(nowhere, "ptxas", "sys.exit(7)")
     with pytest.raises(KernelError, match="got: status 7"):

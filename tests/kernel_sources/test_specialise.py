@@ -215,5 +215,5 @@ def test_constants_that_look_alike_are_other_sources() -> None:
     for wrong in ({}, {4: math.nan}, {4: "taps"}, {"gain": 1}):
         with pytest.raises(KernelError, match="constants of a kernel must be numbers"):
             SpecialisedKernel(source, "fir", wrong)  # type: ignore[arg-type]
-    with pytest.raises(KernelError, match="constants of fir must be of its 5 parameters, got one of 9"):
+    with pytest.raises(KernelError, match="constants of fir must be for its parameters 0 to 4, got 9"):
         load_image(SpecialisedKernel(source, "fir", {9: 1}), HOST_ARCHITECTURE)

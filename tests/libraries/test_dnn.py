@@ -163,7 +163,7 @@ IMAGE, WEIGHTS = Layout(f32, (1, 4, 8, 8)), Layout(f32, (6, 4, 3, 3))
     ("call", "given", "slot", "words"),
     [
         (Convolution(), {"x": Layout(f64, (1, 4, 8, 8)), "weights": WEIGHTS}, "x", "one of f16, f32, got f64"),
-        (Convolution(), {"x": IMAGE, "weights": Layout(f16, (6, 4, 3, 3))}, "weights", "f32 as in x, got f16"),
+        (Convolution(), {"x": IMAGE, "weights": Layout(f16, (6, 4, 3, 3))}, "weights", "f32, as in x, got f16"),
         (Convolution(), {"x": Layout(f32, (4, 8, 8)), "weights": WEIGHTS}, "x", r"4 dimensions, got shape \[4, 8, 8\]"),
         (Convolution(groups=2), {"x": IMAGE, "weights": WEIGHTS}, "weights", "4 / 2 channels.*got 4"),
         (Convolution(groups=4), {"x": IMAGE, "weights": Layout(f32, (6, 1, 3, 3))}, "weights", "multiple of 4 groups"),

@@ -146,7 +146,7 @@ def test_types_and_strides_that_dont_fit_are_refused() -> None:
     twisted = Layout(c64, (3, 3))
     with pytest.raises(OperandError, match="elements must be real for a bias or an activation, got c64"):
         Gemm(activation="relu").results({"a": twisted, "b": twisted})
-    with pytest.raises(OperandError, match="elements must be f32 as in a, got f64"):
+    with pytest.raises(OperandError, match="elements must be f32, as in a, got f64"):
         Gemm().results({"a": square, "b": Layout(f64, (3, 3))})
     with pytest.raises(OperandError, match="rows or its columns without gaps"):
         Gemm().results({"a": Layout(f32, (3, 3), (18, 2)), "b": square})

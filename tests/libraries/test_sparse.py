@@ -63,7 +63,7 @@ def test_operands_that_dont_fit_are_refused() -> None:
         ("offsets", Layout(s32, (1,)), "two elements or more"),
         ("columns", Layout(s32, (5,), (2,)), "one dimension without gaps"),
         ("values", Layout(f32, (4,)), "must have 5 elements as columns"),
-        ("x", Layout(f64, (3,)), "elements must be f32 as in values"),
+        ("x", Layout(f64, (3,)), "elements must be f32, as in values"),
         ("x", Layout(f32, (3, 3, 3)), "a vector or a matrix"),
     ):
         with pytest.raises(OperandError, match=words) as refused:

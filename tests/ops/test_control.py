@@ -86,7 +86,7 @@ def test_a_value_leaves_a_region_only_through_its_op() -> None:
         ([("a", "op.add", "gone", {})], "region must be an op of the graph, got 'gone'"),
         ([("a", "op.for", "b", {}), ("b", "op.for", "a", {})], "region must not lie inside itself"),
         ([("a", "op.add", "b.else", {}), ("b", "op.for", "", {})], "region must be a branch"),
-        ([("a", "op.nothing", "", {})], "op must be one that is in the table, got 'op.nothing'"),
+        ([("a", "op.nothing", "", {})], "op must be one that exists, got 'op.nothing'"),
         ([("a", "op.add", "", {"z": 1})], "setting of Add must be one of b, got 'z'"),
         ([("a", "op.add", "", {"b": "2"})], "b must be a number, got '2'"),
         ([("a", "op.input", "", {"type": "f31"})], "type must be one of boolean"),

@@ -279,7 +279,10 @@ def bad(body: str) -> None:
         ("build.expose_input('x', gain['x']); build.expose_output('x', gain['out'])", "name must be new in the com"),
         ("build.expose_output('own', gain['out'])", "exposed name must be new in the composite, got 'own'"),
         ("build.expose_output('a b', gain['out'])", "exposed name must be an identifier, got 'a b'"),
-        ("build.expose_output('values', gain['out'])", "must have another name, got 'values'"),
+        (
+            "build.expose_output('values', gain['out'])",
+            "must have a name that blocks don't use themselves, got 'values'",
+        ),
         (
             "build.expose_input('x', gain['x']); build.connect_children(total['out'], gain['x'])",
             "input gain.x must have one source, got it exposed as x already",
@@ -292,7 +295,7 @@ def bad(body: str) -> None:
             "build.connect_children(gain['out'], total['a']); build.connect_children(total['out'], gain['x'])",
             "must not close a cycle, got total -> gain -> total",
         ),
-        ("build.expose_input('x', gain['x'], optional=True)", "input x must not be optional, since a child must have"),
+        ("build.expose_input('x', gain['x'], optional=True)", "input x must not be optional, since a child requires"),
         ("build.expose_parameter('p', gain, 'loud')", "parameter must be one of gain, passes, got 'loud'"),
         (
             "build.expose_parameter('p', gain, 'gain'); build.expose_parameter('p', gain, 'passes')",
@@ -363,7 +366,7 @@ def test_what_is_exposed_does_not_depend_on_parameters() -> None:
                 build.expose_output("table", same["table"])
 
     describe(Moody("m"))
-    with pytest.raises(PatchError, match=r"composite test_composite\.moody must expose the same whatever"):
+    with pytest.raises(PatchError, match=r"composite test_composite\.moody must expose the same ports and parameters"):
         describe(Moody("m", {"wide": True}))
 
 

@@ -217,7 +217,10 @@ def test_copies_take_along_what_they_hold(tmp_path: Path) -> None:
         ({"port": "array.out", "nan": None}, r"\(array.out\): nan must be True or False, got None"),
         ({"port": "array.out", "maximum": "1"}, r"\(array.out\): maximum must be a finite number"),
         ({"port": "array.out", "action": 3}, "action must be one of mark, freeze, got 3"),
-        ({"port": "scale_offset.out"}, "must be an output with a connection, once, got scale_offset.out, which feeds"),
+        (
+            {"port": "scale_offset.out"},
+            "must be an output with a connection, checked once, got scale_offset.out, which feeds",
+        ),
         ({"port": "nobody.out"}, "port must name a node of the patch, got 'nobody'"),
         ({"port": "array"}, '"port" must be "node.port", got \'array\''),
         ({}, '"port" must be "node.port", got None'),

@@ -156,7 +156,7 @@ def test_memory_of_the_users_own_stays_where_it_is() -> None:
     change = ParameterChanged("mine", "array", UserArray(np.zeros(3)), None)
     decoded = make_decoder(ToEngine).decode(encode(change))
     assert isinstance(decoded, ParameterChanged)
-    with pytest.raises(DeviceError, match=r"must give its memory away, got one in another process .*use io\.array"):
+    with pytest.raises(DeviceError, match=r"must share its memory, got one in another process .*use io\.array"):
         describe_external(decoded.value.array)
 
 

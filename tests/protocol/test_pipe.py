@@ -186,7 +186,7 @@ def test_the_death_of_a_child_is_reported_in_one_message() -> None:
         assert not report.running
         (told,) = [event for event in client.take_events() if isinstance(event, Diagnostic)]
         assert report.diagnostics == (told,)
-        assert told.message == "engine's process must keep running, got its end: it was ended by SIGKILL"
+        assert told.message == "engine's process must keep running, but it was ended by SIGKILL"
         patch.set("saxpy", a=1.0)  # the document can still be edited
         for ask in (client.step, client.stop, lambda: client.read(patch["saxpy"]["out"])):
             with pytest.raises(DeviceError, match="engine's process must keep running"):
@@ -233,7 +233,7 @@ def test_a_child_ends_with_its_parent() -> None:
     ("command", "message"),
     [
         (["no-such-program"], "engine command must be one that runs, got .*: No such file or directory"),
-        ([sys.executable, "-c", "pass"], "got its end: it ended with status 0"),
+        ([sys.executable, "-c", "pass"], "but it ended with status 0"),
         ([sys.executable, "-c", "print('Welcome!', flush=True); input()"], "no message: .*, got b'Welcome!'"),
         ([sys.executable, "-c", r"print('\0\0\0\0\0\0\0\1x', end='', flush=True); input()"], "output was no message"),
     ],

@@ -89,7 +89,7 @@ def test_an_engine_that_is_killed_is_an_error_in_the_log(patch: Patch, log_buffe
         os.kill(elsewhere(log_buffer)[0].process, 9)
         until(lambda: log_buffer.waiting)
         (found,) = (told for told in log_buffer.take()[0] if told.level == logging.ERROR)
-        assert found.text == "engine's process must keep running, got its end: it was ended by SIGKILL"
+        assert found.text == "engine's process must keep running, but it was ended by SIGKILL"
 
 
 def test_what_could_not_be_followed_is_logged_there_once(patch: Patch, log_buffer: LogBuffer) -> None:

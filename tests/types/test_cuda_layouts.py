@@ -82,10 +82,10 @@ def test_types_that_cannot_be_declared_are_refused() -> None:
     """A type that is no struct, a word of C++ as a name, and two structs of one name."""
     with pytest.raises(TypeError, match="a declaration must be of a struct, got float3"):
         declaration(float3)
-    with pytest.raises(TypeError, match=r"struct P: a name in it must not be a word of C\+\+, got new"):
+    with pytest.raises(TypeError, match=r"struct P: a name in it must not be a keyword of C\+\+, got new"):
         declaration(make_struct("P", new=f32))
     one, two = make_struct("Same", x=f32), make_struct("Same", y=f32)
-    with pytest.raises(TypeError, match="structs in Both must differ in name or be the same, got two called Same"):
+    with pytest.raises(TypeError, match="different structs inside Both must have different names, got two called Same"):
         declaration(make_struct("Both", a=one, b=two))
 
 

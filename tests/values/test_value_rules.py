@@ -272,7 +272,7 @@ def on_the_device() -> None:
         (no_output, "must have at least one value output, got none"),
         (with_buffer, "must have value outputs only, got port out"),
         (without_doc, "value output value must have a doc, got none"),
-        (taken_name, "must have another name, got 'update'"),
+        (taken_name, "must have a name that blocks don't use themselves, got 'update'"),
         (no_handle, "handle must name a number with min and max, got 'number'"),
         (on_the_device, "the value value must be an output of a ValueBlock"),
     ],

@@ -232,7 +232,7 @@ def _circular(cycle: Cycle) -> Diagnostic:
         node=target.node,
         port=target.port,
         remedy="delete one of these connections",
-        expected="no way round",
+        expected="no cycle",
         found=way,
     )
 

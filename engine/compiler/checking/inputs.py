@@ -113,7 +113,8 @@ def check_moves(moves: Sequence[Entry], layouts: Mapping[str, Layout], problems:
         touched = [(a.name, layouts[a.name]) for a in buffer_arguments(entry) if a.name in layouts]
         for name, layout in touched:
             if layout.strides is not None:
-                text = f"'{name}' must have no gaps to be filled or copied, got strides {list(layout.strides)}"
+                strides = list(layout.strides)
+                text = f"'{name}' must lie in memory without gaps to be filled or copied, got strides {strides}"
                 problems.append(error(text, port=name, remedy=_COPY))
         if isinstance(entry, (CopyEntry, DelayEntry)) and len(touched) == 2:
             (source, one), (target, other) = touched
@@ -121,7 +122,7 @@ def check_moves(moves: Sequence[Entry], layouts: Mapping[str, Layout], problems:
                 problems.append(type_mismatch(source, other.dtype, one.dtype))
             elif isinstance(entry, DelayEntry) and one.shape != other.shape:
                 wanted, got = f"shape {list(other.shape)}", f"shape {list(one.shape)}"
-                text = f"delay must be given {wanted}, which {target} has, got {got}"
+                text = f"input of a delay must have {wanted}, as {target} has, got {got}"
                 remedy = "connect a buffer of that shape"
                 problems.append(error(text, port=source, remedy=remedy, expected=wanted, found=got))
             elif one.size_bytes != other.size_bytes:

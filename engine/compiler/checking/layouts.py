@@ -252,7 +252,7 @@ def _given_layout(rule: OutputRule, work: _Work) -> Layout:
     if spec.shape == "captured" and rule.name in description.captured:
         return _typed(rule, _captured_layout(work, rule.name))
     missing = {"view": "a view of", "captured": "a library call for"}.get(spec.shape, "the contents of")
-    raise ShapeRuleError(f"the block must provide {missing} this output, got none")
+    raise ShapeRuleError(f"describe must provide {missing} this output, got none")
 
 
 def _typed(rule: OutputRule, layout: Layout) -> Layout:
@@ -294,7 +294,7 @@ def _add_rest(work: _Work, launches: dict[int, LaunchConfig], workspace_of: Work
             work.outputs[buffer.name] = layout.shape
     for name, initial in work.description.initials.items():
         if name in layouts and initial.shape != layouts[name].shape:
-            text = f"what state {name} holds at first must have shape {list(layouts[name].shape)}"
+            text = f"initial contents of state {name} must have shape {list(layouts[name].shape)}"
             problems.append(error(f"{text}, got {list(initial.shape)}", remedy=HELP))
     if problems:
         return
@@ -366,7 +366,7 @@ def _captured_layout(work: _Work, name: str, waiting: frozenset[str] = frozenset
     `waiting` are those whose layouts this one is to tell.
     """
     if name in waiting:
-        raise ShapeRuleError(f"library calls must read what others have filled, got {name!r} from itself")
+        raise ShapeRuleError(f"a library call must not read its own result, got {name!r}")
     made, slot = work.description.captured[name]
     inputs: dict[str, Layout] = {}
     for other, argument in made.operands:

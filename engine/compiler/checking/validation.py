@@ -152,7 +152,8 @@ def border_problem(description: GraphDescription, nesting: Nesting, connection: 
     ):
         region = region_of(scope)
         return error(
-            f"output {source} must not leave its region, got region output left undefined when {region} is skipped",
+            f"output {source} must be read inside its region only, got {target.node} outside: "
+            f"the output is left undefined when {region} is skipped",
             node=source.node,
             port=source.port,
             remedy=f"move {target.node} into the region, or write to a buffer from outside it in place",
@@ -204,7 +205,8 @@ def unread_count(buffer: PortRef) -> Diagnostic:
     """Return the warning of an append buffer that is read although nothing asks how many elements are in it."""
     count = count_name(buffer.port)
     return warning(
-        f"readers of {buffer} must know how many of its elements are in use, got no connection from {count}",
+        f"output {count} must be connected to what reads {buffer}, "
+        "which can't know otherwise how many elements are in use",
         node=buffer.node,
         port=count,
         remedy=f"connect {count} to what reads {buffer.port}, unless every place of the buffer is meant",

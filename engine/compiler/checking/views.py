@@ -103,4 +103,4 @@ def _reinterpret(view: ReinterpretView, layout: Layout) -> Layout:
 def _require_contiguous(what: str, layout: Layout) -> None:
     if layout.strides is not None:
         found = f"shape {list(layout.shape)} with strides {list(layout.strides)}"
-        raise ShapeRuleError(f"a layout must have no gaps to be {what}, got {found}")
+        raise ShapeRuleError(f"buffer must lie in memory without gaps to be {what}, got {found}")

@@ -63,7 +63,7 @@ class Shared:
         """Keep it from being released until the matching `drop`; DeviceError when it was released before."""
         with self._objects.counting:
             if not self._holders:
-                raise DeviceError("code and graphs must be loaded while they are used, got some that were released")
+                raise DeviceError("code and graphs must not be used after they were released")
             self._holders += 1
 
     def drop(self) -> None:

@@ -83,7 +83,7 @@ class CudaLibraries:
         except LibraryError:
             raise
         except Exception as problem:
-            text = f"{call.label} must be one that the library can do, got {type(problem).__name__}: {problem}"
+            text = f"{call.label} must be supported by the library, got {type(problem).__name__}: {problem}"
             raise LibraryError(text, "change the sizes or the element type") from problem
 
 

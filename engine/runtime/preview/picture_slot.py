@@ -217,7 +217,7 @@ class Downscaler:
             self.kernel = self._module.kernel(_ENTRY)
         except WarploomError as problem:
             self.problem = warning(
-                f"viewers must make pictures small with {_FILE}, got: {problem}",
+                f"{_FILE}, which scales pictures down for viewers, must load, got: {problem}",
                 file=getattr(problem, "file", None),
                 line=getattr(problem, "line", None),
                 remedy="mend the kernel and start the engine again; until then whole pictures are read back",

@@ -60,7 +60,7 @@ def read_port(
         return _read_from(plan, compiled.memory, services.device, inner)
     again = recomputation(plan.operations, plan.placement.lasting, fused.overwritten, owner)
     if again is None:
-        raise WarploomError(f"contents of {port} must be read before the frame goes on, got a read after it")
+        raise WarploomError(f"contents of {port} must be read before the next frame begins, got a read after that")
     part = plan.part(again, owner)
     private: list[Memory] = []
     try:

@@ -114,7 +114,10 @@ def test_an_output_without_a_default_stays_in_its_region() -> None:
     """Only one that shares the memory of a buffer outside may leave it."""
     ((where, port, message),) = messages(undefined(""))
     assert (where, port) == ("body", "out")
-    assert message == "output body.out must not leave its region, got region output left undefined when r is skipped"
+    assert message == (
+        "output body.out must be read inside its region only, got reader outside: "
+        "the output is left undefined when r is skipped"
+    )
     assert messages(undefined("r")) == []
     assert messages(undefined("inner")) == []
     assert messages(undefined("", in_place=True)) == []

@@ -148,7 +148,7 @@ def test_missing_contents_are_an_error() -> None:
     """An output of shape "data" needs `build.provide`."""
     patch = graph(BlockNode("a", BlockDescription((o(shape="data"),), ())))
     _, (problem,) = shapes(patch)
-    assert problem.message == "the block must provide the contents of this output, got none"
+    assert problem.message == "describe must provide the contents of this output, got none"
 
 
 def test_a_bad_internal_buffer_is_named() -> None:
@@ -236,7 +236,7 @@ def test_a_view_that_cannot_be_is_an_error_of_its_output() -> None:
     assert problem.message == "output must share memory with elements of s32, got f32"
     none = BlockDescription((i(), o(shape="view")), ())
     _, (problem,) = shapes(graph(array("a", 4), BlockNode("v", none), wires=["a.out v.x"]))
-    assert problem.message == "the block must provide a view of this output, got none"
+    assert problem.message == "describe must provide a view of this output, got none"
 
 
 def test_fills_and_copies_go_over_whole_buffers() -> None:
@@ -253,7 +253,7 @@ def test_fills_and_copies_go_over_whole_buffers() -> None:
         wires=["a.out v.x", "v.out c.x"],
     )
     _, (problem,) = shapes(patch)
-    assert problem.message == "'x' must have no gaps to be filled or copied, got strides [2]"
+    assert problem.message == "'x' must lie in memory without gaps to be filled or copied, got strides [2]"
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_fills_and_copies_go_over_whole_buffers() -> None:
     [
         (((4,), "uint32"), "elements must be f32, got u32"),
         (((2,), "float64"), "elements must be f32, got f64"),
-        (((2, 2), "float32"), "delay must be given shape [4], which out has, got shape [2, 2]"),
+        (((2, 2), "float32"), "input of a delay must have shape [4], as out has, got shape [2, 2]"),
     ],
 )
 def test_a_delay_gives_what_it_was_given(given: tuple[tuple[int, ...], str], told: str) -> None:

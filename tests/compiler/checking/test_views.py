@@ -155,11 +155,15 @@ REFUSED: list[tuple[Transform, Layout, str]] = [
         Layout(f32, (4, 6)),
         "sizes of a reshape must be at least 1, one of them may be -1, got [0, -1]",
     ),
-    (ReshapeView((8,)), GAPS, "a layout must have no gaps to be reshaped, got shape [4, 2] with strides [6, 1]"),
+    (
+        ReshapeView((8,)),
+        GAPS,
+        "buffer must lie in memory without gaps to be reshaped, got shape [4, 2] with strides [6, 1]",
+    ),
     (
         ReinterpretView(s32),
         GAPS,
-        "a layout must have no gaps to be reinterpreted, got shape [4, 2] with strides [6, 1]",
+        "buffer must lie in memory without gaps to be reinterpreted, got shape [4, 2] with strides [6, 1]",
     ),
     (
         TransposeView((0, 0)),

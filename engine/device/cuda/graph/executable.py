@@ -55,7 +55,7 @@ class CudaExecutable:
     def launch(self, stream: Stream) -> None:
         """Start the graph on `stream`; returns at once."""
         if self._destroyed:
-            raise DeviceError("executable must be launched before it is destroyed")
+            raise DeviceError("executable must not be launched after it was destroyed")
         if self._exchanges != self._objects.exchanges:
             self._follow_exchanges()
         on = stream if type(stream) is CudaStream else own_stream(stream)
@@ -66,7 +66,7 @@ class CudaExecutable:
     def upload(self, stream: Stream) -> None:
         """Bring the graph to the device on `stream`, so that the first launch takes no longer than others."""
         if self._destroyed:
-            raise DeviceError("executable must be uploaded before it is destroyed")
+            raise DeviceError("executable must not be uploaded after it was destroyed")
         check(driver.cuGraphUpload(self._handle, own_stream(stream).handle), "uploading a graph")
 
     def update_kernel(
@@ -87,7 +87,10 @@ class CudaExecutable:
         own, changed = own_kernel(kernel), NativeLaunch()
         made = self._work(node)
         if isinstance(made, KernelWork) and isinstance(made.kernel, CudaKernel) and made.kernel.waits and not own.waits:
-            raise DeviceError(f"kernel {own.name} must wait for those before it, as {made.kernel.name} does")
+            raise DeviceError(
+                f"kernel {own.name} must wait for the kernels before it (griddepcontrol.wait), "
+                f"as {made.kernel.name} does"
+            )
         launch = changed.set(own, config, arguments)
         with self._images.holding(own.image), self._lock:
             result = driver.cuGraphExecKernelNodeSetParams(self._handle, name, launch)
