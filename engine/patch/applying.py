@@ -14,7 +14,7 @@ from engine.patch.sentinels import Sentinel
 def check_change(change: Change, nodes: Container[str], connections: Mapping[PortRef, Connection]) -> None:
     """Raise PatchError unless a change fits a patch of these nodes, by id, and connections, by the input they feed.
 
-    Someone else may have removed what it is about, or added it already.
+    Another thread may have removed the change's node, or added it already.
     """
     match change:
         case changes.Connected():  # the most frequent come first: a patch is opened by thousands of them
@@ -53,7 +53,7 @@ def _misfit(change: Change, rule: str) -> PatchError:
 
 
 def not_applied(change: Change, problem: PatchError) -> Diagnostic:
-    """Return what tells a person that a change was left out, at the node that it is about."""
+    """Return the diagnostic of a change that was left out, at the change's node."""
     node = next(iter(nodes_of(change)), None)
     return error(str(problem), node=node, remedy="it is left out; look whether somebody else edits the same patch")
 
@@ -118,7 +118,7 @@ class PatchIndex:
 
     @property
     def scopes(self) -> Scopes:
-        """The scopes as they are now; later changes leave the result as it is."""
+        """A copy of the current scopes, which later changes don't affect."""
         if self._scopes is None:
             self._scopes = Scopes(self._scope_of.copy())
         return self._scopes
@@ -130,7 +130,7 @@ class PatchIndex:
     def following(
         self, node_id: str, counts: Callable[[Connection], bool], *, backwards: bool = False
     ) -> Iterator[str]:
-        """Yield what comes right after a block or region (backwards: before it), along the connections that count."""
+        """Yield the direct successors of a block or region (backwards: its predecessors) along some connections."""
         scopes = self.scopes
         waiting = [node_id]
         while waiting:

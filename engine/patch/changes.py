@@ -1,4 +1,4 @@
-"""Changes: what happened to a patch, as plain structs.
+"""Changes of a patch, as plain structs.
 
 Every edit is a list of changes, each with an inverse: undo applies the inverses in reverse order. The same structs go
 to the engine's inbox, in this process or another.
@@ -113,7 +113,7 @@ class ParameterChanged(msgspec.Struct, frozen=True, tag=True):
 
 
 class NodeMoved(msgspec.Struct, frozen=True, tag=True):
-    """A node lies elsewhere on the canvas."""
+    """A node was moved on the canvas."""
 
     node: str
     position: Position
@@ -129,7 +129,7 @@ class NodeRenamed(msgspec.Struct, frozen=True, tag=True):
 
 
 class NodeRegionChanged(msgspec.Struct, frozen=True, tag=True):
-    """A node lies in another region, or in none."""
+    """A node was moved to another region, or out of all regions."""
 
     node: str
     region: str
@@ -153,9 +153,9 @@ class BlockTypesChanged(msgspec.Struct, frozen=True, tag=True):
     types: frozenset[str]
 
 
-#: Changes that give one thing of a node another value.
+#: Changes that set one property of a node.
 NodeChanged = ParameterChanged | NodeMoved | NodeRenamed | NodeRegionChanged
-#: Changes that give anything another value.
+#: Changes that set a property.
 ValueChanged = NodeChanged | SentinelChanged
 Change = NodeAdded | NodeRemoved | Connected | Disconnected | ValueChanged | BlockTypesChanged
 
@@ -201,7 +201,7 @@ def inverse(change: Change) -> Change:
 
 
 def merge(first: Change, second: Change) -> Change | None:
-    """Return one change that does what both do, when both set the same thing; otherwise None."""
+    """Return one change that combines two, if both set the same property; otherwise None."""
     if not isinstance(first, ValueChanged) or what_is_set(first) != what_is_set(second):
         return None
     field = _NEW_VALUE[type(first)]
@@ -219,6 +219,6 @@ def applied(node: Node, change: NodeChanged) -> Node:
 
 
 def what_is_set(change: Change) -> tuple[object, ...]:
-    """Return what a change sets: two changes with equal results concern the same thing of the same nodes."""
+    """Return a key for the property that a change sets: equal keys mean the same property of the same nodes."""
     part = {ParameterChanged: "parameter", SentinelChanged: "port"}.get(type(change))
     return type(change), *nodes_of(change), getattr(change, part) if part is not None else None

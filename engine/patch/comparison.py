@@ -42,7 +42,7 @@ def difference(before: PatchContents, after: PatchContents) -> list[Change]:
 
 
 def describe_difference(before: PatchContents, after: PatchContents) -> list[str]:
-    """Return what only `after` or only `before` has, and what differs: a line for each block and connection."""
+    """Return the differences between two patches as text: a line for each block and connection."""
     old, new = before.nodes, after.nodes
     lines = [f"added: {_name(after, node)}" for node in new if node not in old]
     lines += [f"removed: {_name(before, node)}" for node in old if node not in new]

@@ -19,9 +19,9 @@ from engine.patch.composite_builder import CompositeBuilder
 class Composite(Block, abstract=True):
     """A block type made of others: subclass it like `Block`, and define `compose` instead of `describe`.
 
-    Ports and parameters are those that `compose` exposes. A composite may declare structural parameters of its own,
-    which `compose` can read; what it exposes must not depend on them. With `as_child_graph=True` its blocks become
-    one child graph of the CUDA graph.
+    Ports and parameters are those that `compose` exposes. A composite may declare its own structural parameters, which
+    `compose` can read; its exposed ports must not depend on them. With `as_child_graph=True` its blocks become one
+    child graph of the CUDA graph.
     """
 
     as_child_graph: ClassVar[bool] = False
@@ -36,7 +36,7 @@ class Composite(Block, abstract=True):
         super().__init_subclass__(**keywords)
 
     def compose(self, build: CompositeBuilder) -> None:
-        """Say what the block is made of, by calling `build`."""
+        """Describe the blocks of the composite by calls of `build`."""
         raise NotImplementedError(f"composite {self.id} must define compose")
 
     def describe(self, build: BlockBuilder) -> None:
@@ -61,7 +61,7 @@ class Composite(Block, abstract=True):
             raise BlockDefinitionError(
                 f"composite {cls.id}: parameter {live[0]} must be structural, or be exposed from a child"
             )
-        if "ports" not in vars(cls):  # a type that is declared again keeps them meanwhile, for other threads
+        if "ports" not in vars(cls):  # other threads may still use these while a type is declared again
             cls.ports, cls.parameters = {}, own
         cls._own = frozenset(own)
         try:

@@ -18,7 +18,7 @@ from engine.patch.document import Patch
 
 
 class CompositeBuilder:
-    """Collects one composite's children, connections and what it exposes.
+    """Collects one composite's children, connections and exposed ports and parameters.
 
     Every call is checked by the patch's rules; PatchError says what must hold.
     """
@@ -30,7 +30,7 @@ class CompositeBuilder:
         self._inputs: dict[str, list[PortRef]] = {}
         self._outputs: dict[str, PortRef] = {}
         self._parameters: dict[str, list[PortRef]] = {}
-        #: What is exposed so far, by name.
+        #: Exposed ports and parameters so far, by name.
         self.ports: dict[str, PortSpec] = {}
         self.parameters: dict[str, ParameterSpec] = {}
 
@@ -225,7 +225,7 @@ def _place(ref: PortRef) -> ChildPort:
 def input_spec(name: str, specs: list[PortSpec], doc: str | None, optional: bool | None) -> PortSpec:
     """Return the declaration of an exposed input that feeds ports declared by `specs`.
 
-    It requires what all of them require; shapes are checked at the children. PatchError when they can't agree.
+    It has the requirements of all of them; shapes are checked at the children. PatchError when they can't agree.
     """
     typed = [spec for spec in specs if spec.dtype.kind != "any"] or specs
     ranks = {spec.rank for spec in specs if spec.rank is not None}
@@ -292,5 +292,5 @@ def _given(rule: str | None) -> str | None:
 
 
 def _constant(rule: str) -> str:
-    """Return a shape rule that names no ports as it is, otherwise "data": outside, the ports inside are unknown."""
+    """Return a shape rule that names no ports, otherwise "data", since the ports inside are unknown outside."""
     return rule if rule in GIVEN or not parse_rule(rule).names else "data"

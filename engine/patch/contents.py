@@ -51,7 +51,7 @@ class NodeRef:
 
     @property
     def otherwise(self) -> str:
-        """The scope of what runs when the condition does not hold; RegionRefused when there is none."""
+        """The scope of the branch that runs when the condition does not hold; RegionRefused when there is none."""
         return self._scope(OTHERWISE)
 
     def _scope(self, branch: str) -> str:
@@ -76,7 +76,7 @@ class PatchContents:
     Questions about unknown nodes raise PatchError.
     """
 
-    #: Whether what flows through connections are buffers, which sentinels can check.
+    #: Whether connections carry buffers, which sentinels can check.
     takes_sentinels: ClassVar[bool] = True
 
     def __init__(self, catalogue: Catalogue | None = None) -> None:
@@ -86,18 +86,18 @@ class PatchContents:
             )
         self.catalogue = catalogue or default_catalogue()
         self.nodes: dict[str, Node] = {}
-        #: The checks of what flows, by the output that it comes from.
+        #: The sentinels, by output.
         self.sentinels: dict[PortRef, Sentinel] = {}
         #: Where the patch was loaded from or saved to; relative media paths start at its folder.
         self.path: Path | None = None
-        #: A digest of what the file held when it was last read or written here; empty before that.
+        #: A digest of the file's contents when it was last read or written here; empty before that.
         self.file_digest = b""
         self.extra: dict[str, Any] = {}
-        #: Somebody vouches for it, such as the script that makes it; one that was loaded must be trusted explicitly.
+        #: Whether the patch is trusted. A patch made by a script is; a loaded patch must be trusted explicitly.
         self.trusted = True
         self._by_target: dict[PortRef, Connection] = {}
         self._index = PatchIndex()
-        #: The types of nodes of adaptive types, each with what it was made for.
+        #: The types of nodes with adaptive types, each with the values that it was made for.
         self._adapted: dict[str, tuple[Node, object, type[Block] | None]] = {}
 
     @property
@@ -141,7 +141,7 @@ class PatchContents:
         if known is None or known[0] is not node or known[1] != (self.path, block_type, generation()):
             resolved, problem = self.catalogue.resolve(node.type, node.parameters, lambda: self.folder)
             if problem is not None and resolved is block_type and known is not None:
-                resolved = known[2]  # what is wrong now doesn't take away the ports that the node had
+                resolved = known[2]  # a mistake in the values doesn't remove the node's ports
             known = self._adapted[node.id] = node, (self.path, block_type, generation()), resolved
         return known[2]
 
@@ -150,7 +150,7 @@ class PatchContents:
         return decides_interface(self.catalogue.get(self._require(node_id).type), named(parameter))
 
     def value(self, node: NodeRef | str, parameter: str) -> Any:
-        """Return a parameter's value: what was set, or the default when nothing was or the type refuses it."""
+        """Return a parameter's value: the set value, or the default when there is none or the type refuses it."""
         found, parameter = self._require(self._id_of(node)), named(parameter)
         parameter = self._renamed(found.type).get(parameter, parameter)
         if parameter not in found.parameters:
@@ -169,7 +169,7 @@ class PatchContents:
         return self._known_type(node_id).parameter(name)
 
     def title(self, node_id: str) -> str:
-        """Return what the canvas calls a node; a long title is cut: megabytes take seconds to lay out."""
+        """Return a node's title on the canvas; a long title is cut, since megabytes take seconds to lay out."""
         node = self._require(node_id)
         block_type = self.type_of(node)
         title = node.title or (block_type.title if block_type else node.type)
@@ -199,7 +199,7 @@ class PatchContents:
         return any(c.source == port and not self.is_value_connection(c) for c in touching)
 
     def check_connection(self, source: PortRef, target: PortRef) -> Connection:
-        """Return the connection that `connect` would make, or raise what it would raise."""
+        """Return the connection that `connect` would make, or raise its error."""
         source, target = self._present(self.own(source)), self._present(self.own(target))
         connection = Connection(source, target)
         source_type, target_type = self._known_type(source.node), self._known_type(target.node)
@@ -219,7 +219,7 @@ class PatchContents:
         return connection
 
     def check_sentinel(self, port: PortRef | Connection) -> PortRef:
-        """Return the output that a sentinel is to check; PatchError says why there can't be one."""
+        """Return the output that a sentinel is to check; raises a PatchError with the reason when it is not allowed."""
         if not self.takes_sentinels:
             raise PatchError("sentinel must check a buffer between blocks, got a connection inside a block")
         if isinstance(port, Connection) and self._by_target.get(self.own(port.target)) != port:
@@ -271,9 +271,9 @@ class PatchContents:
         return found
 
     def _before(self, start: str, *, backwards: bool, values: bool) -> Collection[str]:
-        """Return `start` and what it depends on (backwards) or what depends on it, through values or through buffers.
+        """Return `start` and its dependencies (backwards) or dependents, through values or through buffers.
 
-        A region stands for what lies in it, seen from outside.
+        Seen from outside, a region stands for the blocks in it.
         """
         if values:
             return rules.reached(partial(self._values_feed, backwards=backwards), [start])
@@ -351,7 +351,7 @@ class PatchContents:
         return spec is None or not spec.delayed
 
     def _values_feed(self, node_id: str, replaced: PortRef | None = None, *, backwards: bool = False) -> Iterator[str]:
-        """Yield the blocks that values of a block lead to, or come from, apart from the connection into `replaced`."""
+        """Yield the blocks that a block's values feed, or that feed it, ignoring the connection into `replaced`."""
         for connection in self._index.touching(node_id):
             near, far = connection.source.node, connection.target.node
             if backwards:
@@ -390,7 +390,7 @@ class PatchContents:
     def _require(self, node_id: str) -> Node:
         try:
             return self.nodes[node_id]
-        except (KeyError, TypeError):  # TypeError for what can't be an id
+        except (KeyError, TypeError):  # TypeError for an object that can't be an id
             known = ", ".join(itertools.islice(self.nodes, 20)) or "no nodes"
             more = ", ..." if len(self.nodes) > 20 else ""
             raise PatchError(f"node must be one of {known}{more}, got {shown(node_id)}") from None

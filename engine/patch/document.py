@@ -116,8 +116,8 @@ class Patch(PatchContents):
     ) -> dict[str, str]:
         """Add the nodes, connections and sentinels of another patch and return each node's new id by its old one.
 
-        Nodes keep their ids where these are free, and stay in the regions that come along; the others go to `region`.
-        Placeholders and what connects to them come along unchecked.
+        Nodes keep ids that are free, and stay in regions that are pasted too; the others go to `region`. Placeholders
+        and their connections are added unchecked.
         """
         _require_patch(other)
         outer, offset = self._scope("what is inserted", region), rules.checked_position(offset)
@@ -141,7 +141,7 @@ class Patch(PatchContents):
         self._do(f"Delete {self.title(found.id)}", *made, changes.NodeRemoved(found))
 
     def connect(self, source: PortRef, target: PortRef) -> Connection:
-        """Connect an output to an input, replacing what fed that input; ConnectionRefused says why it may not be."""
+        """Connect an output to an input, in place of its last connection; ConnectionRefused if that is not allowed."""
         connection = self.check_connection(source, target)
         existing = self._by_target.get(connection.target)
         if existing == connection:
@@ -168,12 +168,13 @@ class Patch(PatchContents):
         maximum: float | None = None,
         action: SentinelAction | str = SentinelAction.MARK,
     ) -> Sentinel:
-        """Check the elements that flow through a connection in every frame, in place of what was checked before.
+        """Check the elements in a connection in every frame; replaces an earlier check.
 
         `port` is the connection, or the output that feeds it: all connections of one output share its sentinel. An
         element is wrong if it is NaN, infinite, less than `minimum` or greater than `maximum`. Then the `action` is to
         "mark" the node with a diagnostic, or also to "freeze": the engine pauses after that very frame. The sentinel
-        goes with the last connection. PatchError says which field is wrong, or why the output can't be checked.
+        goes with the last connection. A PatchError names the wrong field, or the reason why the output can't be
+        checked.
         """
         found = self.check_sentinel(port)
         given = {"nan": nan, "infinity": infinity, "minimum": minimum, "maximum": maximum, "action": action}
@@ -234,14 +235,14 @@ class Patch(PatchContents):
         self._do(f"Move {what} {where}", *made)
 
     def rename(self, node: NodeRef | str, title: str) -> None:
-        """Give a node a title of its own; an empty one returns to the block type's."""
+        """Set a node's title; an empty title restores the block type's."""
         found, title = self._require(self._id_of(node)), rules.checked_title(title)
         if title != found.title:
             self._do(f"Rename {self.title(found.id)}", changes.NodeRenamed(found.id, title, found.title))
 
     @contextmanager
     def edit(self, name: str, *, gesture: object = None) -> Iterator[None]:
-        """Make everything done inside one undo step; an exception undoes what was done so far."""
+        """Make all edits inside one undo step; an exception undoes the edits so far."""
         outer = self._open_edit
         if not isinstance(name, str):
             raise PatchError(f"name of an edit must be a text, got {shown(name)}")
@@ -330,7 +331,7 @@ class Patch(PatchContents):
         return {**checked, **{spec.name: spec.coerce(value) for spec, value in specs}}
 
     def _fresh(self, block_type: type[Block], given: Mapping[str, Any]) -> dict[str, int]:
-        """Return values that no other node has for what is fresh in a new node and isn't given, but for defaults."""
+        """Return unused values for a new node's `fresh` parameters that are not given and can't be the default."""
         missing = [spec for spec in block_type.parameters.values() if spec.fresh and spec.name not in given]
         if not missing:
             return {}
@@ -350,7 +351,7 @@ class Patch(PatchContents):
         return found
 
     def _stem(self, type_id: str) -> str:
-        """Return what the ids of new nodes of a type begin with."""
+        """Return the prefix of the ids of new nodes of a type."""
         return type_id.rsplit(".", 1)[-1]
 
     def _repeat(self, changes: list[Change]) -> None:
@@ -386,7 +387,7 @@ class Patch(PatchContents):
             listener(change)
 
     def _tell_done(self) -> None:
-        """Tell listeners that the changes are complete, unless an edit is still open."""
+        """Notify listeners that the changes are complete, unless an edit is still open."""
         if self._has_news and self._open_edit is None:
             self._has_news = False
             for tell in tuple(self._when_done):

@@ -47,7 +47,7 @@ _OPEN_FILES = Path("/proc/self/fd")
 _TRIES = 100
 #: Moving a finished file into place takes far less.
 _MOVING_S = 0.01
-#: The example patches that come with Warploom; runs and edits leave them as they are.
+#: The example patches that come with Warploom; runs and edits never change them.
 EXAMPLES_FOLDER = Path(__file__).resolve().parents[2] / "resources" / "examples"
 _NODE_FIELDS = {"id", "type", "version", "title", "region", "position", "parameters"}
 # A pair of numbers over four lines, as `json` indents it; no JSON string looks like one, since it has no line breaks.
@@ -78,11 +78,11 @@ def save_patch(patch: Patch, path: Path | str) -> None:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file so that its path holds either the old or the new contents, whatever happens.
+    """Write a file so that its path always holds either the old or the new contents, even after a crash.
 
     The file keeps its permissions. Where `path` is a symbolic link, the file that it leads to is written. The new
     contents have no name until they are complete, so a process that is killed leaves nothing behind, or at most
-    `.NAME.part`, which the next save removes. A pipe or a device, such as /dev/stdout, takes the data as it is.
+    `.NAME.part`, which the next save removes. A pipe or a device, such as /dev/stdout, is written directly.
     """
     if path.exists() and not path.is_file() and not path.is_dir():
         path.write_bytes(data)
@@ -109,14 +109,14 @@ def write_atomically(path: Path, data: bytes) -> None:
 def _create(part: Path) -> int:
     """Open a new file: one without a name where the file system has such files, otherwise `part`."""
     if hasattr(os, "O_TMPFILE") and _OPEN_FILES.is_dir():
-        with suppress(OSError):  # what is wrong with the folder itself comes up again below
+        with suppress(OSError):  # a fault of the folder itself is reported below
             return os.open(part.parent, os.O_TMPFILE | os.O_WRONLY, 0o666)
     _remove_left(part)
     return os.open(part, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o666)
 
 
 def _move(handle: int, part: Path, path: Path) -> bool:
-    """Move an open file to `path`, through the name `part`; False when another program did the same meanwhile."""
+    """Move an open file to `path`, through the name `part`; return False if another program did so first."""
     if os.fstat(handle).st_nlink == 0:
         _remove_left(part)
         folder = os.open(part.parent, os.O_DIRECTORY)
@@ -186,13 +186,13 @@ def read_patch(data: bytes, path: Path, catalogue: Catalogue | None = None) -> P
 
 
 def digest(data: bytes) -> bytes:
-    """Return what tells one version of a file from another."""
+    """Return a key that differs between versions of a file."""
     return hashlib.sha256(data).digest()
 
 
 @dataclass(frozen=True)
 class FrozenPatch:
-    """What a file would hold of a patch at one moment. Another thread may dump it, since nodes never change."""
+    """A patch at one moment, as it is written to a file. Another thread may dump it, since nodes never change."""
 
     nodes: dict[str, Node]
     connections: list[Connection]
@@ -201,7 +201,7 @@ class FrozenPatch:
 
     @classmethod
     def of(cls, patch: Patch) -> FrozenPatch:
-        """Return a patch as it is now."""
+        """Return a snapshot of the patch."""
         return cls(dict(patch.nodes), patch.connections, dict(patch.sentinels), patch.extra)
 
 
@@ -357,8 +357,8 @@ def _parse_value(value: Any, where: str) -> Any:
 def _converted(node: Node, patch: Patch) -> Node:
     """Bring parameter values to their declared types; numbers stay as they were written, 1 or 1.0, to be saved so.
 
-    A value that the type refuses stays as it is, like the values of a placeholder: block types change, and a patch must
-    open to be mended. The engine reports it on the node.
+    A value that the type refuses is kept, like the values of a placeholder: block types change, and a patch must open
+    so that a person can fix it. The engine reports it on the node.
     """
     block_type = patch.type_of(node)
     specs = block_type.parameters if block_type is not None else {}
@@ -372,7 +372,7 @@ def _converted(node: Node, patch: Patch) -> Node:
 def _check_regions(nodes: list[Node], name: str) -> None:
     """Raise unless every region is a node of the file, and none lies inside itself.
 
-    Only the compiler checks that this node's type is a region, so that a patch can be opened and mended.
+    Only the compiler checks that this node's type is a region, so that a faulty patch can be opened and fixed.
     """
     scopes = Scopes({node.id: node.region for node in nodes if node.region})
     known = {node.id for node in nodes}

@@ -23,7 +23,7 @@ GRAPH = "graph"
 class InnerPatch(Patch):
     """A patch that a person edits inside a block. Its nodes have the order of the JSON, which that of ports follows."""
 
-    #: What messages call such a patch, and what it holds.
+    #: The names of such a patch and of its nodes in messages.
     kind: ClassVar[str]
     holds: ClassVar[str]
     #: The node types that no other patch has.
@@ -32,7 +32,7 @@ class InnerPatch(Patch):
     takes_blocks: ClassVar[bool] = False
     #: The node types that are ports or parameters of the block outside, each with what new ones are called.
     ends: ClassVar[Mapping[str, str]] = {}
-    #: True when `flow` tells what flows through ports; otherwise it is what the node types declare.
+    #: True when `flow` infers the types of ports; otherwise the node types declare them.
     infers_types: ClassVar[bool] = False
     #: The cached property that is worked out from all nodes and connections, and again after an edit.
     derived: ClassVar[str]
@@ -42,7 +42,7 @@ class InnerPatch(Patch):
     def parse(cls, data: Mapping[str, Any]) -> Self:
         """Return the patch that JSON holds; PatchError when it has another form.
 
-        What it holds stays, also block types and settings that are not known.
+        Unknown block types and settings are kept.
         """
         patch = cls()
         fill_patch(patch, dict(data), cls.kind)
@@ -52,12 +52,12 @@ class InnerPatch(Patch):
     @property
     @abstractmethod
     def problems(self) -> Collection[Diagnostic]:
-        """What is wrong, each problem with its node and port."""
+        """The patch's faults, each with its node and port."""
 
     @property
     @abstractmethod
     def live(self) -> Collection[str]:
-        """The nodes that something comes of."""
+        """The nodes that have an effect."""
 
     def feeding(self, ends: Iterable[str]) -> set[str]:
         """Return some nodes and all that they follow from."""
@@ -72,20 +72,20 @@ class InnerPatch(Patch):
 
     @property
     def types(self) -> Mapping[str, object]:
-        """What is known of what flows through the ports of each node; empty where that is not worked out."""
+        """The known types of each node's ports; empty if types are not inferred."""
         return {}
 
     def flow(self, port: PortRef, *, is_input: bool) -> object | None:
-        """Return the type of what flows through a port, None where it is not known."""
+        """Return the type of a port; None where it is not known."""
         return None
 
     def title(self, node_id: str) -> str:
-        """Return what the canvas calls a node: an end with its name."""
+        """Return a node's title on the canvas: an end with its name."""
         node, title = self._require(node_id), super().title(node_id)
         return title if node.title or node.type not in self.ends else f"{title} {self.end_name(node)}"
 
     def end_name(self, end: Node) -> str:
-        """Return what the block outside calls an end."""
+        """Return the name of an end at the block outside."""
         return self.value(end.id, "name") or end.id
 
     def json(self) -> dict[str, Any]:
@@ -98,7 +98,7 @@ class InnerPatch(Patch):
         }
 
     def arrange(self, order: Iterable[str]) -> None:
-        """Give the nodes an order, as undo must: a node that comes back would be the last one."""
+        """Set the order of the nodes. Undo needs this, since a restored node would be the last one."""
         for node_id in order:
             self.nodes[node_id] = self.nodes.pop(node_id)
         self._forget_derived()
@@ -123,7 +123,7 @@ def _node(node: Node) -> dict[str, Any]:
 
 
 class InnerBlock(AdaptiveBlock, abstract=True):
-    """A block type whose nodes hold a patch, in the parameter `graph`, that says what they do.
+    """A block type whose nodes run the patch in their parameter `graph`.
 
     A type names the patch and defines `interface`, whose content describes the block.
     """
@@ -131,7 +131,7 @@ class InnerBlock(AdaptiveBlock, abstract=True):
     inner_patch: ClassVar[type[InnerPatch]]
 
     def describe(self, build: BlockBuilder) -> None:
-        """Do what the patch says; nothing while there is none."""
+        """Describe the work of the patch; nothing while there is none."""
         if self.content is not None:
             self.content.describe(build)
 

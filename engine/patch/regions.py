@@ -1,4 +1,4 @@
-"""Regions: which blocks lie in which, and how a connection across a region's border orders blocks.
+"""Regions: the scope of each block, and the order that a connection across a region's border causes.
 
 A *scope* is a text: `TOP` outside all regions, a region block's id for its body, or "id.else" for the other branch of a
 region that has two. A connection from inside a region to a block outside it orders the whole region before that block:
@@ -18,7 +18,7 @@ OTHERWISE = "else"
 
 
 class RegionRefused(PatchError):
-    """A block can't lie in a region; the text says why."""
+    """A block can't be in a region, for the reason in the text."""
 
 
 def region_of(scope: str) -> str:
@@ -61,7 +61,7 @@ class Scopes:
         return chain
 
     def lift(self, source: str, target: str) -> tuple[str, str]:
-        """Return what stands for each of two blocks in the innermost scope that holds both.
+        """Return, for each of two blocks, the block or region that represents it in their innermost common scope.
 
         The two are equal when one block is the region around the other, and when the blocks lie in different branches
         of one region: such a connection orders nothing.

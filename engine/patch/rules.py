@@ -1,6 +1,6 @@
-"""The rules of connecting, with one exception type for each reason of a refusal, and what a node may hold.
+"""The rules of connections, with one exception type for each reason of a refusal, and limits of a node's fields.
 
-An edit and a file obey the same rules, so what an edit accepts can be saved and read again.
+Edits and files obey the same rules, so every edited patch can be saved and loaded again.
 """
 
 import numbers
@@ -15,18 +15,18 @@ from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, PortRef, Position
 from engine.patch.regions import Scopes
 
-#: Gives the nodes that come right after a node.
+#: Yields the direct successors of a node.
 Following = Callable[[str], Iterable[str]]
 #: An end of a connection: a port, the value output of a value block, or a parameter that the connection drives.
 End = PortSpec | ValueSpec | ParameterSpec
 #: The types of the parameters that a value can drive.
 DRIVABLE = ("float", "int", "bool")
-#: The most characters of a node's id, and of a title that an edit gives.
+#: The most characters of a node's id, and of a title.
 LONGEST_NAME, LONGEST_TITLE = 200, 1000
 
 
 class ConnectionRefused(PatchError):
-    """A connection is not allowed; the text says why."""
+    """A connection is not allowed, for the reason in the text."""
 
 
 class UnknownPort(ConnectionRefused):
@@ -82,7 +82,7 @@ def checked_position(position: object) -> Position:
 
 
 def _coordinate(value: object) -> float | None:
-    """Return a number that says where a node lies, a whole one as a whole one; None when it is none."""
+    """Return a coordinate of a node, an integer if it is whole; None when it is none."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         return None
     rounded = int(value) if isinstance(value, numbers.Integral) else round(float(value), 2)
@@ -98,7 +98,7 @@ def find_end(block_type: type[Block] | None, name: str) -> End | None:
 
 
 def require_end(node: str, block_type: type[Block], name: str) -> End:
-    """Return the declaration of a port, value output or parameter; UnknownPort that lists what there is instead."""
+    """Return the declaration of a port, value output or parameter; raise an UnknownPort with the existing ones."""
     spec = find_end(block_type, name) if isinstance(name, str) else None
     if spec is None:
         known = ", ".join((*block_type.ports, *block_type.values_out))
@@ -179,7 +179,7 @@ def _check_drives(connection: Connection, source: PortSpec | ValueSpec, target: 
 def is_value_connection(connection: Connection, source: type[Block] | None, target: type[Block] | None) -> bool:
     """True when a connection drives a parameter, or was meant to; both block types may be unknown.
 
-    An input that has a value of its own, which holds while nothing is connected, is an input.
+    An input with its own value, which is used while it is not connected, counts as an input.
     """
     port = connection.target.port
     drives = target is not None and port in target.parameters and port not in target.ports
@@ -254,7 +254,7 @@ def check_branches(connection: Connection, scopes: Scopes) -> None:
 def check_acyclic(connection: Connection, following: Following, scopes: Scopes) -> None:
     """Raise WouldCycle, naming the nodes on the way, when `connection` would close a cycle.
 
-    `following` gives what comes after each block, with both ends of each connection lifted to their common scope.
+    `following` yields the successors of each block, with both ends of each connection lifted to their common scope.
     """
     source, target = connection.source.node, connection.target.node
     a, b = scopes.lift(source, target)
@@ -269,7 +269,7 @@ def check_acyclic(connection: Connection, following: Following, scopes: Scopes) 
 def check_values_acyclic(connection: Connection, following: Following) -> None:
     """Raise WouldCycle when a value would be needed to compute itself; `following` gives the blocks that values feed.
 
-    Value blocks run before the graph, in whatever regions they lie.
+    Value blocks run before the graph, also those in regions.
     """
     path = find_way(following, connection.target.node, connection.source.node)
     if path is not None:

@@ -1,4 +1,4 @@
-"""Sentinels: what is checked of the elements that flow through a connection, in every frame."""
+"""Sentinels: checks of the elements in a connection, in every frame."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.diagnostics import PatchError
 
 
 class SentinelAction(StrEnum):
-    """What happens when an element is wrong."""
+    """The action when an element is wrong."""
 
     MARK = "mark"  # the node is marked with a diagnostic
     FREEZE = "freeze"  # besides, the engine pauses after that very frame
@@ -41,7 +41,7 @@ class Sentinel(msgspec.Struct, frozen=True):
 
     @property
     def rule_text(self) -> str:
-        """What elements must be, such as "finite and from 0 to 1"."""
+        """The rule for elements, such as "finite and from 0 to 1"."""
         low, high = (None if bound is None else f"{bound:.7g}" for bound in (self.minimum, self.maximum))
         rules = ["finite" if self.nan and self.infinity else "no NaN" if self.nan else "not infinite" * self.infinity]
         if low is not None and high is not None:

@@ -1,4 +1,4 @@
-"""What a patch may do only when it is trusted, since a patch is a document that may come from anywhere.
+"""Actions that only a trusted patch may do, since a patch is a document that may come from anywhere.
 
 A patch that isn't trusted (`Patch.trusted`) writes files in its own folder or in the one that the person names, and
 listens to this machine only. Block files beside it are trusted separately: `catalogue.trust_blocks`.
@@ -43,7 +43,7 @@ def refuse_file(node: str, path: Path, folder: Path) -> Diagnostic | None:
 class SavePlace:
     """Where outputs are saved.
 
-    With `folder`, viewers, save blocks and unconnected outputs all go there, each under a name of its own. Without it,
+    With `folder`, viewers, save blocks and unconnected outputs all go there, each under a different name. Without it,
     only save blocks go to files: to their own paths, of which relative ones start at `base`. An untrusted patch writes
     nothing elsewhere.
     """

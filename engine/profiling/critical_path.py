@@ -1,4 +1,4 @@
-"""What a frame takes when work runs side by side: its wall time, the sum of all work, and the longest chain in it."""
+"""Times of a frame with parallel work: its wall time, the sum of all work, and the longest chain."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -15,8 +15,8 @@ class CriticalPath(msgspec.Struct, frozen=True):
     some ran side by side it is more. `length_ns` is the sum along the critical path, the longest chain of spans that
     wait for each other: no device can do the frame in less while each span takes its time.
 
-    `spans` are those on the path, as indices into the profile's, in the order in which they run. Behind a region come
-    those that are critical in its bodies. `slack_ns` has for each span of the profile how much longer it may take until
+    `spans` are those on the path, as indices into the profile's, in the order in which they run. A region is followed
+    by the critical spans in its bodies. `slack_ns` has for each span of the profile how much longer it may take until
     the path becomes longer; 0 on the path.
     """
 
@@ -36,7 +36,7 @@ class Chains(NamedTuple):
 
 
 def longest_chains(times: Sequence[int], after: Sequence[Sequence[int]]) -> Chains:
-    """Return the longest chains of members that take `times` and wait for those in `after`, which come before them."""
+    """Return the longest chains of members with these `times`, which wait for earlier members in `after`."""
     head, tail = list(times), list(times)  # the longest chains that end and begin with each member
     for number, earlier in enumerate(after):
         head[number] += max((head[other] for other in earlier), default=0)
@@ -57,7 +57,7 @@ def longest_chains(times: Sequence[int], after: Sequence[Sequence[int]]) -> Chai
 def critical_path(spans: Sequence[SpanProfile], *, lately: bool = False) -> CriticalPath:
     """Return the critical path of a profile's spans: of the last measured frame, or of the means of `lately`.
 
-    In a loop the sums of all turns are compared. What did not run is on no path.
+    In a loop the sums of all turns are compared. Spans that did not run are on no path.
     """
     times = [span.mean_ns if lately else span.busy_ns for span in spans]
     bodies = _Bodies(spans, times)
@@ -104,11 +104,11 @@ class _Bodies:
         return found
 
     def slack(self) -> list[int]:
-        """Return the slack of each span: that of its region, and what its chain lacks to the longest in the body."""
+        """Return the slack of each span: its region's, plus what its chain is shorter than the body's longest."""
         slack = [0] * len(self._spans)
         pending, waiting = [_TOP], dict.fromkeys(self.members)
         while pending or waiting:
-            body = pending.pop() if pending else next(iter(waiting))  # a region that has no span of its own
+            body = pending.pop() if pending else next(iter(waiting))  # a region without a span
             if body not in waiting:
                 continue
             del waiting[body]

@@ -20,12 +20,12 @@ _KERNEL_COLUMNS = KernelFacts.__struct_fields__
 
 
 def profile_object(profile: Profile) -> dict[str, Any]:
-    """Return a profile as plain values: the frame, its critical path, its `rows`, and what buffers held.
+    """Return a profile as plain values: the frame, its critical path, its `rows`, and the contents of buffers.
 
     Rows are as in `engine.profiling.rows`, with the key of the row around each as `parent`, "" at the top. `slack_ns`
-    of a row is the least of its spans, by the means of lately; `is_critical` says that one is on the critical path.
-    `moved_bytes` are those of all turns, None for what holds regions. `kernel` tells of the row of a single kernel.
-    `side_work` is as in `engine.profiling.side_work`.
+    of a row is the least of its spans, by the means of lately; `is_critical` is true for rows on the critical path.
+    `moved_bytes` are those of all turns, None for rows with regions. `kernel` describes the kernel of a row with a
+    single one. `side_work` is as in `engine.profiling.side_work`.
     """
     spans = profile.spans
     path, found = critical_path(spans, lately=True), rows(spans)
@@ -67,7 +67,7 @@ def profile_object(profile: Profile) -> dict[str, Any]:
 
 
 def _work(row: ProfileRow, spans: Sequence[SpanProfile]) -> dict[str, Any]:
-    """Return what a row moved, and its kernel."""
+    """Return a row's moved bytes and its kernel."""
     moved_bytes = None if any(span.is_region for span in spans) else sum(s.moved_bytes * s.turns for s in spans)
     busy_ns = sum(span.busy_ns for span in spans)
     return {
@@ -83,7 +83,7 @@ def profile_json(profile: Profile) -> str:
 
 
 def profile_csv(profile: Profile) -> str:
-    """Return the rows of a profile as CSV with a header; what is not known is empty.
+    """Return the rows of a profile as CSV with a header; unknown fields are empty.
 
     Work beside the frames follows, with how often it was done as `turns` and the last time as `busy_ns`.
     """

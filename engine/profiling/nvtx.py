@@ -45,7 +45,7 @@ class _VersionInfo(ctypes.Structure):
 
 
 class Nvtx:
-    """A profiler's functions; those that it doesn't give do nothing."""
+    """A profiler's functions; missing ones do nothing."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
         """Ask a profiler's library for its functions; OSError when it refuses."""
@@ -72,7 +72,7 @@ class Nvtx:
 
     @contextmanager
     def range(self, text: str) -> Iterator[None]:
-        """Show what is done inside of it as a range of the calling thread."""
+        """Show the work inside the context as a range of the calling thread."""
         if self._push is None or self._pop is None:
             yield
             return

@@ -1,4 +1,4 @@
-"""A profile: what one measured frame cost, span by span, with statistics of those before it."""
+"""A profile: the times of one measured frame, span by span, with statistics of earlier frames."""
 
 import msgspec
 
@@ -7,10 +7,10 @@ from engine.profiling.side_work import SideWork
 
 
 class BufferStatistics(msgspec.Struct, frozen=True):
-    """What the buffer behind a port held in a measured frame: `numbers` in all, each component of an element one.
+    """The contents of a port's buffer in a measured frame: `numbers` in all, each component of an element one.
 
     `minimum` and `maximum` are those of the finite numbers, None when there are none; of integers they are exact. Only
-    the elements of an append buffer that are in use count. In a loop it is what the last turn left.
+    the elements of an append buffer that are in use count. In a loop, these are the contents after the last turn.
     """
 
     numbers: int
@@ -21,11 +21,11 @@ class BufferStatistics(msgspec.Struct, frozen=True):
 
 
 class KernelFacts(msgspec.Struct, frozen=True):
-    """How a kernel is launched, and what of a multiprocessor it takes; what a device can't tell is None.
+    """The launch of a kernel, and its use of a multiprocessor; facts that a device can't report are None.
 
-    Each thread has `registers`, and `local_bytes` of memory for what does not fit into them; a thread block has
-    `shared_bytes`, static and dynamic. `occupancy` is the share of a multiprocessor's threads, from 0 to 1, that can
-    run at once; `limited_by` says what keeps more from running ("registers").
+    Each thread has `registers`, and `local_bytes` of memory for values that don't fit into registers; a thread block
+    has `shared_bytes`, static and dynamic. `occupancy` is the share of a multiprocessor's threads, from 0 to 1, that
+    can run at once; `limited_by` is the resource that limits the number of threads ("registers").
     """
 
     grid: tuple[int, int, int]
@@ -40,10 +40,10 @@ class KernelFacts(msgspec.Struct, frozen=True):
 class SpanProfile(msgspec.Struct, frozen=True):
     """A block in one of its scopes, or one operation of it, in a measured frame. All times are nanoseconds.
 
-    `node` is the block's id, with those of the composites around it ("mix/blur"), or "" for what the graph does for
-    itself. `name` is the kernel's, or says what the operation does; "" for a whole block. `region` is the node of the
-    region that it is inside of, or ""; in the other branch of an IfElse, `branch` is "else". `operation` is its index
-    in the plan; -1 for a whole block. With `is_region` it is a region, with all that its bodies did.
+    `node` is the block's id, with those of the composites around it ("mix/blur"), or "" for the graph's own work.
+    `name` is the kernel's, or describes the operation; "" for a whole block. `region` is the node of the region that it
+    is inside of, or ""; in the other branch of an IfElse, `branch` is "else". `operation` is its index in the plan; -1
+    for a whole block. With `is_region` it is a region, with all that its bodies did.
 
     `first_ns` and `last_ns` are the begin of its first turn and the end of its last one, after the begin of the frame's
     first span. `busy_ns` is the sum over all `turns`; outside of loops there is one. `mean_ns` and `p99_ns` are those
@@ -52,7 +52,7 @@ class SpanProfile(msgspec.Struct, frozen=True):
     `after` are the spans that end before this one may begin, as indices into the profile's; all are in the same body.
 
     `moved_bytes` is the size of all that it declares to read and to write in one turn; a kernel that leaves out some of
-    that moves less. A region's own span moves nothing: the spans inside it do. `kernel` tells of a single kernel.
+    that moves less. A region's own span moves nothing: the spans inside it do. `kernel` describes a single kernel.
     """
 
     node: str
@@ -73,9 +73,9 @@ class SpanProfile(msgspec.Struct, frozen=True):
 
     @property
     def bytes_per_s(self) -> float | None:
-        """What it read and wrote in each second of its time; None when it did not run.
+        """Bytes read and written per second of the span's time; None when the span did not run.
 
-        `DeviceInfo.peak_bytes_per_s` is the most that the memory allows; what lies in a cache can exceed it.
+        `DeviceInfo.peak_bytes_per_s` is the memory's peak; reads from a cache can exceed it.
         """
         return self.moved_bytes * self.turns / self.busy_ns * 1e9 if self.busy_ns and self.moved_bytes else None
 
@@ -97,16 +97,16 @@ class Profile(msgspec.Struct, frozen=True, tag=True):
     """The last frame that was measured. All times are nanoseconds.
 
     Means and percentiles are of `measured_frames` frames, the last ones that were measured of the graph and the code
-    that run now; the first was `first_frame`, the last `frame`. The very first of a graph counts only until there is
-    another one, since it does once what later ones needn't.
+    that run now; the first was `first_frame`, the last `frame`. The first measured frame of a graph counts only until
+    there is another one, since it does work that later ones don't.
 
     `launch_ns` is how long a launch of the graph takes without measuring, `measured_ns` with it, both means of the last
-    samples: of `launches` frames between those that are measured, and of these. `cost_ns` is what one sample takes, on
+    samples: of `launches` frames between those that are measured, and of these. `cost_ns` is the cost of one sample, on
     the device and off it; `every_ns` the time between two samples.
 
-    `buffers` tells at deep levels what buffers held, by "node.port". `sums_p99_ns` has the p99 of what several spans
-    take together, by the key of their row (`engine.profiling.rows`): the percentile of the sums, not a sum of them.
-    `side_work` is what was done beside the frames since the engine was started, such as compiles, at any level.
+    `buffers` has the contents of buffers at deep levels, by "node.port". `sums_p99_ns` has the p99 of the summed times
+    of several spans, by the key of their row (`engine.profiling.rows`): the percentile of the sums, not a sum of
+    percentiles. `side_work` is the work beside the frames since the engine was started, such as compiles, at any level.
     """
 
     frame: int
@@ -125,7 +125,7 @@ class Profile(msgspec.Struct, frozen=True, tag=True):
 
     @property
     def work_ns(self) -> int:
-        """What shares are of: the mean time of all that is outside of regions, in the measured frames."""
+        """The denominator of shares: the mean time of all work outside regions, in the measured frames."""
         return sum(span.mean_ns for span in self.spans if is_outside(span))
 
     @property

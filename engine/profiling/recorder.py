@@ -9,7 +9,7 @@ import numpy as np
 LATEST_FRAMES = 600
 
 _COLUMNS = ("frame", "level", "began", "late", "whole", "before", "launch", "wait")
-#: A frame as it is told. `level` is that of its update, a number of `UpdateLevel`; times are nanoseconds.
+#: A frame as it is recorded. `level` is that of its update, a number of `UpdateLevel`; times are nanoseconds.
 #:
 #: `began` is on the clock of `time.perf_counter_ns`, `late` after it was due. `whole` is the frame's time, the sum of:
 #: `before` the launch, for messages, values and updates; the `launch` itself, 0 when there was none; and `wait` for the
@@ -22,7 +22,7 @@ class Stamps(NamedTuple):
     """A frame's number, the level of its update, and times of `time.perf_counter_ns`.
 
     `waited` is when it began to wait for room on the device, `launching` and `launched` when its launch began and
-    ended. One that lies before `began` is of an earlier frame; a launch that fails does not end.
+    ended. An end before `began` belongs to an earlier frame; a launch that fails has no end.
     """
 
     frame: int

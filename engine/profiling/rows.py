@@ -12,22 +12,22 @@ from engine.profiling.profile import Profile, SpanProfile, work_share
 
 
 class RowKind(StrEnum):
-    """What a row stands for."""
+    """The kind of a row."""
 
     COMPOSITE = "composite"
     REGION = "region"
     BLOCK = "block"
-    OPERATION = "operation"  # a kernel, fill or copy; or what a region does in each turn
-    GRAPH = "graph"  # what the graph does for itself
+    OPERATION = "operation"  # a kernel, fill or copy; or a region's own work in each turn
+    GRAPH = "graph"  # the graph's own work
 
 
 class ProfileRow(msgspec.Struct, frozen=True):
     """A row of the hierarchy, in which frames of the same graph and level don't differ.
 
     `key` belongs to this row only. `node` is the id of the block, region or composite, with those of the composites
-    around it, "" for the graph's own; `name` is an operation's, else "". What lies in the other branch of an IfElse has
-    the `branch` "else". `parent` is the number of the row around this one, -1 at the top, and `depth` says how many
-    are around it. The times of `spans`, indices into the profile's, add up to those of the row.
+    around it, "" for the graph's own; `name` is an operation's, else "". Rows in the other branch of an IfElse have the
+    `branch` "else". `parent` is the number of the row around this one, -1 at the top, and `depth` is the number of rows
+    around it. The times of `spans`, indices into the profile's, add up to those of the row.
     """
 
     key: str
@@ -69,7 +69,7 @@ class _Draft:
     inside: dict[str, _Draft] = field(default_factory=dict)
 
     def counted(self) -> Iterator[int]:
-        """Give the spans whose times make up the row; a region's own span holds all that is inside it."""
+        """Return the spans whose times add up to the row's; a region's own span includes all spans inside it."""
         yield from self.spans
         if self.kind is RowKind.COMPOSITE:
             for each in self.inside.values():
@@ -83,7 +83,7 @@ def rows(spans: Sequence[SpanProfile]) -> tuple[ProfileRow, ...]:
     top, known = _Draft("", RowKind.GRAPH, ""), dict[str, _Draft]()
 
     def draft(node: str, region: str = "", branch: str = "") -> _Draft:
-        """Return the row of a node, below its region or its composite, whichever lies in the other.
+        """Return the row of a node, below its region or its composite, whichever is the inner one.
 
         The region counts for composites, which have no spans.
         """

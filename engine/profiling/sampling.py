@@ -1,10 +1,10 @@
 """Which frames are measured: as many as a share of the time allows."""
 
 #: The share of the time that samples and reports of times may take. Frames may take 5 % longer on average: the rest is
-#: for what each frame pays to ask whether a sample is due.
+#: for the check in each frame whether a sample is due.
 SHARE = 0.04
-#: After a change of the graph or the level, and after the first sample of it, the next one is due within so long,
-#: whatever was spent.
+#: Longest time to the next sample after a change of the graph or the level, and after the first sample, whatever the
+#: cost so far.
 _LONGEST_NS = 2_000_000_000
 
 
@@ -21,7 +21,7 @@ class Sampler:
         self.due_ns = max(self.due_ns, now_ns) + round(cost_ns / self.share)
 
     def forgive(self, now_ns: int) -> None:
-        """Let the next sample be due now: nobody expects frames at a rate who waits for one."""
+        """Make the next sample due now: a caller that runs single frames expects no frame rate."""
         self.due_ns = min(self.due_ns, now_ns)
 
     def begin_again(self, now_ns: int) -> None:

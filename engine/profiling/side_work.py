@@ -1,4 +1,4 @@
-"""What is done beside the work of frames, and how long it takes: compiles, updates, uploads, pictures, reads, files."""
+"""Work beside the frames, with its times: compiles, updates, uploads, pictures, reads, files."""
 
 import threading
 import time
@@ -15,22 +15,22 @@ _KNOWN = 100
 
 
 class SideKind(StrEnum):
-    """What is done."""
+    """Kind of work."""
 
     COMPILE = "compile"  # a kernel's source into PTX or a CUBIN, or its copy on disk is found
     LOAD = "load"  # onto the device: a GPU's driver may compile PTX, the host compiles it for the CPU
     UPDATE = "update"  # of the running graph, by level
     UPLOAD = "upload"  # of an array to the device, or of a graph
     READBACK = "readback"  # of viewers' pictures, on the device
-    DOWNLOAD = "download"  # of a port's contents that somebody reads or saves
+    DOWNLOAD = "download"  # of a port's contents that are read or saved
     SAVE = "save"  # of a file
 
 
 class SideWork(msgspec.Struct, frozen=True):
     """Work of one kind on one thing; times are nanoseconds.
 
-    `name` is a kernel's source, an update level, "node.port", a viewer or a file. It was done `count` times; `mean_ns`
-    is that of the last thirty. `size_bytes` is what was moved the last time, 0 where that has no meaning.
+    `name` is a kernel's source, an update level, "node.port", a viewer or a file. `count` is the number of times;
+    `mean_ns` is that of the last thirty. `size_bytes` is the amount moved the last time, or 0 if there is none.
     """
 
     kind: SideKind
@@ -50,12 +50,12 @@ class _Times:
 
 
 class SideTimes:
-    """Takes the times of one engine; any thread may call it. Frames in which nothing of this happens never do."""
+    """Takes the times of one engine; any thread may call it. A frame without such work never calls it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._known: dict[SideKind, dict[str, _Times]] = {kind: {} for kind in SideKind}
-        #: Gives more when somebody asks, such as what was recorded for another purpose.
+        #: Returns more times on request, such as times that were recorded for another purpose.
         self.more: list[Callable[[], Iterator[SideWork]]] = []
 
     def add(self, kind: SideKind, name: str, time_ns: int, size_bytes: int = 0) -> None:
@@ -71,13 +71,13 @@ class SideTimes:
 
     @contextmanager
     def timed(self, kind: SideKind, name: str, size_bytes: int = 0) -> Iterator[None]:
-        """Take the time of what is done inside of it, unless it fails."""
+        """Measure the work inside the context, unless it fails."""
         begun_ns = time.perf_counter_ns()
         yield
         self.add(kind, name, time.perf_counter_ns() - begun_ns, size_bytes)
 
     def summary(self) -> tuple[SideWork, ...]:
-        """Return what was done, by kind; of each kind what was done last comes last."""
+        """Return the work by kind, the latest of each kind last."""
         with self._lock:
             found = [
                 SideWork(kind, name, times.count, times.last_ns, times.average.mean or 0, times.size_bytes)

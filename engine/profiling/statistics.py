@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-#: So many of the last measurements count, for means and percentiles alike.
+#: Number of latest measurements for means and percentiles.
 WINDOW = 50
 
 
@@ -64,7 +64,7 @@ class RecentRows:
 
     def means(self) -> np.ndarray[Any, Any]:
         """Return the mean of each column over all rows; zeros before the first row."""
-        total: np.ndarray[Any, Any] = self._rows.sum(axis=0)  # rows that are still to come are zeros
+        total: np.ndarray[Any, Any] = self._rows.sum(axis=0)  # rows that are not filled yet are zeros
         return total / max(min(self._count, len(self._rows)), 1)
 
     def percentiles(self, fraction: float) -> np.ndarray[Any, Any]:

@@ -21,11 +21,11 @@ class TraceSlice:
 def lanes(spans: Sequence[SpanProfile]) -> list[int]:
     """Return for each span a lane, counted from 0, in which it overlaps no other but the regions around it.
 
-    A span is what lies between its first begin and its last end: in a loop, spans that take turns overlap.
+    A span is shown from its first begin to its last end: in a loop, alternating spans overlap.
     """
     around = {span.node: span.region for span in spans if span.is_region and span.node != span.region}
     found = [0] * len(spans)
-    open_in: list[list[SpanProfile]] = []  # for each lane what has begun and not ended, the innermost last
+    open_in: list[list[SpanProfile]] = []  # for each lane the spans that have begun and not ended, the innermost last
     for number in sorted(range(len(spans)), key=lambda at: (spans[at].first_ns, -spans[at].last_ns)):
         span = spans[number]
         if not span.turns:

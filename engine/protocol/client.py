@@ -44,7 +44,7 @@ class Transport(Protocol):
 
 
 class Client:
-    """Sends a patch and its changes to an engine, asks it questions, and takes what it says.
+    """Sends a patch and its changes to an engine, asks it questions, and receives its reports.
 
     Step it by hand (`step`), or let it run on its own thread (`start`, `stop`). `post` and the `take_` methods never
     wait; the rest may wait for the frame under way. DeviceError when the device fails.
@@ -76,7 +76,7 @@ class Client:
         """Do one frame now, with everything that was edited, and return its report.
 
         The patch's time goes on by one `time_step_s`, so that the same edits give the same frames on every run; with
-        `real_time` it goes on by what has passed since the step before.
+        `real_time` it advances by the time since the previous step.
         """
         if real_time is not False and real_time is not True:
             self._check_step(real_time=real_time)
@@ -88,18 +88,18 @@ class Client:
 
     @checked()
     def trace(self, frames: Annotated[int, Meta(ge=0)]) -> list[TraceSlice]:
-        """Do some frames with every kernel timed and return what took time; see `engine.profiling.trace`."""
+        """Run some frames, measure every kernel in them, and return the times; see `engine.profiling.trace`."""
         return self._ask(questions.Trace(frames))
 
     def profile(self) -> Profile:
-        """Return what the last measured frame cost, also if nobody observes profiles; see `engine.profiling.rows`.
+        """Return the profile of the last measured frame, even if nobody observes profiles; see `engine.profiling.rows`.
 
-        It waits for the frame under way. Before a frame was measured, and at level NONE, it has no times.
+        The call waits for the current frame. Before a frame was measured, and at level NONE, it has no times.
         """
         return self._ask(questions.ReadProfile())
 
     def flight_record(self) -> FlightRecord:
-        """Return the times of the last 600 frames, what happened in them, and slow frames with what took their time.
+        """Return the times and events of the last 600 frames, and slow frames with the causes of their times.
 
         It waits for no frame. `SetFrameBudget` says which frames are slow.
         """
@@ -121,7 +121,7 @@ class Client:
         self._ask(questions.Stop())
 
     def read(self, port: PortRef) -> np.ndarray[Any, Any]:
-        """Return a copy of what a port holds after the last frame; the first frame is done when there was none.
+        """Return a copy of a port's contents after the last frame; runs the first frame if there was none.
 
         An array of the port's element type and shape; vectors have an axis of their own, last. A value output and a
         driven parameter give an array without dimensions. PatchError for a port of another patch.
@@ -144,7 +144,7 @@ class Client:
         self._ask(questions.WatchFiles(_each(Path, folders)))
 
     def cost_of(self, asked: CostedEdit | Iterable[CostedEdit]) -> EditCost:
-        """Return what one or several changes would cost if they were made together; nothing is done.
+        """Return the cost of one or several changes that are made together, without making them.
 
         Call it on the patch's thread. It waits for no frame.
         """
@@ -155,27 +155,27 @@ class Client:
         return self._outbox.take_report()
 
     def take_profile(self) -> Profile | None:
-        """Return the newest profile that was not taken yet; there are some while `ObserveProfile` says so."""
+        """Return the newest profile that was not taken yet; there are profiles while `ObserveProfile` is on."""
         return self._outbox.take_profile()
 
     @checked()
     def take_preview(self, node_id: str) -> Preview | None:
-        """Return a viewer's newest picture that was not taken yet; `Observe` says which are looked at."""
+        """Return a viewer's newest picture that was not taken yet; `Observe` chooses the viewers."""
         return self._outbox.take_preview(node_id)
 
     def take_events(self) -> list[Happening]:
-        """Return what happened since the last call: files saved, updates above HOT, failures."""
+        """Return the events since the last call: files saved, updates above HOT, failures."""
         return self._outbox.take_events()
 
     def close(self) -> None:
-        """Stop and give everything back; safe to call again. DeviceError when the device fails only now."""
+        """Stop and free all resources; safe to call again. DeviceError when the device fails only now."""
         if self._unsubscribe is not None:
             self._unsubscribe()
             self._unsubscribe = None
         self._transport.close()
 
     def _follow(self, change: Change) -> None:
-        if not isinstance(change, BlockTypesChanged):  # the engine's own process tells it of block files
+        if not isinstance(change, BlockTypesChanged):  # the engine's own process follows block files
             self._transport.post(Undone(change) if self.patch.is_undoing else change)  # the patch has checked it
 
 

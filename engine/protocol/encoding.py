@@ -1,6 +1,6 @@
 """How messages, questions and answers become bytes: msgpack, with one extension for each type that it lacks.
 
-Extensions say their type themselves, so a parameter's value, which may be anything, comes back as what it was.
+Extensions contain their type, so a parameter's value of any type is decoded to an equal value.
 """
 
 import os
@@ -22,7 +22,7 @@ from engine.protocol.questions import AnyQuestion
 _PATH, _ARRAY, _DTYPE, _USER_ARRAY = range(4)  # codes of the extensions
 
 
-# What goes through a pipe besides messages.
+# Frames of a pipe other than messages.
 
 
 class Asked(msgspec.Struct, frozen=True, tag=True):
@@ -46,7 +46,7 @@ class SetLogLevel(msgspec.Struct, frozen=True, tag=True):
 
 
 class Records(msgspec.Struct, frozen=True, tag=True):
-    """Log records, oldest first, and how many older ones were dropped since somebody was slow."""
+    """Log records, oldest first, and the number of older ones that were dropped because the reader was slow."""
 
     records: tuple[Logged, ...]
     dropped: int
@@ -78,7 +78,7 @@ FromEngine = FrameReport | Profile | Preview | Saved | UpdateRecord | Frozen | F
 
 
 class ElsewhereArray:
-    """Stands for memory of the user's own that is in another process; whoever asks for the memory is told so."""
+    """Stands for the user's memory in another process; an attempt to read the memory raises an error."""
 
     @property
     def __array_interface__(self) -> NoReturn:
@@ -96,7 +96,7 @@ def encode(message: object) -> bytes:
 
 
 def make_decoder(expected: Any) -> msgspec.msgpack.Decoder[Any]:
-    """Return what decodes one type, such as `ToEngine`; it raises msgspec.DecodeError for anything else."""
+    """Return a decoder of one type, such as `ToEngine`; it raises msgspec.DecodeError for anything else."""
     return msgspec.msgpack.Decoder(expected, ext_hook=_decode_extension, dec_hook=_check)
 
 
@@ -131,7 +131,7 @@ def _decode_extension(code: int, data: memoryview) -> object:
 
 
 def _check(expected: type, value: object) -> object:
-    """Return what an extension gave, in the place of a field of that type; msgspec refuses another type."""
+    """Return the value of an extension for a field of its type; msgspec refuses another type."""
     return value
 
 

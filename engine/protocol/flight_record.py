@@ -1,4 +1,4 @@
-"""What the flight recorder tells: the last frames, what happened in them, and the slow ones of a longer time."""
+"""The flight record: the last frames with their events, and slow frames from a longer time."""
 
 import csv
 import io
@@ -16,7 +16,7 @@ BUDGET_NS = 16_600_000
 
 
 class SpentOn(StrEnum):
-    """What took time in a slow frame."""
+    """One cause of a slow frame's time."""
 
     UPDATE = "update"  # following edits, also computing values
     COMPILE = "compile"  # beside the frame: how long that held it up isn't known
@@ -29,7 +29,7 @@ class SpentOn(StrEnum):
 
 
 class Spent(msgspec.Struct, frozen=True):
-    """A part of a slow frame's time, in nanoseconds; `text` says more where more is known."""
+    """A part of a slow frame's time, in nanoseconds; `text` has details, if any are known."""
 
     kind: SpentOn
     time_ns: int
@@ -39,8 +39,8 @@ class Spent(msgspec.Struct, frozen=True):
 class SlowFrame(msgspec.Struct, frozen=True):
     """A frame that ended later after it was due than the budget allows.
 
-    `began_ns` is on the clock of the record's `now_ns`. `total_ns` is the time from when it was due; `spent` says what
-    took it, the longest first, without what took less than a twentieth.
+    `began_ns` is on the clock of the record's `now_ns`. `total_ns` is the time from when it was due; `spent` lists the
+    causes of its time, the longest first, without those below a twentieth of it.
     """
 
     frame: int
@@ -66,7 +66,7 @@ class RecordedDiagnostics(msgspec.Struct, frozen=True):
 
 
 class FlightRecord(msgspec.Struct, frozen=True):
-    """What the flight recorder holds at `now_ns`; times without another unit are nanoseconds of one clock.
+    """The contents of the flight recorder at `now_ns`; times without another unit are nanoseconds of one clock.
 
     `frames` are the last 600 as rows of `engine.profiling.recorder.FRAME_ROW`, oldest first. Frames of a paused engine
     are not among them. Updates, diagnostics and slow frames may be older.
@@ -119,7 +119,7 @@ def record_json(record: FlightRecord) -> bytes:
 
 
 def record_csv(record: FlightRecord) -> str:
-    """Return the frames of a record as a table with a header; the last column says what slow ones were spent on."""
+    """Return the frames of a record as a table with a header; the last column has the causes of slow frames."""
     slow = {(each.frame, each.began_ns): each.spent for each in record.slow}
     places = zip(record.frames["frame"].tolist(), record.frames["began"].tolist(), strict=True)
     table = io.StringIO()

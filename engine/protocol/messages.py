@@ -1,6 +1,6 @@
 """Messages to the engine and from it: plain structs, each with a tag, so that a pipe can carry them.
 
-A message to the engine has no answer; what has one is in `questions`.
+Messages to the engine have no answer; messages with an answer are in `questions`.
 """
 
 from enum import IntEnum, StrEnum
@@ -19,7 +19,7 @@ from engine.protocol.pacing import Pacing, is_rate
 
 
 class UpdateLevel(IntEnum):
-    """What an edit costs, from nothing to a rebuild; a report names the highest that a frame applied."""
+    """The cost of an edit, from none to a rebuild; a report names the highest that a frame applied."""
 
     NONE = 0
     HOT = 1
@@ -55,7 +55,7 @@ class KernelFilesChanged(msgspec.Struct, frozen=True, tag=True):
 
 
 class Viewing(msgspec.Struct, frozen=True):
-    """How somebody looks at a viewer.
+    """How a viewer is shown.
 
     `size` is (width, height) of the whole picture on the screen, in pixels, and need not be exceeded. None asks for
     every pixel. `rate` is the most pictures a second; None sets no limit. `probe` is (x, y) of a pixel of the whole
@@ -75,7 +75,7 @@ class Viewing(msgspec.Struct, frozen=True):
 
 
 class Observe(msgspec.Struct, frozen=True, tag=True):
-    """The viewers somebody looks at, by node id: only their pictures are read back."""
+    """The visible viewers, by node id: only their pictures are read back."""
 
     viewers: dict[str, Viewing]
 
@@ -100,7 +100,7 @@ class SetProfiling(msgspec.Struct, frozen=True, tag=True):
 
 
 class ObserveProfile(msgspec.Struct, frozen=True, tag=True):
-    """Whether somebody looks at profiles: only then they are put together, some times a second."""
+    """Whether profiles are visible: only then they are computed, some times a second."""
 
     is_watched: bool
 
@@ -123,7 +123,7 @@ class SetKernelTimeLimit(msgspec.Struct, frozen=True, tag=True):
 class SetFusing(msgspec.Struct, frozen=True, tag=True):
     """Fuse kernels of neighbouring blocks from now on, or launch each by itself; at first they are fused.
 
-    Unless it `shares`, no kernel is fused either, and each buffer has memory of its own.
+    Without `shares`, no kernel is fused either, and each buffer has separate memory.
     """
 
     fuses: bool
@@ -131,7 +131,7 @@ class SetFusing(msgspec.Struct, frozen=True, tag=True):
 
 
 class SetTrust(msgspec.Struct, frozen=True, tag=True):
-    """Somebody vouches for the patch, or no longer does (`engine.patch.trust`); before the first of these, nobody."""
+    """Whether the patch is trusted (`engine.patch.trust`); before the first of these messages, it is not."""
 
     trusted: bool
 
@@ -141,7 +141,7 @@ class Reset(msgspec.Struct, frozen=True, tag=True):
 
 
 class SaveOutputs(msgspec.Struct, frozen=True, tag=True):
-    """Save the outputs of one node (or of all), as its parameters say; a `Saved` answers."""
+    """Save the outputs of one node (or of all) by its parameters; a `Saved` event follows."""
 
     node: str | None = None
 
@@ -190,8 +190,8 @@ def check_message(message: object) -> None:
 class PartReport(msgspec.Struct, frozen=True):
     """A part of a node, such as a layer of a network: its last measured time, where each kernel is measured.
 
-    A kernel's time counts for the parts whose results it stores, in equal shares. `fused_into` are those whose kernels
-    do some or all of this part's work; they tell its time if it has no `kernels`.
+    A kernel's time counts for the parts whose results it stores, in equal shares. `fused_into` are the parts whose
+    kernels do some or all of this part's work; they include its time if it has no `kernels`.
     """
 
     time_ns: int | None = None
@@ -200,12 +200,11 @@ class PartReport(msgspec.Struct, frozen=True):
 
 
 class NodeReport(msgspec.Struct, frozen=True):
-    """One node: its state, what is wrong with it, and its last measured time.
+    """One node: its state, its problem, and its last measured time.
 
-    `fused_into` are the nodes whose kernels do some or all of its work; they tell its time if it has no `kernels`.
-    `waits_for` is the node that keeps it from running, by whose id `message` calls it. `parts` are those that it is
-    made of, such as layers, if it tells them apart. A node inside a block has a `share` of that block's time, from 0
-    to 1.
+    `fused_into` are the nodes whose kernels do some or all of its work; they include its time if it has no `kernels`.
+    `waits_for` is the node that keeps it from running, by whose id `message` calls it. `parts` are its separately
+    measured parts, if any, such as layers. A node inside a block has a `share` of that block's time, from 0 to 1.
     """
 
     type: str
@@ -220,7 +219,7 @@ class NodeReport(msgspec.Struct, frozen=True):
 
 
 class BufferReport(msgspec.Struct, frozen=True):
-    """The buffer behind an output port; `lifetime` says how long its contents matter."""
+    """The buffer behind an output port; `lifetime` is the time for which the contents are needed."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -246,7 +245,7 @@ class EngineStatistics(msgspec.Struct, frozen=True):
 
 
 class EditCost(msgspec.Struct, frozen=True, tag=True):
-    """What an edit would cost: its update level, which part of it needs that, and how long such an update took lately.
+    """The expected cost of an edit: its update level, the part that needs this level, and the time of recent updates.
 
     With `at_most` the level may turn out lower. `estimate_ns` is None before the first such edit, and for HOT ones,
     which are too many to measure one by one.
@@ -259,7 +258,7 @@ class EditCost(msgspec.Struct, frozen=True, tag=True):
 
 
 class UpdateRecord(msgspec.Struct, frozen=True, tag=True):
-    """One update above HOT: what it was, why, and what it cost.
+    """One update above HOT: its level, cause and cost.
 
     `source` is "edit", "undo", "kernel file", "block file" or "engine". `cost_ns` lasts from the start of the work
     until its result runs; of that, `beside_ns` passed beside the frames and `swap_ns` between two of them.
@@ -277,14 +276,14 @@ class UpdateRecord(msgspec.Struct, frozen=True, tag=True):
 
 
 class Frozen(msgspec.Struct, frozen=True, tag=True):
-    """The engine has paused after a frame, since sentinels found in it what `reasons` say."""
+    """The engine has paused after a frame in which sentinels found wrong elements, as listed in `reasons`."""
 
     frame: int
     reasons: tuple[Diagnostic, ...]
 
 
 class FrameReport(msgspec.Struct, frozen=True, tag=True):
-    """One frame: what was updated, how long it took, how every node is, what every output holds."""
+    """One frame: its update, its times, the state of every node, and the buffer of every output."""
 
     frame: int
     update_level: UpdateLevel
@@ -301,7 +300,7 @@ class FrameReport(msgspec.Struct, frozen=True, tag=True):
     time_s: float = 0.0
     #: How many elements each append buffer holds, by "node.port".
     counts: dict[str, int] = {}
-    #: What every value output and driven parameter holds, by "node.port"; refreshed as often as a person can read it.
+    #: The value of every value output and driven parameter, by "node.port"; refreshed as often as a person can read it.
     values: dict[str, float] = {}
     #: Compilation is under way beside the running graph.
     preparing: bool = False
@@ -311,7 +310,7 @@ class FrameReport(msgspec.Struct, frozen=True, tag=True):
     launches: int = 0
     #: How many frames may be under way on the device at once; 1 when each ends before the next one begins.
     in_flight: int = 1
-    #: The engine has stopped, and its diagnostics say why; only a new engine goes on.
+    #: The engine has stopped, for the reason in its diagnostics; only a new engine can continue.
     failed: bool = False
     #: When each of `diagnostics` was found, in the same order.
     sightings: tuple[Sighting, ...] = ()

@@ -1,4 +1,4 @@
-"""The outbox: the newest report and pictures, and what happened. A late reader misses reports; nobody waits."""
+"""The outbox: the newest report and pictures, and events. A late reader misses reports; nobody waits."""
 
 from collections import deque
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from engine.diagnostics import Diagnostic
 from engine.profiling.profile import Profile
 from engine.protocol.messages import FrameReport, Frozen, Preview, Saved, UpdateRecord
 
-#: How many are kept for a reader who never comes.
+#: Number of events kept for a reader that never reads.
 EVENT_LIMIT = 1000
 Happening = Saved | Diagnostic | UpdateRecord | Frozen
 
@@ -61,7 +61,7 @@ class Outbox:
         return [preview for node in tuple(self._previews) if (preview := self.take_preview(node)) is not None]
 
     def take_events(self) -> list[Happening]:
-        """Return what happened since the last call, oldest first."""
+        """Return the events since the last call, oldest first."""
         taken = []
         while self._events:
             taken.append(self._events.popleft())

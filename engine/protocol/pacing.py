@@ -13,14 +13,14 @@ from engine.arguments import check_of, shown
 from engine.diagnostics import WarploomError
 
 _SECOND_NS = 1_000_000_000
-#: Lower rates count as this one, a frame in an hour: clocks can't wait any time that a number can say.
+#: Smallest rate, a frame per hour: lower rates are raised to it, since clocks can't wait for arbitrarily long times.
 _LEAST_RATE = 1 / 3600
 #: The shortest and longest time before a deadline that is spent in short sleeps.
 _LEAST_FINE_NS, _MOST_FINE_NS = 50_000, 500_000
 
 
 class PacingMode(StrEnum):
-    """What decides when a frame begins."""
+    """The rule for the start of frames."""
 
     FREE = "free"  # the end of the frame before, or of an earlier one where frames overlap
     FIXED = "fixed"  # a rate that a person chose
@@ -83,9 +83,9 @@ class Wake(Protocol):
 
 
 class Pacer:
-    """Says when the next frame is due, and waits for it.
+    """Computes when the next frame is due, and waits for it.
 
-    Deadlines lie on a grid, start + n / rate, and are computed from n, so that they don't drift. A frame that misses
+    Deadlines are on a grid, start + n / rate, and are computed from n, so that they don't drift. A frame that misses
     its deadline by less than an interval begins at once and leaves the grid where it is: one hiccup costs no frame.
     When it misses by an interval or more, it starts a new grid: lost frames are not made up for in a burst.
     """
@@ -122,7 +122,7 @@ class Pacer:
     def hurry(self, at_most_ns: int) -> None:
         """Make the next frame due in `at_most_ns` from now, unless the rate makes it due earlier.
 
-        This is for a paused engine, which only looks for messages; a free pacing is slowed down to that.
+        For a paused engine, which only polls for messages; free pacing is slowed down to this rate.
         """
         soon_ns = self._now_ns() + at_most_ns
         if self._rate is None or soon_ns < self.due_ns:

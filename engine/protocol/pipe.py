@@ -45,21 +45,21 @@ from engine.protocol.questions import Answer, Close, Open, Question, Step, Watch
 _log = logging.getLogger(__name__)
 #: How long closing waits for the process before it is killed.
 PATIENCE_S = 10.0
-#: The same after somebody has interrupted a question.
+#: The same after a question was interrupted.
 _HURRIED_S = 0.5
 #: The exceptions that a refusal can name; those of other kinds arrive as the nearest of them.
 KINDS: dict[str, type[WarploomError]] = {
     kind.__name__: kind for kind in (WarploomError, PatchError, KernelError, DeviceError)
 }
 _LENGTH_BYTES = 8
-#: No frame is longer. What a program prints reads as a far greater length.
+#: No frame is longer. Text that a program prints would decode as a far greater length.
 _LENGTH_LIMIT = 2**40
 
 
 def read_frame(source: IO[bytes]) -> bytes | None:
     """Return the next frame; None when the stream has ended, in the middle of one or before it.
 
-    msgspec.DecodeError when what comes is no frame.
+    Raises msgspec.DecodeError when the bytes are not a frame.
     """
     length = source.read(_LENGTH_BYTES)
     if len(length) < _LENGTH_BYTES:
@@ -75,7 +75,7 @@ def read_frame(source: IO[bytes]) -> bytes | None:
 
 
 def write_frame(sink: IO[bytes], frame: bytes) -> None:
-    """Write a frame; whoever wants it to arrive now flushes the stream."""
+    """Write a frame, without flushing the stream."""
     sink.write(len(frame).to_bytes(_LENGTH_BYTES, "big"))
     sink.write(frame)
 
@@ -90,7 +90,7 @@ def connect(
     time_step_s: Annotated[float, msgspec.Meta(gt=0)] = 1 / 60,
     plain_edges: bool = False,
 ) -> Client:
-    """Run a patch by an engine in a process of its own, which `command` starts: "warploom engine", or a list of words.
+    """Run a patch by an engine in a separate process, which `command` starts: "warploom engine", or a list of words.
 
     DeviceError when the process or its device can't be used, and from the client when the process ends.
     """
@@ -125,7 +125,7 @@ def _uninterrupted() -> Iterator[None]:
 
 
 class PipeTransport:
-    """Messages and questions to a process, and what comes back; one thread writes and one reads.
+    """Messages and questions to a process, and its answers; one thread writes and one reads.
 
     `patch` is read for where its file is: relative paths start there.
     """
@@ -167,13 +167,13 @@ class PipeTransport:
     def post(self, message: Message, /) -> None:
         """Leave a message for the next frame.
 
-        An event says so when it can't be encoded. One that the process can't get any more is dropped.
+        An event reports a message that can't be encoded. One that the process can't get any more is dropped.
         """
         if self._patch.path is not self._sent_path:
             self._tell_files()
         try:
             self._unsent.put(encode(message))
-        except WarploomError as problem:  # not raised: it would reach who edits the patch, in the middle of the edit
+        except WarploomError as problem:  # not raised: the error would interrupt an edit of the patch
             self.outbox.put_event(error(str(problem), node=getattr(message, "node", None), source=Source.ENGINE))
 
     def step(self, real_time: bool, /) -> FrameReport:
@@ -191,7 +191,7 @@ class PipeTransport:
         try:
             answer: Answer = _answer_decoder(type(question)).decode(asked.result())
         except KeyboardInterrupt:
-            self._patience_s = _HURRIED_S  # the process may be busy with what nobody wants any more
+            self._patience_s = _HURRIED_S  # the process may be busy with an answer that is no longer needed
             raise
         return answer
 
@@ -297,7 +297,7 @@ class PipeTransport:
         return future
 
     def _end(self, reason: str) -> None:
-        """Tell everyone who waits, and the next report, that the process is gone."""
+        """Report the end of the process to all waiting callers and in the next report."""
         told = error(
             f"engine's process must keep running, but {reason}",
             remedy=f"start the engine again; `{' '.join(self._command)}` ran it",

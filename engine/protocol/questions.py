@@ -52,11 +52,11 @@ class Trace(Question[list[TraceSlice]], frozen=True, tag=True):
 
 
 class ReadProfile(Question[Profile], frozen=True, tag=True):
-    """Put together what the last measured frame cost."""
+    """Compute the profile of the last measured frame."""
 
 
 class ReadRecorder(Question[FlightRecord], frozen=True, tag=True):
-    """Copy what the flight recorder holds, without waiting for a frame."""
+    """Copy the contents of the flight recorder, without waiting for a frame."""
 
 
 class Start(Question[None], frozen=True, tag=True):
@@ -71,7 +71,7 @@ class Stop(Question[None], frozen=True, tag=True):
 
 
 class Read(Question[np.ndarray[Any, Any]], frozen=True, tag=True):
-    """Copy what a port holds after the last frame."""
+    """Copy a port's contents after the last frame."""
 
     port: PortRef
 
@@ -89,13 +89,13 @@ class WatchFiles(Question[None], frozen=True, tag=True):
 
 
 class CostOf(Question[EditCost], frozen=True, tag=True):
-    """Say what changes would cost if they were made together, to the patch as it is."""
+    """Return the cost of changes to the current patch if they were made together."""
 
     changes: tuple[CostedEdit, ...]
 
 
 class Close(Question[None], frozen=True, tag=True):
-    """Give everything back; nothing is answered after this."""
+    """Free all resources; no further questions are answered."""
 
 
 AnyQuestion = (

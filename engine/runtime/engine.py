@@ -1,4 +1,4 @@
-"""`Engine`: a patch and the engine that runs it in this process; `LocalEngine` is what answers."""
+"""`Engine`: a patch and the engine that runs it in this process; `LocalEngine` answers them."""
 
 import logging
 import threading
@@ -40,17 +40,17 @@ from engine.runtime.preview.outputs import read_outputs
 from engine.runtime.update.cost import cost_of
 
 _log = logging.getLogger(__name__)
-#: How long closing waits for the frame under way before it gives up blocks' code and interrupts the device.
+#: Time that closing waits for the current frame before it abandons blocks' code and interrupts the device.
 PATIENCE_S = 0.4
 
 
 class Engine(Client):
     """Runs a patch in this process and follows its edits.
 
-    `device` is "auto", "host", "cuda:0" or an open device, which then stays the caller's. DeviceError when it cannot
-    be used. Kernels of neighbouring blocks are fused unless `fuse` is False. Buffers share memory unless `share` is
-    False, for a comparison: then no kernel is fused, and each buffer has memory of its own. With `plain_edges`, no
-    kernel on a CUDA device begins before those that it waits for are complete, see `open_device`.
+    `device` is "auto", "host", "cuda:0" or an open device, which then stays the caller's. DeviceError when it cannot be
+    used. Kernels of neighbouring blocks are fused unless `fuse` is False. Buffers share memory unless `share` is False,
+    for a comparison: then no kernel is fused, and each buffer has separate memory. With `plain_edges`, no kernel on a
+    CUDA device begins before those that it waits for are complete, see `open_device`.
     """
 
     @checked(PatchError, device="its name or its kind is checked by LocalEngine")
@@ -70,14 +70,14 @@ class Engine(Client):
             super().__init__(patch, local)
         self.device = local.device
         self._local = local
-        #: What runs the frames, for tests and benchmarks that run them one by one.
+        #: The engine's frames, for tests and benchmarks that run them one by one.
         self.core = local.engine
         if not (fuse and share):
             self.post(SetFusing(fuse, share))
 
     @contextmanager
     def between_frames(self) -> Iterator[None]:
-        """Hold the engine's thread between two frames: what is edited inside reaches one frame together.
+        """Hold the engine's thread between two frames: all edits inside take effect in the same frame.
 
         No frame runs on the device meanwhile.
         """
@@ -108,8 +108,8 @@ def open_engine(
 class LocalEngine:
     """An engine in this process, with its thread and its file watcher: the transport that needs no pipe.
 
-    Changes of `patch` are posted; the patch itself is read only for its folder and for what an edit would cost.
-    Questions are answered on the caller's thread.
+    Changes of `patch` are posted; the patch itself is read only for its folder and for the cost of an edit. Questions
+    are answered on the caller's thread.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class LocalEngine:
         plain_edges: bool = False,
     ) -> None:
         if not hasattr(device, "info"):
-            check_name(device)  # what is neither a name nor a device is refused here
+            check_name(device)  # an object that is neither a name nor a device is refused here
         if plain_edges and not isinstance(device, str):
             raise DeviceError("plain_edges must be given to open_device, got it with a device that is open")
         self._own_device = open_device(device, plain_edges=plain_edges) if isinstance(device, str) else None
@@ -193,7 +193,7 @@ class LocalEngine:
         port = question.port
         with self.lock:
             compiled = self.engine.updates.compiled
-            # Also when the engine's thread has been started and its first frame is still to come.
+            # Also before the first frame of the engine's started thread.
             if compiled is None and (self._loop is None or self.engine.clock.moment.frame == 0):
                 self.engine.frame()
                 compiled = self.engine.updates.compiled
@@ -230,7 +230,7 @@ class LocalEngine:
                 lambda files: self.post(KernelFilesChanged(files)),
                 lambda: (*context.services.modules.readings(), *context.registry.readings()),
             )
-            # Somebody is going to save kernels.
+            # Kernels will probably be saved.
             host = ("engine.device.host.modules.build",) if self.info.name == "host" else ()
             warm_up("engine.kernel_sources.nvrtc", *host)
         self._saved_files.watch(question.folders)
@@ -239,7 +239,7 @@ class LocalEngine:
         return cost_of(question.changes, self._patch, self.engine.updates.published)
 
     def close(self) -> None:
-        """Stop and give everything back; safe to call again. DeviceError when the device fails only now."""
+        """Stop and free all resources; safe to call again. DeviceError when the device fails only now."""
         if self._closed:
             return
         self._closed = True
@@ -259,7 +259,7 @@ class LocalEngine:
 
     @contextmanager
     def _impatience(self) -> Iterator[None]:
-        """Give up what the work inside waits for too long: a block's code or a kernel that never ends."""
+        """Abandon a block's code or a kernel for which the work inside waits too long."""
 
         def give_up() -> None:
             self.engine.context.give_up_block_code()

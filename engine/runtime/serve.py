@@ -37,13 +37,13 @@ from engine.runtime.engine import LocalEngine
 _log = logging.getLogger(__name__)
 #: How often the outbox is looked into. A report is for a display frame, and answers don't wait for it.
 _PERIOD_S = 1 / 120
-#: How many log records wait for a client who is slow to read; older ones are dropped and counted.
+#: Number of log records that wait for a slow client; older ones are dropped and counted.
 RECORD_LIMIT = 1000
 
 
 def serve_standard_streams() -> None:
     """Serve on standard input and output until the input ends; what else the process prints goes to standard error."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in the terminal is for who started this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in the terminal is for the program that started this process
     with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as source, os.fdopen(os.dup(sys.stdout.fileno()), "wb") as sink:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
         try:
@@ -53,9 +53,9 @@ def serve_standard_streams() -> None:
 
 
 def serve(source: IO[bytes], sink: IO[bytes]) -> None:
-    """Run the engine of one client until `source` ends; msgspec.DecodeError when what comes is no frame.
+    """Run the engine of one client until `source` ends; msgspec.DecodeError when the bytes are not a frame.
 
-    A frame that is no message, whatever it holds, is refused, and so is a message that can't be followed.
+    A frame that is not a message is refused, and so is a message that can't be applied.
     """
     server = _Server(sink)
     try:
@@ -72,7 +72,7 @@ def serve(source: IO[bytes], sink: IO[bytes]) -> None:
 
 
 class _Server:
-    """Keeps a copy of the client's patch, which tells what an edit would cost, and the engine that runs it."""
+    """Keeps a copy of the client's patch, for the cost of edits, and the engine that runs the patch."""
 
     def __init__(self, sink: IO[bytes]) -> None:
         self._patch = Patch()
@@ -141,7 +141,7 @@ class _Server:
                 self._tell(str(problem))
 
     def close(self) -> None:
-        """Give everything back and send what is left to be said."""
+        """Free all resources and send the remaining messages."""
         try:
             if self._engine is not None:
                 self._engine.close()
@@ -212,7 +212,7 @@ class _Server:
 
 
 def _number_of(frame: bytes) -> int | None:
-    """Return the number of what was meant to be a question, or None."""
+    """Return the number of a malformed question, or None."""
     try:
         fields = msgspec.msgpack.decode(frame)
     except Exception:  # noqa: BLE001 - bytes may hold anything

@@ -25,7 +25,7 @@ from engine.user_code.runner import CodeRunner
 from engine.values.steps import read_settings
 from engine.values.wiring import wire
 
-#: For less memory than this, nobody looks which devices there are.
+#: Below this size, a list of devices is not needed.
 ALWAYS_THERE = 1 << 30
 
 
@@ -35,7 +35,7 @@ def check_patch(patch: Patch) -> list[Diagnostic]:
 
 
 def plan_patch(patch: Patch, *, fuses: bool = True) -> tuple[Plan | None, list[Diagnostic]]:
-    """Return the plan of those blocks that can be described, None when there is none, and all diagnostics."""
+    """Return the plan of the blocks that can be described, None without any, and all diagnostics."""
     parameters = ParameterStore(lambda: patch.folder)
     with closing(CodeRunner()) as code:
         registry = BlockRegistry(patch.catalogue, parameters, lambda: patch.folder, code)

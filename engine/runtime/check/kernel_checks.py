@@ -37,18 +37,18 @@ ImageOf = Callable[[Kernel, tuple[str, ...]], KernelImage]
 
 
 def argument_problems(plan: Plan, image_of: ImageOf, only: Collection[int] | None = None) -> list[Diagnostic]:
-    """Return an error for each argument that is not what a kernel takes, and for each buffer that it uses wrongly.
+    """Return an error for each argument of a wrong kind, and for each buffer that a kernel uses wrongly.
 
-    A pointer takes a buffer, whose elements must be those that the kernel's source names, and a number a number. What a
-    kernel stores through must be an output or the block's own, and something must write each output. With `only`, check
-    these operations, by index.
+    A pointer takes a buffer, whose elements must be those that the kernel's source names, and a number a number. A
+    kernel may store only to outputs and internal buffers, and each output must have a writer. With `only`, check these
+    operations, by index.
     """
     blocks = plan.checked.nodes
     problems: list[Diagnostic] = []
     known: dict[tuple[int, int], list[Diagnostic]] = {}  # blocks of one description and layouts share both objects
     for operation in plan.operations if only is None else [plan.operations[index] for index in sorted(only)]:
         entry = operation.entry
-        # What is fused was found to take the right elements.
+        # Fused kernels are known to take the right elements.
         if not isinstance(entry, KernelEntry) or operation.place < 0 or isinstance(entry, FusedEntry):
             continue
         block = blocks[operation.node]
@@ -61,7 +61,7 @@ def argument_problems(plan: Plan, image_of: ImageOf, only: Collection[int] | Non
 
 
 def _mismatches(entry: KernelEntry, block: NodeLayouts, image_of: ImageOf) -> list[Diagnostic]:
-    """Return an error for each argument of a launch that is not what the kernel takes, or that it stores through."""
+    """Return an error for each argument of a launch of a wrong kind, or that the kernel must not store to."""
     layouts, kernel = block.layouts, entry.kernel
     image = image_of(kernel, block.description.kernel_folders)
     if problems := [*_wrong_kinds(entry, image), *_stored_inputs(entry, image)]:
@@ -76,7 +76,7 @@ def _mismatches(entry: KernelEntry, block: NodeLayouts, image_of: ImageOf) -> li
 
 
 def _wrong_kinds(entry: KernelEntry, image: KernelImage) -> Iterator[Diagnostic]:
-    """Give an error for each number that is passed for a pointer, and each buffer for a number."""
+    """Yield an error for each number that is passed as a pointer, and each buffer as a number."""
     kernel, uses = entry.kernel, image.uses.get(entry.kernel.entry)
     for index, (argument, declared, parameter) in enumerate(
         zip(
@@ -100,7 +100,7 @@ def _wrong_kinds(entry: KernelEntry, image: KernelImage) -> Iterator[Diagnostic]
 
 
 def _stored_inputs(entry: KernelEntry, image: KernelImage) -> Iterator[Diagnostic]:
-    """Give an error for each buffer that a kernel stores through although the block only reads it."""
+    """Yield an error for each buffer that a kernel stores to although the block only reads it."""
     uses = image.uses.get(entry.kernel.entry)
     for index in uses.stored if uses is not None else ():
         argument = entry.arguments[index] if index < len(entry.arguments) else None
@@ -111,7 +111,7 @@ def _stored_inputs(entry: KernelEntry, image: KernelImage) -> Iterator[Diagnosti
 
 
 def _unwritten(entry: KernelEntry, block: NodeLayouts, image_of: ImageOf) -> Iterator[Diagnostic]:
-    """Give an error for each output of a launch that neither its kernel nor anything else of the block writes."""
+    """Yield an error for each output of a launch that neither its kernel nor another entry of the block writes."""
     description = block.description
     seen = {buffer.name: buffer.of for buffer in description.buffers if buffer.of is not None}
     outputs = {spec.name for spec in description.outputs if not (spec.inplace or spec.state)}
@@ -136,7 +136,7 @@ def _unwritten(entry: KernelEntry, block: NodeLayouts, image_of: ImageOf) -> Ite
 
 
 _AGREE = "make the block's describe and its kernel agree"
-#: What arguments without a name are.
+#: Descriptions of arguments without a name.
 _KINDS: dict[type[Argument], str] = {
     ExtentArgument: "a size",
     ValueArgument: "a number",
@@ -216,8 +216,8 @@ def _reads_grid(ptx: str, entry: str) -> bool:
 def launch_warnings(kernels: Iterable[KernelNode], info: DeviceInfo) -> list[Diagnostic]:
     """Return a warning for each launch that fills a GPU at low occupancy, or leaves most of it idle.
 
-    There are none on the host, none for launches that are too small to gain anything, and none for those that are free:
-    the device shapes them, and better code may be on its way.
+    The host gets no advice, nor do launches that are too small to gain from it, nor free launches, which the device
+    shapes and whose optimised code may follow.
     """
     if info.limits is None:
         return []
@@ -246,7 +246,7 @@ def launch_advice(
 ) -> tuple[str, str] | None:
     """Return a warning about a launch on a GPU with so many multiprocessors and its remedy, or None.
 
-    `found` is how much of it runs at once, None when that is not known.
+    `found` is its occupancy, None when that is not known.
     """
     blocks = config.grid[0] * config.grid[1] * config.grid[2]
     threads = config.thread_block[0] * config.thread_block[1] * config.thread_block[2]
@@ -268,7 +268,7 @@ def _cause(
     found: Occupancy,
     threads: int,
 ) -> tuple[str, str]:
-    """Return why few threads of a kernel run at once, and what to do about it."""
+    """Return the reason why few threads of a kernel run at once, and a remedy."""
     match found.limited_by:
         case Limit.REGISTERS:
             more = f"__launch_bounds__({threads}, {found.thread_blocks + 1})"

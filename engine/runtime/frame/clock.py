@@ -1,4 +1,4 @@
-"""The engine's clock: what time it is in a patch, by the wall or in fixed steps."""
+"""The engine's clock: the time in a patch, in real time or in fixed steps."""
 
 import math
 
@@ -16,8 +16,8 @@ class Clock:
 
     In **fixed** time, frame n is at n * `time_step_s` on any machine, however long frames take. In **real** time, a
     frame is later than the one before by the time that has passed on the wall clock, at most `LONGEST_STEP_S`. Frame 0
-    and the first frame after a pause have nothing to measure from and take one `time_step_s` in real time too: pausing
-    stops time, and a single step by hand is a step of that size.
+    and the first frame after a pause have no previous frame and take one `time_step_s` in real time too: pausing stops
+    time, and a single step by hand has that size.
 
     Fixed and real frames may follow each other. `Moment` holds float64 seconds, and real time is counted in whole
     nanoseconds, so rounding errors don't accumulate. Kernels get float32: a step keeps its precision, but a time is
@@ -40,7 +40,7 @@ class Clock:
         self._origin_frame, self._origin_ns = 0, 0
 
     def begin(self, now_ns: int, *, advance: bool, real: bool) -> None:
-        """Set the moment of a frame that begins at `now_ns`; without `advance`, the patch's time stands still."""
+        """Set the moment of a frame that begins at `now_ns`; without `advance`, the patch's time does not change."""
         moment, time_step_s = self.moment, self.time_step_s
         self.is_set = False
         if real or self._began_ns is not None:

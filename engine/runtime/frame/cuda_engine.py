@@ -112,12 +112,12 @@ class CudaEngine:
         follows the wall clock, see `Clock`. DeviceError when the device fails.
 
         Where frames overlap (`Pacing.overlap`), a free-running frame is launched and not waited for. The time in its
-        report is then that since the last frame, and the rest is told of a frame that ended a moment ago. Not each of
+        report is then that since the last frame, and its other fields describe a frame that has just ended. Not each of
         these frames leaves a report (`Reporter.is_due`); one that doesn't returns the last. Where they are short and
         nothing is new, one call launches a burst of them (`Launcher.burst`), and reports the last one, with the mean of
         their times.
 
-        `due_ns` is when the frame should have begun, for the flight recorder; 0 means when it did.
+        `due_ns` is the time at which the frame was due, for the flight recorder; 0 means its actual start.
         """
         if self.fault is not None:
             raise self.fault
@@ -152,7 +152,7 @@ class CudaEngine:
                     records = updates.take_records()
             compiled = updates.running.compiled
             kept = None
-            # A launch is left out when it would give what the last one gave.
+            # A launch is skipped when its results would equal those of the last one.
             if compiled is not None and not (
                 free_running and level is _NONE and launcher.is_current and (compiled.is_still or not advance)
             ):
@@ -166,7 +166,7 @@ class CudaEngine:
             if kept is None:
                 waits = bool(launcher.flying)
             else:
-                # Status words are read as often as a person reads what they tell.
+                # Status words are read only as often as a person can read their messages.
                 waits = not overlaps or (has_status and start_ns - self._waited_ns >= REPORT_INTERVAL_NS)
                 if waits:
                     self._waited_ns = start_ns
@@ -221,7 +221,7 @@ class CudaEngine:
         self.profiler.let_go()
 
     def read(self, port: PortRef) -> np.ndarray[Any, Any]:
-        """Return a copy of what a port of the running graph held in the last frame."""
+        """Return a copy of the contents of a port of the running graph in the last frame."""
         assert self.updates.compiled is not None
         self.settle()
         services, begun_ns = self.context.services, _now_ns()
@@ -230,13 +230,13 @@ class CudaEngine:
         return array
 
     def fail(self, diagnostic: Diagnostic) -> None:
-        """Leave a last report that says why the engine has stopped, without using the device."""
+        """Leave a last report with the reason why the engine has stopped, without using the device."""
         self.outbox.put_report(self._reporter.last_report(self.clock.moment.frame, diagnostic))
         self.updates.diagnostics.log.add_failure(diagnostic)
         self._tell(diagnostic)
 
     def _break(self, problem: DeviceError, due_ns: int, began_ns: int) -> None:
-        """End the engine, whose device has failed in this frame; `problem` then says at which node."""
+        """End the engine, whose device has failed in this frame; `problem` then names the node."""
         self.fault = problem
         why = fault_diagnostic(problem, self.updates.compiled, self.profiler.operations)
         why = self.updates.diagnostics.inlined.shown(why)
@@ -246,11 +246,11 @@ class CudaEngine:
         problem.args = (f"node {why.node}: {why.message}" if why.node else why.message,)
 
     def cancel(self) -> None:
-        """Stop what is being prepared, before `close`; any thread may call it."""
+        """Cancel the current preparation, before `close`; any thread may call it."""
         self.updates.cancel()
 
     def close(self) -> None:
-        """Give back everything on the device, whatever it refuses.
+        """Free all device resources, even if some calls fail.
 
         Then raise a DeviceError that came up, unless the engine had failed before.
         """
@@ -267,7 +267,7 @@ class CudaEngine:
                 raise
 
     def read_inbox(self) -> None:
-        """Follow the messages that have come since the last frame."""
+        """Handle the messages that arrived since the last frame."""
         while (message := self.context.parameters.read(self.inbox)) is not None:
             self.updates.is_settled = False
             match message:
@@ -322,7 +322,7 @@ class CudaEngine:
         self.outbox.put_event(diagnostic)
 
     def _update(self, advance: bool, by_hand: bool) -> UpdateLevel:
-        """Bring the running graph to what the patch says, and return the highest level that this took."""
+        """Update the running graph to match the patch, and return the highest level that was needed."""
         updates, context, moment = self.updates, self.context, self.clock.moment
         updates.is_settled = context.value_graph.is_empty and not updates.pending
         level = _NONE
@@ -353,7 +353,7 @@ class CudaEngine:
             return False
         compiled, asked = self.updates.running.compiled, self.pacing.overlap
         if compiled is not None and compiled.plan.freezes:
-            return False  # the next frame is launched only if this one holds what it should
+            return False  # the next frame is launched only if no sentinel freezes this one
         if asked is not None:
             return asked
         is_live = now_ns - self._heard_ns < LIVE_NS or self.context.value_graph.is_listening
@@ -392,7 +392,7 @@ class CudaEngine:
         advance: bool,
         by_hand: bool,
     ) -> None:
-        """Take what the device gave, which only some frames do: status words if it `has_status`, times, pictures."""
+        """Take the device's results, which only some frames have: status words if it `has_status`, times, pictures."""
         diagnostics = self.updates.diagnostics
         if kept is not None:
             self.launcher.restore(kept)
@@ -411,7 +411,7 @@ class CudaEngine:
             diagnostics.fade()
 
     def _freeze(self, frame: int, reasons: tuple[Diagnostic, ...]) -> None:
-        """Pause after this frame, whose data stays as it is; an edit is shown at the same frame."""
+        """Pause after this frame and keep its data; edits are shown at the same frame."""
         self.running, self.frames_left, self._is_frozen = False, None, True
         self.clock.back()
         _log.info(
@@ -420,7 +420,7 @@ class CudaEngine:
         self.outbox.put_event(messages.Frozen(frame, reasons))
 
     def _collect(self, compiled: CompiledGraph | None, frame: int, by_hand: bool) -> None:
-        """Take the pictures that are looked at, and save what was asked for."""
+        """Take the pictures of visible viewers, and save the requested outputs."""
         if self.previews.is_watched:
             self.previews.take(compiled, self.launcher.stream, self.launcher.launches, frame, by_hand=by_hand)
         # Edits made before the request count: a new file name, a new value.

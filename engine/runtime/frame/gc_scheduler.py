@@ -27,8 +27,8 @@ _RECENT, _RECENT_URGENT = 10_000, 30_000
 #: Everything is thawed and collected when the memory blocks in use have grown by this factor since the last time: while
 #: no engine plays, and while one does.
 _ALL, _ALL_PLAYING = 1.5, 2.0
-#: From so many on, new objects are aged after a deferral (a young collection of fewer takes half a millisecond), and at
-#: most so many without a look at them before everything is collected.
+#: Number of new objects from which they are aged after a deferral (a young collection of fewer takes half a
+#: millisecond), and the largest number before a full collection.
 _LEAST_AGED, _MOST_AGED = 2_000, 1_000_000
 #: The assumed cost of a collection for each object, until one has been measured.
 _OBJECT_NS = 300.0
@@ -58,7 +58,7 @@ class Heap(Protocol):
 
 
 class Collector:
-    """Takes over collection from Python while it is held, and gives it back afterwards.
+    """Takes over collection from Python while it is held, and returns it afterwards.
 
     There is one in a process, `COLLECTOR`. Every engine's thread holds it with its `Gap`. An application whose objects
     must be finalized in a certain thread (such as the UI's) adopts it and calls `collect` there now and then; the
@@ -82,7 +82,7 @@ class Collector:
         self._recent = 0
         #: How often everything had been collected at the last deferral, and how many objects were aged since.
         self._collected = self._aged = 0
-        #: Whether somebody else had frozen objects then; None until it is asked, which takes 10 ms for 100,000 of them.
+        #: Whether other code had frozen objects before; None until it is asked, which takes 10 ms for 100,000 of them.
         self._is_frozen: bool | None = None
         self._object_ns = _OBJECT_NS
         self._blocks_before = 0
@@ -111,14 +111,14 @@ class Collector:
             self._adopted += 1
 
     def disown(self) -> None:
-        """Give collection back to the engines' threads, or to Python."""
+        """Return collection to the engines' threads, or to Python."""
         with self._lock:
             self._adopted -= 1
             self._end()
 
     @contextmanager
     def deferred(self) -> Iterator[None]:
-        """Have Python collect nothing meanwhile: for a short time in which many objects are made that stay.
+        """Disable collection for a short time in which many long-lived objects are made.
 
         Many of them count as old afterwards, so that the next young collection does not look at all of them.
         """
@@ -225,7 +225,7 @@ class Collector:
         if self._is_held:
             return
         self._take_over()
-        self._may_freeze = self._heap.get_freeze_count() == 0  # else `unfreeze` would thaw what others froze
+        self._may_freeze = self._heap.get_freeze_count() == 0  # else `unfreeze` would release other code's objects
         self._recent = 0
         if self._may_freeze:
             self._heap.freeze()
@@ -239,7 +239,7 @@ class Collector:
         self._give_back()
 
     def _take_over(self) -> None:
-        """Switch Python's collection off for the first who needs that."""
+        """Disable Python's collection for the first caller that needs it."""
         if not (self._is_held or self._deferrals):
             self._was_enabled = self._heap.isenabled()
             self._heap.disable()

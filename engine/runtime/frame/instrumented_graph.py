@@ -20,12 +20,12 @@ from engine.processes.scope import CancelScope
 from engine.profiling.levels import ProfilingLevel
 
 _log = logging.getLogger(__name__)
-#: While the graph changes again and again, somebody edits, and no copy is built.
+#: Quiet time after the last change of the graph before a copy is built.
 _SETTLED_NS = 100_000_000
 
 
 class _Built(NamedTuple):
-    """The copies of a graph, what they cost, and why they don't look into buffers although they should."""
+    """The copies of a graph, their cost, and the reason why they can't inspect buffers, if any."""
 
     copies: list[Instrumented]
     #: The time that building them took on their thread, which the engine's thread may have waited for.
@@ -39,7 +39,7 @@ class InstrumentedGraph:
     Copies are built on a thread of their own, from the kernels, captures and memory of the running graph. `let_go` must
     therefore be called before any of these change or are released.
 
-    `tell` is called with what keeps a copy from being made, or from being all that it should be; None when it is well.
+    `tell` is called with the reason why a copy can't be made, or lacks a part; None when it is well.
     """
 
     def __init__(self, device: Device, uniforms: FrameUniforms, tell: Callable[[Diagnostic | None], None]) -> None:
@@ -49,11 +49,11 @@ class InstrumentedGraph:
         self._thread = ThreadPoolExecutor(1, "warploom-profiler")
         self._copies: list[Instrumented] = []
         self._building: Future[_Built] | None = None
-        #: Cancelled to stop what is being built.
+        #: Cancelled to stop the current build.
         self._scope = CancelScope()
         self._changed_ns = 0
         self._is_refused = False
-        #: What copies have cost since `take_cost` was called last.
+        #: The cost of copies since the last call of `take_cost`.
         self._cost_ns = 0
 
     def copy_of(
@@ -76,7 +76,7 @@ class InstrumentedGraph:
     def let_go(self) -> None:
         """Stop building copies; on return nothing reads the running graph any more.
 
-        This waits for the step that is under way, which is long only where a large graph is instantiated.
+        Waits for the current step, which is long only when a large graph is instantiated.
         """
         building = self._building
         if building is not None and not building.done():
@@ -131,7 +131,7 @@ class InstrumentedGraph:
         self._building = None
         try:
             self._copies, cost_ns, problem = building.result()
-        except WarploomError as why:  # too little memory, say: the graph itself runs on
+        except WarploomError as why:  # too little memory, for example: the graph itself keeps running
             self._is_refused = True
             _log.warning("the graph can't be measured block by block", exc_info=True)
             text = f"the copy of the graph that measures blocks must be built, got: {why}"

@@ -1,4 +1,4 @@
-"""Facts of measured spans that no clock tells: how kernels are launched, and how much they read and write."""
+"""Facts of measured spans other than times: launches of kernels, and bytes that they read and write."""
 
 from collections.abc import Iterable, Sequence
 
@@ -54,7 +54,7 @@ def _facts(node: KernelNode, launch: LaunchConfig, resources: KernelResources | 
 def moved_bytes(plan: Plan, spans: Sequence[Span]) -> list[int]:
     """Return for each span how many bytes its operations declare to read and to write in one turn.
 
-    What one operation reads in several ways counts once. Those of a region count in the spans inside it.
+    Bytes that one operation reads in several ways count once. Those of a region count in the spans inside it.
     """
     return [
         sum(

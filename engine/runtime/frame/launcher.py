@@ -16,7 +16,7 @@ from engine.runtime.frame.clock import Clock
 from engine.runtime.frame.profiler import FrameProfiler
 from engine.runtime.preview.previews import Previews
 
-#: Memory on the device, and what it held.
+#: Memory on the device, and its saved contents.
 Kept = Sequence[tuple[Memory, np.ndarray[Any, Any]]]
 _NOTHING: Kept = ()
 #: The frames of a burst take the device about this long at most: so much later a message may be heard.
@@ -29,8 +29,9 @@ _now_ns = time.perf_counter_ns
 class Launcher:
     """Launches on a stream of its own. At most `MOST_BURSTS` bursts of launches are `flying`, the oldest first.
 
-    A burst is what one call of the engine's `frame` launches and doesn't wait for; an event follows it. It is one
-    launch, or up to `burst` of them where frames are short. Whoever changes what launches use calls `finish` before.
+    A burst is the launches of one call of the engine's `frame`, which doesn't wait for them; an event follows it. It is
+    one launch, or up to `burst` of them where frames are short. Code that changes memory or kernels of launches must
+    call `finish` first.
     """
 
     def __init__(
@@ -48,13 +49,13 @@ class Launcher:
         self._sampled = self._sampled_ns = self._waited_ns = 0
         #: How often the graph was launched.
         self.launches = 0
-        #: The last launch was of the graph and state as they are now.
+        #: The last launch used the current graph and state.
         self.is_current = False
         #: When the last launch waited for room on the device, and when it began and ended on the host.
         self.room_ns = self.launching_ns = self.launched_ns = 0
 
     def launch(self, compiled: CompiledGraph, advance: bool, by_hand: bool) -> Kept:
-        """Launch the graph; return what a frame that is shown again must leave as it was, for `restore`."""
+        """Launch the graph; return the memory that a redrawn frame must not change, for `restore`."""
         kept, read, stream = _NOTHING, None, self.stream
         if self.flying:
             self.room_ns = _now_ns()
@@ -87,7 +88,7 @@ class Launcher:
         return kept
 
     def restore(self, kept: Kept) -> None:
-        """Bring memory back to what it held before a launch that has ended."""
+        """Restore the contents of memory from before a launch that has ended."""
         for memory, contents in kept:
             self._device.write(memory, contents)
 
@@ -132,7 +133,7 @@ class Launcher:
         self.burst = min(max(wanted, 1), LONGEST_BURST)
 
     def destroy(self) -> None:
-        """Give everything back, each part whatever the device says of another."""
+        """Free all resources, even if some calls fail."""
         with ExitStack() as closing:  # the last first
             closing.callback(self.stream.destroy)
             for event in (*self._free, *self.flying):

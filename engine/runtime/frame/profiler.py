@@ -1,7 +1,7 @@
 """The profiler: launches the running graph, measures some of its launches, and reads their times without waiting.
 
-Two kinds of launches are measured, in turn: the graph as it is, between two events, and its instrumented copy, which
-leaves the time of every span. The difference is what measuring costs, and says how often it may be done.
+Two kinds of launches are measured, in turn: the graph itself, between two events, and its instrumented copy, which
+records the time of every span. The difference is the cost of measuring, and limits how often it may be done.
 """
 
 import time
@@ -36,7 +36,7 @@ from engine.profiling.statistics import WINDOW, Average, RecentRows
 from engine.runtime.frame.instrumented_graph import InstrumentedGraph
 from engine.runtime.frame.kernel_facts import LaunchFacts, moved_bytes
 
-#: What a sample takes besides what its own clock sees. That makes 4,000 samples a second at most.
+#: The cost of a sample beyond its own clock. That makes 4,000 samples a second at most.
 _UNSEEN_NS = 10_000
 #: How many samples may be under way on the device.
 _SAMPLES = 3
@@ -44,21 +44,21 @@ _SAMPLES = 3
 
 @dataclass
 class _Sample:
-    """A measured launch: the events at either end, its frame, and what measuring took on the engine's thread."""
+    """A measured launch: the events at either end, its frame, and the cost of measuring on the engine's thread."""
 
     start: Event
     stop: Event
     frame: int = 0
     host_ns: int = 0
-    #: The copy that was launched; None for the graph as it is.
+    #: The copy that was launched; None for the graph itself.
     copied: Instrumented | None = None
     is_current: bool = True
-    #: Somebody waits for the frame, who runs them one by one.
+    #: Whether a caller runs single frames and waits for this one.
     is_waited: bool = False
 
 
 class FrameProfiler:
-    """Launches graphs for the engine's thread; `level` says how much is measured."""
+    """Launches graphs for the engine's thread; `level` is the profiling level."""
 
     def __init__(
         self,
@@ -68,9 +68,9 @@ class FrameProfiler:
         level: ProfilingLevel,
         tell: Callable[[Diagnostic | None], None],
     ) -> None:
-        """`times` are told in profiles.
+        """`times` are included in profiles.
 
-        `tell` is called with what keeps something from being measured, and with None when it no longer does.
+        `tell` is called with the reason why a measurement is impossible, and with None when it is possible again.
         """
         self.level = level
         self._uniforms, self._times, self._tell = uniforms, times, tell
@@ -85,9 +85,9 @@ class FrameProfiler:
         self._jobs = optimiser.finished_jobs
         #: Nothing was measured yet of this graph at this level.
         self._is_new = True
-        #: A launch of the copy before the first one of the graph itself: its time, and what it took on this thread.
+        #: A launch of the copy before the first one of the graph itself: its time, and its cost on this thread.
         self._unpaid: tuple[int, int] | None = None
-        #: Operations by node of the copy that was launched last; None when the graph was launched as it is.
+        #: Operations by node of the copy that was launched last; None when the graph itself was launched.
         self.operations: Mapping[GraphNode, int] | None = None
         #: When the copy was launched last, on the clock of `time.perf_counter_ns`.
         self.launched_ns = 0
@@ -100,11 +100,11 @@ class FrameProfiler:
         self._counted: list[str | None] = []
         #: For the numbers of spans that count for parts of a node: the node, and the parts.
         self._parts: dict[int, tuple[str, tuple[str, ...]]] = {}
-        #: What is always the same of each span; None until somebody looks.
+        #: The constant facts of each span; None until they are needed.
         self._facts: list[_SpanFacts] | None = None
         #: The spans of each row that has several, by its key.
         self._sums: dict[str, tuple[int, ...]] = {}
-        #: The graph that was measured last, until it changes; and what is known of its kernels, by operation.
+        #: The graph that was measured last, until it changes; and facts of its kernels, by operation.
         self._measured: CompiledGraph | None = None
         self._launch_facts, self._kernels = LaunchFacts(), dict[int, KernelFacts]()
         self._history = RecentRows(0)
@@ -113,11 +113,11 @@ class FrameProfiler:
         #: The frames whose spans are in the history.
         self._frames = deque[int](maxlen=WINDOW)
         self._last = np.zeros(0, SPAN_TIME)
-        #: What surveys of buffers left in that frame, at deep levels.
+        #: Results of surveys of buffers in that frame, at deep levels.
         self._surveyed: tuple[Sequence[Survey], np.ndarray[Any, Any]] = (), np.zeros(0)
         #: The frame that was measured last, with its spans where those are measured; -1 before there is one.
         self.frame = -1
-        #: Measure every frame, whatever that costs; set with the level.
+        #: Measure every frame, at any cost; set with the level.
         self.every_frame = level is ProfilingLevel.DEEP_SYNC
         self._was_copy = False
         self._cost_ns = self._every_ns = 0
@@ -132,7 +132,7 @@ class FrameProfiler:
             self._tell(None)
 
     def let_go(self) -> None:
-        """Stop reading the running graph, which is about to change above HOT or to be given back."""
+        """Stop reading the running graph, which is about to change above HOT or to be freed."""
         self._graph.let_go()
 
     def graph_changed(self) -> None:
@@ -143,7 +143,7 @@ class FrameProfiler:
         self._code_changed()
 
     def _code_changed(self) -> None:
-        """Measure soon what the graph takes now; from then on nothing counts that was measured before."""
+        """Measure the graph's new time soon; then discard earlier measurements."""
         self._is_new, self._copies, self._plain = True, 0, 0
         self._jobs = optimiser.finished_jobs
         for sample in self._waiting:
@@ -223,7 +223,7 @@ class FrameProfiler:
         return round(total)
 
     def part_times(self) -> dict[str, dict[str, int]]:
-        """Return the mean time of each part, such as a layer, of nodes that tell theirs apart, if kernels are measured.
+        """Return the mean time of each part, such as a layer, of nodes with parts, if kernels are measured.
 
         A kernel's time counts in equal shares for the parts whose results it stores.
         """
@@ -237,16 +237,16 @@ class FrameProfiler:
         return found
 
     def spend_since(self, begun_ns: int) -> None:
-        """Count the time since `begun_ns`, of `time.perf_counter_ns`, as a part of what measuring takes."""
+        """Count the time since `begun_ns`, of `time.perf_counter_ns`, as a cost of measuring."""
         now_ns = time.perf_counter_ns()
         self.sampler.spend(now_ns, now_ns - begun_ns)
 
     def cost_since(self, time_ns: int) -> int:
-        """Return what the last sample of a copy cost in nanoseconds, if its times were read after `time_ns`; else 0."""
+        """Return the cost of a copy's last sample in nanoseconds, if its times were read after `time_ns`; else 0."""
         return self._cost_ns if self._sampled_ns >= time_ns else 0
 
     def profile(self) -> Profile:
-        """Return what the last measured frame cost."""
+        """Return the profile of the last measured frame."""
         found: list[SpanProfile] = []
         sums_p99_ns: dict[str, int] = {}
         plan = self._plan
@@ -291,7 +291,7 @@ class FrameProfiler:
             sample.stop.destroy()
 
     def _buffer_statistics(self) -> dict[str, BufferStatistics]:
-        """Return what buffers held, by "node.port": outputs of composites as well, and copies that leave regions."""
+        """Return the contents of buffers, by "node.port": also outputs of composites, and copies that leave regions."""
         held = statistics(*self._surveyed)
         ends = self._plan.inlined.outputs if self._plan is not None else {}
         shown = {port: ends.get(port, port) for port in (*held, *ends)}
@@ -313,7 +313,7 @@ class FrameProfiler:
         begun_ns = time.perf_counter_ns()
         launch_ns, copied = sample.stop.elapsed_ns(sample.start), sample.copied
         if copied is None:
-            if self._plain < 2:  # the first was of other code, or did once what the next ones needn't
+            if self._plain < 2:  # the first one was of other code, or included work that later frames don't need
                 self.launch_ns = Average()
             self._plain += 1
             self.launch_ns.add(launch_ns)
@@ -341,7 +341,7 @@ class FrameProfiler:
     def _pay(self, sample: _Sample, launch_ns: int, now_ns: int, host_ns: int) -> None:
         """Let the time that follows pay for a sample, which took `host_ns` on this thread."""
         plain_ns, copied = self.launch_ns.median, sample.copied
-        if plain_ns is None:  # a launch as it is comes next, and tells what this one cost
+        if plain_ns is None:  # the next launch is of the graph itself, and shows the cost of this one
             self._unpaid = launch_ns, host_ns
             return
         cost_ns = host_ns
@@ -381,14 +381,14 @@ class FrameProfiler:
 
 
 class _SpanFacts(NamedTuple):
-    """What doesn't change of a `SpanProfile`: its fields before the times, and those behind them."""
+    """The constant fields of a `SpanProfile`: those before the times, and those after."""
 
     place: tuple[str, str, str, int]
     more: tuple[bool, str, tuple[int, ...], int]
 
 
 def _span_facts(plan: Plan, found: Sequence[Span], *, single: bool) -> list[_SpanFacts]:
-    """Return the facts of spans, which stand for `single` operations or for blocks."""
+    """Return the facts of spans, which are `single` operations or blocks."""
     facts = []
     for span, after, moved in zip(found, spans_before(plan, found), moved_bytes(plan, found), strict=True):
         region, branch = _body(plan, plan.operations[span.operations[0]].scope)

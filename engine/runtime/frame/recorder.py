@@ -1,6 +1,7 @@
-"""The flight recorder: the times of the last frames, what happened in them, and why slow ones were slow.
+"""The flight recorder: the times and events of the last frames, and the causes of slow ones.
 
-It is always on. A frame pays for a tuple of stamps; what a slow frame's time went to is found out only then.
+The recorder is always on. Each frame costs only a tuple of stamps; the causes of a slow frame are computed when it
+occurs.
 """
 
 import gc
@@ -43,7 +44,7 @@ class FlightRecorder:
         self._noted.append(RecordedUpdate(ended_ns, update))
 
     def note_slow(self, updates: tuple[UpdateRecord, ...], pictures_ns: int) -> None:
-        """Note what the frame that was put last was spent on.
+        """Record the causes of the latest frame's time.
 
         `updates` are those above HOT in it, `pictures_ns` is when pictures and files were begun with last.
         """
@@ -62,7 +63,7 @@ class FlightRecorder:
         return FlightRecord(now_ns, self.budget_ns, rows, tuple(noted), tuple(log), tuple(slow))
 
     def hot_updates(self) -> Iterator[SideWork]:
-        """Give how long recorded frames read messages and wrote parameters, if any did no more than that."""
+        """Return the times of recorded frames that only read messages and wrote parameters, if any."""
         frames = [stamps for stamps in self._frames.copy() if stamps[1] == UpdateLevel.HOT]
         if frames:
             times = frame_rows(frames)["before"]
@@ -112,7 +113,7 @@ class FlightRecorder:
 
 
 def divide(stamps: Stamps, pictures: int, collections: Collection[tuple[int, int]] = ()) -> dict[SpentOn, int]:
-    """Return what the time of a frame since it was due was spent on, in nanoseconds.
+    """Return the causes of a frame's time since it was due, in nanoseconds.
 
     `pictures` is when pictures and files were begun with last. Collections are taken out of the phases in which they
     happened.

@@ -24,7 +24,7 @@ _SECOND_NS = 1_000_000_000
 _NONE, _HOT = UpdateLevel.NONE, UpdateLevel.HOT
 #: The longest time between reports of frames that overlap: to make one takes a quarter of Python's time for a frame.
 LONGEST_NS = 1_000_000
-#: What `Reporter.prepare` is told of a frame.
+#: The facts of a frame for `Reporter.prepare`.
 FrameFacts = tuple[int, float, UpdateLevel, tuple[UpdateRecord, ...], bool, int, int]
 
 
@@ -36,7 +36,7 @@ class Reporter:
         self._nodes = NodeReports(context)
         self.statistics = EngineStatistics(context.device.info.name)
         self._values: dict[str, float] = {}
-        #: Somebody looks at profiles.
+        #: Whether profiles are visible.
         self.watches_profile = False
         self._profiled_frame = -1
         self._profiled_ns = 0
@@ -137,7 +137,7 @@ class Reporter:
         )
 
     def renew(self, running: bool) -> None:
-        """Bring the report to what the frame's status words and pictures told.
+        """Update the report with the results of the frame's status words and pictures.
 
         These may have paused the engine, which is then no longer `running`.
         """
@@ -164,7 +164,7 @@ class Reporter:
         )
 
     def watch_profile(self, is_watched: bool) -> None:
-        """Somebody looks at profiles from now on, at first at the one that there is; or nobody does any longer."""
+        """Set whether profiles are visible; the current profile is shown first."""
         self.watches_profile, self._profiled_frame = is_watched, -1
 
     def take_profile(self) -> Profile | None:

@@ -1,4 +1,4 @@
-"""The engine's thread: frames as its pacing says, playing or paused."""
+"""The engine's thread: frames at the pacing's times, playing or paused."""
 
 import logging
 import sys

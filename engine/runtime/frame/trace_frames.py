@@ -12,10 +12,10 @@ from engine.runtime.frame.cuda_engine import CudaEngine
 
 
 def trace_frames(engine: CudaEngine, frames: int) -> list[TraceSlice]:
-    """Run `frames` frames, measure each kernel in every one of them, and return what took time in each.
+    """Run `frames` frames, measure each kernel in every frame, and return the times.
 
-    Times of the device are measured from the launch, so the tracks line up to within the time of a launch. What runs
-    side by side lies on several tracks of the device. What is in a loop has one slice for all its turns.
+    Times of the device are measured from the launch, so the tracks line up to within the time of a launch. Parallel
+    work is on several tracks of the device. A span in a loop has one slice for all turns.
     """
     profiler = engine.profiler
     level = profiler.level
@@ -38,7 +38,7 @@ def trace_frames(engine: CudaEngine, frames: int) -> list[TraceSlice]:
 
 
 def _engine_slices(engine: CudaEngine, report: FrameReport, start_ns: int, end_ns: int) -> Iterator[TraceSlice]:
-    """Give a frame, its phases, and the updates that took effect in it."""
+    """Yield the slices of a frame, its phases, and the updates that took effect in it."""
     details: dict[str, str | int] = {"frame": report.frame, "update": report.update_level.name}
     yield TraceSlice("engine", f"frame {report.frame}", start_ns, end_ns - start_ns, details)
     row = engine.recorder.record().frames[-1]

@@ -91,7 +91,7 @@ class BufferPool:
             memory.free()
 
     def trim(self) -> None:
-        """Give idle memory back to the device."""
+        """Free idle memory on the device."""
         with self._lock:
             idle = [memory for memories in self._free.values() for memory in memories]
             self._free.clear()

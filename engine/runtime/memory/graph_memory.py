@@ -25,7 +25,7 @@ WORD_BYTES = 4
 
 @dataclass
 class GraphMemory:
-    """Where each buffer of a plan lies, by owner, and who gets the memory back.
+    """The memory of each buffer of a plan, by owner, and the pool that it returns to.
 
     `swapped` is where buffers that swap places lie in every other frame; `status` receives the status words.
     """
@@ -42,7 +42,7 @@ class GraphMemory:
     borrowed: set[int] = field(default_factory=set)
 
     def take_over(self, old: GraphMemory) -> None:
-        """Own what was borrowed from `old`, whose rest can then be released."""
+        """Take over memory borrowed from `old`, whose rest can then be released."""
         old.borrowed, self.borrowed = self.borrowed, set()  # a running graph has borrowed nothing
 
     def exchange(self, owner: PortRef, memory: Memory) -> None:
@@ -68,7 +68,7 @@ class GraphMemory:
         self.arena = None
 
     def abandon(self, pool: BufferPool, store: StateStore) -> None:
-        """Give back everything that was claimed for a graph that won't run."""
+        """Free all memory that was claimed for a graph that won't run."""
         store.abandon(self.states)
         self.states.clear()
         self.release(pool)
@@ -83,10 +83,10 @@ def allocate(
     claimed: GraphMemory | None = None,
     times: SideTimes | None = None,
 ) -> GraphMemory:
-    """Claim memory for every buffer of a plan and upload what blocks provide.
+    """Claim memory for every buffer of a plan and upload the contents that blocks provide.
 
-    `claimed` is what exists already, from `keep_memory`; `times` takes how long uploads take. When something doesn't
-    fit, raise GraphValidationError with its node and claim nothing.
+    `claimed` is existing memory, from `keep_memory`; `times` takes how long uploads take. When something doesn't fit,
+    raise GraphValidationError with its node and claim nothing.
     """
     claimed, times = claimed or GraphMemory({}), times or SideTimes()
     claimed.by_owner[FRAME] = frame
@@ -278,7 +278,7 @@ def status_words(plan: Plan, array: np.ndarray[Any, Any]) -> dict[PortRef, int]:
 
 
 def keep_memory(plan: Plan, before: Plan, running: GraphMemory) -> GraphMemory:
-    """Return what the graph of `plan` can use of the memory of the graph of `before`, borrowed until `take_over`.
+    """Return the memory of the graph of `before` that the graph of `plan` can use, borrowed until `take_over`.
 
     The two graphs never run at the same time, and transient buffers need no contents from before.
     """

@@ -19,7 +19,7 @@ InitialContents = float | np.ndarray[Any, Any]
 
 
 class KeptState(NamedTuple):
-    """A state buffer: its layout, its memory, and what it holds at first: an array, or one number throughout."""
+    """A state buffer: its layout, its memory, and its initial contents: an array, or one number throughout."""
 
     layout: Layout
     memory: Memory
@@ -58,7 +58,7 @@ class StateStore:
         return state
 
     def begin_again(self, owner: PortRef, initial: np.ndarray[Any, Any]) -> bool:
-        """Fill a state with another array, and return True; False when it is what the state began with."""
+        """Fill a state with another array, and return True; False if these are the state's initial contents."""
         kept = self._states[owner]
         if not _is_other_array(kept.initial, initial):
             return False
@@ -68,7 +68,7 @@ class StateStore:
         return True
 
     def abandon(self, claimed: Mapping[PortRef, KeptState]) -> None:
-        """Take back what was claimed for a graph that won't run."""
+        """Free memory that was claimed for a graph that won't run."""
         for owner, state in claimed.items():
             if owner not in self._states or self._states[owner].memory is not state.memory:
                 self._pool.release(state.memory)
@@ -89,7 +89,7 @@ class StateStore:
         self._states = kept
 
     def clear(self) -> None:
-        """Give every state its initial contents."""
+        """Reset every state to its initial contents."""
         for owner, state in self._states.items():
             self._fill(owner, state)
 

@@ -20,8 +20,8 @@ from engine.user_code.runner import CodeRunner
 class BlockRegistry:
     """The placed nodes by id, and the value blocks, which alone are objects that live here.
 
-    Blocks of the device are described from their types and values, see `described`. `folder` tells where the patch
-    lies; `code` makes value blocks.
+    Blocks of the device are described from their types and values, see `described`. `folder` is the patch's folder;
+    `code` makes value blocks.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class BlockRegistry:
     def read_again(self, files: Collection[Path]) -> list[str]:
         """Have the blocks described again that were made of one of `files`, and return them.
 
-        One that runs stays as it is until it could be described.
+        A running block stays unchanged until its successor could be described.
         """
         found = [placed for placed in self.placed.values() if not placed.reading.files.isdisjoint(files)]
         for placed in found:
@@ -69,7 +69,7 @@ class BlockRegistry:
         return [placed.id for placed in found]
 
     def readings(self) -> list[Reading]:
-        """Return what files held when the blocks were described; any thread may ask."""
+        """Return the contents of files when the blocks were described; any thread may ask."""
         return [placed.reading for placed in tuple(self.placed.values()) if placed.reading.answers]
 
     def type_of(self, node_id: str) -> type[Block] | None:
@@ -117,7 +117,7 @@ class BlockRegistry:
     def snapshot(
         self, connections: Iterable[Connection], sentinels: Mapping[PortRef, Sentinel] | None = None
     ) -> PatchSnapshot:
-        """Return the nodes as they are to be described, with the connections of buffers, sentinels and all values."""
+        """Return the nodes for the next description, with the connections of buffers, sentinels and all values."""
         parameters, copies = self._parameters, self._parameters.snapshot()
         for node_id in self._undescribed:
             placed, successor = self.placed[node_id], self.placed[node_id].successor
@@ -172,13 +172,13 @@ class BlockRegistry:
         latest = placed.successor or placed
         told = [(item.message, item.line) for item in placed.stale]
         if block_type is None:
-            return False  # the type may have gone or come back, or its problem may have changed
+            return False  # the type may have been removed or restored, or its problem may have changed
         if problem is not None and (problem.message, problem.line) not in told:
             return False
         return latest.declared is block_type.ports and (problem is not None or not placed.stale)
 
     def _notices(self) -> list[Diagnostic]:
-        """Return what is wrong with block files that no node needs."""
+        """Return the problems of block files that no node needs."""
         failed = self._catalogue.problems()
         if not failed:
             return []

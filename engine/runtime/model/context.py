@@ -31,7 +31,7 @@ from engine.values.value_graph import ValueGraph
 
 
 class DeviceServices:
-    """What one device has for its graphs: memory, modules, libraries, state, and the frame uniforms that all read.
+    """One device's services for graphs: memory, modules, libraries, state, and the frame uniforms.
 
     Any thread may use them. The worker gets these, with plain data, and nothing else of the engine. State is claimed by
     the worker and committed by the engine's thread, which never happens at the same time.
@@ -43,10 +43,10 @@ class DeviceServices:
         self.times = SideTimes()
         self.pool = BufferPool(device)
         self.modules = ModuleCache(device, self.times)
-        #: Runs what the worker needs of blocks' code.
+        #: Runs blocks' code for the worker.
         self.code = CodeRunner()
         self.states = StateStore(self.pool, device, self.times)
-        #: The stream of what the worker has done on the device.
+        #: The stream of the worker's work on the device.
         self.side = device.create_stream()
         self.uniforms = FrameUniforms(device)
         self.frame_memory = self.pool.acquire(Frame.size_bytes)
@@ -65,7 +65,7 @@ class DeviceServices:
         return self.libraries().workspace_bytes(call, layouts)
 
     def close(self) -> None:
-        """Free everything on the device, each part whatever it says of another."""
+        """Free all device resources, even if some calls fail."""
         with ExitStack() as closing:  # the last first
             if self._libraries is not None:
                 closing.callback(self._libraries.close)
@@ -74,15 +74,15 @@ class DeviceServices:
                 closing.callback(give_back)
 
 
-#: Who asks for an update: a person who edits or undoes, a saved file, or the engine itself.
+#: The source of an update: a person who edits or undoes, a saved file, or the engine itself.
 UpdateSource = Literal["edit", "undo", "kernel file", "block file", "engine"]
 FIRST_BUILD = "first build"
-#: How many causes are named: whoever pastes a hundred blocks doesn't want to read a hundred names.
+#: Number of causes that are named: after pasting a hundred blocks, no one wants to read a hundred names.
 CAUSES_TOLD = 4
 
 
 class Cause(NamedTuple):
-    """Why something is rebuilt: in words, who asked for it first, and which nodes it concerns."""
+    """The cause of a rebuild: a text, its first source, and its nodes."""
 
     text: str
     source: UpdateSource
@@ -92,9 +92,9 @@ class Cause(NamedTuple):
 class DirtyTracker:
     """Whether structure or code has changed since the last frame, and why. The structure starts dirty: no graph runs.
 
-    `kernel_files` are saved files that kernels may be made of, `read_files` those that blocks may be; `causes` say what
-    made the structure dirty, and who. `source` is whose changes are being followed. Which parameters changed is known
-    to the parameter store.
+    `kernel_files` are saved files that kernels may be made of, `read_files` those that blocks may be; `causes` has the
+    reasons why the structure is dirty, with their sources. `source` is whose changes are being followed. Which
+    parameters changed is known to the parameter store.
     """
 
     def __init__(self) -> None:
@@ -138,14 +138,14 @@ class DirtyTracker:
 class CudaContext:
     """Follows the changes of a patch. It belongs to the engine's thread; other threads get `snapshot` and `services`.
 
-    The name is CUDA's because it is for one CUDA graph; the device may be the host. `folder` tells where the patch's
-    relative paths start.
+    The name is CUDA's because it is for one CUDA graph; the device may be the host. The patch's relative paths start at
+    `folder`.
     """
 
     def __init__(self, device: Device, catalogue: Catalogue, folder: Callable[[], Path]) -> None:
         self.device = device
         self.folder = folder
-        #: Somebody vouches for the patch, see `engine.patch.trust`.
+        #: Whether the patch is trusted, see `engine.patch.trust`.
         self.trusted = False
         #: The nodes whose block came, went or is another since `take_changed_blocks` was called last.
         self.changed_blocks: set[str] = set()
@@ -164,7 +164,7 @@ class CudaContext:
         self.sentinels: dict[PortRef, Sentinel] = {}
 
     def apply(self, change: Change) -> None:
-        """Follow one change of the patch; PatchError, and nothing happens, when it doesn't fit the patch as it is."""
+        """Apply one change of the patch; raises a PatchError, without any effect, when the change doesn't fit."""
         check_change(change, self.registry.placed, self._by_target)
         if isinstance(change, changes.NodeRemoved):  # its connections leave before it
             for connection in self._touching(change.node.id):
@@ -213,7 +213,7 @@ class CudaContext:
         return False
 
     def snapshot(self) -> PatchSnapshot:
-        """Return the patch as it is now, for `describe_patch`."""
+        """Return a snapshot of the patch, for `describe_patch`."""
         return self.registry.snapshot(self.connections, self.sentinels)
 
     def adopt(self, nodes: Iterable[PlacedNode]) -> None:
@@ -224,9 +224,9 @@ class CudaContext:
             self.value_graph.drive_again()  # values of the present frame have been computed already
 
     def set_trusted(self, trusted: bool) -> None:
-        """Follow whether somebody vouches for the patch."""
+        """Set whether the patch is trusted."""
         self.trusted = self.value_graph.trusted = trusted
-        self.value_graph.set_parameter(None, structural=True)  # what may be listened to
+        self.value_graph.set_parameter(None, structural=True)  # the sources that may be listened to
 
     @property
     def connections(self) -> Collection[Connection]:
@@ -251,7 +251,7 @@ class CudaContext:
         self.services.code.close()
 
     def _touching(self, node_id: str) -> list[Connection]:
-        """Return the connections at a node. Only whoever removes nodes needs the index, which is made then."""
+        """Return the connections at a node. The index is made when a node is first removed."""
         if self._index is None:
             self._index = PatchIndex()
             for connection in self._by_target.values():
@@ -294,7 +294,7 @@ class CudaContext:
         if block is not None:
             self.value_graph.place(block)
         elif not (self.value_graph.remove(node_id) and self.registry.type_of(node_id) is None):
-            self.value_graph.rewire(node_id)  # what drives its parameters is bound to the old ones
+            self.value_graph.rewire(node_id)  # its drivers are bound to the old parameters
             what = "block" if node_id in self.registry.placed else "removed block"
             self.dirty.mark_structure(what, node_id, nodes=(node_id,))
 

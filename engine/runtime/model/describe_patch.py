@@ -1,6 +1,6 @@
 """Describing a patch: from its nodes and connections to blocks, and to the graph that the compiler plans.
 
-This runs on any thread, for the engine, for `check`, and for whoever asks what an edit would cost.
+This runs on any thread, for the engine, for `check`, and for the cost of an edit.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _UNREAD = Reading()
 
 
 class PlacedNode(msgspec.Struct, frozen=True, eq=False):
-    """A node with its block type, and what its block asks for once that was described.
+    """A node with its block type, and its block's description once there is one.
 
     Any thread may read it. `block_type` is None for an unknown type. `problems` keep the block from running; `stale`
     keeps only its newest version from running, while the last good one runs on.
@@ -58,7 +58,7 @@ class PlacedNode(msgspec.Struct, frozen=True, eq=False):
     stale: tuple[Diagnostic, ...] = ()
     #: The node with a newer version of its type, which takes over once it could be described.
     successor: PlacedNode | None = None
-    #: What files held when the block was described.
+    #: The contents of files when the block was described.
     reading: Reading = _UNREAD
     #: True when `describe` took too long: it isn't called again before the type or a structural parameter changes.
     gave_up: bool = False
@@ -94,7 +94,7 @@ def look_up(
     catalogue: Catalogue,
     folder: Callable[[], Path],
 ) -> PlacedNode:
-    """Return a node with the newest version of its type; `folder` tells where the patch lies."""
+    """Return a node with the newest version of its type; `folder` is the patch's folder."""
     block_type, newest = catalogue.resolve(type_id, patch_values, folder)
     problem = replace(newest, node=node_id) if newest is not None else None
     if block_type is None:
@@ -119,9 +119,9 @@ def with_value_block(node: PlacedNode, code: CodeRunner) -> tuple[PlacedNode, Va
 
 
 def described(nodes: Sequence[PlacedNode], code: CodeRunner) -> list[PlacedNode]:
-    """Return nodes with what their blocks ask for, by the newest versions of their types that can be described.
+    """Return nodes with their blocks' descriptions, by the newest versions of their types that can be described.
 
-    Blocks of the library with the same structural values ask for the same, so one of them is asked for all.
+    Library blocks with the same structural values have the same description, so one of them is described for all.
     """
     overdue: dict[tuple[object, ...], Diagnostic] = {}
     shared: dict[tuple[object, ...], tuple[BlockDescription, Reading]] = {}
@@ -154,7 +154,7 @@ def described(nodes: Sequence[PlacedNode], code: CodeRunner) -> list[PlacedNode]
 
 
 def _description(node: PlacedNode) -> BlockDescription | Diagnostic:
-    """Return what a node's block asks for, or what is wrong with its code."""
+    """Return the description of a node's block, or the error of its code."""
     block_type = node.block_type
     assert block_type is not None
     doing = "construction"
@@ -191,7 +191,7 @@ def _succeeded(node: PlacedNode, newest: PlacedNode) -> PlacedNode:
 
 
 def _asked(node: PlacedNode) -> tuple[object, ...]:
-    """Return what a description follows from: the type and the structural values, arrays and graphs by identity."""
+    """Return the inputs of a description: the type and the structural values, arrays and graphs by identity."""
     block_type, values = node.block_type, node.values
     structural = [
         (name, bits(value) if type(value := values.get(name)).__hash__ is not None else id(value))
@@ -202,7 +202,7 @@ def _asked(node: PlacedNode) -> tuple[object, ...]:
 
 
 def _failure(node: PlacedNode, what: str, problem: BaseException) -> Diagnostic:
-    """Return what a block's own code raised, as an error on its node with the line."""
+    """Return an exception of a block's own code, as an error on its node with the line."""
     assert node.block_type is not None
     return code_diagnostic(problem, f"{what} of {node.type_id}", node.block_type.source_file(), node.id)
 
@@ -226,7 +226,7 @@ def _unknown(node_id: str, type_id: str, patch_folder: Path) -> Diagnostic:
 class PatchSnapshot:
     """A patch at one moment: its nodes, the connections that carry buffers, and the parameter values by node and name.
 
-    `notices` tell of block files that failed and that no node needs. `sentinels` are by output.
+    `notices` report failed block files that no node needs. `sentinels` are by output.
     """
 
     nodes: tuple[PlacedNode, ...]
@@ -238,10 +238,10 @@ class PatchSnapshot:
 
 @dataclass(frozen=True)
 class PatchDescription:
-    """What a snapshot asks for: its nodes as they are described now, and the graph of those that could be.
+    """The description of a snapshot: its nodes with their current descriptions, and the graph of the described ones.
 
-    `problems` keep single blocks from running. `notices` don't: they tell of newest versions and connections that are
-    left out of what runs, and warn of what may be wrong. `values` are those of the versions that are described.
+    `problems` keep single blocks from running. `notices` don't: they report newest versions and connections that are
+    left out of the running graph, and warnings. `values` are those of the versions that are described.
     """
 
     nodes: tuple[PlacedNode, ...]
@@ -326,7 +326,7 @@ def _without_dangling(
 def _missing(
     connection: Connection, source: BlockNode | None, target: BlockNode | None
 ) -> tuple[PortRef, str, Iterable[str]] | None:
-    """Return the end of a connection whose block lacks the port, what the port must be, and those that there are."""
+    """Return the end of a connection whose block lacks the port, the kind of the port, and the existing ports."""
     if source is not None and connection.source.port not in source.description.rules.output_of:
         return connection.source, "output", source.description.rules.output_of
     if target is not None and connection.target.port not in target.description.rules.input_of:

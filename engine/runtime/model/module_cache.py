@@ -1,6 +1,6 @@
 """The module cache: each kernel source is compiled and loaded once for the device, until its files change.
 
-What is wrong with kernels becomes diagnostics on the blocks that use them.
+Errors of kernels become diagnostics on the blocks that use them.
 """
 
 import contextvars
@@ -35,7 +35,7 @@ from engine.profiling.side_work import SideKind, SideTimes
 from engine.readings import Disk, Reading
 
 _log = logging.getLogger(__name__)
-#: How many modules stay loaded that nothing uses: whoever undoes an edit needs them again.
+#: Number of unused modules that stay loaded: undo of an edit needs them again.
 KEPT_UNUSED = 32
 
 
@@ -73,8 +73,8 @@ def _place(problem: KernelError, image: KernelImage) -> None:
 class ModuleCache:
     """Kernels by source and entry point. Any thread may call it; several sources are compiled at once.
 
-    A file that was loaded once stays usable: when a later version doesn't compile, `problems` says why, and `kernel`
-    returns the last good version.
+    A file that was loaded once stays usable: when a later version doesn't compile, `problems` has the reason, and
+    `kernel` returns the last good version.
     """
 
     def __init__(self, device: Device, times: SideTimes | None = None) -> None:
@@ -83,20 +83,24 @@ class ModuleCache:
         #: By source, the most recently used last.
         self._loaded: dict[KernelSource, LoadedModule] = {}
         self._replaced: list[LoadedModule] = []
-        #: The loaded sources that differ in numbers only that their kernels may be told, by what is the same in them.
+        #: The loaded sources that differ only in numbers that their kernels can take as arguments, by their common
+        #: part.
         self._alike: dict[KernelSource, dict[KernelSource, None]] = {}
         self._lock = threading.RLock()
         self.problems: dict[KernelSource, KernelError] = {}
-        #: What the last `load` asked for, and what of it couldn't be loaded.
+        #: The sources of the last `load`, and those that couldn't be loaded.
         self._wanted: dict[KernelSource, None] = {}
         self._failed: dict[KernelSource, KernelError] = {}
-        #: What the files of each source held when it was loaded last, or when that failed.
+        #: The contents of each source's files when it was last loaded, or when that failed.
         self._readings: dict[KernelSource, Reading] = {}
         #: What is being compiled; `overtake` reads it while other threads hold the lock.
         self._under_way: dict[KernelSource, CancelScope] = {}
 
     def load(self, kernels: Iterable[tuple[Kernel, tuple[str, ...]]]) -> None:
-        """Load the sources of kernels, several at once. What is wrong with one is raised when it is asked for."""
+        """Load the sources of kernels, several at once.
+
+        The error of a source is raised when the source is requested.
+        """
         with self._lock:
             self._failed.clear()
             self._wanted.clear()
@@ -110,13 +114,13 @@ class ModuleCache:
                     self._enter(source, found)
 
     def overtake(self, files: Collection[Path]) -> None:
-        """Compile again what is just being compiled of files that were saved meanwhile: only the newest text counts."""
+        """Restart current compiles of files that were saved again: only the newest text counts."""
         for source, scope in tuple(self._under_way.items()):
             if not source_files(source).isdisjoint(files):
                 scope.cancel()
 
     def kernel(self, kernel: Kernel, folders: Iterable[str] = ()) -> TypedKernel:
-        """Return a kernel, compiling and loading its source when needed; KernelError says what is wrong with it."""
+        """Return a kernel, compiling and loading its source when needed; raises a KernelError for a faulty source."""
         with self._lock:
             return self._module(kernel, folders).kernel(kernel.entry)
 
@@ -133,7 +137,7 @@ class ModuleCache:
             return frozenset(path for loaded in self._loaded.values() for path in loaded.image.dependencies)
 
     def readings(self) -> list[Reading]:
-        """Return what the files of sources held when they were loaded last, or failed to; any thread may ask."""
+        """Return the contents of sources' files when they were last loaded, or failed to; any thread may ask."""
         return list(self._readings.values())
 
     @staticmethod
@@ -150,8 +154,8 @@ class ModuleCache:
     def reload(self) -> None:
         """Load every source again whose files have changed.
 
-        Old versions stay loaded until `unload_replaced`, since a graph may use them. A source that tells what its files
-        held is made of that for good.
+        Old versions stay loaded until `unload_replaced`, since a graph may use them. A source with its files' contents
+        is always compiled from these.
         """
         with self._lock:
             affected = [
@@ -176,7 +180,7 @@ class ModuleCache:
                     self._loaded[source] = fresh
 
     def unload_replaced(self) -> None:
-        """Unload old versions, which no graph may use any more, and what nothing has used for long."""
+        """Unload old versions, which no graph may use any more, and modules that were not used for long."""
         with self._lock:
             unused = [source for source in self._loaded if not self._is_used(source)]
             for source in unused[: max(0, len(unused) - KEPT_UNUSED)]:
@@ -196,7 +200,7 @@ class ModuleCache:
         self._loaded.clear()
 
     def _source(self, kernel: Kernel, folders: Iterable[str]) -> KernelSource | None:
-        """Return the source of a kernel; None when there is no such file, which whoever asks for the kernel is told."""
+        """Return the source of a kernel; None without the file, whose error is raised when the kernel is requested."""
         with suppress(KernelError):
             return self.find(kernel, folders)
         return None
@@ -221,9 +225,9 @@ class ModuleCache:
             self._alike.setdefault(op_graphs.shared(source), {})[source] = None
 
     def _loaded_as(self, source: KernelSource) -> KernelSource | None:
-        """Return the loaded source whose kernels do what this one's do: that of a graph with other numbers, if need be.
+        """Return a loaded source with equivalent kernels: that of a graph with other numbers, if necessary.
 
-        That one must run its best code, which is told its numbers.
+        That source must run its optimised code, which takes the numbers as arguments.
         """
         if source in self._loaded or not isinstance(source, OpGraphSource):
             return source if source in self._loaded else None
@@ -245,7 +249,7 @@ class ModuleCache:
         return loaded
 
     def _load_all(self, sources: Sequence[KernelSource]) -> dict[KernelSource, LoadedModule | KernelError]:
-        """Load sources, several at once; return for each what it became or what is wrong with it."""
+        """Load sources, several at once; return the module or the error of each."""
         if len(sources) < 2:
             return {source: self._try_to_load(source) for source in sources}
         with ThreadPoolExecutor(min(len(sources), os.cpu_count() or 1), "warploom-load") as threads:

@@ -1,4 +1,4 @@
-"""The parameter store: what the patch says of each parameter, what drives it, and what the running graph was told."""
+"""The parameter store: the patch's value of each parameter, its driver, and the value in the running graph."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from engine.protocol.messages import Message
 
 Specs = Mapping[str, ParameterSpec]
-#: Where the values of a learned parameter are kept, in two places by its name; what writes them into the graph; and the
-#: type and the bounds of values that fit as they are.
+#: The two dictionaries with the values of a learned parameter, and its name; the function that writes them into the
+#: graph; and the type and bounds of values that fit unchanged.
 _Learned = tuple[dict[str, Any], dict[str, object], str, WriteValue, type[Any], float, float]
 _KINDS: dict[str, type[Any]] = {"float": float, "int": int, "bool": bool}
 
@@ -38,7 +38,7 @@ def _range_of(spec: ParameterSpec) -> tuple[type[Any], float, float]:
 
 
 class _Node(msgspec.Struct, eq=False):
-    """What is known of one node's parameters.
+    """The facts of one node's parameters.
 
     `reaches_kernels` is False for value blocks, `is_known` for a node whose type is not in the catalogue.
     """
@@ -53,19 +53,19 @@ class _Node(msgspec.Struct, eq=False):
 class ParameterStore:
     """The parameter values of every node. It belongs to the engine's thread, and nothing else writes them.
 
-    `values` is what blocks and kernels compute with, by node and name: what drives a parameter, else what the patch
-    says, else the default. What the patch says of a driven parameter is kept and returns when the connection goes.
+    `values` has the values that blocks and kernels compute with, by node and name: the driver's, else the patch's, else
+    the default. The patch's value of a driven parameter is kept and restored when the connection is removed.
 
     A changed live parameter is in `changed` until `take_changed`. The parameters of the running graph that `learn` was
-    given take a shorter way: a new value is written straight into the arguments of their kernels. `is_written` says
-    that the device has not been told of such values yet, and `refused` why a kernel could not take one.
+    given take a shorter way: a new value is written straight into the arguments of their kernels. `is_written` is true
+    while such values are not on the device yet, and `refused` has the reason why a kernel could not take one.
     """
 
     def __init__(self, folder: Callable[[], Path]) -> None:
-        """`folder` tells where the relative paths of a patch start."""
+        """Relative paths of a patch start at `folder`."""
         self.values: dict[str, dict[str, Any]] = {}
         self.changed: dict[ParameterRef, None] = {}
-        #: What the patch says and a type does not take: its default stands in.
+        #: The patch's values that a type does not take: the default is used instead.
         self.misfits: dict[ParameterRef, Diagnostic] = {}
         self.is_written = False
         self.refused: ArgumentError | None = None
@@ -130,7 +130,7 @@ class ParameterStore:
             changed.pop((node_id, name), None)
 
     def set(self, node_id: str, name: str, value: object) -> bool:
-        """Set what the patch says of a parameter, None for nothing; return whether its misfit has changed."""
+        """Set the patch's value of a parameter, None for none; return whether its misfit has changed."""
         node = self._nodes[node_id]
         if value is None:
             node.patch_values.pop(name, None)
@@ -160,13 +160,13 @@ class ParameterStore:
         return specs.get(name) or next((spec for spec in specs.values() if name in spec.replaces), None)
 
     def patch_values(self, node_id: str) -> Mapping[str, object]:
-        """Return what the patch says of a node's parameters, by name."""
+        """Return the patch's values of a node's parameters, by name."""
         return self._nodes[node_id].patch_values
 
     # What drives a parameter
 
     def drive(self, node_id: str, name: str) -> WriteValue:
-        """Let a connection drive a parameter; return what gives the parameter a value that fits it."""
+        """Let a connection drive a parameter; return the function that sets a fitting value."""
         node, values, place = self._nodes[node_id], self.values[node_id], (node_id, name)
         node.driven |= {name}
         if not node.reaches_kernels:
@@ -189,7 +189,7 @@ class ParameterStore:
         return put
 
     def release(self, node_id: str, name: str) -> None:
-        """Give a parameter that is no longer driven the patch's value again."""
+        """Restore the patch's value of a parameter that is no longer driven."""
         node = self._nodes.get(node_id)
         spec = self.spec(node_id, name) if node is not None else None
         if node is None or spec is None or spec.name not in node.driven:
@@ -210,8 +210,8 @@ class ParameterStore:
     def snapshot(self) -> dict[str, dict[str, Any]]:
         """Return a copy of the values of every node that may have kernels, which nothing changes any more.
 
-        A node that was removed keeps those that the graph was told, since it may have to run on.
-        It is taken between two frames, so only nodes that changed since the last one are copied.
+        A removed node keeps the values in the graph, since the graph may have to keep running. The copy is made between
+        two frames, so it only copies nodes that changed since the last copy.
         """
         self._outdate_learned()
         for node_id in self._outdated:
@@ -224,7 +224,7 @@ class ParameterStore:
         return {**self._removed, **self._copies}
 
     def take_changed(self) -> dict[ParameterRef, object]:
-        """Return the live parameters that changed, with their present values, and count them as told."""
+        """Return the changed live parameters with their current values, and mark them as written."""
         values = self.values
         taken = {place: values[place[0]][place[1]] for place in self.changed if place[1] in values[place[0]]}
         self.changed.clear()
@@ -270,7 +270,7 @@ class ParameterStore:
             values, patch_values, name, write, kind, low, high = found
             value: Any = message.value
             if type(value) is not kind or not low <= value <= high:
-                return message  # it stands for the default, or has to be made to fit
+                return message  # the value stands for the default, or must be made to fit
             values[name] = patch_values[name] = value
             self.is_written = True
             try:
@@ -313,7 +313,7 @@ def fit(
 ) -> tuple[dict[str, Any], dict[str, Diagnostic]]:
     """Return the values of parameters as their types take them, and an error for each value that a type refuses.
 
-    A default stands in for what is missing or is refused. Paths of files that are read start at `folder()`.
+    Defaults replace missing and refused values. Paths of files that are read start at `folder()`.
     """
     values: dict[str, Any] = {}
     misfits: dict[str, Diagnostic] = {}

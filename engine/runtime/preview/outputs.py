@@ -140,7 +140,7 @@ class Saver:
         self.asked: deque[str | None] = deque()
 
     def save(self, compiled: CompiledGraph | None, place: SavePlace, *, wait: bool) -> None:
-        """Save what was asked for first as it is now; with `wait`, return when the files are written."""
+        """Save the earliest request with the current contents; with `wait`, return when the files are written."""
         node = self.asked.popleft()
         if compiled is None:
             text = "outputs must come from a running patch, got one not built yet"

@@ -27,7 +27,7 @@ def encode_picture(pixels: Array, suffix: str, depth: str = "usual") -> bytes:
     depth = picture_depth(f"picture{suffix}", "8 bits" if pixels.dtype == np.uint8 else depth)
     output = OpenImageIO.ImageOutput.create(f"picture{suffix}")
     if output is None:
-        OpenImageIO.geterror()  # else the next one who asks gets it
+        OpenImageIO.geterror()  # otherwise the next caller would get this error
         raise ValueError(f"no image format whose files end in {suffix!r}")
     if depth in ("half", "float"):
         stored = _associated(pixels) if output.format_name() == "openexr" else pixels
@@ -41,7 +41,7 @@ def encode_picture(pixels: Array, suffix: str, depth: str = "usual") -> bytes:
     file = os.memfd_create("picture")  # the library writes by names only
     try:
         stored = np.ascontiguousarray(stored[..., :channels])
-        # Asked one by one, since what it complains about need not be a failure.
+        # Asked one by one, since its error need not be a failure.
         if not (output.open(f"/proc/self/fd/{file}", spec) and output.write_image(stored) and output.close()):
             raise ValueError(output.geterror().split("\n")[0] or "an image that its format refuses")
         with open(file, "rb", closefd=False) as written:

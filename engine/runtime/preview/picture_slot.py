@@ -1,4 +1,4 @@
-"""Picture slots: where a viewer's picture is found in the graph's memory, and where it waits for its reader."""
+"""Picture slots: a viewer's picture in the graph's memory, and the memory in which it waits for its reader."""
 
 import time
 from concurrent.futures import Executor, Future
@@ -59,7 +59,7 @@ class PictureSlot:
     def reserve(self, size_bytes: int, *, on_device: bool) -> None:
         """Make room for a picture, on any thread while the slot is not in use.
 
-        Locking the pages of a large picture takes some ms. When there is no memory, `refused` says so.
+        Locking the pages of a large picture takes some ms. Without memory, `refused` has the reason.
         """
         try:
             if self._pinned is None or self._pinned.array.nbytes < size_bytes:
@@ -95,7 +95,7 @@ class PictureSlot:
             self.is_free = True
 
     def close(self) -> None:
-        """Give everything back, after a reader that is copying; the device must be done with the slot."""
+        """Free all resources, after a reader that is copying; the device must be done with the slot."""
         deadline = time.monotonic() + _PATIENCE_S
         while not self.is_free and time.monotonic() < deadline:
             time.sleep(0.001)
@@ -129,7 +129,7 @@ class PictureSource:
 def picture_sources(plan: Plan) -> tuple[dict[str, PictureSource], list[Diagnostic]]:
     """Return the picture of each viewer by its node of the patch, and a diagnostic for each that can't be shown.
 
-    A composite shows what the first viewer inside it shows. Pictures without pixels are left out.
+    A composite shows the picture of the first viewer inside it. Pictures without pixels are left out.
     """
     found: dict[str, PictureSource] = {}
     problems = []
@@ -169,7 +169,7 @@ class Downscaler:
         self._loading: Future[None] | None = None
         self._module: Module | None = None
         self.kernel: LoadedKernel | None = None
-        #: Why there is no kernel; cleared by whoever reports it.
+        #: The reason why there is no kernel; cleared when it is reported.
         self.problem: Diagnostic | None = None
 
     def load(self, *, wait: bool) -> bool:

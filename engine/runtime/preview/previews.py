@@ -1,9 +1,9 @@
 """Previews: the pictures of observed viewers, taken on a second stream while the next frame runs.
 
-After a launch, the second stream waits on the device for the end of the frame, scales each picture down to the size in
-which it is shown, and copies it to pinned memory. The next launch waits, on the device too, until the display buffers
-have been read. In a later frame the engine's thread finds the copies done and offers them to readers. It waits only
-before an update, for the short time in which the buffers are read. By hand (`step`), all of this happens in the frame.
+After a launch, the second stream waits on the device for the end of the frame, scales each picture down to its shown
+size, and copies it to pinned memory. The next launch waits, on the device too, until the display buffers have been
+read. In a later frame the engine's thread finds the copies done and offers them to readers. It waits only before an
+update, for the short time in which the buffers are read. By hand (`step`), all of this happens in the frame.
 """
 
 import time
@@ -26,7 +26,7 @@ from engine.runtime.preview.picture_slot import PIXEL_BYTES, Downscaler, Picture
 
 @dataclass
 class _Viewer:
-    """An observed viewer: what is wanted, when the next picture is due, and what identifies the last one."""
+    """An observed viewer: the request, the time at which the next picture is due, and the identity of the last one."""
 
     viewing: Viewing
     slot: PictureSlot
@@ -50,7 +50,7 @@ class _Job:
 class Previews:
     """Takes pictures for an engine; all methods belong to the engine's thread.
 
-    `tell` is called with why pictures of observed viewers are missing or come slowly, whenever that has changed.
+    `tell` is called with the reason why pictures of observed viewers are missing or slow, whenever it changes.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class Previews:
             self.reads_graph = False
 
     def close(self) -> None:
-        """Give everything back, whatever the device refuses; then raise its DeviceError."""
+        """Free all resources, even if some calls fail; then raise their DeviceError."""
         self._beside.shutdown()
         for job in self._flying:
             job.viewer.slot.is_free = True
@@ -230,7 +230,7 @@ class Previews:
         self._stream.record(self._done)
 
     def _has_room(self, job: _Job, *, by_hand: bool) -> bool:
-        """False while memory is being reserved for a picture, and when there is none, which is told."""
+        """False while memory is being reserved for a picture, and when there is none, which is reported."""
         slot, on_device = job.viewer.slot, self._is_staged(job)
         size_bytes = PIXEL_BYTES * (job.size[0] * job.size[1] + 1)
         if slot.fits(size_bytes, on_device=on_device):
@@ -314,5 +314,5 @@ def next_due_ns(due_ns: int, now_ns: int, rate: float | None) -> int:
     """
     if rate is None:
         return 0
-    interval_ns = round(min(1e9 / rate, 3.6e12))  # an hour at most, since clocks can't tell any number
+    interval_ns = round(min(1e9 / rate, 3.6e12))  # an hour at most, since clocks can't wait for arbitrarily long times
     return max(due_ns + interval_ns, now_ns)

@@ -1,9 +1,9 @@
-"""Reading: what a port held in the last frame, whatever was fused and whichever buffers share memory.
+"""Reading: the contents of a port in the last frame, even if it was fused or shares memory.
 
-The law: what is read is what an engine has there that fuses nothing and in which each buffer has memory of its own. In
-a loop that is what the last turn left; in a body that did not run, the port's default, which is zeros unless its block
-says otherwise. A frame does no work for it: a region notes on the device whether its body runs, and what was
-overwritten or never stored is computed again for its reader, from arrays of the user's own as they are by then.
+The law: a read returns the same contents as in an engine without fusion and with separate memory for each buffer. In a
+loop these are the contents after the last turn; in a body that did not run, the port's default, which is zeros unless
+its block declares another. A frame does no work for it: a region records on the device whether its body runs, and an
+overwritten or fused buffer is computed again for its reader, from the user's arrays with their contents at that time.
 """
 
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ def read_port(
     stream: Stream,
     port: PortRef,
 ) -> Array:
-    """Return a copy of what any port held in the last frame, as `read_buffer` does.
+    """Return a copy of any port's contents in the last frame, as `read_buffer` does.
 
     If its memory has been reused since, or it was never stored since kernels were fused, the operations that it depends
     on run again, in memory of their own.
@@ -89,7 +89,7 @@ def read_port(
 
 
 def _was_run(compiled: CompiledGraph, device: Device, owner: PortRef) -> bool:
-    """False when a buffer's block lies in a body that did not run, in the last turn of what is around it.
+    """False when a buffer's block is in a body that did not run, in the last turn of the region around it.
 
     True as well where the memory itself says so, since the region's outputs are filled before it.
     """
@@ -108,7 +108,9 @@ def _was_run(compiled: CompiledGraph, device: Device, owner: PortRef) -> bool:
 
 
 def _kernels(compiled: CompiledGraph, part: Plan, modules: ModuleCache) -> PlanKernels:
-    """Return the kernels of a part of what runs: where it runs by itself the very kernel, whatever was saved since."""
+    """Return the kernels of a part of the running graph: where possible the loaded ones, even if files were saved
+    since.
+    """
     operations, kernels = compiled.plan.operations, PlanKernels(part, modules)
     running = {
         (made.node, made.place): node.kernel
@@ -122,7 +124,7 @@ def _kernels(compiled: CompiledGraph, part: Plan, modules: ModuleCache) -> PlanK
 
 
 def _allocate(part: Plan, pool: BufferPool, taken: list[Memory]) -> dict[PortRef, Memory]:
-    """Return memory for what the operations of a plan write; `taken` is from the pool."""
+    """Return memory for the buffers that the operations of a plan write; `taken` is from the pool."""
     made: dict[PortRef, Memory] = {}
     allocations, offsets = part.buffers.allocations, part.placement.offsets
     if offsets:
@@ -150,7 +152,7 @@ def _read_from(plan: Plan, memories: Mapping[PortRef, Memory], device: Device, p
 
 
 def _seen(layout: Layout, data: Array) -> Array:
-    """Return a copy of the elements that lie in some bytes as a layout says."""
+    """Return a copy of the elements in some bytes, by a layout."""
     element = layout.dtype.numpy
     shape = layout.shape + element.shape
     if layout.strides is None:
@@ -161,7 +163,7 @@ def _seen(layout: Layout, data: Array) -> Array:
 
 
 def _default(plan: Plan, port: PortRef) -> Array:
-    """Return what a port holds when the region that its block lies in is skipped."""
+    """Return a port's contents when its block's region is skipped."""
     layout, place = plan.layouts[port], plan.buffers.places[port]
     whole = plan.buffers.allocations[place.owner].layout
     data = np.zeros(place.offset + layout.span_bytes, np.uint8)

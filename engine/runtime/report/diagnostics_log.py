@@ -1,4 +1,4 @@
-"""Diagnostics in the log: each when it comes up and when it is gone, and not while only its numbers change."""
+"""Diagnostics in the log: each when it appears and when it is gone, and not while only its numbers change."""
 
 import logging
 import time
@@ -10,13 +10,13 @@ from engine.protocol.flight_record import RecordedDiagnostics
 from engine.runtime.report.sightings import Identity, identity
 
 _log = logging.getLogger(__name__)
-#: One that comes and goes is logged as often as this; in between it is a detail.
+#: Shortest time between logs of a diagnostic that comes and goes; in between it is logged as a detail.
 AGAIN_S = 10.0
 _CHANGES = 200
 
 
 def log_diagnostic(diagnostic: Diagnostic, *, is_news: bool = True) -> None:
-    """Log something that went wrong; what is no news, or what a block only waits for, is no more than a detail."""
+    """Log a problem; a known problem, or one of an incomplete block, is logged as a detail."""
     is_detail = diagnostic.is_incomplete or not is_news
     level = logging.DEBUG if is_detail else getattr(logging, diagnostic.severity.name)
     _log.log(level, "%s", str(diagnostic).partition(": ")[2])
@@ -27,11 +27,11 @@ class DiagnosticsLog:
 
     def __init__(self) -> None:
         self._told_s: dict[Identity, float] = {}
-        #: What has come up and gone lately.
+        #: Recently appeared and resolved diagnostics.
         self.changes: deque[RecordedDiagnostics] = deque(maxlen=_CHANGES)
 
     def follow(self, before: Sequence[Diagnostic], now: Sequence[Diagnostic]) -> None:
-        """Log the diagnostics that have come up and those that are gone."""
+        """Log the diagnostics that have appeared and those that are gone."""
         known, present = ({identity(item): item for item in items} for items in (before, now))
         now_s = time.monotonic()
         self._told_s = {what: told_s for what, told_s in self._told_s.items() if now_s - told_s < AGAIN_S}
@@ -47,5 +47,5 @@ class DiagnosticsLog:
             self.changes.append(RecordedDiagnostics(time.perf_counter_ns(), *changes))
 
     def add_failure(self, diagnostic: Diagnostic) -> None:
-        """Add what ended the engine to the changes; whoever found it has logged it."""
+        """Add the engine's failure to the changes; it was logged where it was found."""
         self.changes.append(RecordedDiagnostics(time.perf_counter_ns(), (diagnostic,), ()))

@@ -23,7 +23,7 @@ from engine.runtime.report.sightings import Identity, Sightings, identity
 
 #: Times, states and numbers that a person reads change no faster than this while the engine runs freely.
 REPORT_INTERVAL_NS = 100_000_000
-#: What a frame has found is shown for so long after the last frame that found it.
+#: Time for which a frame's diagnostic is shown after the last frame that found it.
 FADE_NS = 3_000_000_000
 #: An append buffer that is fuller than this share of its capacity is about to overflow.
 NEARLY_FULL = 0.9
@@ -35,7 +35,7 @@ class DiagnosticsStore:
 
     `blocks` are errors of the patch, `stale` kernels whose newest version doesn't compile, `launches` advice on
     launches, `refused` what a patch does only when it is trusted, `pictures` why some aren't shown, `measuring` what
-    can't be measured; all these stay until somebody mends them. What single frames find comes by `follow_frame`.
+    can't be measured; all these stay until somebody mends them. `follow_frame` takes the findings of single frames.
     `inlined` leads from blocks inside composites to the patch's nodes.
     """
 
@@ -53,12 +53,12 @@ class DiagnosticsStore:
         self.inlined = Inlined(GraphDescription((), ()))
         #: The status words of the last launch, by buffer.
         self.status: dict[PortRef, int] = {}
-        #: What the last launch gave that freezes its frame.
+        #: The findings of the last launch that freeze its frame.
         self.freezing: tuple[Diagnostic, ...] = ()
-        #: What the last frames found, by what found it.
+        #: The findings of the last frames, by their source.
         self._in_frames: dict[str, dict[Identity, Diagnostic]] = {}
         self._frames_shown_ns = 0
-        #: What frames no longer find, and until when it is shown.
+        #: Findings that frames no longer have, and the time until which they are shown.
         self.fading: dict[Identity, tuple[Diagnostic, int]] = {}
         self._sightings = Sightings()
         self._status_seen = b""
@@ -90,19 +90,19 @@ class DiagnosticsStore:
         self.sightings = self._sightings.follow(self.all, self.fading)
 
     def follow_measuring(self, problem: Diagnostic | None) -> None:
-        """Take what can't be measured at the present level, and why; None when all of it can."""
+        """Take the measurements that are impossible at the current level, with the reasons; None when all of it can."""
         measuring = () if problem is None else (problem,)
         if measuring != self.measuring:
             self.measuring = measuring
             self.renew()
 
     def follow_pictures(self, problems: tuple[Diagnostic, ...]) -> None:
-        """Take why pictures that somebody looks at are missing or come slowly."""
+        """Take the reasons why visible pictures are missing or slow."""
         self.pictures = problems
         self.renew()
 
     def follow_frame(self, source: str, diagnostics: Iterable[Diagnostic], *, fresh: bool) -> None:
-        """Take what the last frame has found, such as a full buffer, in place of what the one before had.
+        """Take the findings of the last frame, such as a full buffer, in place of the previous frame's.
 
         What is no longer found fades. While the same is found, only numbers differ: these are shown at an interval that
         people can read. When `fresh`, all is shown at once and nothing fades.
@@ -131,13 +131,13 @@ class DiagnosticsStore:
             self.sightings = self._sightings.follow(self.all, self.fading)
 
     def _is_due(self, fresh: bool) -> bool:
-        """True when it is time to show what frames find, whether it is the same or not."""
+        """True when it is time to show the findings of frames, even if they have not changed."""
         if not (self.fading or any(self._in_frames.values())):
             return False
         return fresh or time.perf_counter_ns() - self._frames_shown_ns >= REPORT_INTERVAL_NS
 
     def fade(self) -> None:
-        """Drop what frames no longer find, once it was shown long enough."""
+        """Drop findings that frames no longer have, once they were shown long enough."""
         now_ns = time.perf_counter_ns()
         over = [which for which, (_, end_ns) in self.fading.items() if end_ns <= now_ns]
         for which in over:
@@ -165,7 +165,7 @@ class DiagnosticsStore:
         self.follow_frame(_STATUS, diagnostics, fresh=fresh or is_other)
 
     def _freezes(self, plan: Plan, found: Diagnostic) -> bool:
-        """True when what a sentinel found freezes the frame, by the graph that runs and by the patch as it is now."""
+        """True when a sentinel's finding freezes the frame, by the running graph and by the current patch."""
         port = PortRef(found.node or "", found.port or "")
         known = (plan.inlined.original.sentinels.get(port), self._context.sentinels.get(port))
         return all(sentinel is not None and sentinel.freezes for sentinel in known)
@@ -180,7 +180,7 @@ def status_diagnostics(
     """
     found = []
     for node, status in plan.statuses:
-        word = words.get(PortRef(node, status.buffer))  # None for what a sentinel has found
+        word = words.get(PortRef(node, status.buffer))  # None for a sentinel's finding
         if not word:
             continue
         if status.call is not None:

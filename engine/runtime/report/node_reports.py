@@ -1,4 +1,4 @@
-"""What a report says of each node: its state, its buffers, and how full its append buffers are."""
+"""The reports of nodes: their states, their buffers, and the fill of their append buffers."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -23,7 +23,7 @@ class Kernels(NamedTuple):
 
     number: int = 0
     fused_into: tuple[str, ...] = ()
-    #: For each part of the node, how many kernels tell its time, and the parts whose kernels do some of its work.
+    #: For each part of the node, the number of its timed kernels, and the parts whose kernels do some of its work.
     parts: tuple[tuple[str, int, tuple[str, ...]], ...] = ()
 
 
@@ -53,7 +53,7 @@ def node_kernels(compiled: CompiledGraph) -> dict[str, Kernels]:
 
 
 def _parts(work: Iterable[tuple[int, ServedParts]]) -> Iterator[tuple[str, int, tuple[str, ...]]]:
-    """Give each part of a node, how many entries are timed for it, and the parts whose entries do some of its work."""
+    """Yield each part of a node, the number of its timed entries, and the parts whose entries do some of its work."""
     timed: Counter[str] = Counter()
     others: dict[str, dict[str, None]] = {}
     for _, each in work:
@@ -75,7 +75,7 @@ class NodeReports:
         self._diagnostics: tuple[Diagnostic, ...] = ()
         self._of_node: dict[str, list[Diagnostic]] = {}
         self._wrong: set[str] = set()
-        #: What `awaited` gives for the patch as it is; None until somebody asks.
+        #: The result of `awaited` for the current patch; None until it is requested.
         self._awaited: dict[str, str] | None = None
         self._is_preparing = False
 
@@ -84,7 +84,7 @@ class NodeReports:
     ) -> None:
         """Renew the reports of nodes that came, went, or changed in the diagnostics or in the graph.
 
-        `kernels` are those of the nodes that run; `preparing` says that another graph comes.
+        `kernels` are those of the nodes that run; `preparing` is true while another graph is prepared.
         """
         changed = self._context.take_changed_blocks()
         self._awaited = None
@@ -102,7 +102,7 @@ class NodeReports:
         if not changed:
             return
         reports, placed = dict(self.reports), self._context.registry.placed
-        alike: dict[tuple[str, Kernels], NodeReport] = {}  # of nodes that run and of which there is no more to tell
+        alike: dict[tuple[str, Kernels], NodeReport] = {}  # for running nodes without further information
         for node in changed:
             known = reports.get(node)
             if node not in placed:
@@ -142,7 +142,7 @@ class NodeReports:
         own = self._of_node.get(node)
         if own is not None:
             errors = [item for item in own if item.severity is Severity.ERROR]
-            # A block that runs on although it lost an input shows what the patch no longer says, which is an error.
+            # A block that keeps running although it lost an input no longer matches the patch, which is an error.
             is_incomplete = errors and node not in self._kernels and all(item.is_incomplete for item in errors)
             state = NodeState.INCOMPLETE if is_incomplete else NodeState.ERROR if errors else NodeState.WARNING
             return NodeReport(kind, state, "\n".join(map(_text, own)), time_ns, number, fused_into, parts=parts)

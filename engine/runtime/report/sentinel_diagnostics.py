@@ -1,4 +1,4 @@
-"""What sentinels have found in a frame, as diagnostics at the outputs that they check."""
+"""The findings of sentinels in a frame, as diagnostics at the checked outputs."""
 
 import math
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _ALL = (1 << 64) - 1
 
 
 def sentinel_diagnostics(plan: Plan, array: np.ndarray[Any, Any]) -> Iterator[Diagnostic]:
-    """Give a warning for each sentinel that has found something; `array` is what was read back after a frame."""
+    """Yield a warning for each sentinel with wrong elements; `array` has the status words read back after a frame."""
     data = array.tobytes()
     for check, port in plan.inlined.checks.items():
         place = plan.status_places.get(found_buffer(check))

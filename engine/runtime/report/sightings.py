@@ -1,4 +1,4 @@
-"""When diagnostics were found, and how often; one that comes back soon is the same."""
+"""Times and counts of diagnostics; one that comes back soon counts as the same."""
 
 import re
 import time
@@ -10,14 +10,14 @@ from engine.diagnostics import Diagnostic, Sighting
 
 #: Digits in a word, such as the "1" of "blur_1", are part of a name.
 _NUMBERS = re.compile(r"(?<!\w)-?[0-9][0-9.,]*(?:e[-+]?[0-9]+)?")
-#: One that has been gone for so long is new when it comes back.
+#: Time after which a diagnostic that comes back counts as new.
 REMEMBERED_S = 60.0
-#: What makes a diagnostic the same as an earlier one.
+#: Key of a diagnostic: equal keys mean the same diagnostic.
 Identity = tuple[object, ...]
 
 
 def identity(diagnostic: Diagnostic) -> Identity:
-    """Return what stays of a diagnostic while only its numbers change."""
+    """Return the part of a diagnostic that stays the same while its numbers change."""
     return diagnostic.severity, diagnostic.node, diagnostic.port, _NUMBERS.sub("", diagnostic.message)
 
 
@@ -38,7 +38,7 @@ class Sightings:
         self._present.add(which)
 
     def follow(self, diagnostics: Iterable[Diagnostic], fading: Container[Identity]) -> tuple[Sighting, ...]:
-        """Return the sightings of the present diagnostics, in their order; those that come up now are counted."""
+        """Return the sightings of the current diagnostics, in their order; new ones are counted."""
         present = list(map(identity, diagnostics))
         for which in dict.fromkeys(present):
             if which not in self._present:

@@ -1,7 +1,7 @@
-"""What an edit would cost, told before it is made.
+"""The cost of an edit, reported before the edit is made.
 
-A small patch is planned as it would be after the edit. A larger one is judged by what the edit touches, which takes no
-longer in a patch of a thousand blocks; the level is then the highest that it can be.
+A small patch is planned as it would be after the edit. A larger edit is estimated by the blocks that it touches, which
+takes no longer in a patch of a thousand blocks; the level is then the highest possible one.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,15 +34,15 @@ from engine.runtime.update.prepare import same_structure
 from engine.user_code.limits import TimeLimits
 from engine.user_code.runner import CodeRunner
 
-#: How long `describe` of a block may take to tell a cost, for which a person waits.
+#: Longest time of a block's `describe` for a cost, since a person waits for it.
 PATIENCE_S = 0.25
-#: A patch of more blocks is not planned only to tell a cost: that takes up to 20 us a block.
+#: A patch of more blocks is not planned only for a cost: that takes up to 20 us a block.
 MOST_BLOCKS = 48
 
 
 @dataclass(frozen=True)
 class Published:
-    """What other threads may know of the running graph; the engine replaces it whole after each update.
+    """A view of the running graph for other threads; the engine replaces it as a whole after each update.
 
     `estimates` are recent times of updates of each level, in nanoseconds. `kernel_files` are all files that loaded
     kernels depend on. `held` are the nodes that run on as they were because of a mistake; None when all do.
@@ -77,7 +77,7 @@ class Published:
 
 
 def cost_of(changes: Sequence[CostedEdit], patch: Patch, published: Published) -> EditCost:
-    """Return what changes that are made together would cost; `patch` does not have them yet.
+    """Return the cost of changes that are made together; `patch` does not have them yet.
 
     Call it on the patch's thread, since it reads the patch. It takes less than a millisecond.
     """
@@ -97,9 +97,9 @@ class _Estimate:
         self._patch, self._published, self._changes = patch, published, edits
         self._added = {c.node.id: c.node for c in edits if isinstance(c, changes.NodeAdded)}
         self._removed = {c.node.id for c in edits if isinstance(c, changes.NodeRemoved)}
-        #: The inputs whose connections change, and what feeds them afterwards.
+        #: The inputs whose connections change, and their sources afterwards.
         self._sources: dict[PortRef, PortRef | None] = {}
-        #: What changes of the structure cost, if they make no mistake, and what the others cost.
+        #: The cost of structural changes, if they have no mistake, and of the others.
         self._structure: list[EditCost] = []
         self._other: list[EditCost] = []
 
@@ -116,7 +116,7 @@ class _Estimate:
         return max(self._other, key=lambda cost: cost.level, default=_FREE)
 
     def _tried(self, estimate: EditCost) -> EditCost:
-        """Return what the changes of the structure cost, by a trial where that is cheap."""
+        """Return the cost of the structural changes, by a trial where that is cheap."""
         published = self._published
         if published.plan is None:
             return estimate
@@ -191,7 +191,7 @@ class _Estimate:
         running = self._published.running - self._removed
         missing = [t for t, source in self._sources.items() if t.node in running and not source and self._needs(t)]
         for target, source in self._sources.items():
-            if target in missing:  # a block that runs never stops because of a mistake: it runs on as it is
+            if target in missing:  # a running block never stops because of a mistake: it keeps running unchanged
                 self._restructure(UpdateLevel.NONE, f"{target} waits for a connection")
                 continue
             runs = target.node in running and source != self._patch.source_of(target)
@@ -254,7 +254,7 @@ class _Estimate:
 
 
 def try_changes(patch: Patch, changes: Iterable[Change], plan: Plan, *, blocked: bool) -> EditCost | None:
-    """Plan a patch with changes, and return what its graph, which runs `plan`, would need; None when that is not tried.
+    """Plan a patch with changes; return the update that its graph, which runs `plan`, would need, or None if not tried.
 
     The cause is the mistake that keeps the graph as it is, if any. It is not tried with many blocks, nor when a
     block that reads a file would be described. When the graph is `blocked`, every block is described again. Kernels are
@@ -305,7 +305,7 @@ class _Trial:
     def outcome(
         self, by_target: dict[PortRef, Connection], nodes: dict[str, Node], sentinels: dict[PortRef, Sentinel]
     ) -> EditCost:
-        """Plan what was placed and compare it with what runs."""
+        """Plan the placed blocks and compare the plan with the running one."""
 
         def type_of(node: str) -> type[Block] | None:
             return self._patch.type_of(nodes[node]) if node in nodes else None
@@ -313,7 +313,7 @@ class _Trial:
         wires = tuple(
             c for c in by_target.values() if not is_value_connection(c, type_of(c.source.node), type_of(c.target.node))
         )
-        # Compiling fused kernels takes too long for who only wants to know.
+        # Compiling fused kernels takes too long for an estimate.
         described, plan = (
             self._described(PatchSnapshot(tuple(self._nodes), wires, sentinels=sentinels)),
             self._plan.before_fusing,

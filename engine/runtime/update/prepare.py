@@ -1,6 +1,6 @@
-"""Preparation: from a snapshot of the patch to what the running graph is to become: another graph, or itself, adjusted.
+"""Preparation: from a snapshot of the patch to the next running graph: another graph, or the same one, adjusted.
 
-The worker does this beside the running graph, which it does not touch. What it allocates belongs to the new graph until
+The worker does this beside the running graph, which it does not touch. Its allocations belong to the new graph until
 that is swapped in or abandoned. The swap holds up a frame, so everything that it needs is found out here.
 """
 
@@ -42,8 +42,8 @@ class Prepared:
     """What the running graph is to become: `compiled`, or itself with an `adjustment`, or itself by `same_graph`.
 
     `same_graph` is a new plan for the same nodes: at most contents that blocks provide must be uploaded again. If none
-    of the three is set, `diagnostics` say why; with `refused` there was a plan that a kernel or the device didn't
-    accept.
+    of the three is set, `diagnostics` has the reasons; with `refused` there was a plan that a kernel or the device
+    didn't accept.
     """
 
     description: PatchDescription
@@ -61,13 +61,13 @@ class Prepared:
     held: frozenset[str] = frozenset()
     values: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     memory: GraphMemory | None = None
-    #: What every output port of the new graph holds, by "node.port".
+    #: The buffer of every output port of the new graph, by "node.port".
     buffers: dict[str, BufferReport] = field(default_factory=dict)
     #: The kernels of each node of the new graph; None when the running graph is changed in place.
     kernels: Mapping[str, Kernels] | None = None
 
     def abandon(self, services: DeviceServices) -> None:
-        """Give back what was built and claimed for a graph that won't run."""
+        """Free everything that was built and claimed for a graph that won't run."""
         if self.compiled is not None:
             for variant in self.compiled.variants:  # the memory has the array of status words
                 variant.destroy()
@@ -78,7 +78,7 @@ class Prepared:
 
     @property
     def plan(self) -> Plan | None:
-        """The plan of what is to run next; None when the running graph stays as it is."""
+        """The plan of the next graph; None when the running graph stays unchanged."""
         if self.compiled is not None:
             return self.compiled.plan
         return self.adjustment.plan if self.adjustment is not None else self.same_graph
@@ -86,7 +86,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Current:
-    """The running graph and its memory, of which the next graph reuses what stays the same, and its first values."""
+    """The running graph and its memory, whose unchanged parts the next graph reuses, and its first values."""
 
     compiled: CompiledGraph
     memory: GraphMemory
@@ -104,9 +104,9 @@ def prepare(
 ) -> Prepared:
     """Describe, plan and build. Errors of the patch come back as diagnostics, with no graph if none can run.
 
-    `current` runs on if the new plan is the same, or differs only in what can be changed in place. Except for a
-    `rebuild`, only what changed is built; the new graph and its memory `take_over` the rest. With `fuses`, kernels of
-    neighbouring blocks become one; unless it `shares`, none does, and each buffer has memory of its own.
+    `current` keeps running if the new plan is the same, or differs only in parts that can be changed in place. Except
+    for a `rebuild`, only changed parts are built; the new graph and its memory `take_over` the rest. With `fuses`,
+    kernels of neighbouring blocks are fused. Without `shares`, none is, and each buffer has separate memory.
     """
     services.device.activate()
     running = current.compiled.nodes if current is not None else frozenset[str]()
@@ -116,7 +116,7 @@ def prepare(
     new = [now.block for now, was in zip(described.nodes, patch.nodes, strict=True) if now.block is not was.block]
     fresh = {id(block.description): block.description for block in new if block is not None}.values()
     if not modules.are_current((kernel, each.kernel_folders) for each in fresh for kernel in each.kernels()):
-        modules.reload()  # a block that comes now has the kernel that its file holds now, as then have all others
+        modules.reload()  # a new block has the kernel that its file contains now, and then all others have it too
         rebuild = True
     problems = [*described.problems, *unusable_kernels(modules, inlined.description.nodes)]
     check_cancelled()
@@ -268,7 +268,7 @@ def _adjusted_kernels(adjustment: Adjustment) -> list[KernelNode]:
 
 @dataclass(frozen=True)
 class PreparedCode:
-    """What saved files mean for the running graph: kernels to swap in, by operation, or why it must be rebuilt.
+    """The effect of saved files on the running graph: kernels to swap in, by operation, or why it must be rebuilt.
 
     `rebuild` continues the cause: "with other parameters". `stale` are kernels whose newest version doesn't compile.
     """

@@ -1,6 +1,6 @@
 """The running graph with its memory, and how it is replaced or adjusted between two frames.
 
-All of this holds up a frame. So everything else is prepared before, and the worker releases what was replaced.
+All of this holds up a frame. So all other work is prepared before, and the worker releases the replaced parts.
 """
 
 import logging
@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Retired:
-    """What an update has replaced: a graph, memory, and old versions of kernel files."""
+    """The replaced parts of an update: a graph, memory, and old versions of kernel files."""
 
     services: DeviceServices
     graph: CompiledGraph | None = None
@@ -41,7 +41,7 @@ class Retired:
 
 @dataclass(frozen=True)
 class Refreshed:
-    """The result of `refresh`: whether contents or arrays were replaced, and what is left to do."""
+    """The result of `refresh`: whether contents or arrays were replaced, and the remaining work."""
 
     changed: bool
     #: Parameter values to write into the graph, by (node, name).
@@ -52,9 +52,9 @@ class Refreshed:
 
 
 class RunningGraph:
-    """The graph that is launched, once there is one, and where its buffers lie.
+    """The launched graph, once there is one, and its memory.
 
-    `values` gives the present parameter values of every node by name.
+    `values` returns the current parameter values of every node by name.
     """
 
     def __init__(self, services: DeviceServices, values: Mapping[str, Mapping[str, object]]) -> None:
@@ -78,7 +78,7 @@ class RunningGraph:
     def adjust(self, prepared: Prepared) -> tuple[Retired, dict[tuple[str, str], object]]:
         """Change launches and addresses in place; when the device refuses, raise DeviceError and change nothing.
 
-        Return what was replaced, and the parameter values to write into the graph, by (node, name).
+        Return the replaced parts, and the parameter values to write into the graph, by (node, name).
         """
         assert self.memory is not None
         assert prepared.adjustment is not None and prepared.memory is not None
@@ -117,7 +117,7 @@ class RunningGraph:
                     except GraphValidationError as problem:
                         problems += problem.errors
         given = self._given(plan)
-        # The old plan would keep arrays alive that are not used any more. What is stored is as in its schedule.
+        # The old plan would keep arrays alive that are not used any more. Buffers are stored as in its schedule.
         buffers = replace(plan.buffers, allocations=before.buffers.allocations)
         self.compiled.plan = replace(
             before, description=plan.description, inlined=plan.inlined, checked=plan.checked, buffers=buffers

@@ -1,4 +1,4 @@
-"""The updater: brings the running graph to what the patch says, at the least level that is correct.
+"""The updater: updates the running graph to match the patch, at the least level that is correct.
 
 Slow work is a job for the worker. While a job is under way, live parameters still reach the running graph; every other
 change waits until the job is done.
@@ -48,9 +48,9 @@ class Updater:
     """Owns the running graph and the worker. It belongs to the engine's thread."""
 
     def __init__(self, context: CudaContext, tell: Callable[[Diagnostic], None], let_go: Callable[[], None]) -> None:
-        """`tell` is called with what could not be followed.
+        """`tell` is called with diagnostics of failed updates.
 
-        `let_go` waits until neither the device nor another thread uses what runs. Then it may be changed.
+        `let_go` waits until neither the device nor another thread uses the running graph. Then it may be changed.
         """
         self.context = context
         self._tell, self._let_go = tell, let_go
@@ -60,16 +60,16 @@ class Updater:
         #: Everything that is wrong with the patch and its kernels now.
         self.diagnostics = DiagnosticsStore(context)
         self._records: list[UpdateRecord] = []
-        #: What the last updates of each level cost, in nanoseconds.
+        #: The times of the last updates of each level, in nanoseconds.
         self._costs: dict[UpdateLevel, deque[int]] = {}
-        #: What every output port of the running graph holds, by "node.port".
+        #: The buffer of every output port of the running graph, by "node.port".
         self.buffers: dict[str, BufferReport] = {}
         #: The kernels of each node of the patch that runs in the graph.
         self.kernels: Mapping[str, Kernels] = {}
-        #: What other threads may know of the running graph; a new object after each update.
+        #: The view of the running graph for other threads; a new object after each update.
         self.published = Published()
-        #: True when the graph is what the patch says, but for values of learned parameters, and no value block has to
-        #: be computed. A frame then looks no further. A message makes it False, and so does `rebuild`.
+        #: True when the graph matches the patch, except for values of learned parameters, and no value block has to be
+        #: computed. A frame then looks no further. A message makes it False, and so does `rebuild`.
         self.is_settled = False
         self._rebuild = False
         self._held: frozenset[str] | None = frozenset()  # as in `Published`
@@ -108,7 +108,7 @@ class Updater:
             self.rebuild("kernels fused" if fuses else "kernels no longer fused")
 
     def set_trusted(self, trusted: bool) -> None:
-        """Follow whether somebody vouches for the patch."""
+        """Set whether the patch is trusted."""
         self.context.set_trusted(trusted)
         self._find_refused()
         self.diagnostics.renew()
@@ -177,11 +177,11 @@ class Updater:
         return taken
 
     def cancel(self) -> None:
-        """Stop what is being prepared, before `close`; any thread may call it."""
+        """Cancel the current preparation, before `close`; any thread may call it."""
         self._worker.cancel()
 
     def close(self) -> None:
-        """Stop the job under way and give the graph back."""
+        """Stop the current job and free the graph."""
         self.cancel()
         with ExitStack() as closing:  # runs in reverse order, all of it even when one raises
             closing.callback(lambda: self.running.give_up().release())
@@ -228,7 +228,7 @@ class Updater:
         plan, kernels = (compiled.plan, tuple(compiled.kernels)) if compiled is not None else (None, ())
 
         def job() -> Finish:
-            types = refresh(Disk())  # where nobody watches and somebody says that files were saved
+            types = refresh(Disk())  # without a watcher, when a message reports saved files
             prepared = prepare_code(services, plan, kernels, inlined)
             return lambda: self._swap_code(prepared, cause.text, types)
 
@@ -349,9 +349,9 @@ class Updater:
         return level
 
     def _try_again_with(self, changed: Collection[ParameterRef]) -> None:
-        """Ask for a rebuild that was refused, when another value may mend what was wrong.
+        """Request a refused rebuild again, when another value may fix its error.
 
-        That is one that was edited, or is driven at a block with an error: driven values change in every frame.
+        Such a value was edited, or is driven at a block with an error: driven values change in every frame.
         """
         if not changed or not self._rebuild:
             return

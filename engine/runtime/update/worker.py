@@ -12,11 +12,11 @@ from engine.runtime.model.context import Cause
 from engine.runtime.model.module_cache import ModuleCache
 from engine.runtime.update.running_graph import Retired
 
-#: What an update has applied and replaced.
+#: The applied and replaced parts of an update.
 Applied = tuple[UpdateLevel, Retired | None]
 #: The rest of a job, for the engine's thread to do between two frames.
 Finish = Callable[[], Applied]
-#: What the worker does beside the frames. It must not touch what runs.
+#: A job of the worker beside the frames. It must not change the running graph.
 Job = Callable[[], Finish]
 
 
@@ -69,23 +69,23 @@ class Worker:
             self._job.exception()  # which `take` raises
 
     def take(self) -> Done:
-        """Wait for the job and return its result, or raise what it raised."""
+        """Wait for the job and return its result, or raise its exception."""
         assert self._job is not None
         job, self._job = self._job, None
         return job.result()
 
     def retire(self, retired: Retired | None, *, wait: bool) -> None:
-        """Release what was replaced, if anything: beside the frames, or now with `wait`."""
+        """Release the replaced parts, if any: beside the frames, or now with `wait`."""
         before, self._retiring = self._retiring, None
         if before is not None:
-            before.result()  # done, since a later job is; raises what it raised
+            before.result()  # done, since a later job is; raises its exception
         if retired is not None and wait:
             retired.release()
         elif retired is not None:
             self._retiring = self._thread.submit(retired.release)
 
     def cancel(self) -> None:
-        """Stop what compiles and begin nothing more; any thread may call it. Jobs raise `Cancelled`."""
+        """Stop all compiles and start no further ones; any thread may call it. Jobs raise `Cancelled`."""
         self._scope.cancel()
 
     def close(self) -> None:
