@@ -165,17 +165,28 @@ class Side:
         self._viewers: list[str] = []
         self.engine.post(ObserveProfile(True))
 
-    def step(self, lent: list[Lent]) -> FrameReport:
-        """Do a frame, and keep what it left in memory that was lent."""
+    @contextmanager
+    def lent(self, lent: list[Lent]) -> Iterator[None]:
+        """Have memory that was lent hold what this engine left there, and keep what it leaves now."""
         for index, one in enumerate(lent):
             one.restore(self._lent.get(index, one.first))
+        yield
+        self._lent = {index: one.save() for index, one in enumerate(lent)}
+
+    def step(self, lent: list[Lent]) -> FrameReport:
+        """Do a frame."""
         viewers = [node.id for node in self.engine.patch.nodes.values() if node.type == "io.viewer"]
         if viewers != self._viewers:
             self._viewers = viewers
             self.engine.post(Observe(dict.fromkeys(viewers, Viewing())))
-        report = self.engine.step()
-        self._lent = {index: one.save() for index, one in enumerate(lent)}
-        return report
+        with self.lent(lent):
+            return self.engine.step()
+
+    def show(self) -> None:
+        """Do frames as the engine's thread does until it has followed all edits; a paused one shows them."""
+        self.engine.core.frame(free_running=True)
+        while self.engine.core.updates.pending:
+            self.engine.core.frame(free_running=True)
 
     def pictures(self) -> Contents:
         """Return the pictures of viewers that are new since the last call."""
@@ -234,7 +245,9 @@ class Side:
 
 def _numbers(held: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
     """Return the components of all elements; None of structs whose components have several types."""
-    if held.dtype.kind in "fiub":
+    if held.dtype.kind == "b":  # of which numpy knows only two, whatever their bytes hold
+        return held.reshape(-1).view(np.uint8)
+    if held.dtype.kind in "fiu":
         return held.reshape(-1)
     if held.dtype.kind == "c":
         return held.reshape(-1).view(held.real.dtype)

@@ -36,14 +36,12 @@ class _Played(Side):
 
     def play(self, lent: list[Lent], frames: int, ports: list[PortRef], *, by_hand: bool) -> None:
         """Do frames by hand, or on the engine's own thread while ports are read."""
-        for index, one in enumerate(lent):
-            one.restore(self._lent.get(index, one.first))
-        if by_hand:
-            for _ in range(frames):
-                self.engine.step()
-        else:
-            self._run(frames, ports)
-        self._lent = {index: one.save() for index, one in enumerate(lent)}
+        with self.lent(lent):
+            if by_hand:
+                for _ in range(frames):
+                    self.engine.step()
+            else:
+                self._run(frames, ports)
 
     def _run(self, frames: int, ports: list[PortRef]) -> None:
         engine: Engine = self.engine

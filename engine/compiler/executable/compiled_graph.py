@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import repeat
 
-from engine.compiler.buffers import Lifetime, kept_name
+from engine.compiler.buffers import Lifetime
 from engine.compiler.difference import Difference, difference
 from engine.compiler.executable.arguments import Resources, TypedKernel
 from engine.compiler.executable.build import BuiltGraph, build_graph
@@ -242,16 +242,15 @@ class CompiledGraph:
             old.status = None
 
     @property
-    def kept_turns(self) -> list[tuple[Memory, int]]:
-        """What delays in regions keep for the next turn, as memory and bytes; redrawing a frame must not change it."""
-        allocations = self.plan.buffers.allocations
-        ports = [
-            PortRef(node.id, kept_name(delay))
-            for node in self.plan.description.nodes
-            if node.region
-            for delay in node.description.delays
+    def written_state(self) -> list[tuple[Memory, int]]:
+        """The state that a launch writes, as memory and bytes."""
+        buffers = self.plan.buffers.allocations
+        written = {owner for operation in self.plan.operations for owner in operation.writes} & buffers.keys()
+        return [
+            (self.memory[owner], buffers[owner].size_bytes)
+            for owner in sorted(written, key=str)
+            if buffers[owner].lifetime is Lifetime.STATE
         ]
-        return [(self.memory[port], allocations[port].layout.size_bytes) for port in ports if port in allocations]
 
     def begin_again(self) -> None:
         """Count as not launched yet: the next launch is a first frame, however often that is shown before."""

@@ -30,7 +30,7 @@ from engine.protocol.messages import FrameReport, Message, UpdateLevel, UpdateRe
 from engine.protocol.outbox import Outbox
 from engine.protocol.pacing import Pacing
 from engine.runtime.frame.clock import Clock
-from engine.runtime.frame.launcher import Kept, Launcher
+from engine.runtime.frame.launcher import Launcher
 from engine.runtime.frame.profiler import FrameProfiler
 from engine.runtime.frame.recorder import FlightRecorder
 from engine.runtime.frame.reporter import Reporter
@@ -125,7 +125,8 @@ class CudaEngine:
         launcher, updates, profiler, clock = self.launcher, self.updates, self.profiler, self.clock
         by_hand = not free_running
         if by_hand:
-            if self.inbox or not updates.is_settled or profiler.level or get_ident() != self._thread:
+            changes = self.inbox or not updates.is_settled or profiler.level or launcher.redrawn
+            if changes or get_ident() != self._thread:
                 # The engine's own thread has done so. A launch works in any context (driver 580), so a frame that does
                 # nothing else doesn't ask which one is current.
                 self.device.activate()
@@ -151,19 +152,20 @@ class CudaEngine:
                 if level > _HOT:
                     records = updates.take_records()
             compiled = updates.running.compiled
-            kept = None
+            is_launched = False
             # A launch is skipped when its results would equal those of the last one.
             if compiled is not None and not (
                 free_running and level is _NONE and launcher.is_current and (compiled.is_still or not advance)
             ):
-                kept = launcher.launch(compiled, advance, by_hand)
+                launcher.launch(compiled, advance, by_hand)
+                is_launched = True
             # While the device works, everything that doesn't need its results is done.
             burst = 1  # the frames that this call launches
             overlaps = free_running and self._may_overlap(start_ns)
             has_status = updates.diagnostics.status_plan is not None or (
                 compiled is not None and compiled.status is not None
             )
-            if kept is None:
+            if not is_launched:
                 waits = bool(launcher.flying)
             else:
                 # Status words are read only as often as a person can read their messages.
@@ -194,11 +196,11 @@ class CudaEngine:
                 self._reporter.prepare(*told, now=by_hand)
             stamps = self._stamps(frame, level, due_ns, began_ns) if is_done else None
             is_seen = self._saver.asked or self.previews.is_watched
-            looks = kept or profiler.level or has_status or is_seen or updates.diagnostics.fading
+            looks = profiler.level or has_status or is_seen or updates.diagnostics.fading
             if waits:
                 launcher.synchronize()
             if looks:
-                self._look(compiled, kept, frame, has_status and waits, advance, by_hand)
+                self._look(compiled, is_launched, frame, has_status and waits, advance, by_hand)
                 if is_late:
                     self._reporter.prepare(*told, now=by_hand)
                 if tells:
@@ -218,6 +220,7 @@ class CudaEngine:
     def _let_go(self) -> None:
         """Wait until neither the device nor another thread uses the graph, which is about to be replaced or changed."""
         self.settle()
+        self.launcher.restore()
         self.profiler.let_go()
 
     def read(self, port: PortRef) -> np.ndarray[Any, Any]:
@@ -300,6 +303,7 @@ class CudaEngine:
                 case messages.Reset():
                     _log.info("all state begins again at frame 0")
                     self.settle()
+                    self.launcher.restore()
                     self.context.services.states.clear()
                     if self.updates.compiled is not None:
                         self.updates.compiled.begin_again()
@@ -386,7 +390,7 @@ class CudaEngine:
     def _look(
         self,
         compiled: CompiledGraph | None,
-        kept: Kept | None,
+        is_launched: bool,
         frame: int,
         has_status: bool,
         advance: bool,
@@ -394,13 +398,11 @@ class CudaEngine:
     ) -> None:
         """Take the device's results, which only some frames have: status words if it `has_status`, times, pictures."""
         diagnostics = self.updates.diagnostics
-        if kept is not None:
-            self.launcher.restore(kept)
-            if self.profiler.level:
-                self.profiler.collect()
+        if is_launched and self.profiler.level:
+            self.profiler.collect()
         if has_status:
             diagnostics.read_status(compiled, fresh=by_hand)
-            if advance and kept is not None and diagnostics.freezing:
+            if advance and is_launched and diagnostics.freezing:
                 self._freeze(frame, diagnostics.freezing)
         if self._saver.asked or self.previews.is_watched:
             if by_hand:

@@ -2,7 +2,6 @@
 
 import time
 from collections import deque
-from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -16,9 +15,6 @@ from engine.runtime.frame.clock import Clock
 from engine.runtime.frame.profiler import FrameProfiler
 from engine.runtime.preview.previews import Previews
 
-#: Memory on the device, and its saved contents.
-Kept = Sequence[tuple[Memory, np.ndarray[Any, Any]]]
-_NOTHING: Kept = ()
 #: The frames of a burst take the device about this long at most: so much later a message may be heard.
 BURST_NS = 40_000
 #: After so many launches, the length of a burst is chosen again.
@@ -49,14 +45,18 @@ class Launcher:
         self._sampled = self._sampled_ns = self._waited_ns = 0
         #: How often the graph was launched.
         self.launches = 0
+        #: State that the last launch wrote although it redrew a frame: memory, and its contents before.
+        self.redrawn: list[tuple[Memory, np.ndarray[Any, Any]]] = []
         #: The last launch used the current graph and state.
         self.is_current = False
         #: When the last launch waited for room on the device, and when it began and ended on the host.
         self.room_ns = self.launching_ns = self.launched_ns = 0
 
-    def launch(self, compiled: CompiledGraph, advance: bool, by_hand: bool) -> Kept:
-        """Launch the graph; return the memory that a redrawn frame must not change, for `restore`."""
-        kept, read, stream = _NOTHING, None, self.stream
+    def launch(self, compiled: CompiledGraph, advance: bool, by_hand: bool) -> None:
+        """Launch the graph. Without `advance` it redraws a frame, which must not change state."""
+        if self.redrawn:
+            self.restore()
+        read, stream = None, self.stream
         if self.flying:
             self.room_ns = _now_ns()
             self.make_room()
@@ -67,9 +67,10 @@ class Launcher:
             read = uniforms.current
         if not advance:
             self.finish()
-            kept = [(memory, np.empty(size, np.uint8)) for memory, size in compiled.kept_turns]
-            for memory, contents in kept:
+            for memory, size in compiled.written_state:
+                contents = np.empty(size, np.uint8)
                 self._device.read(memory, contents)
+                self.redrawn.append((memory, contents))
         if self._previews.reads_graph:
             self._previews.before_launch(stream)
         self.launching_ns = begun_ns = _now_ns()
@@ -85,12 +86,14 @@ class Launcher:
                 self.burst = 1
         self.launches += 1
         self.is_current = True
-        return kept
 
-    def restore(self, kept: Kept) -> None:
-        """Restore the contents of memory from before a launch that has ended."""
-        for memory, contents in kept:
+    def restore(self) -> None:
+        """Restore the state from before a redrawn frame. Until then, memory holds that frame's results, for readers."""
+        if self.redrawn:
+            self.is_current = False
+        for memory, contents in self.redrawn:
             self._device.write(memory, contents)
+        self.redrawn.clear()
 
     def make_room(self) -> None:
         """Wait for the oldest burst if there may be no more."""
