@@ -1,8 +1,8 @@
-"""Phase 3, buffers: what is allocated, which ports lie in which bytes of it, and what each entry of a block touches.
+"""Phase 3, buffers: the allocations, the bytes of each port in them, and the accesses of each entry of a block.
 
-An input is its source's buffer; an in-place output is its input's; a view is a part of its input's. What remains is
-allocated. A block's result follows from its layouts and from where its inputs lie, so a block for which these are as in
-the previous plan keeps its result as it is.
+An input is its source's buffer; an in-place output is its input's; a view is a part of its input's. All others are
+allocated. A block's result depends on its layouts and on the places of its inputs, so a block with unchanged layouts
+and places keeps its result.
 """
 
 from collections.abc import Container, Mapping
@@ -28,7 +28,7 @@ class Lifetime(StrEnum):
     """How long a buffer's contents matter."""
 
     GRAPH = "graph"  # within a frame
-    REGION = "region"  # within one turn of the region it lies in
+    REGION = "region"  # within one turn of the region around it
     STATE = "state"  # from frame to frame, and over rebuilds
     PROVIDED = "provided"  # uploaded from the host, read every frame
     EXTERNAL = "external"  # memory of the user's own
@@ -36,7 +36,7 @@ class Lifetime(StrEnum):
     FUSED = "fused"  # never stored: its writer and its readers are one kernel
 
 
-#: What a frame computes anew, so that it may share memory.
+#: Contents that every frame computes again, so that they may share memory.
 TRANSIENT = frozenset({Lifetime.GRAPH, Lifetime.REGION})
 
 
@@ -56,15 +56,15 @@ class PlannedBuffer(msgspec.Struct, frozen=True, gc=False):
 _FRAME_PLACE = Place(FRAME, 0, 16)
 
 
-#: What the upload of the frame uniforms touches.
+#: The accesses of the upload of the frame uniforms.
 FRAME_UPLOAD = Access((), (_FRAME_PLACE,))
 
 
 class BlockBuffers(msgspec.Struct, frozen=True, gc=False):
-    """The buffers of one block; all of it follows from `layouts`, `region` and where the inputs lie.
+    """The buffers of one block; they depend only on `layouts`, `region` and the places of the inputs.
 
-    `places` are those of its ports and internal buffers by name, `allocations` what is its own. `accesses` go with what
-    the block does, by place: the entries, then what begins a region, the region itself, and what ends a turn.
+    `places` are those of its ports and internal buffers by name, `allocations` its own allocations. `accesses` go with
+    what the block does, by place: the entries, then what begins a region, the region itself, and what ends a turn.
     """
 
     layouts: NodeLayouts
@@ -76,7 +76,7 @@ class BlockBuffers(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True)
 class BufferPlan:
-    """The allocations by owner, and for every block where its ports and internal buffers lie.
+    """The allocations by owner, and for every block the places of its ports and internal buffers.
 
     `swaps` names, for an output that holds the last frame's contents, the buffer with which it changes places between
     two frames; both are state.
@@ -93,22 +93,22 @@ class BufferPlan:
         return {PortRef(node, name): place for node, block in blocks for name, place in block.places.items()}
 
     def find(self, node: str, name: str) -> Place | None:
-        """Return where a port or internal buffer of a block lies; None for an input that is not connected."""
+        """Return the place of a port or internal buffer of a block; None for an input that is not connected."""
         block = self.blocks.get(node)
         return None if block is None else block.places.get(name)
 
     def owner_of(self, port: PortRef) -> PortRef:
-        """Return the buffer that a port lies in."""
+        """Return the buffer of a port."""
         return self.blocks[port.node].places[port.port].owner
 
 
 def plan_buffers(checked: Checked, previous: BufferPlan | None = None) -> BufferPlan:
-    """Return which buffers to allocate and which ports lie in them.
+    """Return the buffers to allocate and the ports in them.
 
-    `previous` is the result for what was checked before, of which `checked` has kept blocks.
+    `previous` is the result for the previous check, some of whose blocks `checked` has kept.
     """
     known, kept = previous.blocks if previous is not None else {}, checked.kept
-    is_settled = True  # while every output lies where it lay before
+    is_settled = True  # while the place of every output is unchanged
     by_id, incoming = checked.description.by_id, checked.dataflow.incoming
     allocations: dict[PortRef, PlannedBuffer] = {}
     blocks: dict[str, BlockBuffers] = {}
@@ -164,7 +164,7 @@ class _Touched(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Alias(msgspec.Struct, frozen=True, gc=False):
-    """What lies in the memory of an input or buffer: all of it, or as a view `size_bytes` from `offset` on."""
+    """A place in the memory of an input or buffer: all of it, or as a view `size_bytes` from `offset` on."""
 
     name: str
     source: str
@@ -184,7 +184,7 @@ class _Own(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Pattern(msgspec.Struct, frozen=True, gc=False):
-    """Where the ports of blocks with the same description and layouts lie, as far as that does not depend on inputs."""
+    """The places of the ports of blocks with the same description and layouts, except those that depend on inputs."""
 
     made: tuple[_Alias | _Own, ...]
     touched: tuple[_Touched, ...]
@@ -232,7 +232,7 @@ def _touched_names(block: BlockDescription, there: Container[str]) -> tuple[_Tou
 
 
 def _touched(entry: Entry | None, there: Container[str]) -> _Touched:
-    """Return what an entry touches; an input that is not connected is left out. None stands for a region itself."""
+    """Return the accesses of an entry; an input that is not connected is left out. None stands for a region itself."""
     if entry is None or isinstance(entry, DelayEntry):
         return _Touched()
     arguments = [argument for argument in buffer_arguments(entry) if argument.name in there]
@@ -263,7 +263,7 @@ def _place(node: BlockNode, layouts: NodeLayouts, pattern: _Pattern, places: dic
 
 
 def _gives_the_same(made: BlockBuffers, old: BlockBuffers) -> bool:
-    """True when the outputs of a block lie where they lay before."""
+    """True when the places of a block's outputs are unchanged."""
     return all(made.places[name] == old.places.get(name) for name in made.layouts.description.rules.output_of)
 
 
@@ -278,18 +278,18 @@ def _access(node: str, entry: _Touched, places: Mapping[str, Place]) -> Access:
 
 
 def entry_access(buffers: BufferPlan, node: str, entry: Entry) -> Access:
-    """Return what an entry touches that the compiler adds to a block."""
+    """Return the accesses of an entry that the compiler adds to a block."""
     places = buffers.blocks[node].places
     return _access(node, _touched(entry, places), places)
 
 
 def condition_place(region: str) -> Place:
-    """Return what stands for a region's condition, which is no memory but is written and read like a buffer."""
+    """Return a stand-in for a region's condition, which is not memory but is written and read like a buffer."""
     return Place(PortRef(region, ""), 0, 8)
 
 
 def kept_name(delay: DelayEntry) -> str:
-    """Name of the buffer that receives what a delay gives in the next frame or turn, while its output is in use."""
+    """Name of the buffer that receives a delay's next output, while its current output is in use."""
     return f"{delay.target.name}.next"
 
 
@@ -299,11 +299,11 @@ def _plan_delays(
     allocations: dict[PortRef, PlannedBuffer],
     blocks: Mapping[str, BlockBuffers],
 ) -> dict[PortRef, PortRef]:
-    """Return what the outputs of delays change places with between two frames, and make it state.
+    """Return the buffers that are swapped with the outputs of delays between two frames, and make them state.
 
-    That is the source itself where a frame makes it anew and whole, once, outside all regions, and no other delay keeps
-    it; then nothing is copied. Otherwise it is a buffer that a copy fills at the end of the frame. In a region, where
-    turns are not frames, such a buffer is copied to the output when a turn begins.
+    Such a buffer is the source itself if each frame writes all of it, once, outside all regions, and no other delay
+    keeps it; then there is no copy. Otherwise it is a buffer that a copy fills at the end of the frame. In a region,
+    where turns are not frames, such a buffer is copied to the output when a turn begins.
     """
     swaps: dict[PortRef, PortRef] = {}
     delays = [(node, delay) for node in nodes for delay in node.description.delays]

@@ -16,7 +16,7 @@ from engine.patch.sentinels import Sentinel
 
 
 class BlockNode(msgspec.Struct, frozen=True):
-    """One block of the graph: its node id, what it asks for, and the scope that it lies in.
+    """One block of the graph: its node id, its description, and its scope.
 
     A scope is `TOP`, a region block's id, or "id.else" for the other branch of an IfElse. `group` names the composite
     whose blocks become one child graph, or is empty.
@@ -59,7 +59,7 @@ class GraphDescription:
 
     @cached_property
     def kinds(self) -> tuple[BlockDescription, ...]:
-        """What the blocks ask for, each once: most blocks of a type share one object."""
+        """The blocks' descriptions, each once: most blocks of a type share one object."""
         return tuple({id(node.description): node.description for node in self.nodes}.values())
 
     @cached_property
@@ -69,7 +69,7 @@ class GraphDescription:
 
     @cached_property
     def looked_at(self) -> frozenset[PortRef]:
-        """What is read when a frame is done: what blocks show, and outputs that feed nothing."""
+        """Buffers that are read after a frame: displays, and unconnected outputs."""
         feeding = {c.source.node for c in self.connections}
         found = []
         several = []  # blocks with more than one output, of which some may feed nothing
@@ -93,7 +93,9 @@ class GraphDescription:
 
     @cached_property
     def kept(self) -> frozenset[PortRef]:
-        """What lasts to the end of the frame besides: which bodies ran, and what is looked at if it is frozen."""
+        """Other buffers that last to the end of the frame: records of bodies that ran, and buffers whose check freezes
+        it.
+        """
         if not any(kind.keeps or kind.control for kind in self.kinds):
             return frozenset()
         ports = [PortRef(n.id, s.port) for n in self.nodes for s in n.description.statuses if s.keeps]
@@ -107,7 +109,7 @@ class GraphDescription:
         return [(n.id, display.path) for n in self.nodes for display in n.description.displays if display.path]
 
     def without(self, removed: Iterable[str]) -> GraphDescription:
-        """Return the description less some nodes, what lies inside them and every connection at either."""
+        """Return the description without some nodes, the nodes inside them, and all their connections."""
         gone = self._with_members(set(removed))
         if not gone:
             return self
@@ -155,7 +157,7 @@ class Nesting:
         return not self._scopes.scope_of
 
     def scope_of(self, node: str) -> str:
-        """Return the scope that a block lies in."""
+        """Return the scope of a block."""
         return self._scopes.scope_of.get(node, TOP)
 
     def chain(self, scope: str) -> tuple[str, ...]:

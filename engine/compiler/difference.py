@@ -1,4 +1,4 @@
-"""The difference between two plans, operation by operation: what an executable graph has to be changed in."""
+"""The difference between two plans, operation by operation, for the update of an executable graph."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from engine.kernel_sources.sources import OpGraphSource
 
 @dataclass(frozen=True)
 class Difference:
-    """What became of the operations of the plan `before` in the plan `now`.
+    """The operations of the plan `before` compared with those of the plan `now`.
 
     `earlier` has the index in `before` of each operation, or -1; `gone` are the operations of `before` that are in
     `now` no more. `renewed` operations may touch other bytes or be launched otherwise, `retied` ones wait for others;
@@ -51,7 +51,7 @@ class Difference:
     def has_other_kernels(self) -> bool:
         """True when some operation launches another kernel than before.
 
-        Optimised code of an op graph is told its numbers, so another number makes no other kernel.
+        Optimised code of an op graph takes its numbers as arguments, so another number needs no other kernel.
         """
         known = [index for index in self.renewed if self.earlier[index] >= 0]
         matches = ((self.now.operations[index], self.before.operations[self.earlier[index]]) for index in known)
@@ -70,7 +70,7 @@ def _is_other(now: Kernel, was: Kernel) -> bool:
 
 
 def difference(before: Plan, now: Plan) -> Difference:
-    """Return in what a plan differs from an earlier one."""
+    """Return the differences between a plan and an earlier one."""
     operations, base = now.operations, before.operations
     old_blocks = before.buffers.blocks
     changed = {
@@ -141,7 +141,7 @@ def _is_match(operation: Operation, was: Operation) -> bool:
 
 
 def _key(operation: Operation, plan: Plan) -> Hashable:
-    """Return what identifies an operation; several that the compiler added may have one key."""
+    """Return the key of an operation; several that the compiler added may have the same key."""
     kind = type(operation.entry) if operation.place < 0 else None
     return operation.node, operation.place, plan.scopes[operation.scope].name, kind
 
@@ -155,7 +155,7 @@ def _is_same_kind(now: AnyEntry, was: AnyEntry) -> bool:
         return [a.name for a in now.buffers] == [a.name for a in was.buffers]
     if now is was or not (isinstance(now, KernelEntry) and isinstance(was, KernelEntry)):
         return now == was
-    # A live parameter goes where it went, so that what is known of its places stays right.
+    # A live parameter keeps its places, so that learned places stay valid.
     return (
         type(now) is type(was)
         and _origins(now) == _origins(was)

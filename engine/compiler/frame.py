@@ -1,4 +1,4 @@
-"""The frame uniforms: what every kernel may know of the present frame, as `kernels/frame.cuh` declares it."""
+"""The frame uniforms: facts of the current frame for every kernel, as `kernels/frame.cuh` declares them."""
 
 import struct
 from collections import deque
@@ -52,6 +52,6 @@ class FrameUniforms:
         pack_frame(self._ring[0][1], index, time_s, time_step_s)
 
     def free(self) -> None:
-        """Give the arrays back."""
+        """Free the arrays."""
         for pinned, _ in self._ring:
             pinned.free()

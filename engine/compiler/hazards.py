@@ -1,4 +1,4 @@
-"""Hazards: what an operation must wait for, by the bytes that it and earlier ones read and write."""
+"""Hazards: dependencies of an operation, by the bytes that it and earlier ones read and write."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
@@ -17,9 +17,9 @@ from engine.compiler.operations import (
 )
 from engine.patch.changes import PortRef
 
-#: An operation before it is known what it waits for: its node, entry, access, scope and place.
+#: An operation before its dependencies are known: its node, entry, access, scope and place.
 PendingOperation = tuple[str, AnyEntry, Access, int, int]
-#: An operation's index and what it touched.
+#: An operation's index and its access.
 _Touch = tuple[int, Place]
 #: The last writers of a buffer's bytes, and the readers since then.
 _Buffer = tuple[list[_Touch], list[_Touch]]
@@ -54,7 +54,7 @@ class Hazards:
             for earlier, other in (*writers, *readers):
                 if other is place or _overlap(other, place):
                     after.append(earlier)
-            # An operation that waits for this one thereby waits for all that it covers.
+            # An operation that waits for this one also waits for all operations that it covers.
             writers[:] = [touch for touch in writers if not _covers(place, touch[1])]
             readers[:] = [touch for touch in readers if not _covers(place, touch[1])]
             writers.append((index, place))
@@ -84,7 +84,7 @@ def _covers(whole: Place, part: Place) -> bool:
 def make_schedule(
     steps: Sequence[PendingOperation], scopes: Iterable[tuple[int, str, int]], previous: OperationSchedule | None = None
 ) -> OperationSchedule:
-    """Return operations with what each waits for; `scopes` gives of each its region, its name and the scope around it.
+    """Return operations with their dependencies; `scopes` gives of each its region, its name and the scope around it.
 
     Operations that are as in the previous schedule are the same objects.
     """
@@ -121,7 +121,7 @@ def part_of(schedule: OperationSchedule, top: Collection[int]) -> OperationSched
 def tie(
     steps: Sequence[PendingOperation], previous: OperationSchedule | None = None
 ) -> tuple[tuple[Operation, ...], Users]:
-    """Return the operations, with what each waits for, and who uses each buffer.
+    """Return the operations with their dependencies, and the users of each buffer.
 
     Operations that are as in the previous schedule are the same objects.
     """
@@ -155,9 +155,8 @@ def _affected(
 ) -> tuple[Users | None, Collection[int], Iterable[int]]:
     """Return who uses each buffer, the steps that may wait for others than before, and those that say for which.
 
-    What an operation waits for follows from what touches its buffers, so it may change only where one of these is
-    touched by an operation that touches other bytes than the one before in its place. No users are returned where
-    the first one of a buffer changes.
+    The dependencies of an operation follow from the users of its buffers, so they may change only if one of these
+    buffers has a user with other accesses than before. No users are returned where the first one of a buffer changes.
     """
     pairs = enumerate(zip(steps, previous.operations, strict=True))
     others = {i for i, (step, old) in pairs if step[2] is not old.access or step[3] != old.scope}

@@ -1,6 +1,6 @@
-"""In-place order: a block that changes its input's memory comes after every other reader of the same contents.
+"""In-place order: a block that changes its input's memory runs after every other reader of the same contents.
 
-Contents are what an output holds when its block has run. Several outputs share one memory where blocks change it one
+Contents are those of an output after its block has run. Several outputs share one memory where blocks change it one
 after the other; views look at parts of it. Blocks that touch parts without a common byte need no order.
 """
 
@@ -17,7 +17,7 @@ from engine.patch.regions import region_of
 
 
 def contents_of(description: GraphDescription, port: PortRef) -> PortRef:
-    """Return the output whose contents a port shows: the port itself, or what a chain of views looks at."""
+    """Return the output whose contents a port shows: the port itself, or the source of a chain of views."""
     while (view := description.by_id[port.node].description.view_of.get(port.port)) is not None:
         port = description.source_of[PortRef(port.node, view.source)]
     return port
@@ -30,7 +30,8 @@ def merged_branches(
 
     Only one branch runs. When both change some contents in place, a block outside that reads what one of them gives and
     a block outside that changes what the other gives touch the same memory, so they need an order like two blocks that
-    read and change one output. `changed` are the outputs that some block changes in place, as `contents_of` gives them.
+    read and change one output. `changed` are the outputs that some block changes in place, as returned by
+    `contents_of`.
     """
     changers: dict[PortRef, list[PortRef]] = {contents: [] for contents in changed}
     for target, source in description.source_of.items():
@@ -56,7 +57,7 @@ def _last(
     changer: PortRef,
     region: str,
 ) -> Iterator[PortRef]:
-    """Give what is left of the contents that `changer` changes when the region is done."""
+    """Yield the remaining contents that `changer` changes when the region is done."""
     waiting = [changer]
     while waiting:
         port = waiting.pop()
@@ -97,7 +98,7 @@ class _Access:
 def in_place_order(
     description: GraphDescription, buffers: BufferPlan, nesting: Nesting
 ) -> tuple[list[InPlaceOrder], list[Diagnostic]]:
-    """Return what must come before what, and errors where two blocks change the same contents."""
+    """Return the order of blocks, and errors where two blocks change the same contents."""
     wanted = {
         contents_of(description, source)
         for node in (description.nodes if any(kind.changed_inputs for kind in description.kinds) else ())
@@ -135,7 +136,7 @@ def in_place_order(
 
 
 def late_reader(order: InPlaceOrder) -> Diagnostic:
-    """Return the error of a reader that also needs what the change gives."""
+    """Return the error of a reader that also needs the result of the change."""
     return error(
         f"{order.before} must read {order.contents} before {order.after} changes it in place, "
         f"got a connection from {order.after} to {order.before}",
@@ -166,7 +167,7 @@ def _two_writers(contents: PortRef, first: PortRef, second: PortRef) -> Diagnost
 
 
 def _provided(contents: PortRef, writer: PortRef) -> Diagnostic:
-    # They are uploaded once: every frame would change what the frame before left.
+    # Arrays are uploaded once: every frame would change the previous frame's result.
     return error(
         f"contents of {contents} must stay as they are, got {writer.node}, which changes them in place",
         node=writer.node,

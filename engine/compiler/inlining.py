@@ -1,4 +1,4 @@
-"""Inlining: the blocks that composites stand for are put in their places, so that every later phase sees plain blocks.
+"""Inlining: composites are replaced by their blocks, so that every later phase sees plain blocks.
 
 A child is called "glow/blur" after its composite `glow`, at any depth ("a/b/c"); ids of a patch hold no slash, so the
 text before the first one is the node that a person sees.
@@ -28,7 +28,7 @@ def owner(node_id: str) -> str:
 
 @dataclass
 class Inlined:
-    """A description without composites, and what leads from the patch's nodes to its blocks and back.
+    """A description without composites, and mappings from the patch's nodes to its blocks and back.
 
     `parameters` gives for each exposed parameter those that it sets; `values` the parameter values that children were
     given, by block; `inputs` and `outputs` lead from a composite's ports to its blocks' ports.
@@ -41,7 +41,7 @@ class Inlined:
     outputs: dict[PortRef, PortRef] = field(default_factory=dict)
     #: The outputs that sentinels check, by the blocks that do so.
     checks: dict[str, PortRef] = field(default_factory=dict)
-    #: What was inlined, when that is not `description` itself.
+    #: The original description, if it is not `description` itself.
     composed: GraphDescription | None = None
 
     @property
@@ -60,7 +60,7 @@ class Inlined:
         return {place: value for key, value in values.items() for place in self.parameters.get(key, (key,))}
 
     def all_values(self, values: Mapping[str, Mapping[str, object]]) -> dict[str, Mapping[str, object]]:
-        """Return the parameter values of every block: `values` by node, with what composites hand to their blocks."""
+        """Return every block's parameter values: `values` by node, with those that composites pass to their blocks."""
         if not self.values:
             return dict(values)
         inner: dict[str, Mapping[str, object]] = {**values}

@@ -1,4 +1,4 @@
-"""Operations: the graph's nodes to be, as one flat list, and the scopes that they lie in.
+"""Operations: the graph's future nodes, as one flat list, and their scopes.
 
 A region is one operation whose bodies are scopes of their own; the operations of its bodies follow it in the list.
 """
@@ -47,7 +47,7 @@ class RegionEntry:
 
 @dataclass(frozen=True)
 class FusedEntry(KernelEntry):
-    """One kernel that does what kernels of several operations do; what lies between them is never stored.
+    """One kernel that does the work of several operations' kernels; buffers between them are never stored.
 
     `parts` are those operations in their order, by block and place; the last one is the operation's own. `origins`
     names for each argument the block whose port or parameter it is.
@@ -76,7 +76,7 @@ AnyEntry = KernelEntry | FillEntry | CopyEntry | CaptureEntry | UploadFrame | Cl
 
 
 class Place(msgspec.Struct, frozen=True, gc=False):
-    """Where a port lies: `size_bytes` bytes of its owner's allocation from `offset` on."""
+    """The place of a port: `size_bytes` bytes of its owner's allocation from `offset` on."""
 
     owner: PortRef
     offset: int
@@ -119,9 +119,9 @@ def owners(accesses: Iterable[Access]) -> set[PortRef]:
 class Operation(msgspec.Struct, frozen=True, gc=False):
     """One graph node to be.
 
-    `access` is what it touches; for a region, what all its bodies touch. `after` are indices of earlier operations of
-    the same scope. `node` is the block it belongs to, empty for the graph's own. `place` is its position among the
-    operations of its block, or -1 for one that the compiler added.
+    `access` is the memory that it reads and writes; for a region, that of all its bodies. `after` are indices of
+    earlier operations of the same scope. `node` is the block it belongs to, empty for the graph's own. `place` is its
+    position among the operations of its block, or -1 for one that the compiler added.
     """
 
     node: str

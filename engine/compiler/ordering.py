@@ -1,6 +1,6 @@
-"""Phase 4, order: the blocks of each scope, every one after what it depends on.
+"""Phase 4, order: the blocks of each scope, each after its dependencies.
 
-Connections give most of the order, in-place changes the rest. Within a scope blocks go by how many others must come
+Connections decide most of the order, in-place changes the rest. Within a scope blocks go by how many others must come
 before them, then by node id: the same description always gives the same order.
 """
 
@@ -54,7 +54,7 @@ def _with_edges(following: Mapping[str, Sequence[str]], edges: Iterable[tuple[st
 
 
 def _connection_edges(description: GraphDescription, nesting: Nesting) -> list[tuple[str, str]]:
-    """Return what connections order, in the scope that both ends have in common.
+    """Return the order from connections, in the common scope of both ends.
 
     One into a delayed input orders nothing, unless the delay lies in a region and its source outside: what it keeps at
     the end of each turn must be there before the first one.
@@ -76,7 +76,7 @@ def _levels(following: Mapping[str, Sequence[str]]) -> dict[str, int]:
 def _late_readers(
     following: Mapping[str, Sequence[str]], in_place: list[InPlaceOrder], nesting: Nesting
 ) -> list[Diagnostic]:
-    """Return what is wrong when connections alone have an order and in-place changes leave none."""
+    """Return the errors when connections allow an order but in-place changes allow none."""
     problems = []
     for order in in_place:
         before, after = nesting.lift(order.before, order.after)

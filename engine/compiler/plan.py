@@ -40,7 +40,7 @@ class Plan:
     buffers: BufferPlan
     schedule: OperationSchedule
     placement: Placement
-    #: What is read when a frame is done: displays, and outputs that feed nothing.
+    #: Buffers that are read after a frame: displays, and unconnected outputs.
     looked_at: frozenset[PortRef]
     #: By region, the buffers that are filled before it, since they are read outside.
     defaults: Mapping[str, tuple[PortRef, ...]]
@@ -54,7 +54,7 @@ class Plan:
 
     @property
     def scopes(self) -> tuple[Scope, ...]:
-        """The bodies that operations lie in."""
+        """The bodies of operations."""
         return self.schedule.scopes
 
     @cached_property
@@ -71,7 +71,7 @@ class Plan:
 
     @property
     def own_sizes(self) -> list[int]:
-        """The bytes of each buffer that has memory of its own."""
+        """The bytes of each buffer with separate memory."""
         buffers, shared = self.buffers.allocations.items(), self.placement.offsets
         return [b.layout.size_bytes for o, b in buffers if o not in shared and b.lifetime is not Lifetime.FUSED]
 
@@ -118,12 +118,12 @@ class Plan:
 
     @cached_property
     def freezes(self) -> bool:
-        """True when what a frame finds may freeze it: then each frame must be looked at before the next one begins."""
+        """True when a sentinel may freeze a frame: then each frame must be checked before the next one begins."""
         return any(kind.keeps for kind in self.description.kinds)
 
     @cached_property
     def status_places(self) -> dict[PortRef, Place]:
-        """Where the buffers lie that are read back, in one piece of memory.
+        """The places of the buffers that are read back, in one piece of memory.
 
         The order of blocks does not count: a running graph is kept when the same blocks come in another order.
         """

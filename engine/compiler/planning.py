@@ -38,10 +38,10 @@ def make_plan(
 
     `pinned` are ports whose contents are to last to the end of the frame. With `previous`, the plan of an earlier
     version of the description, each phase keeps its results for blocks of which nothing that they follow from changed.
-    Unless `fuses`, each operation stays by itself; unless `shares`, it does too, and each buffer has memory of its own,
-    in which every port can be read after a frame. `workspace_of` tells the scratch memory that library calls need on
-    the device; without it, none. With WARPLOOM_VERIFY=1 in the environment, the plan is verified, and BrokenPlan names
-    the rules that it breaks.
+    Without `fuses`, no operations are fused. Without `shares`, none are either, and each buffer has separate memory, in
+    which every port can be read after a frame. `workspace_of` returns the scratch memory that library calls need on the
+    device; without it, none. With WARPLOOM_VERIFY=1 in the environment, the plan is verified, and BrokenPlan names the
+    rules that it breaks.
     """
     inlined = inline(description)
     return _plan(inlined.description, inlined, pinned, previous, fuses, shares, workspace_of)
@@ -107,10 +107,11 @@ def plan_what_can_run(
 ) -> PartialPlan:
     """Plan the blocks that have no error and depend on none that has.
 
-    `inlined` is what `inline` gives for the whole description. `problems` are errors found before (a block that can't
-    be described, a kernel that doesn't compile). A block that was just placed and has no input yet is left out and does
-    not stop the rest. A block that is `running` now and would have to be left out is held: it runs on as it was in the
-    `previous` plan, fed as it was, and so do the blocks before it when it doesn't fit to what they have become.
+    `inlined` is the result of `inline` for the whole description. `problems` are errors found before (a block that
+    can't be described, a kernel that doesn't compile). A block that was just placed and has no input yet is left out
+    and does not stop the rest. A block that is `running` now and would have to be left out is held: it runs on as it
+    was in the `previous` plan, fed as it was, and so do the blocks before it when it doesn't fit to what they have
+    become.
     """
     found = list(problems)
     description = inlined.description
@@ -187,7 +188,7 @@ def _with_held(inlined: Inlined, previous: Plan, idle: Collection[str], held: se
 
 
 def _culprit(description: GraphDescription, inlined: Inlined, previous: Plan | None) -> str | None:
-    """Return the first block that is new or described anew and that can't be planned with what it depends on alone."""
+    """Return the first new or newly described block that can't be planned with only its dependencies."""
     known = previous.description.by_id if previous is not None else {}
     below: dict[str, set[str]] = {}
     for node in description.nodes:

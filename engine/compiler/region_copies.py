@@ -1,6 +1,6 @@
-"""Copies of what leaves a region although no run of the region makes it: uploaded arrays and the user's own memory.
+"""Copies of buffers that leave a region although the region does not write them: uploaded arrays and the user's memory.
 
-When a region is skipped, its outputs hold their default for readers outside. Such memory must stay as it is. So readers
+When a region is skipped, its outputs hold their default for readers outside. Such memory must not change. So readers
 outside get a copy that the region makes when it runs, and the copy is an output like any other.
 """
 

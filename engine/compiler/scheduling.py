@@ -1,8 +1,8 @@
 """Phase 5, operations: the blocks' entries as a flat list with explicit dependencies.
 
 Dependencies follow from the bytes that operations read and write (read after write, write after read, write after
-write), in the blocks' order. Operations that touch different bytes stay independent and may run in parallel. A region
-is one operation to those around it: it touches what its bodies touch.
+write), in the blocks' order. Operations that touch different bytes stay independent and may run in parallel. For
+operations around it, a region is one operation with the accesses of its bodies.
 """
 
 from collections.abc import Iterable, Mapping
@@ -77,14 +77,14 @@ def region_outputs(
 
 
 def default_of(description: GraphDescription, owner: PortRef) -> float:
-    """Return the number that a buffer holds when the region that its block lies in is skipped."""
+    """Return the number in a buffer when its block's region is skipped."""
     rule = description.by_id[owner.node].description.rules.output_of.get(owner.port)
     default = rule.spec.default if rule is not None else None
     return 0.0 if default is None else float(default)
 
 
 def fill_entry(dtype: DType, elements: int, default: float, name: str) -> FillEntry | KernelEntry:
-    """Return what fills a buffer called `name` with `default`: every number in it, whatever the element type."""
+    """Return the fill of a buffer `name` with `default`: every number in it, for any element type."""
     target = BufferArgument(name, reads=False, writes=True)
     if same(float(default), 0.0) or dtype.fields:
         return FillEntry(target, 0)
@@ -102,7 +102,7 @@ def schedule(
     defaults: Mapping[str, tuple[PortRef, ...]],
     previous: OperationSchedule | None = None,
 ) -> OperationSchedule:
-    """Return the operations, each after what it depends on; `defaults` are the buffers to fill before each region.
+    """Return the operations, each after its dependencies; `defaults` are the buffers to fill before each region.
 
     Operations that are as they were in the `previous` schedule are the same objects.
     """
@@ -153,13 +153,13 @@ class _Scheduler:
         return _Body(number, name, [])
 
     def keep(self, body: _Body) -> None:
-        """Keep what the delays of a scope are to give in its next turn or frame."""
+        """Store the next outputs of a scope's delays, for its next turn or frame."""
         for node, delay in body.delays:
             kept = BufferArgument(kept_name(delay), reads=False, writes=True)
             self._add_move(body, node, CopyEntry(kept, delay.source))
 
     def add_start(self, body: _Body) -> None:
-        """Add what every frame begins with: the frame uniforms for the kernels that read them, cleared status words."""
+        """Add the start of every frame: the frame uniforms for the kernels that read them, cleared status words."""
         if any(kind.uses_frame for kind in self._description.kinds):
             self._add(body, "", UploadFrame(), FRAME_UPLOAD, -1)
         # Others are written in every frame: only one in a region may miss that, and checks add to what is there.
@@ -171,7 +171,7 @@ class _Scheduler:
             self._add(body, "", ClearStatus(), Access((), self._status), -1)
 
     def add_end(self, body: _Body) -> None:
-        """Add what every frame ends with: the status words go back to the host."""
+        """Add the end of every frame: the copy of the status words to the host."""
         if self._status:
             self._add(body, "", DownloadStatus(), Access(self._status, ()), -1)
 
@@ -230,7 +230,7 @@ class _Scheduler:
         self.steps[index] = node.id, RegionEntry(control.kind, tuple(inner)), access, body.number, place
 
     def _add_move(self, body: _Body, node: str, entry: KernelEntry | FillEntry | CopyEntry) -> None:
-        """Add what the compiler does for a block: a copy or a fill of one of its buffers."""
+        """Add an operation of the compiler for a block: a copy or a fill of one of its buffers."""
         self._add(body, node, entry, entry_access(self._buffers, node, entry), -1)
 
     def _add(self, body: _Body, node: str, entry: AnyEntry, access: Access, place: int) -> None:

@@ -1,8 +1,8 @@
-"""Phase 0, sentinels: a block for each check of what flows through connections, as a reader of what it checks.
+"""Phase 0, sentinels: a block for each check of a connection, as a reader of the checked buffer.
 
-As a block, a check comes after what writes the buffer and before what changes it in place, in the scope of the writer.
-It keeps the buffer from being fused away, and its bounds are live parameters. Its id, "blur/out sentinel", begins with
-the node of the output, as those of blocks in a composite do: its time is told of that node.
+As a block, a check runs after the buffer's writer and before in-place changes, in the scope of the writer. The check
+keeps the buffer from being fused away, and its bounds are live parameters. Its id, "blur/out sentinel", begins with the
+node of the output, as those of blocks in a composite do: its time is told of that node.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from engine.patch.changes import Connection, PortRef
 from engine.patch.sentinels import Sentinel
 from engine.types import any_type, u32, u64
 
-#: What the kernels of kernels/sentinel.cu leave.
+#: The results of the kernels in kernels/sentinel.cu.
 FOUND = np.dtype(
     [(name, "<u8") for name in ("nans", "infinities", "outside", "elements", "first")]
     + [("value", "<f8")]
@@ -59,12 +59,12 @@ def _described() -> BlockDescription:
 
 
 _MARKING = _described()
-#: The same, but what it checks lasts to the end of the frame.
+#: The same, but the checked buffer lasts to the end of the frame.
 _FREEZING = replace(_MARKING, statuses=tuple(replace(status, keeps=True) for status in _MARKING.statuses))
 
 
 def found_buffer(check: str) -> PortRef:
-    """Return the buffer in which the block of a check leaves what it has found."""
+    """Return the buffer with the findings of a check's block."""
     return PortRef(check, _FOUND)
 
 

@@ -1,7 +1,7 @@
 """Phases 1 and 2: everything that can be wrong with a patch, all at once, and the layout of every buffer.
 
-A block with an error gets no layouts, and what depends on it no errors that follow from that one. A block whose
-description and input layouts are as in the previous result keeps its layouts as they are.
+A block with an error gets no layouts, and blocks that depend on it get no follow-up errors. A block with the same
+description and input layouts as in the previous result keeps its layouts.
 """
 
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ class Checked:
     description: GraphDescription
     dataflow: Dataflow
     nodes: dict[str, NodeLayouts]
-    #: Blocks that are, with what feeds their inputs, as in the previous result.
+    #: Blocks that are unchanged since the previous result, with the sources of their inputs.
     kept: AbstractSet[str]
     errors: tuple[Diagnostic, ...] = ()
     warnings: tuple[Diagnostic, ...] = ()
@@ -61,12 +61,12 @@ def check(
 ) -> Checked:
     """Return every error and warning of a description, and the layouts and launches of the blocks that have none.
 
-    `workspace_of` tells the scratch memory of library calls, and what the device can't do.
+    `workspace_of` returns the scratch memory of library calls, or raises an error for unsupported ones.
     """
     flow = trace_dataflow(description)
     known, fed_before = (previous.nodes, previous.dataflow.incoming) if previous is not None else ({}, {})
     kept: set[str] = set()
-    is_settled = True  # while every block gives out the layouts that it gave out before
+    is_settled = True  # while the output layouts of every block are unchanged
     nodes: dict[str, NodeLayouts] = {}
     errors = list(flow.errors)
     by_id, incoming, broken = description.by_id, flow.incoming, flow.broken
@@ -85,7 +85,7 @@ def check(
         old = known.get(node_id)
         if old is not None and old.description is block and connected == fed_before[node_id]:
             kept.add(node_id)
-            if is_settled and node_id not in in_loops:  # what loops back may have changed further on
+            if is_settled and node_id not in in_loops:  # layouts that loop back may have changed later on
                 nodes[node_id] = old
                 continue
         is_late = node_id in late
@@ -101,7 +101,7 @@ def check(
             errors += _located(node_id, made.problems, connected)
         else:
             nodes[node_id] = made
-    for node_id in late:  # which are looked at again, now that what feeds them is known
+    for node_id in late:  # these are checked again, now that their sources are known
         if node_id not in nodes:
             continue
         block, connected = by_id[node_id].description, incoming[node_id]
@@ -119,7 +119,7 @@ def check(
 
 
 def _unchecked(description: GraphDescription, nodes: Mapping[str, NodeLayouts]) -> Iterator[Diagnostic]:
-    """Give a warning for each sentinel that can't check what it is given."""
+    """Yield a warning for each sentinel that can't check its elements."""
     if not any(kind.is_sentinel for kind in description.kinds):
         return
     for node in description.nodes:
@@ -178,7 +178,7 @@ class _Alike:
         self._canonical: dict[Layout, Layout] = {}
 
     def layouts(self, block: BlockDescription, inputs: tuple[Layout | None, ...]) -> NodeLayouts:
-        """Return what follows for a block of this description from its inputs."""
+        """Return the layouts of a block of this description from its inputs."""
         key = (id(block), *map(id, inputs))
         found = self._made.get(key)
         if found is None:

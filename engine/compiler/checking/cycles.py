@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from engine.patch.changes import Connection
 
-#: The most cycles that are reported of one strongly connected part; the next ones show when these are mended.
+#: The most cycles that are reported for one strongly connected part; others are reported after these are fixed.
 MOST_NAMED = 16
 
 

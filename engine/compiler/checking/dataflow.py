@@ -25,7 +25,7 @@ from engine.patch.regions import TOP, region_of
 
 @dataclass
 class Dataflow:
-    """What is known of a patch's structure.
+    """The structure of a patch.
 
     `incoming` names the output behind each connected input of a block, `following` the blocks behind each block;
     `late` are connections into delayed inputs that order nothing: no layout follows from them, or they are `looped`:
@@ -46,7 +46,7 @@ class Dataflow:
 
 
 def trace_dataflow(description: GraphDescription) -> Dataflow:
-    """Return how the blocks of a description are connected, and what is wrong with it."""
+    """Return the connections of a description's blocks, and its mistakes."""
     nodes = description.nodes
     found = Dataflow({node.id: {} for node in nodes}, {node.id: [] for node in nodes})
     if len(found.incoming) < len(nodes):
@@ -142,7 +142,7 @@ def _count_delayed(
 
 
 def _open_loops(found: Dataflow, counted: list[Connection], missing: dict[str, int]) -> None:
-    """Let delayed connections on a cycle order nothing; `loop_layouts` finds what flows through them."""
+    """Let delayed connections on a cycle order nothing; `loop_layouts` finds their layouts."""
     following = found.following
     knot_of = knots({node: list(others) for node, others in following.items()})
     for connection in counted:
@@ -160,7 +160,7 @@ def _open_loops(found: Dataflow, counted: list[Connection], missing: dict[str, i
 
 
 def levels(following: Mapping[str, Sequence[str]], missing: dict[str, int]) -> dict[str, int]:
-    """Return the length of the longest path to each block, in the order of these; `missing` counts what comes before.
+    """Return the length of the longest path to each block, in the order of these; `missing` counts the predecessors.
 
     Blocks on cycles and behind them are left out.
     """
@@ -177,7 +177,7 @@ def levels(following: Mapping[str, Sequence[str]], missing: dict[str, int]) -> d
 
 
 def _sound(description: GraphDescription, found: Dataflow) -> Iterator[Connection]:
-    """Give the connections whose ends exist."""
+    """Yield the connections whose ends exist."""
     incoming = found.incoming
     rules_of = {node.id: node.description.rules for node in description.nodes}
     for connection in description.connections:
@@ -188,13 +188,13 @@ def _sound(description: GraphDescription, found: Dataflow) -> Iterator[Connectio
 
 
 def _ordering(description: GraphDescription, found: Dataflow) -> Iterator[Connection]:
-    """Give the connections that order blocks."""
+    """Yield the connections that order blocks."""
     late = set(found.late)
     return (connection for connection in _sound(description, found) if connection not in late)
 
 
 def _check_regions(description: GraphDescription, found: Dataflow) -> None:
-    """Add what is wrong with regions, with connections across their borders, and cycles through them."""
+    """Add the mistakes of regions, of connections across their borders, and cycles through them."""
     used = {region_of(node.region) for node in description.nodes}
     found.warnings += [
         empty_region(node) for node in description.nodes if node.description.control is not None and node.id not in used
@@ -203,7 +203,7 @@ def _check_regions(description: GraphDescription, found: Dataflow) -> None:
     wrong = {node for node, problem in problems.items() if problem is not None}
     if wrong:
         found.errors += [problem for problem in problems.values() if problem is not None]
-        # What is in no proper region is looked at as if it were in none.
+        # A block in an invalid region is treated as if it were in none.
         nodes = tuple(replace(node, region=TOP) if node.id in wrong else node for node in description.nodes)
         description = GraphDescription(nodes, description.connections)
     nesting = Nesting(description)
@@ -218,7 +218,7 @@ def _check_regions(description: GraphDescription, found: Dataflow) -> None:
         before, after = connection.source.node, connection.target.node
         a, b = nesting.lift(before, after)
         if b == after and connection.target.port in by_id[after].description.delayed_inputs:
-            continue  # a delayed input orders nothing, but the region it lies in comes after what feeds it from outside
+            continue  # a delayed input orders nothing, but its region comes after a source outside
         if a != b or before == after:
             edges.append(Edge(a, b, connection))
     found.errors += list(map(_circular, find_cycles(edges)))

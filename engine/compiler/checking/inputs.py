@@ -1,4 +1,4 @@
-"""What must be true of a block's inputs once their layouts are known."""
+"""Requirements on a block's inputs, checked once their layouts are known."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,13 +11,13 @@ from engine.diagnostics import Diagnostic, Mend, error
 from engine.types import DType
 from engine.types.layout import Layout
 
-#: The remedy of what only the block's author can mend.
+#: The remedy of mistakes that only the block's author can fix.
 HELP = "see the block's help"
 _COPY = "put a Copy block in front of it"
 
 
 def check_input(rule: InputRule, layout: Layout, problems: list[Diagnostic]) -> None:
-    """Add what is wrong with the element type, the rank and the strides of an input."""
+    """Add the mistakes in the element type, the rank and the strides of an input."""
     dtype = rule.dtype
     if dtype is not None and layout.dtype is not dtype and layout.dtype != dtype:
         problems.append(type_mismatch(rule.name, dtype, layout.dtype))
@@ -107,7 +107,7 @@ def check_input_shape(rule: InputRule, layout: Layout, context: ShapeContext, pr
 def check_moves(moves: Sequence[Entry], layouts: Mapping[str, Layout], problems: list[Diagnostic]) -> None:
     """Fills, copies and delays go over whole buffers: they must have no gaps, and both ends of one the same size.
 
-    A delay gives what it was given, so both its ends must be of one type and shape.
+    A delay outputs its earlier input, so both its ends must have the same type and shape.
     """
     for entry in moves:
         touched = [(a.name, layouts[a.name]) for a in buffer_arguments(entry) if a.name in layouts]

@@ -1,9 +1,9 @@
 """Launch grids: how many thread blocks cover the threads that a block asks for.
 
 A launch that follows a count on the device is cut at build time to what runs at once there: its kernel loops over the
-grid, so that thread blocks beyond the count are not begun at all. If each thread looked at the count and left instead,
-a launch would cost what the capacity is. Grids that kernels set on the device (`cudaGraphKernelNodeSetGridDim`) are not
-allowed in the bodies of conditional nodes, and there are none on the host.
+grid, so that thread blocks beyond the count never start. If each thread compared its index with the count instead, the
+cost of a launch would depend on the capacity. Grids that kernels set on the device (`cudaGraphKernelNodeSetGridDim`)
+are not allowed in the bodies of conditional nodes, and there are none on the host.
 """
 
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The layouts of one block: what its ports and internal buffers hold, and every number that follows from that.
+"""The layouts of one block's ports and internal buffers, and the numbers that depend on them.
 
 All of it follows from the block's description and the layouts of its inputs, so a block of which neither changed keeps
 its result.
@@ -107,7 +107,7 @@ class NodeLayouts(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Misfit(ShapeRuleError):
-    """An operand of a library call is wrong, which lies at a port or in an internal buffer."""
+    """An operand of a library call, at a port or in an internal buffer, is wrong."""
 
     def __init__(self, text: str, port: str | None) -> None:
         super().__init__(text)
@@ -115,7 +115,7 @@ class _Misfit(ShapeRuleError):
 
 
 class _Work(msgspec.Struct):
-    """What is being found out about one block."""
+    """The layouts of one block while they are inferred."""
 
     description: BlockDescription
     rules: BlockRules
@@ -134,10 +134,10 @@ def node_layouts(
     *,
     outputs_only: bool = False,
 ) -> NodeLayouts:
-    """Return what follows from `inputs`, in the order of the ports.
+    """Return the layouts that follow from `inputs`, in the order of the ports.
 
-    `workspace_of` tells the scratch memory of library calls; without it, none is needed. `outputs_only` leaves out
-    launches and what must be true of the inputs: for blocks of which an input is known later.
+    `workspace_of` returns the scratch memory of library calls; without it, none is needed. `outputs_only` leaves out
+    launches and requirements on inputs: for blocks with an input that is known later.
     """
     rules = description.rules
     layouts: dict[str, Layout] = {}
@@ -271,7 +271,7 @@ def _followed_type(rule: OutputRule, layouts: Mapping[str, Layout]) -> DType:
 
 
 def _add_rest(work: _Work, launches: dict[int, LaunchConfig], workspace_of: WorkspaceOf | None) -> None:
-    """Add what follows from the ports: required shapes of inputs, internal buffers, launches and other numbers."""
+    """Add the results of the ports' layouts: required input shapes, internal buffers, launches and other numbers."""
     rules, context, layouts, problems = work.rules, work.context, work.layouts, work.problems
     if rules.typed_inputs:
         check_types(work.rules.typed_inputs, work.layouts, work.problems)
@@ -287,7 +287,7 @@ def _add_rest(work: _Work, launches: dict[int, LaunchConfig], workspace_of: Work
             if buffer.of is not None:
                 layout = _seen_as(layouts[buffer.of], layout.shape)
         except ShapeRuleError as problem:
-            if buffer.of is None or all(found.port != buffer.of for found in problems):  # else that says why
+            if buffer.of is None or all(found.port != buffer.of for found in problems):  # else that has the reason
                 problems.append(error(f"buffer {buffer.name}: {problem}", remedy=HELP))
         else:
             layouts[buffer.name] = layout
@@ -353,7 +353,7 @@ def _check_call_numbers(made: CapturedCall, work: _Work) -> None:
 
 
 def _results(made: CapturedCall, operands: Mapping[str, Layout]) -> Mapping[str, Layout]:
-    """Return what the outputs of a call hold; OperandError also for an input that is not connected."""
+    """Return the layouts of a call's outputs; OperandError also for an input that is not connected."""
     for slot, _ in made.operands:
         if slot in made.call.inputs and slot not in made.call.optional and slot not in operands:
             raise OperandError(slot, "input must be connected for the call")
@@ -361,9 +361,10 @@ def _results(made: CapturedCall, operands: Mapping[str, Layout]) -> Mapping[str,
 
 
 def _captured_layout(work: _Work, name: str, waiting: frozenset[str] = frozenset()) -> Layout:
-    """Return what a library call puts into a port or an internal buffer; ShapeRuleError when its inputs don't fit.
+    """Return the layout of a library call's output, a port or an internal buffer; ShapeRuleError if its inputs don't
+    fit.
 
-    `waiting` are those whose layouts this one is to tell.
+    `waiting` are those whose layouts depend on this one.
     """
     if name in waiting:
         raise ShapeRuleError(f"a library call must not read its own result, got {name!r}")
@@ -391,7 +392,7 @@ def _port(work: _Work, name: str) -> str | None:
 
 
 def _check_numbers(work: _Work) -> None:
-    """Requirements must hold, and what status words are held against must be a number."""
+    """Requirements must hold, and the limits of status words must be numbers."""
     requirements = work.description.requirements
     for index, extent in enumerate(work.rules.extents):
         requirement = requirements[index] if index < len(requirements) else None

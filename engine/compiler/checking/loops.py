@@ -1,8 +1,8 @@
-"""Shapes of loops: what flows into a delayed input when that depends on what comes out of its block.
+"""Shapes of loops: the layout of a delayed input that depends on its own block's output.
 
-First everything is found that follows from what is known. For a loop that is then still open, the layouts of the
-buffers that come into it are tried, each followed round the loop until it comes back as it went in. If all that hold
-lead to one answer, that is the layout of the loop.
+First, all layouts that follow from known ones are found. For a loop that is then still open, the layouts of the buffers
+that come into it are tried, each followed round the loop until it returns unchanged. If all that hold lead to one
+answer, that is the layout of the loop.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,9 +14,9 @@ from engine.diagnostics import Diagnostic, Mend, error
 from engine.patch.changes import Connection, PortRef
 from engine.types.layout import Layout
 
-#: Layouts of ports, as far as they are known.
+#: Known layouts of ports.
 KnownLayouts = dict[PortRef, Layout]
-#: How often what comes back is followed round a loop once more.
+#: The most rounds in which a changed layout is followed round a loop again.
 _MOST_ROUNDS = 8
 
 
@@ -101,7 +101,7 @@ class _Solver:
     def _settled(
         self, group: Sequence[Connection], known: KnownLayouts, assumed: KnownLayouts, tried: KnownLayouts
     ) -> KnownLayouts | None:
-        """Follow the loops with the layouts tried for their inputs until what comes back is what went in."""
+        """Follow the loops with trial layouts for their inputs until the layouts return unchanged."""
         for _ in range(_MOST_ROUNDS):
             found = self.propagated(known, {**assumed, **tried})
             if any(connection.source not in found for connection in group):
@@ -134,7 +134,7 @@ class _Solver:
 
 
 def _plain(layout: Layout) -> Layout:
-    """Return the layout of a buffer of its own: what is delayed is kept without gaps."""
+    """Return the layout of a separate buffer: delayed elements are kept without gaps."""
     return Layout(layout.dtype, layout.shape)
 
 

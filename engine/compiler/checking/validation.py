@@ -1,4 +1,4 @@
-"""What is right or wrong with a patch before shapes are known: connections, inputs and regions.
+"""Mistakes of a patch that don't depend on shapes: connections, inputs and regions.
 
 One function for each mistake; `dataflow.py` and `check.py` call them.
 """
@@ -19,7 +19,7 @@ from engine.types.layout import Layout
 
 
 def connection_problem(description: GraphDescription, connection: Connection) -> Diagnostic | None:
-    """Return what is wrong with the ends of a connection: ports that are missing or carry other element types."""
+    """Return the mistakes at the ends of a connection: ports that are missing or have other element types."""
     source, target = connection.source, connection.target
     for end, direction in ((source, "output"), (target, "input")):
         node = description.by_id.get(end.node)
@@ -56,9 +56,9 @@ def second_connection(first: PortRef, connection: Connection) -> Diagnostic:
 
 
 def missing_inputs(node: BlockNode, connected: Container[str]) -> Iterator[Diagnostic]:
-    """Give an error for each input that must be connected and is not.
+    """Yield an error for each input that must be connected and is not.
 
-    Only a kernel can do without an optional input; what is filled, copied or shown must be there.
+    Only a kernel can do without an optional input; a buffer to fill, copy or show must exist.
     """
     block = node.description
     for name in block.rules.needed:
@@ -99,7 +99,7 @@ def _missing(node: BlockNode, name: str, text: str) -> Diagnostic:
 
 
 def region_problem(description: GraphDescription, node: BlockNode) -> Diagnostic | None:
-    """Return what is wrong with the scope that a block says it lies in."""
+    """Return the mistake in a block's scope."""
     name = region_of(node.region)
     region = description.by_id.get(name)
     control = region.description.control if region else None
@@ -129,7 +129,7 @@ def region_problem(description: GraphDescription, node: BlockNode) -> Diagnostic
 
 
 def border_problem(description: GraphDescription, nesting: Nesting, connection: Connection) -> Diagnostic | None:
-    """Return what is wrong with a connection across the border of a region."""
+    """Return the mistake of a connection across the border of a region."""
     source, target = connection.source, connection.target
     scope = nesting.scope_of(source.node)
     if scope == TOP:
@@ -182,7 +182,7 @@ def _is_own(description: GraphDescription, nesting: Nesting, port: PortRef) -> b
 
 
 def empty_region(node: BlockNode) -> Diagnostic:
-    """Return the warning of a region in which nothing lies."""
+    """Return the warning of an empty region."""
     return warning(
         "region must have blocks inside to do anything, got none",
         node=node.id,

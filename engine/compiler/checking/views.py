@@ -1,6 +1,6 @@
 """Views: what a slice, a reshape, a transpose or a change of element type makes of a layout, as numpy does it.
 
-Nothing moves: the view's first element lies at an offset from its source's, and strides say where the others are.
+No element moves: a view has an offset from its source's first element, and strides to the others.
 """
 
 import math

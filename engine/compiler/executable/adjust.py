@@ -1,7 +1,7 @@
 """Adjusting: other functions, launches and addresses for the kernels and library calls of a running graph, in place.
 
 Nothing is built. When anything else would have to change, such as a fill or a copy, there is no adjustment, and the
-graph is cloned or built anew.
+graph is cloned or rebuilt.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ MOST_CHANGES = 512
 class NodeChange:
     """A kernel node of the executable with another function, another launch or other arguments.
 
-    `written` are bytes by where they start in the argument block, `before` what was there.
+    `written` are bytes by their offset in the argument block, `before` the previous bytes.
     """
 
     variant: Variant
@@ -96,7 +96,7 @@ class Recapture:
 
 @dataclass(frozen=True)
 class Adjustment:
-    """What the `running` graph needs to follow a plan: its memory by variant, and the changes of its nodes."""
+    """The changes of the `running` graph for a plan: its memory by variant, and the changes of its nodes."""
 
     plan: Plan
     running: CompiledGraph
@@ -126,7 +126,7 @@ class Adjustment:
                 done.append(change)
                 change.apply()
         except BaseException:
-            with ExitStack() as taking_back:  # the last first, and each whatever becomes of the others
+            with ExitStack() as taking_back:  # the last first, and all of them even if some fail
                 for change in done:
                     taking_back.callback(change.revert)
             raise
@@ -160,7 +160,7 @@ def is_adjustable(changes: Difference) -> bool:
 
 
 def _pairs(now: GraphDescription, then: GraphDescription) -> Iterator[tuple[BlockNode, BlockNode]]:
-    """Give the blocks that are not the same object as before, each with what it was."""
+    """Yield the blocks that are not the same object as before, each with the previous one."""
     known = then.by_id
     return ((node, old) for node in now.nodes if node is not (old := known[node.id]))
 
@@ -192,7 +192,7 @@ def would_adjust(changes: Difference) -> bool:
 
 
 def _moving(plan: Plan, before: Plan) -> set[PortRef]:
-    """Return the buffers that get other memory when a plan comes to run after another."""
+    """Return the buffers that get other memory when a plan follows another."""
     now, then, found = plan.placement, before.placement, set()
     for owner, buffer in plan.buffers.allocations.items():
         if owner in now.offsets:

@@ -1,4 +1,4 @@
-"""Arguments: what each kernel of the graph is given, from shapes, memory and parameter values."""
+"""Arguments of each kernel of the graph, from shapes, memory and parameter values."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ from engine.types.element_numbers import element_number, number_of
 class TypedKernel:
     """A loaded kernel, and its parameters with the types of its source, which a CUBIN does not contain.
 
-    `limit` is how many threads of a thread block its manifest allows, if that says so. The threads of a kernel that
+    `limit` is the most threads of a thread block that its manifest allows, if any. The threads of a kernel that
     `is_free` don't know of each other, so that the device may launch it as suits it.
     """
 
@@ -53,7 +53,7 @@ def has_same_layout(one: TypedKernel, other: TypedKernel) -> bool:
 
 @dataclass
 class Resources:
-    """What the graph uses and did not make.
+    """Objects that the graph uses but does not own.
 
     Memory by owner, kernels by operation index, parameter values by node and name, the frame uniforms, and the array
     that receives the status words. `swapped` is the memory in every other frame of the buffers that change places;

@@ -52,7 +52,7 @@ def units(operations: Sequence[Operation], scopes: Sequence[Scope], description:
 def _order(
     operations: Sequence[Operation], scopes: Sequence[Scope], unit_of: Mapping[int, Unit]
 ) -> tuple[list[Unit], set[Unit]]:
-    """Return the units, each after what it waits for and else by first operation, and the groups on a circle."""
+    """Return the units, each after its dependencies and otherwise by first operation, and the groups on a circle."""
     if not unit_of:
         return [(index,) for index in range(len(operations))], set()
     missing: dict[Unit, int] = {}
@@ -88,12 +88,12 @@ _KINDS = {
 
 
 class Timer(Protocol):
-    """Adds nodes of its own before operations and behind them."""
+    """Adds nodes before and after operations."""
 
     def before(
         self, graph: Graph, index: int, after: Sequence[GraphNode], handles: Mapping[int, GraphNode]
     ) -> Sequence[GraphNode]:
-        """Return what operation `index` is to wait for, which would else be `after`; `handles` are those there are."""
+        """Return the dependencies of operation `index`, otherwise `after`; `handles` are the existing nodes."""
         ...
 
     def behind(self, graph: Graph, index: int, handles: dict[int, GraphNode]) -> None:
@@ -187,7 +187,7 @@ class _Builder:
         handles.update(dict.fromkeys(unit, node))
 
     def _add(self, index: int, after: Sequence[GraphNode]) -> None:
-        """Add an operation, with what a timer has to add around it; Cancelled when nobody needs the graph any more."""
+        """Add an operation, with a timer's nodes around it; Cancelled when the graph is no longer needed."""
         check_cancelled()
         self.at = index
         operation, timer = self._operations[index], self._timer

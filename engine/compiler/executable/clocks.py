@@ -1,4 +1,4 @@
-"""Clocks: what is timed in a graph, the kernels that take the time, and the nodes that are added for it."""
+"""Clocks: the timed spans of a graph, the kernels that measure them, and their nodes."""
 
 from __future__ import annotations
 
@@ -76,14 +76,14 @@ done:
 
 
 class Span(NamedTuple):
-    """What is timed as one: operations of one block in one scope, or a single one; `node` is "" for the graph's own."""
+    """A timed span: operations of one block in one scope, or a single operation; `node` is "" for the graph's own."""
 
     node: str
     operations: tuple[int, ...]
 
 
 def spans(plan: Plan, level: ProfilingLevel) -> tuple[Span, ...]:
-    """Return what is timed at a level: each block in each of its scopes, or each operation."""
+    """Return the timed spans of a level: each block in each of its scopes, or each operation."""
     if level >= ProfilingLevel.PER_KERNEL:
         return tuple(Span(operation.node, (index,)) for index, operation in enumerate(plan.operations))
     found: dict[tuple[str, int], list[int]] = {}
@@ -140,7 +140,7 @@ def without_measuring(
     bias_ns: int,
     inside: Sequence[tuple[int, Sequence[int], Sequence[int]]],
 ) -> np.ndarray[Any, Any]:
-    """Return the time of each slot without what measuring took in it, in nanoseconds; at least 1 where it ran.
+    """Return the time of each slot without the cost of measuring, in nanoseconds; at least 1 if it ran.
 
     `busy_ns` and `turns` are the sums that the clock left in the slots. Each turn of a slot takes `bias_ns` too long.
     `inside` has for each region its slot, those of the spans in its bodies, and those of surveys there, the innermost
@@ -161,7 +161,7 @@ SurveyPoint = tuple[int, bool]
 
 
 def survey_places(plan: Plan, surveys: Sequence[Survey]) -> tuple[SurveyPoint, ...]:
-    """Return where surveys stand in regions, whose times they would be in."""
+    """Return the places of surveys in regions, whose times would include them."""
     places = dict.fromkeys((each.operation, each.is_before) for each in surveys)
     # A graph of arrays alone has no operation.
     return tuple(place for place in places if plan.operations and plan.operations[place[0]].scope)
@@ -170,7 +170,7 @@ def survey_places(plan: Plan, surveys: Sequence[Survey]) -> tuple[SurveyPoint, .
 def inside_regions(
     plan: Plan, spans: Sequence[Span], watched: Sequence[SurveyPoint]
 ) -> tuple[tuple[int, tuple[int, ...], tuple[int, ...]], ...]:
-    """Return what is inside of each region, as `without_measuring` takes it; slots of surveys follow those of spans."""
+    """Return the slots inside each region, for `without_measuring`; slots of surveys follow those of spans."""
     of = {index: number for number, span in enumerate(spans) for index in span.operations}
 
     def around(scope: int) -> list[int]:
@@ -199,8 +199,8 @@ def inside_regions(
 class Surveyor:
     """Adds surveys before operations and behind them, one after another, so that all that follows waits for them.
 
-    Before a region in a body, what surveys inside found in earlier turns is forgotten: the last turn counts, also where
-    it does not enter the region. Those that stand at `places`, in regions, have a clock with a slot around them.
+    Before a region in a body, the findings of surveys inside from earlier turns are cleared: the last turn counts, even
+    if it does not enter the region. Those that stand at `places`, in regions, have a clock with a slot around them.
     """
 
     def __init__(
@@ -221,7 +221,7 @@ class Surveyor:
             self._at.setdefault((each.operation, each.is_before), []).append((number, each))
 
     def add(self, graph: Graph, index: int, after: Sequence[GraphNode], *, is_before: bool) -> Sequence[GraphNode]:
-        """Add what belongs next to an operation; return what is to be waited for in place of `after`."""
+        """Add the nodes beside an operation; return its dependencies in place of `after`."""
         place = index, is_before
         clocked = self._places.get(place)
         if clocked is not None:
@@ -294,7 +294,7 @@ class SpanTimer:
             end = self._clock.add(graph, self._clock.end, slot_of(self._slots, number), done)
             if self._surveyor is not None:  # spans are single operations then
                 (end,) = self._surveyor.add(graph, index, [end], is_before=False)
-            # What follows must not disturb the clock.
+            # Later operations must not disturb the clock.
             handles.update(dict.fromkeys(members, end))
 
 

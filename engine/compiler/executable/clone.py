@@ -17,7 +17,7 @@ from engine.device.protocol import PinnedArray
 from engine.diagnostics import WarploomError
 from engine.types.bits import same
 
-#: Numbers of nodes that were taken out stay in a graph; with more of them than this share, it is built anew.
+#: Numbers of removed nodes stay in a graph; with more than this share of them, the graph is rebuilt.
 _MOST_REMOVED = 2
 _FEW = 64
 
@@ -29,7 +29,7 @@ def clone_graph(
     running: BuiltGraph,
     status: PinnedArray | None,
 ) -> BuiltGraph | None:
-    """Return the graph of a plan, made from the `running` one of the plan before; None to build it anew.
+    """Return the graph of a plan, made from the `running` one of the plan before; None to rebuild it.
 
     `status` is where the running graph leaves its status words. GraphValidationError, with the node, when a kernel does
     not take the arguments its block passes.
@@ -62,7 +62,7 @@ class _Cloning:
         self._maker = NodeMaker(changes.now, device, resources)
         self._at = 0  # the operation that is being changed
         self._gone = changes.gone
-        #: Operations to make anew, of these those whose nodes are replaced, and those to tie to others.
+        #: Operations to make again, those among them whose nodes are replaced, and those with new dependencies.
         self._renewed = set(changes.renewed)
         self._replaced: set[int] = set()
         self._retied = set(changes.retied)
@@ -138,7 +138,7 @@ class _Cloning:
                 self._built.captured.append(CapturedNode(index, captured.handle, captured.capture))
 
     def _change(self) -> dict[int, KernelNode]:
-        """Change the nodes that differ; return the kernels that are made anew, by operation."""
+        """Change the nodes that differ; return the new kernels, by operation."""
         graph, handles, operations = self._built.graph, self._built.handles, self._plan.operations
         earlier = self._earlier
         made: dict[int, KernelNode] = {}

@@ -43,14 +43,14 @@ class LiveParameters:
         self._found: dict[tuple[str, str], WriteValue] = {}
 
     def find(self, place: tuple[str, str]) -> WriteValue:
-        """Return what writes a parameter's value; it does nothing when no kernel takes it."""
+        """Return a function that writes a parameter's value; it does nothing if no kernel takes the value."""
         found = self._found.get(place)
         if found is None:
             found = self._found[place] = self._make(*place)
         return found
 
     def refresh(self) -> int:
-        """Pass on what was written since the last call, each kernel node once; return how many there were."""
+        """Update the kernel nodes whose arguments were written since the last call; return their number."""
         count = 0
         for refresh, written in self._executables:
             if written:
@@ -70,7 +70,7 @@ class LiveParameters:
 
 
 def together(writes: Sequence[WriteValue]) -> WriteValue:
-    """Return what writes one value to several places."""
+    """Return a function that writes one value to several places."""
     if len(writes) == 1:
         return writes[0]
 
@@ -91,7 +91,7 @@ class Variant:
 
     @property
     def memory(self) -> Mapping[PortRef, Memory]:
-        """Where each buffer lies, by owner."""
+        """The memory of each buffer, by owner."""
         return self.built.memory
 
     @property
@@ -100,7 +100,7 @@ class Variant:
         return self.built.kernels
 
     def update(self, node: KernelNode) -> None:
-        """Give a kernel node what its `KernelNode` says now."""
+        """Update a kernel node from its `KernelNode`."""
         self.executable.update_kernel(node.handle, node.kernel.kernel, node.config, node.arguments)
 
     def read_uniforms(self, upload: int, uniforms: PinnedArray) -> None:
@@ -110,7 +110,7 @@ class Variant:
             self._uniforms = uniforms
 
     def destroy(self) -> None:
-        """Give executable and graph back."""
+        """Free executable and graph."""
         self.executable.destroy()
         self.built.graph.destroy()
 
@@ -139,7 +139,7 @@ class CompiledGraph:
 
     @property
     def memory(self) -> Mapping[PortRef, Memory]:
-        """Where each buffer lies after the last launch, by owner."""
+        """The memory of each buffer after the last launch, by owner."""
         return self.variants[self.phase].memory
 
     @property
@@ -154,7 +154,7 @@ class CompiledGraph:
 
     @cached_property
     def is_still(self) -> bool:
-        """True when a launch with nothing changed gives what the last one gave: no state, no frame uniforms."""
+        """True when launches without changes have equal results: no state, no frame uniforms."""
         changing = (Lifetime.STATE, Lifetime.EXTERNAL)
         has_state = any(buffer.lifetime in changing for buffer in self.plan.buffers.allocations.values())
         return not has_state and not self.uses_frame
@@ -176,7 +176,7 @@ class CompiledGraph:
         return count
 
     def swap_kernels(self, kernels: Mapping[int, TypedKernel]) -> None:
-        """Give kernel nodes, by operation index, another function with the same parameters."""
+        """Set another function with the same parameters for kernel nodes, by operation index."""
         for variant in self.variants:
             for node in variant.kernels:
                 if node.operation in kernels:
@@ -211,9 +211,9 @@ class CompiledGraph:
         return True
 
     def follow(self, old: CompiledGraph) -> list[tuple[Memory, Memory, int]]:
-        """Continue where `old` stopped; return what has to be copied for that, each as (from, to, bytes).
+        """Continue where `old` stopped; return the necessary copies, each as (from, to, bytes).
 
-        A delay is to give in the next frame what it would have given in `old`. That is in place already unless it has
+        A delay's next output must be the one that it would have had in `old`. No copy is needed unless the delay has
         another source. Launched without advancing, the graph repeats the last frame of `old`.
         """
         before, allocations = old.plan.buffers, self.plan.buffers.allocations
@@ -228,7 +228,7 @@ class CompiledGraph:
             if target in allocations:
                 layout = allocations[target].layout
                 went_on = target in before.swaps and layout == before.allocations[target].layout
-                # A delay that is new begins with what its own memory was filled with.
+                # A new delay begins with the initial contents of its own memory.
                 source = following[target] if went_on else self.variants[0].memory[target]
                 if source is not to[target]:
                     moves.append((source, to[target], layout.size_bytes))
@@ -237,7 +237,7 @@ class CompiledGraph:
         return moves
 
     def take_over(self, old: CompiledGraph) -> None:
-        """Own what both graphs use, so that the old one can be destroyed; it must not be launched again."""
+        """Take over the common resources, so that the old graph can be destroyed; it must not be launched again."""
         if old.status is self.status:
             old.status = None
 
@@ -304,10 +304,10 @@ def compile_plan(
     running: CompiledGraph | None = None,
     changes: Difference | None = None,
 ) -> CompiledGraph:
-    """Build and instantiate a plan, twice where buffers change places; what the device refuses is released.
+    """Build and instantiate a plan, twice if buffers are swapped; if the device refuses it, everything is released.
 
-    With the `running` graph, only what is different is built, where that is possible; the new graph is then to
-    `take_over` what both use when the old one is done with. `changes` are those from its plan to this one, if known.
+    With the `running` graph, only differences are built where possible; the new graph must then `take_over` the common
+    resources when the old one is no longer used. `changes` are those from its plan to this one, if known.
     """
     if running is not None and len(running.variants) == 1 and not resources.swapped:
         (variant,) = running.variants

@@ -64,7 +64,7 @@ class Instrumented:
     ) -> None:
         """`frame` and `status` are the arrays of the frame uniforms and of the status words.
 
-        With a `survey` it also finds out what the buffers behind output ports hold.
+        With a `survey` it also inspects the buffers of output ports.
         """
         self.spans, self._bias_ns = tuple(spans), clock.bias_ns
         #: What `statistics` makes of `read_surveys`.
@@ -103,7 +103,7 @@ class Instrumented:
             failing.pop_all()
 
     def launch(self, stream: Stream, uniforms: PinnedArray | None = None) -> None:
-        """Launch it with the values that argument blocks hold now; `read` what it leaves before the next launch.
+        """Launch it with the values that argument blocks hold now; `read` its results before the next launch.
 
         The frame uniforms are read from `uniforms`, or where the last launch found them.
         """
@@ -126,7 +126,7 @@ class Instrumented:
     def read(self) -> np.ndarray[Any, Any]:
         """Return the times of the spans in the last launch, which must be done, as `SPAN_TIME`.
 
-        The sums leave out what measuring takes: the clock itself, and in regions the clocks and surveys inside of them.
+        The sums leave out the cost of measuring: the clock itself, and in regions the clocks and surveys inside.
         """
         every = self._results.array[: self._clocked * SLOT.itemsize].view(SLOT)
         busy_ns, turns = every["busy_ns"].astype(np.int64), every["turns"].astype(np.int64)
@@ -146,7 +146,7 @@ class Instrumented:
         return self._results.array[self._times_bytes :].view(SURVEY).copy()
 
     def destroy(self) -> None:
-        """Give everything back."""
+        """Free all resources."""
         self._executable.destroy()
         self._built.graph.destroy()
         self._slots.free()
@@ -165,7 +165,7 @@ class _CopiedArguments:
         self.follow()
 
     def follow(self) -> None:
-        """Take over what was written into the source."""
+        """Take over the values written into the source."""
         if self._version != self._source.version:
             self._version = self._source.version
             self.arguments.memory[:] = self._source.memory

@@ -1,4 +1,4 @@
-"""Node making: what one operation is on the device: a kernel with its launch and arguments, a library call, a copy."""
+"""Makes the node of one operation: a kernel with its launch and arguments, a library call, a copy."""
 
 from collections.abc import Mapping, Sequence
 
@@ -48,7 +48,7 @@ _Launch = tuple[TypedKernel, LaunchConfig, ArgumentRecipe, ArgumentLayout, Mappi
 class KernelNode(msgspec.Struct):
     """A kernel launch in the graph; `parameters` has the indices of the arguments that take each live parameter.
 
-    They are by block and name: a fused kernel takes those of several blocks.
+    Values are by block and name: a fused kernel takes those of several blocks.
     """
 
     node: str
@@ -61,7 +61,7 @@ class KernelNode(msgspec.Struct):
 
 
 class CapturedNode(msgspec.Struct):
-    """A captured node of the graph, and what it does in the executable."""
+    """A captured node of the graph, and its captured work in the executable."""
 
     operation: int
     handle: GraphNode
@@ -91,7 +91,7 @@ class NodeMaker:
         self._addresses: Mapping[PortRef, int] = _Addresses(resources.memory)
         #: Kernel, launch and arguments by entry and layouts, which blocks of one description share.
         self._launches: dict[tuple[int, int], _Launch] = {}
-        #: Sizes of buffers as argument blocks hold them, by recipe and what they are.
+        #: Sizes of buffers as arguments, by recipe and kind.
         self._sizes: dict[tuple[int, tuple[int, ...]], bytes] = {}
 
     def read_addresses(self) -> None:

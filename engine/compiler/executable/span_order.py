@@ -9,8 +9,8 @@ from engine.compiler.plan import Plan
 def spans_before(plan: Plan, spans: Sequence[Span]) -> list[tuple[int, ...]]:
     """Return for each span those that end before it begins, in every launch and in every turn of a loop.
 
-    They are told by their positions in `spans`, and only those that it waits for itself, not those before these. Of two
-    blocks that take turns with each other neither is before the other: each span includes time of the other one.
+    They are positions in `spans`, and only direct predecessors are included. Of two blocks that take turns with each
+    other neither is before the other: each span includes time of the other one.
     """
     number_of = {index: number for number, span in enumerate(spans) for index in span.operations}
     ends = [max(span.operations) for span in spans]
@@ -18,7 +18,7 @@ def spans_before(plan: Plan, spans: Sequence[Span]) -> list[tuple[int, ...]]:
     known: dict[int, set[int]] = {}  # by operation that others may wait for while its span goes on, or that has no span
 
     def ended(earlier: Iterable[int], begin: int) -> set[int]:
-        """Return the spans that end before what waits for `earlier` and begins with operation `begin`."""
+        """Return the spans that end before the span that waits for `earlier` and begins with operation `begin`."""
         found = set()
         for index in earlier:
             number = number_of.get(index, -1)

@@ -1,7 +1,7 @@
-"""Surveys: what the buffers behind output ports hold, found by kernels in an instrumented copy of a graph.
+"""Surveys: kernels in an instrumented copy of a graph that inspect the buffers of output ports.
 
-Each stands behind the operation that writes a port last, and before all that follows from that operation, so nothing
-can have overwritten the buffer: it tells what the port's block left, also where blocks behind it change it in place. A
+Each follows the last operation that writes a port, and precedes all operations that depend on it, so the buffer is not
+overwritten yet: the survey sees the contents that the port's block left, even if later blocks change them in place. A
 port that no operation writes is surveyed before the first operation that touches it.
 """
 
@@ -32,9 +32,9 @@ _SIGN, _ALL = 1 << 63, (1 << 64) - 1
 
 
 class Survey(NamedTuple):
-    """A port to be surveyed: where it lies, `numbers` of an `element` type, and what it is next to.
+    """A port to be surveyed: its place, `numbers` of an `element` type, and its neighbouring operation.
 
-    It stands behind `operation`, or before it. `live` is the word that counts the elements of an append buffer.
+    The survey follows `operation`, or precedes it. `live` is the word that counts the elements of an append buffer.
     """
 
     port: PortRef
@@ -48,7 +48,7 @@ class Survey(NamedTuple):
 
 
 def surveys(plan: Plan) -> tuple[Survey, ...]:
-    """Return the output ports whose contents are numbers and lie without gaps, in the order of their operations."""
+    """Return the output ports with numbers without gaps, in the order of their operations."""
     found = []
     stand = _Stands(plan)
     for node in plan.description.nodes:
@@ -77,7 +77,7 @@ def surveys(plan: Plan) -> tuple[Survey, ...]:
 
 
 class _Stands:
-    """Finds next to which operation a port holds what its block left."""
+    """Finds the operation beside which a port still holds its block's contents."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -96,7 +96,7 @@ class _Stands:
     def of(self, port: PortRef) -> tuple[int, bool]:
         """Return the operation, and whether the port is looked at before it; behind it otherwise.
 
-        A block that only passes its input on, or a part of it, left what the block before it did.
+        A block that only passes on its input, or a part of it, has the contents of the block before it.
         """
         plan, operations = self._plan, self._plan.operations
         block = plan.buffers.blocks[port.node]
@@ -142,7 +142,7 @@ class SurveyKernel:
 
 
 def statistics(surveys: Sequence[Survey], slots: np.ndarray[Any, Any]) -> dict[PortRef, BufferStatistics]:
-    """Return what surveys found, from their slots, by port; one that did not run, in a branch, is left out."""
+    """Return the findings of surveys, from their slots, by port; a survey in a branch that did not run is left out."""
     told = {each.port: _statistics(each, slot) for each, slot in zip(surveys, slots, strict=True)}
     return {port: held for port, held in told.items() if held is not None}
 

@@ -1,1 +1,1 @@
-"""Fusion: neighbouring kernels that compute element by element become one, and what lies between them isn't stored."""
+"""Fusion: neighbouring kernels that compute element by element become one, and buffers between them aren't stored."""

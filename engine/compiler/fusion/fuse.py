@@ -118,7 +118,7 @@ def _entry(group: FusedGroup, operations: Sequence[Operation], stages: Mapping[i
 def _passed(
     given: OpArgument, kernel: OpKernel, parts: Sequence[Stage], nodes: Sequence[str], shape: Shape
 ) -> tuple[str, Argument]:
-    """Return what the kernel that computes elements of `shape` gets, with the block whose port or parameter it is."""
+    """Return the arguments of the kernel for elements of `shape`, with the blocks of their ports and parameters."""
     if isinstance(given, FramePointer):
         return nodes[-1], FrameArgument()
     if isinstance(given, GraphNumbers):
@@ -132,7 +132,7 @@ def _passed(
 
 
 def _links(group: FusedGroup, parts: Sequence[Stage]) -> dict[str, str]:
-    """Return what the inputs of the parts read: what another part computes, or a buffer that an earlier input reads."""
+    """Return the sources of the parts' inputs: the output of another part, or a buffer that an earlier input reads."""
     links: dict[str, str] = {}
     known: dict[Hashable, str] = {}
     inner = set(group.inner)
@@ -151,7 +151,7 @@ def _links(group: FusedGroup, parts: Sequence[Stage]) -> dict[str, str]:
 
 
 def node_of_line(entry: FusedEntry, line: int) -> str:
-    """Return the block whose op a line of a fused kernel comes from, as a fault names lines: from 1."""
+    """Return the block whose op a line of a fused kernel comes from; lines are counted from 1, as in a fault."""
     source = entry.kernel.source
     assert isinstance(source, OpGraphSource)
     number, _ = _number_and_name(op_graphs.launched(source).ops[line - 1])
@@ -213,7 +213,7 @@ def _rewrite(
 
 
 def _merged(accesses: Iterable[Access], inner: AbstractSet[PortRef]) -> Access:
-    """Return what several operations touch together, without buffers between them."""
+    """Return the common accesses of several operations, without buffers between them."""
     accesses = tuple(accesses)
     reads = dict.fromkeys(place for access in accesses for place in access.reads if place.owner not in inner)
     writes = dict.fromkeys(place for access in accesses for place in access.writes if place.owner not in inner)

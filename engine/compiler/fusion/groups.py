@@ -1,13 +1,13 @@
 """Groups: which operations become one kernel.
 
-A stage joins the group of those that read what it writes. That holds for a buffer that nobody else reads, in this frame
-or after it, and that could be computed again: whoever reads it later has its stage run once more. A group stands at the
-place of one of its operations: nothing between that and another one's own place may change what the stage reads, nor
-touch what else it writes.
+A stage joins the group of the stages that read its outputs. That holds for a buffer that nobody else reads, in this
+frame or after it, and that could be computed again: whoever reads it later has its stage run once more. A group stands
+at the place of one of its operations: nothing between that and another one's own place may change what the stage reads,
+nor touch what else it writes.
 
-A buffer that several stages read gets them all into one group, where they are launched alike. Reductions that read the
-same buffer are one group too, whoever writes it. Stages that stay in groups of their own, such as a reduction and a
-stage whose result is stored, each compute the buffer again where that pays (`repeating.py`).
+All stages that read the same buffer join one group, if they have the same launch. Reductions that read the same buffer
+form one group too, with any writer. Stages that stay in groups of their own, such as a reduction and a stage whose
+result is stored, each compute the buffer again where that pays (`repeating.py`).
 """
 
 from __future__ import annotations

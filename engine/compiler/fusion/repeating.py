@@ -14,7 +14,7 @@ from engine.patch.changes import PortRef
 #: Operations that take as long as moving a byte to or from memory. GPUs do about 15 f32 operations per byte and CPUs
 #: about 5; a buffer may lie in a cache, though, and an operation may be slower than an addition.
 OPERATIONS_PER_BYTE = 2
-#: What an op of a category counts for, where that is not one operation; a loop's turns are not known.
+#: Weights of ops by category, other than one operation; the number of a loop's turns is unknown.
 _OPERATIONS = {"Kernel": 0.0, "Indices": 0.0, "Functions": 16.0, "Noise": 64.0, "Control": inf}
 
 
@@ -32,7 +32,7 @@ def is_worth_repeating(
     """
     sizes = {name: size for stage in stages for name, size in stage.sizes_bytes().items()}
     saved = sizes[owner] * (1 + len(added)) + sum(sizes.get(name, 0) for name in reads)
-    saved -= sum(sizes.get(name, 0) for names in added for name in names)  # the frame's uniforms are nobody's port
+    saved -= sum(sizes.get(name, 0) for names in added for name in names)  # the frame uniforms are not a port
     repeated = sum(operations(stage.source) for stage in stages) * (len(added) - 1) if len(added) > 1 else 0
     return repeated * prod(writer.shape) * writer.components(owner) <= OPERATIONS_PER_BYTE * saved
 

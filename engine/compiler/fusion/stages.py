@@ -38,7 +38,7 @@ from engine.patch.changes import PortRef
 from engine.types import DType, Shape
 from engine.types.layout import Layout
 
-#: How the axes of what is computed are counted: the last one first.
+#: Names of the axes of computed elements, the last axis first.
 _AXES = ("width", "height", "depth")
 
 
@@ -46,8 +46,8 @@ class Stage(msgspec.Struct, frozen=True, gc=False):
     """An op graph that computes elements of `shape`, each from elements at the same index.
 
     It writes them, or its thread blocks aggregate their shares: then `is_last`, since nothing can read elements of it.
-    `threads` are those of its launch. `arguments` are what its block passes for the graph's names; `buffers` says where
-    the block's ports lie.
+    `threads` are those of its launch. `arguments` are what its block passes for the graph's names; `buffers` has the
+    places of the block's ports.
     """
 
     source: OpGraphSource
@@ -59,11 +59,11 @@ class Stage(msgspec.Struct, frozen=True, gc=False):
     buffers: BlockBuffers
 
     def ports(self, owner: PortRef) -> list[str]:
-        """Return the graph's inputs and outputs that lie in a buffer."""
+        """Return the graph's inputs and outputs in a buffer."""
         return [name for name, place in self.places() if place.owner == owner]
 
     def places(self) -> Iterator[tuple[str, Place]]:
-        """Give the graph's inputs and outputs with where they lie."""
+        """Yield the graph's inputs and outputs with their places."""
         for name, argument in self.arguments.items():
             if isinstance(argument, BufferArgument):
                 yield name, self.buffers.places[argument.name]
@@ -81,7 +81,7 @@ class Stage(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def launch(self) -> tuple[object, ...]:
-        """What must be the same of stages that one kernel computes, beside another."""
+        """Key of stages that one kernel can compute beside each other."""
         return self.shape, (self.threads, self.thread_block) if self.is_last else None
 
     def sizes_bytes(self) -> dict[PortRef, int]:
@@ -93,13 +93,13 @@ class Stage(msgspec.Struct, frozen=True, gc=False):
         return max(dtype.components for dtype, _ in self.forms(owner))
 
     def forms(self, owner: PortRef) -> set[tuple[DType, Shape]]:
-        """Return as what a buffer is read and written: element types and shapes."""
+        """Return the element types and shapes with which a buffer is read and written."""
         layouts = [self.layout(name) for name in self.ports(owner)]
         return {(layout.dtype, layout.shape) for layout in layouts}
 
 
 def find_stage(entry: KernelEntry, place: int, buffers: BlockBuffers) -> Stage | None:
-    """Return what an operation computes, None when it can't be fused; it is at `place` among what its block does."""
+    """Return the stage of an operation, None when it can't be fused; `place` is its index in its block."""
     source = entry.kernel.source
     if not isinstance(source, OpGraphSource):
         return None

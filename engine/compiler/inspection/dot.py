@@ -9,7 +9,7 @@ from engine.drawings import dot
 
 
 def plan_dot(plan: Plan) -> str:
-    """Return the operations and what each waits for; a dashed line leads from a region to its bodies."""
+    """Return the operations and their dependencies; a dashed line leads from a region to its bodies."""
     lines = ["digraph plan {", "  compound=true;", "  node [shape=box];", *_scope(plan, 0, "  "), "}"]
     return "\n".join(lines) + "\n"
 

@@ -88,7 +88,7 @@ _LONGEST = 40
 
 
 def plan_svg(plan: Plan) -> str:
-    """Return an SVG file; a pointer over an operation shows what it reads and writes."""
+    """Return an SVG file; the tooltip of an operation shows its reads and writes."""
     lines = [_lines(plan, index) for index in range(len(plan.operations))]
     sizes = [
         (max(text_width(line) for line in found) + 2 * _PADDING, _LINE_HEIGHT * len(found) + 2 * _PADDING)
@@ -109,7 +109,7 @@ def _lines(plan: Plan, index: int) -> list[str]:
 
 def _parts(plan: Plan, arranged: Arrangement, lines: list[list[str]]) -> Iterator[str]:
     nodes = {node.id: number for number, node in enumerate(plan.description.nodes)}
-    # Regions first, the outer ones before the inner ones, so that what they hold lies on top of them.
+    # Regions first, the outer ones before the inner ones, so that their contents are drawn on top.
     for index, operation in enumerate(plan.operations):
         box = arranged.operations[index]
         is_region = isinstance(operation.entry, RegionEntry)

@@ -1,4 +1,4 @@
-"""What operations and buffers are called, in every form in which a plan is shown."""
+"""Names of operations and buffers, in every form in which a plan is shown."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from engine.patch.changes import PortRef
 
 
 def what(plan: Plan, index: int) -> str:
-    """Return what an operation does: "kernel scale, grid 4x1x1 of 256x1x1"."""
+    """Return a text for the work of an operation: "kernel scale, grid 4x1x1 of 256x1x1"."""
     match plan.operations[index].entry:
         case KernelEntry(kernel=kernel, shared_bytes=shared_bytes, count=count):
             launch = plan.launches[index]
@@ -33,7 +33,7 @@ def what(plan: Plan, index: int) -> str:
 
 
 def name(plan: Plan, index: int) -> str:
-    """Return what a table calls an operation: the kernel's name, or what it does."""
+    """Return an operation's name in a table: the kernel's name, or its work."""
     entry = plan.operations[index].entry
     return entry.kernel.entry if isinstance(entry, KernelEntry) else what(plan, index)
 

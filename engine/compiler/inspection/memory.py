@@ -1,4 +1,4 @@
-"""The memory timeline: what is in use during each operation, when one runs after the other in the plan's order."""
+"""The memory timeline: the buffers in use during each operation, if operations run in the plan's order."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class MemoryTimeline:
 
 
 def memory_timeline(plan: Plan) -> MemoryTimeline:
-    """Return what is in use during each operation; sizes as the arena counts them, in multiples of 256 bytes."""
+    """Return the buffers in use during each operation; sizes as in the arena, in multiples of 256 bytes."""
     placement = plan.placement
     users = buffer_uses(plan.schedule, placement.offsets).users
     owners = list(placement.offsets)

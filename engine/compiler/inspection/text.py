@@ -1,4 +1,4 @@
-"""A plan as text that changes only when the plan does: what golden tests compare and a diff shows."""
+"""A plan as text that changes only when the plan does, for golden tests and diffs."""
 
 from collections.abc import Iterator
 

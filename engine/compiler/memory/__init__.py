@@ -1,1 +1,1 @@
-"""Phase 6: which buffers share memory, where each lies, and how to have an overwritten one again."""
+"""Phase 6: the buffers that share memory, their places, and the recomputation of overwritten ones."""

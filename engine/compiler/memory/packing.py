@@ -30,7 +30,7 @@ class Cells:
         self._latest = 0
 
     def add(self, buffer: int, start: int, end: int) -> None:
-        """Note where a buffer lies."""
+        """Record the place of a buffer."""
         first, last = self._cut(start), self._cut(end)
         self._latest = start
         bit = 1 << buffer
@@ -117,7 +117,7 @@ class Packing:
 
 
 def pack(sizes: Sequence[int], reuse: ReuseOrder, groups: Sequence[SharingGroup]) -> Packing:
-    """Return offsets for buffers of these sizes; each group gets memory of its own."""
+    """Return offsets for buffers of these sizes; each group gets separate memory."""
     offsets = [0] * len(sizes)
     top = 0
     for group in groups:
@@ -273,7 +273,7 @@ class _Packer:
         return count
 
     def keep(self, kept: Mapping[int, int]) -> list[int]:
-        """Place the buffers that can lie at these offsets, of which there are none yet; return the others."""
+        """Place the first buffers, those that fit at these offsets; return the others."""
         refused = []
         open_until: list[tuple[int, int]] = []  # end and buffer of those that reach beyond the offset looked at
         overlapping = placed = 0

@@ -1,6 +1,6 @@
-"""Phase 6, placement: which buffers share memory, and where each lies in the one arena that holds them.
+"""Phase 6, placement: the buffers that share memory, and their offsets in the arena.
 
-A buffer keeps memory of its own when it outlives a frame, when it is read after the frame, when it is used before its
+A buffer keeps separate memory when it outlives a frame, when it is read after the frame, when it is used before its
 block has written it, or when its contents could not be computed again (see `recomputation.py`). So everything that a
 frame computed can be read after it. All other buffers may reuse memory of buffers that are no longer used.
 """
@@ -19,7 +19,7 @@ from engine.types.layout import ALLOCATION_ALIGNMENT
 
 #: A buffer up to this size that grows gets room to double, a larger one a quarter, or this much.
 MOST_DOUBLED_BYTES = 16 << 20
-#: How many times what is needed may be held in case that sizes grow again.
+#: Largest ratio of held to needed memory, in case sizes grow again.
 MOST_SPARE = 4
 _NONE: frozenset[PortRef] = frozenset()
 
@@ -52,7 +52,7 @@ class Placement:
         return {owner: number for number, owner in enumerate(self.offsets)}
 
     def sharers(self, owner: PortRef) -> tuple[PortRef, ...]:
-        """Return the buffers that lie at some of the same bytes, in the order in which they are first written."""
+        """Return the buffers that share some bytes, in the order in which they are first written."""
         start = self.offsets.get(owner)
         if start is None:
             return ()
@@ -64,7 +64,7 @@ class Placement:
         )
 
     def overwritten(self, owner: PortRef) -> bool:
-        """True when another buffer may lie at its bytes by the end of the frame."""
+        """True when another buffer may have overwritten its bytes by the end of the frame."""
         if owner not in self.offsets:
             return False
         own = -1 if owner in self.older else self.numbers[owner]
@@ -77,7 +77,7 @@ def place_buffers(
     pinned: frozenset[PortRef],
     keep: Placement | None = None,
 ) -> Placement:
-    """Return where the buffers lie that may share memory; `pinned` ones may not.
+    """Return the places of the buffers that may share memory; `pinned` ones may not.
 
     With `keep`, an earlier placement, buffers stay where they were as far as that is right and costs little.
     """
@@ -163,5 +163,5 @@ def room_for(size_bytes: int, known_bytes: int | None) -> int:
 
 
 def wastes(held_bytes: int, needed_bytes: int) -> bool:
-    """True when so much more memory is held than needed that placing buffers anew pays."""
+    """True when so much unneeded memory is held that placing buffers again is worthwhile."""
     return held_bytes > max(MOST_SPARE * needed_bytes, 4 * MOST_DOUBLED_BYTES)

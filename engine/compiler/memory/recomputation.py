@@ -41,7 +41,7 @@ def recomputation(
     overwritten: Callable[[PortRef], bool],
     owner: PortRef,
 ) -> tuple[int, ...] | None:
-    """Return the operations of the top scope, regions as wholes, that give `owner`'s contents again, in order.
+    """Return the operations of the top scope, regions as wholes, that recompute `owner`'s contents, in order.
 
     None when that would change `lasting` memory or needs what it held before the frame's end; `once_only` names the
     buffers for which that is so.

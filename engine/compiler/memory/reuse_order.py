@@ -1,4 +1,4 @@
-"""Reuse order: which buffer may come after which in the same memory, over the partial order of the operations.
+"""Reuse order: the buffers that may follow each buffer in the same memory, over the partial order of the operations.
 
 Buffer b may follow buffer a when every user of a is an ancestor of b's first writer: then no schedule that a device
 may choose has both in use at once. Sets of buffers are bit masks, one bit a buffer, in the order of first writers.
@@ -31,7 +31,7 @@ class ReuseOrder:
 
 @dataclass(frozen=True)
 class SharingGroup:
-    """Buffers that share memory with none outside the group, in order, and what they need at least, in bytes."""
+    """Buffers that share memory with none outside the group, in order, and their smallest total size, in bytes."""
 
     members: list[int]
     peak_bytes: int

@@ -1,4 +1,4 @@
-"""What a plan's dependencies must ensure: conflicting accesses are ordered, and readers see their source's result."""
+"""Requirements on a plan's dependencies: conflicting accesses are ordered, and readers see their source's result."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class _Flow:
                 self.by_node.setdefault(node, []).append(touch)
 
     def producer(self, port: PortRef) -> PortRef:
-        """Return the output whose block makes what a port shows: the port itself, or the source of its views."""
+        """Return the output whose block writes a port's contents: the port itself, or the source of its views."""
         description = self.plan.description
         while (view := description.by_id[port.node].description.view_of.get(port.port)) is not None:
             port = description.source_of[PortRef(port.node, view.source)]
@@ -75,7 +75,7 @@ class _Flow:
 
 
 def flow_problems(plan: Plan, reach: Reach, touches: list[list[Touch]]) -> list[str]:
-    """Readers of a port come after its maker; other writers come before the maker or after the reader."""
+    """Readers of a port run after its writer; other writers run before this writer or after the reader."""
     flow = _Flow(plan, reach, touches)
     problems = []
     for connection in plan.description.connections:

@@ -1,4 +1,4 @@
-"""What fusing must keep: buffers that nobody else needs are all that is stored no more."""
+"""Requirements on fusing: only buffers without other readers are no longer stored."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.patch.changes import PortRef
 
 
 def fusion_problems(plan: Plan, touches: list[list[Touch]]) -> list[str]:
-    """Find buffers that are needed and not stored, and what a block asks for that its fused kernel doesn't do."""
+    """Find buffers that are needed and not stored, and work of a block that its fused kernel leaves out."""
     fused = {o: b for o, b in plan.buffers.allocations.items() if b.lifetime is Lifetime.FUSED}
     problems = [
         f"operation {touch.operation} must not touch {touch.place.owner}, which is not stored"
@@ -51,7 +51,7 @@ def _not_computed(plan: Plan, entry: FusedEntry, fused: Container[PortRef]) -> l
 
 
 def _left_out(plan: Plan, fused: FusedEntry, touches: list[Touch]) -> list[str]:
-    """Return what the parts of a kernel ask for that it doesn't do."""
+    """Return the work of a kernel's parts that the kernel leaves out."""
     found = []
     done = {(touch.place, touch.writes) for touch in touches}
     source = fused.kernel.source

@@ -1,4 +1,4 @@
-"""Memory by replay: a plan is simulated, and every reader must find what was written to its buffer.
+"""Memory by replay: a plan is simulated, and every reader must find the contents written to its buffer.
 
 This knows nothing of live ranges. Random numbers choose branches and the turns of loops, so a few replays find mistakes
 that depend on them. Operations that can run at the same time must not use the same bytes at all.
@@ -19,7 +19,7 @@ _REPLAYS = 6
 
 
 def memory_problems(plan: Plan, reach: Reach, touches: list[list[Touch]]) -> list[str]:
-    """Return what is wrong with the buffers that share memory, and with those that change places between frames."""
+    """Return the faults of buffers that share memory, and of those that are swapped between frames."""
     sharers = _sharers(plan)
     problems = _concurrent(sharers, reach, touches)
     for seed in range(_REPLAYS):

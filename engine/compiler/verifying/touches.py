@@ -1,4 +1,4 @@
-"""Touches: which bytes each operation reads and writes, and which operations must come before which.
+"""Touches: the bytes that each operation reads and writes, and the resulting order of operations.
 
 Both follow from a plan's entries, places and dependencies alone; `verify.py` compares them with the rules.
 """
@@ -84,7 +84,7 @@ def is_fill(operation: Operation) -> bool:
 
 
 class Reach:
-    """The order that dependencies give any two operations, in whatever scopes they lie."""
+    """The order of any two operations by dependencies, in any scopes."""
 
     def __init__(self, operations: Sequence[Operation], scopes: Sequence[Scope]) -> None:
         self._ancestors: list[int] = []
@@ -98,7 +98,7 @@ class Reach:
             self._ways.append((*around, (operation.scope, index)))
 
     def lift(self, a: int, b: int) -> tuple[int, int]:
-        """Return what represents each in the innermost scope around both: itself, or the region around it."""
+        """Return the representative of each in the innermost common scope: itself, or the region around it."""
         for (scope_a, up), (scope_b, down) in zip(self._ways[a], self._ways[b], strict=False):
             if scope_a != scope_b:
                 break
@@ -118,14 +118,14 @@ class Reach:
         return first != second and not (self._ancestors[second] >> first | self._ancestors[first] >> second) & 1
 
     def exclusive(self, a: int, b: int) -> bool:
-        """True when the two lie in different branches of one region, so that only one of them runs."""
+        """True when the two are in different branches of one region, so that only one of them runs."""
         first, second = self.lift(a, b)
         return first == second and a != b
 
     def around(self, operation: int) -> tuple[int, ...]:
-        """Return the regions, as operations, that an operation lies in, the outermost first, and then itself."""
+        """Return the regions, as operations, around an operation, the outermost first, and then itself."""
         return tuple(index for _, index in self._ways[operation])
 
     def inside(self, operation: int, scope: int) -> bool:
-        """True when an operation lies in a scope, at any depth."""
+        """True when an operation is in a scope, at any depth."""
         return any(around == scope for around, _ in self._ways[operation])

@@ -1,7 +1,7 @@
 """The verifier: all rules that a plan must obey, checked from scratch, however the plan was made.
 
-It takes longer than planning, so it runs only when asked: with WARPLOOM_VERIFY=1 in the environment, `make_plan`
-verifies each plan that it makes. Tests of the compiler and of the runtime do so.
+Verifying takes longer than planning, so it is optional: with WARPLOOM_VERIFY=1 in the environment, `make_plan` verifies
+each plan. Tests of the compiler and of the runtime do so.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def _entry_problems(plan: Plan) -> list[str]:
 
 
 def _stores(plan: Plan, node: str, entry: object) -> bool:
-    """True when an entry writes a buffer that is stored; what is not, several kernels may compute."""
+    """True when an entry writes a stored buffer; a buffer that is not stored may be computed by several kernels."""
     if not isinstance(entry, KernelEntry):
         return True
     places, allocations = plan.buffers.blocks[node].places, plan.buffers.allocations
@@ -157,7 +157,7 @@ def _stores(plan: Plan, node: str, entry: object) -> bool:
 
 
 def _place_problems(plan: Plan) -> list[str]:
-    """Every place lies inside its allocation, every view and in-place output inside its source."""
+    """Every place is inside its allocation, every view and in-place output inside its source."""
     problems = []
     places, allocations = plan.buffers.places, plan.buffers.allocations
     for port, place in places.items():
